@@ -1,0 +1,52 @@
+"""The command `dynamo-hooks`: finds the subcommand's module and loads only that."""
+
+import importlib
+from typing import ClassVar
+
+import click
+
+from hooks import __version__
+
+
+class LazyGroup(click.Group):
+    """Loads a command's module when it is called, so that `--help` and short commands start fast."""
+
+    modules: ClassVar[dict[str, str]] = {
+        "render": "Print every child of every manifest, down to the Deployments.",
+        "validate": "Check manifests against the schemas; all faults with file and line.",
+        "simulate": "Bring manifests to Ready in an in-memory cluster, with the real hooks.",
+        "crds": "Print the CustomResourceDefinitions.",
+        "controllers": "Print Metacontroller's controllers for a hooks URL.",
+        "serve": "Serve the hooks over HTTP.",
+        "prober": "Run the prober that loads and verifies LoRA adapters.",
+    }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """All commands, in the order in which a newcomer needs them."""
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import `hooks.cli.<command>` and take its command."""
+        if cmd_name not in self.modules:
+            return None
+        command = getattr(importlib.import_module(f"hooks.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - a module's command is named like the module
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.modules.items()))
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Try: dynamo-hooks simulate examples/vllm-disagg.yaml",
+)
+@click.version_option(__version__, "--version", message="dynamo-hooks %(version)s")
+def main() -> None:
+    """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
+
+    No command but `serve` and `prober` needs a cluster to talk to.
+    """

@@ -1,0 +1,55 @@
+"""Writes objects for people and programs: YAML documents or a JSON list, byte-stable."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+import yaml
+
+from hooks.k8s.types import ReadManifest
+
+_FIRST_KEYS = ("apiVersion", "kind", "metadata", "name", "namespace", "type")
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Block style, no aliases, long scripts as literal blocks."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
+        return True
+
+
+_READ_OTHERWISE = re.compile(r"[yYnN]|[-+]?[0-9._]+([eE][-+]?[0-9]+)?|[-+]?0[xob][0-9a-fA-F_]+|on|off|yes|no", re.IGNORECASE)
+"""Text that some reader of YAML takes for a number or a boolean unless it is quoted, `1e3` among them."""
+
+
+def _represent_text(dumper: yaml.Dumper, text: str) -> yaml.ScalarNode:
+    quoted = '"' if _READ_OTHERWISE.fullmatch(text) else None
+    style = "|" if "\n" in text else quoted
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def format_documents(manifests: Iterable[ReadManifest], output: str = "yaml") -> str:
+    """All objects as YAML documents, or as one JSON list with `output` `json`; ends with a newline."""
+    ordered = [order_keys(manifest) for manifest in manifests]
+    if output == "json":
+        return orjson.dumps(ordered, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return "".join(f"---\n{_format_yaml(manifest)}" for manifest in ordered)
+
+
+def _format_yaml(manifest: Any) -> str:
+    text = yaml.dump(manifest, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1)
+    return str(text)
+
+
+def order_keys(value: Any) -> Any:
+    """The same value with keys in reading order: what names a thing first, the rest by the alphabet."""
+    if isinstance(value, dict):
+        first = {key: order_keys(value[key]) for key in _FIRST_KEYS if key in value}
+        return {**first, **{key: order_keys(value[key]) for key in sorted(value) if key not in first}}
+    if isinstance(value, (list, tuple)):
+        return [order_keys(item) for item in value]
+    return value

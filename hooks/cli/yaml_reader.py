@@ -1,0 +1,158 @@
+"""Reads YAML as kubectl does, with the line of every field.
+
+Dates stay text, `yes` and `on` are booleans, there is no base 60, `1e3` is a number, a key given twice is a fault.
+
+Source: sigs.k8s.io/yaml, which reads YAML 1.1 but for dates and base 60.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+FieldPath = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class YamlFault:
+    """One thing wrong in a document: the line (1-based), the field, a sentence."""
+
+    line: int
+    path: FieldPath
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class YamlDocument:
+    """One document: its value, the line of every path in it, and what is wrong with it."""
+
+    value: Any
+    line: int
+    lines: dict[FieldPath, int] = field(repr=False)
+    faults: tuple[YamlFault, ...] = ()
+
+
+def read_yaml(text: str) -> Iterator[YamlDocument]:
+    """Read all documents that are not empty.
+
+    Raises:
+        SyntaxError: the text is not YAML; `lineno` is set.
+    """
+    try:
+        for root in yaml.compose_all(text, Loader=ManifestLoader):
+            if root is None or (isinstance(root, yaml.ScalarNode) and root.tag == _PREFIX + "null"):
+                continue
+            reader = _NodeReader()
+            value = reader.read(root, ())
+            yield YamlDocument(value, root.start_mark.line + 1, reader.lines, tuple(reader.faults))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise _syntax_error(str(error.problem), mark.line + 1 if mark else 1) from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise _syntax_error(f"character {error.character!r} is not allowed", line) from error
+
+
+def _syntax_error(message: str, line: int) -> SyntaxError:
+    error = SyntaxError(message)
+    error.lineno = line
+    return error
+
+
+class ManifestLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Resolves plain scalars as kubectl does: no dates, no base 60, `1e3` is a number."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - as PyYAML declares it
+
+
+_BOOLEANS = re.compile(r"(?:true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)\Z")
+_INTEGERS = re.compile(r"(?:[-+]?0b[01_]+|[-+]?0o?[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+)\Z")
+_FLOATS = re.compile(r"(?:[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\Z")
+_PREFIX = "tag:yaml.org,2002:"
+for _tag, _pattern, _first in (
+    ("bool", _BOOLEANS, "yYnNtTfFoO"),
+    ("int", _INTEGERS, "-+0123456789"),
+    ("float", _FLOATS, "-+.0123456789"),
+    ("merge", re.compile(r"(?:<<)\Z"), "<"),
+    ("null", re.compile(r"(?:~|null|Null|NULL|)\Z"), "~nN\0"),
+):
+    ManifestLoader.add_implicit_resolver(
+        _PREFIX + _tag, _pattern, list(_first) if _first[-1] != "\0" else ["~", "n", "N", ""]
+    )
+
+
+class _NodeReader:
+    """Turns one document's nodes into values, noting the line of every path and the faults on the way."""
+
+    def __init__(self) -> None:
+        self.lines: dict[FieldPath, int] = {}
+        self.faults: list[YamlFault] = []
+
+    def read(self, node: yaml.Node, path: FieldPath) -> Any:
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._read_mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.read(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self._read_scalar(node, path)
+
+    def _read_mapping(self, node: yaml.MappingNode, path: FieldPath) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        own: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _PREFIX + "merge":
+                merged = {**self._read_merge(value_node, path), **merged}
+                continue
+            key = self._read_key(key_node, path)
+            if key in own:
+                self._refuse(key_node, (*path, key), "is given twice")
+            self.lines[*path, key] = key_node.start_mark.line + 1
+            own[key] = self.read(value_node, (*path, key))
+        return {**merged, **own}
+
+    def _read_merge(self, node: yaml.Node, path: FieldPath) -> dict[str, Any]:
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        merged: dict[str, Any] = {}
+        for source in reversed(sources):
+            if not isinstance(source, yaml.MappingNode):
+                self._refuse(source, path, "the merge key << needs an object")
+                continue
+            merged.update(self._read_mapping(source, path))
+        return merged
+
+    def _read_key(self, node: yaml.Node, path: FieldPath) -> str:
+        if isinstance(node, yaml.ScalarNode):
+            return str(node.value)
+        self._refuse(node, path, "has a key that is no text")
+        return ""
+
+    def _read_scalar(self, node: yaml.Node, path: FieldPath) -> Any:
+        text = str(node.value)
+        match node.tag.removeprefix(_PREFIX):
+            case "null":
+                return None
+            case "bool":
+                return text.lower() in {"true", "yes", "on"}
+            case "int":
+                return _read_integer(text)
+            case "float":
+                return float(text.replace("_", ""))
+            case "str" | "!":
+                return text
+            case tag:
+                self._refuse(node, path, f"has the YAML tag {tag}, which Kubernetes does not know")
+                return None
+
+    def _refuse(self, node: yaml.Node, path: FieldPath, message: str) -> None:
+        self.faults.append(YamlFault(node.start_mark.line + 1, path, message))
+
+
+def _read_integer(text: str) -> int:
+    digits = text.replace("_", "").lower()
+    sign, digits = (-1, digits[1:]) if digits.startswith("-") else (1, digits.lstrip("+"))
+    for prefix, base in (("0x", 16), ("0b", 2), ("0o", 8)):
+        if digits.startswith(prefix):
+            return sign * int(digits[2:], base)
+    return sign * int(digits, 8 if len(digits) > 1 and digits[0] == "0" else 10)

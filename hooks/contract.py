@@ -1,0 +1,76 @@
+"""Strings and numbers that other programs read: labels, annotations, variables, ports, fixed names.
+
+A value that only one module of ours uses stands beside its use.
+
+Source: Dynamo operator, internal/consts/consts.go, and the API groups of the programs named.
+"""
+
+from hooks.k8s.types import GroupVersionKind
+
+GROUP = "nvidia.com"
+VERSION = "v1alpha1"
+
+GRAPH = GroupVersionKind(GROUP, VERSION, "DynamoGraphDeployment")
+COMPONENT = GroupVersionKind(GROUP, VERSION, "DynamoComponentDeployment")
+MODEL = GroupVersionKind(GROUP, VERSION, "DynamoModel")
+GRAPH_REQUEST = GroupVersionKind(GROUP, VERSION, "DynamoGraphDeploymentRequest")
+SCALING_ADAPTER = GroupVersionKind(GROUP, VERSION, "DynamoGraphDeploymentScalingAdapter")
+WORKER_METADATA = GroupVersionKind(GROUP, VERSION, "DynamoWorkerMetadata")
+
+# Labels
+LABEL_SELECTOR = "nvidia.com/selector"
+LABEL_GRAPH = "nvidia.com/dynamo-graph-deployment-name"
+LABEL_COMPONENT = "nvidia.com/dynamo-component"
+LABEL_NAMESPACE = "nvidia.com/dynamo-namespace"
+LABEL_COMPONENT_TYPE = "nvidia.com/dynamo-component-type"
+LABEL_SUB_COMPONENT_TYPE = "nvidia.com/dynamo-sub-component-type"
+LABEL_MODEL_HASH = "nvidia.com/dynamo-base-model-hash"
+LABEL_METRICS = "nvidia.com/metrics-enabled"
+LABEL_DISCOVERY_BACKEND = "nvidia.com/dynamo-discovery-backend"
+LABEL_DISCOVERY_ENABLED = "nvidia.com/dynamo-discovery-enabled"
+LABEL_COMPONENT_POD = "nvidia.com/dynamo-component-pod"
+LABEL_IMAGE_PULL = "nvidia.com/image-pull"
+LABEL_MANAGED_BY = "nvidia.com/managed-by"
+LABEL_INSTALLATION = "nvidia.com/dynamo-installation"
+LABEL_APP_MANAGED_BY = "app.kubernetes.io/managed-by"
+LABEL_APP_COMPONENT = "app.kubernetes.io/component"
+LABEL_APP_NAME = "app.kubernetes.io/name"
+MANAGER = "dynamo-operator"
+
+# Annotations
+ANNOTATION_BASE_MODEL = "nvidia.com/dynamo-base-model"
+ANNOTATION_DEPLOYMENT_STRATEGY = "nvidia.com/deployment-strategy"
+ANNOTATION_DISABLE_PULL_SECRETS = "nvidia.com/disable-image-pull-secret-discovery"
+ANNOTATION_DISCOVERY_BACKEND = "nvidia.com/dynamo-discovery-backend"
+ANNOTATION_DISCOVERY_MODE = "nvidia.com/dynamo-kube-discovery-mode"
+ANNOTATION_ENABLE_GROVE = "nvidia.com/enable-grove"
+ANNOTATION_ENABLE_METRICS = "nvidia.com/enable-metrics"
+ANNOTATION_EXECUTOR_BACKEND = "nvidia.com/vllm-distributed-executor-backend"
+ANNOTATION_MAX_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
+ANNOTATION_MAX_UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
+ANNOTATION_ORIGIN_VERSION = "nvidia.com/dynamo-operator-origin-version"
+ANNOTATION_RESTART_AT = "nvidia.com/restartAt"
+ANNOTATION_IMMUTABLE_HASH = "nvidia.com/immutable-fields-hash"
+ANNOTATION_LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
+LABEL_CONTROLLER_UID = "controller-uid"
+
+# Ports: number and name
+HTTP_PORT, HTTP_PORT_NAME = 8000, "http"
+SYSTEM_PORT, SYSTEM_PORT_NAME = 9090, "system"
+PLANNER_METRICS_PORT, METRICS_PORT_NAME = 9085, "metrics"
+EPP_GRPC_PORT, EPP_GRPC_PORT_NAME = 9002, "grpc"
+EPP_HEALTH_PORT, EPP_HEALTH_PORT_NAME = 9003, "grpc-health"
+EPP_METRICS_PORT = 9090
+
+# Fixed names
+MAIN_CONTAINER = "main"
+GLOBAL_DYNAMO_NAMESPACE = "dynamo"
+DISCOVERY_KUBERNETES = "kubernetes"
+DISCOVERY_ETCD = "etcd"
+GPU_RESOURCE = "nvidia.com/gpu"
+SHARED_MEMORY_VOLUME = "shared-memory"
+SHARED_MEMORY_PATH = "/dev/shm"  # noqa: S108 - where containers expect shared memory, not a temporary file of ours
+SHARED_MEMORY_SIZE = "8Gi"
+VLLM_CACHE_PATH = "/root/.cache/vllm"
+DEFAULT_FS_GROUP = 1000
+DEFAULT_HOST_SUFFIX = "local"

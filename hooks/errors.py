@@ -1,0 +1,64 @@
+"""The exception tree: what a caller may be told, and with which HTTP status.
+
+Each message is one line for a person (what is wrong, at which field, what would be right): Metacontroller shows it as
+an Event on the parent.
+"""
+
+
+class HookError(Exception):
+    """Anything that a hook answers with another status than 200."""
+
+    status = 500
+
+
+class InvalidRequest(HookError):
+    """The body is not a hook request; 400."""
+
+    status = 400
+
+
+class BodyTooLarge(HookError):
+    """The body exceeds the setting `max_body_bytes`; 413."""
+
+    status = 413
+
+
+class InvalidSpec(HookError):
+    """A spec that cannot be rendered and has no last good children; 422."""
+
+    status = 422
+
+    def __init__(self, problems: str | tuple[str, ...]) -> None:
+        """Take one problem or all of them, in the order in which a user should read them."""
+        self.problems = (problems,) if isinstance(problems, str) else problems
+        super().__init__("; ".join(self.problems))
+
+
+class LeaveAlone(HookError):
+    """Leave the parent exactly as it is and ask again after `retry_after` seconds (an integer, at least 1); 429.
+
+    Source: Metacontroller, pkg/hooks/webhook.go; a 429 without Retry-After would be a hot loop.
+    """
+
+    status = 429
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        """Refuse a delay below one second: Metacontroller would call again at once, for ever."""
+        if retry_after < 1:
+            raise ValueError(f"retry_after is {retry_after}, must be at least 1 second")
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ProberUnavailable(HookError):
+    """The prober does not answer; 503."""
+
+    status = 503
+
+
+class InvalidAnswer(HookError):
+    """Our own answer breaks Metacontroller's contract: a bug of ours; 500."""
+
+
+class InvalidSettings(Exception):
+    """A setting is unknown or malformed; the process does not start."""

@@ -1,0 +1,74 @@
+"""What a graph or component is called elsewhere: Dynamo namespace, discovery backend, model hash, object names.
+
+Decides names and nothing else; shared by component, graph and model, which must agree on them.
+"""
+
+from collections.abc import Mapping
+
+from hooks import contract
+from hooks.k8s.hashing import short_hash
+from hooks.k8s.names import fit_name, to_dns_label
+
+
+def dynamo_namespace(namespace: str, graph: str, *, is_global: bool = False) -> str:
+    """The namespace in which a graph's processes find each other: `<namespace>-<graph>`, or `dynamo` if global.
+
+    Dots of the graph's name become dashes, as the newer operator does: a dot separates parts of an endpoint's name.
+
+    Source: Dynamo operator, api/v1alpha1/common.go, ComputeDynamoNamespace.
+    """
+    if is_global:
+        return contract.GLOBAL_DYNAMO_NAMESPACE
+    return f"{namespace}-{graph.replace('.', '-')}"
+
+
+def discovery_backend(annotations: Mapping[str, str], default: str) -> str:
+    """`kubernetes` or `etcd`: the annotation's value where the key is present and not empty, else the setting.
+
+    An empty value counts as absent: DYN_DISCOVERY_BACKEND is always set, as the runtime's own default has changed.
+    """
+    return annotations.get(contract.ANNOTATION_DISCOVERY_BACKEND) or default
+
+
+def component_name(graph: str, service: str) -> str:
+    """Name of a graph's component, its Deployment, Service and scaling adapter: `<graph>-<service in lower case>`.
+
+    Source: Dynamo operator, internal/dynamo/graph.go, GetDynamoComponentName.
+    """
+    return f"{graph}-{service.lower()}"
+
+
+def model_hash(model: str) -> str:
+    """The label value by which endpoints of a base model are found: 8 hex digits of SHA-256, case as written."""
+    return short_hash(model)
+
+
+def model_service_name(owner: str, model: str) -> str:
+    """Name of the headless Service over one owner's pods that serve a base model: `<owner>-model-<hash>`."""
+    suffix = f"-model-{model_hash(model)}"
+    return fit_name(to_dns_label(owner), 63 - len(suffix)) + suffix
+
+
+def discovery_account(graph: str) -> str:
+    """ServiceAccount under which a graph's pods discover each other through the API server."""
+    return f"{graph}-k8s-service-discovery"
+
+
+def planner_account(graph: str) -> str:
+    """ServiceAccount of a graph's planner; each graph has its own, as two parents cannot own one object."""
+    return f"{graph}-planner"
+
+
+def epp_account(graph: str) -> str:
+    """ServiceAccount of a graph's endpoint picker."""
+    return f"{graph}-epp"
+
+
+def epp_config_map(graph: str) -> str:
+    """ConfigMap with the endpoint picker's generated configuration."""
+    return f"{graph}-epp-config"
+
+
+def epp_pool(graph: str) -> str:
+    """InferencePool of a graph."""
+    return f"{graph}-pool"

@@ -1,0 +1,1 @@
+"""Kubernetes vocabulary: shapes, names, quantities, conditions. Knows nothing of Dynamo."""

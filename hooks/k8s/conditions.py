@@ -1,0 +1,67 @@
+"""Conditions whose transition time moves only when their status does.
+
+Source: Kubernetes, metav1.Condition, and its SetStatusCondition.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from hooks.k8s.types import Json
+
+Truth = Literal["True", "False", "Unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What we say of an object now; `reason` is CamelCase, `message` for a person."""
+
+    type: str
+    status: Truth
+    reason: str
+    message: str = ""
+
+
+def format_time(moment: datetime) -> str:
+    """Write a moment as Kubernetes does: UTC, whole seconds, `2026-01-31T09:30:00Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def merge_conditions(
+    previous: Iterable[Mapping[str, Json]],
+    current: Iterable[Condition],
+    *,
+    now: datetime,
+    generation: int,
+) -> list[dict[str, Json]]:
+    """Write the conditions, in the order given, keeping each one's transition time while its status is unchanged.
+
+    Conditions that are no longer said are dropped. `generation` is the parent's, as `observedGeneration` of each.
+    """
+    before = {str(condition["type"]): condition for condition in previous}
+    return [_write(condition, before.get(condition.type), now, generation) for condition in current]
+
+
+def _write(condition: Condition, before: Mapping[str, Json] | None, now: datetime, generation: int) -> dict[str, Json]:
+    unchanged = before is not None and before.get("status") == condition.status
+    since = before.get("lastTransitionTime") if before is not None and unchanged else None
+    return {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+        "lastTransitionTime": since or format_time(now),
+        "observedGeneration": generation,
+    }
+
+
+def find_condition(conditions: Iterable[Mapping[str, Json]], condition_type: str) -> Mapping[str, Json] | None:
+    """The condition of that type, or None."""
+    return next((c for c in conditions if c.get("type") == condition_type), None)
+
+
+def is_true(conditions: Iterable[Mapping[str, Json]], condition_type: str) -> bool:
+    """Whether the condition is there and `True`."""
+    condition = find_condition(conditions, condition_type)
+    return condition is not None and condition.get("status") == "True"

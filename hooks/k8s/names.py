@@ -1,0 +1,37 @@
+"""Object names and label values that always fit: DNS labels, cut and marked with a hash where they are too long.
+
+Source: Kubernetes, "Object Names and IDs" and "Labels and Selectors".
+"""
+
+import re
+
+from hooks.k8s.hashing import short_hash
+
+MAX_LABEL = 63
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_HASH_LENGTH = 8
+
+
+def is_dns_label(name: str, limit: int = MAX_LABEL) -> bool:
+    """Whether the text is an RFC 1123 label of at most `limit` characters."""
+    return len(name) <= limit and _LABEL.fullmatch(name) is not None
+
+
+def to_dns_label(name: str) -> str:
+    """Turn dots and underscores into dashes, and lower-case; nothing else is changed."""
+    return name.lower().replace(".", "-").replace("_", "-")
+
+
+def fit_name(name: str, limit: int = MAX_LABEL) -> str:
+    """Give back the name, or, past the limit, its beginning with a hash of the whole behind it.
+
+    Two names that differ never fit to the same text (but for a collision of 32 bits).
+    """
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit - _HASH_LENGTH - 1].rstrip('-.')}-{short_hash(name, _HASH_LENGTH)}"
+
+
+def fit_label_value(value: str) -> str:
+    """Cut a label's value to 63 characters in the same way."""
+    return fit_name(value, MAX_LABEL)

@@ -1,0 +1,72 @@
+"""Kubernetes quantities (`500m`, `2Gi`) in the form that the API server stores.
+
+A quantity that the server rewrites costs a useless write at every sync, so all that we return are canonical.
+
+Source: Kubernetes, apimachinery pkg/api/resource/quantity.go: the suffixes and the canonical form.
+"""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+_QUANTITY = re.compile(
+    r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3})?",
+)
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+
+
+def parse_quantity(text: str) -> Fraction:
+    """Read a quantity's exact value.
+
+    Raises:
+        ValueError: the text is not a quantity; one line that says so.
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a quantity; write a number with an optional suffix, as in 500m, 2, 16Gi")
+    return Fraction(Decimal(match["number"])) * _scale(match["suffix"] or "")
+
+
+def canonical_quantity(value: str | float) -> str:
+    """Write a quantity as the API server prints it: `1000m` as `1`, `0.5` as `500m`, `2048Mi` as `2Gi`.
+
+    What is smaller than a nano is rounded up, as the server does.
+
+    Raises:
+        ValueError: the value is not a quantity.
+    """
+    text = str(value)
+    amount = parse_quantity(text)
+    match = _QUANTITY.fullmatch(text)
+    suffix = (match["suffix"] or "") if match else ""
+    if amount == 0:
+        return "0"
+    if suffix in _BINARY and amount.denominator == 1:
+        return _write_binary(int(amount))
+    style_exponent = suffix[:1] in {"e", "E"} and suffix != "E"
+    return _write_decimal(amount, exponent=style_exponent)
+
+
+def _scale(suffix: str) -> Fraction:
+    if suffix in _BINARY:
+        return Fraction(2 ** _BINARY[suffix])
+    exponent = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+    return Fraction(10) ** exponent
+
+
+def _write_binary(amount: int) -> str:
+    for suffix, bits in reversed(_BINARY.items()):
+        if amount % 2**bits == 0:
+            return f"{amount >> bits}{suffix}"
+    return str(amount)
+
+
+def _write_decimal(amount: Fraction, *, exponent: bool) -> str:
+    nanos = -(-amount.numerator * 10**9 // amount.denominator)
+    for suffix, power in reversed(_DECIMAL.items()):
+        unit = 10 ** (power + 9)
+        if nanos % unit == 0:
+            number = nanos // unit
+            return f"{number}e{power}" if exponent and power else f"{number}{suffix}"
+    return f"{nanos}n"

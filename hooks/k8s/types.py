@@ -1,0 +1,160 @@
+"""Types of the plain dicts that children are made of, and the few ways of reading them.
+
+Only the keys that this project writes are named; a user's own fragments pass through as `Json`.
+
+Source: Kubernetes API reference, v1.36.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
+
+Json = Any
+"""A JSON value that a user wrote or a server answered; only `overlay` and `canonical` look inside."""
+
+Manifest = dict[str, Any]
+"""A whole Kubernetes object: apiVersion, kind, metadata and the rest."""
+
+ReadManifest = Mapping[str, Any]
+"""A Kubernetes object that is only read."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupVersionKind:
+    """A kind as Metacontroller names it: `group` is empty for core kinds."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """`v1` or `apps/v1`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def key(self) -> str:
+        """Metacontroller's key in `children` and `related`: `Service.v1`, `Deployment.apps/v1`."""
+        return f"{self.kind}.{self.api_version}"
+
+    @classmethod
+    def of(cls, api_version: str, kind: str) -> "GroupVersionKind":
+        """Take the two fields of a manifest apart."""
+        group, _, version = api_version.rpartition("/")
+        return cls(group, version, kind)
+
+
+class ObjectMeta(TypedDict):
+    """`metadata` of a child."""
+
+    name: str
+    namespace: NotRequired[str]
+    labels: NotRequired[dict[str, str]]
+    annotations: NotRequired[dict[str, str]]
+    ownerReferences: NotRequired[list[dict[str, Any]]]
+
+
+class EnvVar(TypedDict):
+    """One environment variable: a literal `value` or a `valueFrom`."""
+
+    name: str
+    value: NotRequired[str]
+    valueFrom: NotRequired[dict[str, Any]]
+
+
+class ContainerPort(TypedDict):
+    """A named port of a container."""
+
+    name: str
+    containerPort: int
+    protocol: str
+
+
+class VolumeMount(TypedDict):
+    """A volume as one container sees it."""
+
+    name: str
+    mountPath: str
+    readOnly: NotRequired[bool]
+
+
+class Container(TypedDict):
+    """A container, as far as we decide it; a user's further fields ride along."""
+
+    name: str
+    image: NotRequired[str]
+    command: NotRequired[list[str]]
+    args: NotRequired[list[str]]
+    env: NotRequired[list[EnvVar]]
+    envFrom: NotRequired[list[dict[str, Any]]]
+    ports: NotRequired[list[ContainerPort]]
+    resources: NotRequired[dict[str, Any]]
+    volumeMounts: NotRequired[list[VolumeMount]]
+    livenessProbe: NotRequired[dict[str, Any]]
+    readinessProbe: NotRequired[dict[str, Any]]
+    startupProbe: NotRequired[dict[str, Any]]
+
+
+class PodSpec(TypedDict):
+    """A pod's spec, as far as we decide it; a user's further fields ride along."""
+
+    containers: list[Container]
+    initContainers: NotRequired[list[dict[str, Any]]]
+    volumes: NotRequired[list[dict[str, Any]]]
+    imagePullSecrets: NotRequired[list[dict[str, str]]]
+    securityContext: NotRequired[dict[str, Any]]
+    serviceAccountName: NotRequired[str]
+    restartPolicy: NotRequired[str]
+    terminationGracePeriodSeconds: NotRequired[int]
+    schedulerName: NotRequired[str]
+
+
+def build_metadata(
+    name: str,
+    namespace: str,
+    *,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> ObjectMeta:
+    """Build `metadata`; empty maps are left out, keys are sorted."""
+    metadata: ObjectMeta = {"name": name, "namespace": namespace}
+    if labels:
+        metadata["labels"] = dict(sorted(labels.items()))
+    if annotations:
+        metadata["annotations"] = dict(sorted(annotations.items()))
+    return metadata
+
+
+def build_manifest(gvk: GroupVersionKind, metadata: ObjectMeta, **fields: Json) -> Manifest:
+    """Build a whole object; `fields` are its top-level keys (`spec=…`, `data=…`)."""
+    return {"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata, **fields}
+
+
+def gvk_of(manifest: ReadManifest) -> GroupVersionKind:
+    """Read the kind of a manifest that has apiVersion and kind."""
+    return GroupVersionKind.of(manifest["apiVersion"], manifest["kind"])
+
+
+def name_of(manifest: ReadManifest) -> str:
+    """Read `metadata.name`."""
+    return str(manifest["metadata"]["name"])
+
+
+def labels_of(manifest: ReadManifest) -> Mapping[str, str]:
+    """Read `metadata.labels`; empty when absent."""
+    return manifest["metadata"].get("labels") or {}
+
+
+def annotations_of(manifest: ReadManifest) -> Mapping[str, str]:
+    """Read `metadata.annotations`; empty when absent."""
+    return manifest["metadata"].get("annotations") or {}
+
+
+def is_deleting(manifest: ReadManifest) -> bool:
+    """Whether the object is on its way out."""
+    return "deletionTimestamp" in manifest["metadata"]
+
+
+def sort_manifests(manifests: Sequence[Manifest]) -> list[Manifest]:
+    """Sort by kind, then name: the order in which children are returned."""
+    return sorted(manifests, key=lambda m: (m["kind"], m["apiVersion"], m["metadata"]["name"]))

@@ -1,0 +1,165 @@
+"""Renders graphs and components without a cluster: every child of every document, down to the Deployments.
+
+It asks the hooks exactly what Metacontroller would ask about objects that have no children yet, and goes on with the
+children that are graphs or components themselves. Pure: the same documents give the same children.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hooks import contract
+from hooks.component import sync as component_sync
+from hooks.errors import InvalidSpec
+from hooks.facts import Facts
+from hooks.graph import sync as graph_sync
+from hooks.k8s import kinds
+from hooks.k8s.types import (
+    GroupVersionKind,
+    Manifest,
+    ReadManifest,
+    gvk_of,
+    labels_of,
+    name_of,
+    sort_manifests,
+)
+from hooks.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, check_children, plural_of
+
+OPTIONAL_KINDS: Mapping[str, tuple[GroupVersionKind, ...]] = {
+    "grove": (kinds.POD_CLIQUE_SET,),
+    "lws": (kinds.LEADER_WORKER_SET,),
+    "volcano": (kinds.POD_GROUP,),
+    "istio": (kinds.VIRTUAL_SERVICE,),
+    "inference-pool": (kinds.INFERENCE_POOL,),
+}
+"""What `--with` and the chart call the kinds whose CRDs a cluster may lack."""
+
+_EVERYWHERE = (
+    contract.COMPONENT,
+    contract.SCALING_ADAPTER,
+    kinds.CONFIG_MAP,
+    kinds.DEPLOYMENT,
+    kinds.INGRESS,
+    kinds.PERSISTENT_VOLUME_CLAIM,
+    kinds.ROLE,
+    kinds.ROLE_BINDING,
+    kinds.SECRET,
+    kinds.SERVICE,
+    kinds.SERVICE_ACCOUNT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """The pure functions of one composite hook."""
+
+    sync: Callable[[SyncRequest, Facts], SyncAnswer]
+    customize: Callable[[CustomizeRequest, Facts], list[RelatedRule]]
+
+
+_HOOKS = {
+    contract.GRAPH: Hook(sync=graph_sync.sync, customize=graph_sync.customize),
+    contract.COMPONENT: Hook(sync=component_sync.sync, customize=component_sync.customize),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """What one document turns into; with problems there are no children."""
+
+    source: ReadManifest
+    children: tuple[Manifest, ...] = ()
+    problems: tuple[str, ...] = ()
+    status: Mapping[str, object] | None = None
+
+
+def render(documents: Sequence[Manifest], facts: Facts, *, installed: frozenset[str] = frozenset()) -> list[Rendered]:
+    """Render each document in order; `installed` are keys of `OPTIONAL_KINDS` whose CRDs the cluster has.
+
+    Documents of other kinds render to themselves, and count as existing where a hook asks for related objects. Children
+    follow their parent, sorted by kind and name at each level.
+    """
+    return [_render_one(document, documents, facts, installed) for document in documents]
+
+
+def declared_kinds(installed: Iterable[str] = ()) -> list[GroupVersionKind]:
+    """The child kinds of a cluster that has these optional ones; LeaderWorkerSet counts only together with Volcano."""
+    found = set(installed)
+    if not {"lws", "volcano"} <= found:
+        found -= {"lws", "volcano"}
+    return [*_EVERYWHERE, *(kind for name, some in OPTIONAL_KINDS.items() if name in found for kind in some)]
+
+
+def _render_one(
+    document: Manifest, world: Sequence[Manifest], facts: Facts, installed: frozenset[str]
+) -> Rendered:
+    hook = _HOOKS.get(gvk_of(document))
+    if hook is None:
+        is_ours = document["apiVersion"].startswith(f"{contract.GROUP}/")
+        return Rendered(source=document, children=() if is_ours else (document,))
+    declared = declared_kinds(installed)
+    try:
+        answer = _ask(hook, document, world, facts, declared)
+    except InvalidSpec as error:
+        return Rendered(source=document, problems=error.problems)
+    if answer.problems:
+        return Rendered(source=document, problems=answer.problems, status=answer.status)
+    children: list[Manifest] = []
+    for child in sort_manifests(answer.children):
+        children.append(child)
+        if gvk_of(child) in _HOOKS:
+            below = _render_one(_adopt(child, document), world, facts, installed)
+            if below.problems:
+                return Rendered(source=document, problems=below.problems, status=answer.status)
+            children.extend(below.children)
+    return Rendered(source=document, children=tuple(children), status=answer.status)
+
+
+def _ask(
+    hook: Hook, parent: Manifest, world: Sequence[Manifest], facts: Facts, declared: list[GroupVersionKind]
+) -> SyncAnswer:
+    rules = hook.customize(CustomizeRequest(parent=parent, child_kinds=frozenset(declared)), facts)
+    children = Objects({kind.key: {} for kind in declared})
+    answer = hook.sync(SyncRequest(parent=parent, children=children, related=_relate(rules, world)), facts)
+    check_children(answer.children, children)
+    return answer
+
+
+def _adopt(child: Manifest, owner: Manifest) -> Manifest:
+    """The child as Metacontroller would have created it: in the owner's namespace, and owned."""
+    reference = {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": name_of(owner),
+        "uid": owner["metadata"].get("uid", ""),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    metadata = {"namespace": owner["metadata"]["namespace"], **child["metadata"], "ownerReferences": [reference]}
+    return {**child, "metadata": metadata}
+
+
+def _relate(rules: Iterable[RelatedRule], world: Sequence[Manifest]) -> Objects:
+    found: dict[str, dict[str, ReadManifest]] = {}
+    for rule in rules:
+        for manifest in world:
+            kind = gvk_of(manifest)
+            if plural_of(kind) == rule.resource and kind.api_version == rule.api_version and _matches(rule, manifest):
+                namespace = manifest["metadata"].get("namespace", rule.namespace)
+                found.setdefault(kind.key, {})[f"{namespace}/{name_of(manifest)}"] = manifest
+    return Objects(found)
+
+
+def _matches(rule: RelatedRule, manifest: ReadManifest) -> bool:
+    metadata = manifest["metadata"]
+    if rule.namespace and metadata.get("namespace", rule.namespace) != rule.namespace:
+        return False
+    if rule.names and metadata.get("name") not in rule.names:
+        return False
+    labels = labels_of(manifest)
+    return all(labels.get(key) == value for key, value in rule.match_labels.items())
+
+
+def every_child(rendered: Iterable[Rendered]) -> Iterator[Manifest]:
+    """All children in order."""
+    for one in rendered:
+        yield from one.children

@@ -1,0 +1,149 @@
+"""Inputs of tests in one line: parents, children and whole calls as Metacontroller would send them.
+
+State only what the test is about; the rest is filled in.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from hooks import contract
+from hooks.facts import Facts
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
+from hooks.protocol import Objects, SyncRequest
+from hooks.rendering import declared_kinds
+from hooks.settings import parse_settings
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+NAMESPACE = "default"
+
+
+def facts(now: datetime = NOW, **settings: str) -> Facts:
+    """Facts with default settings but those given."""
+    return Facts(now=now, settings=parse_settings({}, settings))
+
+
+def service(component_type: str = "worker", image: str = "img:1", **spec: Any) -> dict[str, Any]:
+    """A service of a graph; `command` and `args` go into the main container."""
+    container = {"image": image, **{key: spec.pop(key) for key in ("command", "args") if key in spec}}
+    pod = {**spec.pop("extraPodSpec", {}), "mainContainer": container}
+    return {"componentType": component_type, "extraPodSpec": pod, **spec}
+
+
+def graph(services: Mapping[str, Any] | None = None, name: str = "g", **spec: Any) -> Manifest:
+    """A graph with a frontend and a vLLM worker, unless services are given; `annotations` and `status` stand apart."""
+    default = {"Frontend": service("frontend"), "Worker": service(command=["python3", "-m", "dynamo.vllm"])}
+    annotations, status = spec.pop("annotations", None), spec.pop("status", None)
+    body = {"services": default if services is None else dict(services), **spec}
+    return _parent(contract.GRAPH, name, body, annotations, status)
+
+
+def component(name: str = "c", graph: str = "", **spec: Any) -> Manifest:
+    """A component; one of a graph where `graph` is given."""
+    annotations, status = spec.pop("metaAnnotations", None), spec.pop("status", None)
+    parent = _parent(contract.COMPONENT, name, spec, annotations, status)
+    if graph:
+        owner = {
+            "apiVersion": contract.GRAPH.api_version,
+            "kind": contract.GRAPH.kind,
+            "name": graph,
+            "uid": "u-" + graph,
+        }
+        parent["metadata"]["ownerReferences"] = [{**owner, "controller": True, "blockOwnerDeletion": True}]
+    return parent
+
+
+def _parent(
+    kind: GroupVersionKind, name: str, spec: Any, annotations: Mapping[str, str] | None, status: Any
+) -> Manifest:
+    metadata: dict[str, Any] = {"name": name, "namespace": NAMESPACE, "uid": f"u-{name}", "generation": 1}
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
+    return {**manifest, **({"status": status} if status is not None else {})}
+
+
+def observed(desired: Mapping[str, Any], **fields: Any) -> Manifest:
+    """A child as the cluster holds it after Metacontroller applied it; `fields` are set over it (`status=…`)."""
+    manifest: Manifest = json.loads(json.dumps(desired))
+    metadata = manifest["metadata"]
+    text = json.dumps(desired, sort_keys=True, separators=(",", ":"))
+    metadata["annotations"] = {**metadata.get("annotations", {}), contract.ANNOTATION_LAST_APPLIED: text}
+    metadata["labels"] = {**metadata.get("labels", {}), contract.LABEL_CONTROLLER_UID: "u-parent"}
+    metadata.update(namespace=metadata.get("namespace", NAMESPACE), uid=f"u-{name_of(manifest)}", generation=1)
+    return {**manifest, **fields}
+
+
+def deployment_status(replicas: int = 1, *, ready: int | None = None, generation: int = 1) -> dict[str, Any]:
+    """Status of a Deployment of which `ready` replicas (all by default) serve."""
+    count = replicas if ready is None else ready
+    available = "True" if count >= replicas else "False"
+    condition = {"type": "Available", "status": available, "reason": "MinimumReplicasAvailable", "message": ""}
+    return {
+        "observedGeneration": generation,
+        "replicas": replicas,
+        "updatedReplicas": replicas,
+        "readyReplicas": count,
+        "availableReplicas": count,
+        "conditions": [condition],
+    }
+
+
+def objects(manifests: Iterable[Manifest] = (), declared: Iterable[GroupVersionKind] = ()) -> Objects:
+    """Objects of a request: a key for each declared kind, the manifests under theirs."""
+    found: dict[str, dict[str, Manifest]] = {kind.key: {} for kind in declared}
+    for manifest in manifests:
+        namespace = manifest["metadata"].get("namespace", NAMESPACE)
+        found.setdefault(gvk_of(manifest).key, {})[f"{namespace}/{name_of(manifest)}"] = manifest
+    return Objects(found)
+
+
+def sync_request(
+    parent: Manifest,
+    children: Iterable[Manifest] = (),
+    related: Iterable[Manifest] = (),
+    *,
+    installed: Iterable[str] = (),
+    finalizing: bool = False,
+) -> SyncRequest:
+    """A sync call; the controller declares every kind that needs no optional CRD, and those of `installed`."""
+    seen = objects(children, declared_kinds(installed))
+    return SyncRequest(parent=parent, children=seen, related=objects(related), finalizing=finalizing)
+
+
+def wire_request(
+    parent: Manifest, children: Iterable[Manifest] = (), related: Iterable[Manifest] = (), installed: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The same call as JSON, as Metacontroller posts it."""
+    groups: dict[str, dict[str, Manifest]] = {kind.key: {} for kind in declared_kinds(installed)}
+    return {
+        "controller": {"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController", "spec": {}},
+        "parent": parent,
+        "children": _keyed(children, groups),
+        "related": _keyed(related, {}),
+        "finalizing": False,
+    }
+
+
+def _keyed(manifests: Iterable[Manifest], groups: dict[str, dict[str, Manifest]]) -> dict[str, dict[str, Manifest]]:
+    for manifest in manifests:
+        namespace = manifest["metadata"].get("namespace", NAMESPACE)
+        groups.setdefault(gvk_of(manifest).key, {})[f"{namespace}/{name_of(manifest)}"] = manifest
+    return groups
+
+
+def pull_secret(name: str, host: str, labels: Mapping[str, str] | None = None) -> Manifest:
+    """A registry Secret for one host; labelled for discovery unless other labels are given."""
+
+    text = base64.b64encode(json.dumps({"auths": {host: {"auth": "c2VjcmV0"}}}).encode()).decode()
+    label = {contract.LABEL_IMAGE_PULL: "true"} if labels is None else dict(labels)
+    return {
+        "apiVersion": kinds.SECRET.api_version,
+        "kind": kinds.SECRET.kind,
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": label},
+        "type": "kubernetes.io/dockerconfigjson",
+        "data": {".dockerconfigjson": text},
+    }

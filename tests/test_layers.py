@@ -1,0 +1,106 @@
+"""Which way imports point, and which files may touch the outside."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FILES = sorted(p for p in (ROOT / "hooks").rglob("*.py"))
+
+SHELL = (
+    "hooks.__main__",
+    "hooks.admission",
+    "hooks.app",
+    "hooks.cli",
+    "hooks.effects_client",
+    "hooks.files",
+    "hooks.logs",
+    "hooks.metrics",
+    "hooks.model.prober",
+    "hooks.model.prober_client",
+    "hooks.namespace_locks",
+    "hooks.simulator",
+)
+LEDGER = "hooks.model.prober.ledger"
+FORBIDDEN = frozenset(
+    {"flask", "gunicorn", "requests", "os", "logging", "time", "random", "uuid", "threading"}
+    | {"subprocess", "socket", "secrets", "tempfile"}
+)
+GROUND = {"hooks.k8s": 0, "hooks.errors": 0}
+TYPES = (
+    "hooks.api",
+    "hooks.contract",
+    "hooks.crds",
+    "hooks.effects",
+    "hooks.facts",
+    "hooks.identity",
+    "hooks.last_good",
+    "hooks.protocol",
+    "hooks.settings",
+)
+FLOORS = {
+    **GROUND,
+    **dict.fromkeys(TYPES, 1),
+    "hooks.component": 2,
+    "hooks.graph": 3,
+    "hooks.model": 3,
+    "hooks.rendering": 4,
+    **dict.fromkeys(SHELL, 5),
+}
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def floor_of(module: str) -> int | None:
+    names = [name for name in FLOORS if module == name or module.startswith(f"{name}.")]
+    return FLOORS[max(names, key=len)] if names else None
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_shell(module: str) -> bool:
+    return module != LEDGER and any(module == name or module.startswith(f"{name}.") for name in SHELL)
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_every_module_has_its_place(path: Path) -> None:
+    assert module_of(path) == "hooks" or floor_of(module_of(path)) is not None
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_imports_point_only_towards_the_ground(path: Path) -> None:
+    own = floor_of(module_of(path)) or 0
+    above = [name for name in imports_of(path) if name.startswith("hooks.") and (floor_of(name) or 0) > own]
+    assert above == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_model_shares_only_types_with_component_and_graph(path: Path) -> None:
+    module = module_of(path)
+    neighbours = ("hooks.component", "hooks.graph") if module.startswith("hooks.model") else ()
+    neighbours = ("hooks.model",) if module.startswith(("hooks.component", "hooks.graph")) else neighbours
+    assert [name for name in imports_of(path) if name.startswith(neighbours)] == [] or not neighbours
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if not is_shell(module_of(p))], ids=module_of)
+def test_core_does_not_touch_the_outside(path: Path) -> None:
+    assert sorted({name for name in imports_of(path) if name.split(".")[0] in FORBIDDEN}) == []
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if not is_shell(module_of(p))], ids=module_of)
+def test_core_reads_no_clock(path: Path) -> None:
+    calls = [n.func for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+    clocks = [f.attr for f in calls if isinstance(f, ast.Attribute) and f.attr in {"now", "utcnow", "today"}]
+    assert clocks == []

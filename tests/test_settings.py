@@ -1,0 +1,63 @@
+"""Settings: parsed once, refused with a sentence."""
+
+import pytest
+
+from hooks.errors import InvalidSettings
+from hooks.settings import parse_settings
+
+
+def test_defaults_hold_without_any_setting() -> None:
+    settings = parse_settings({"PATH": "/bin"})
+    assert (settings.discovery_backend, settings.max_body_bytes, settings.grove_termination_delay) == (
+        "kubernetes",
+        16 * 2**20,
+        "15m0s",
+    )
+
+
+def test_override_wins_over_environment() -> None:
+    settings = parse_settings({"DYNAMO_HOOKS_NATS_ADDRESS": "nats://a:4222"}, {"nats_address": "nats://b:4222"})
+    assert settings.nats_address == "nats://b:4222"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("grove_termination_delay", "4h", "4h0m0s"),
+        ("grove_termination_delay", "90s", "1m30s"),
+        ("grove_termination_delay", "45s", "45s"),
+        ("lora_request_timeout", "600 s", 600.0),
+        ("max_body_bytes", "1MiB", 2**20),
+        ("replica_writers", "system:serviceaccount:a:b, carol", ("system:serviceaccount:a:b", "carol")),
+        ("prober_url", "http://127.0.0.1:9191/", "http://127.0.0.1:9191"),
+    ],
+)
+def test_value_is_read(key: str, text: str, value: object) -> None:
+    assert getattr(parse_settings({}, {key: text}), key) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "sentence"),
+    [
+        ("discovery_backend", "consul", "setting discovery_backend is 'consul', should be: 'kubernetes' or 'etcd'"),
+        ("engine_port", "0", "setting engine_port is '0', should be: greater than or equal to 1"),
+        ("grove_termination_delay", "soon", "setting grove_termination_delay is 'soon', should be: write a duration"),
+        ("explain_pods", "yes", "setting explain_pods is 'yes', should be: 'on' or 'off'"),
+        ("prober_url", "localhost:9191", "setting prober_url is 'localhost:9191', should be: write a URL"),
+        ("max_body_bytes", "1TB", "setting max_body_bytes is '1TB', should be: write a number of bytes"),
+    ],
+)
+def test_malformed_value_is_refused_with_what_would_be_right(key: str, text: str, sentence: str) -> None:
+    with pytest.raises(InvalidSettings) as refusal:
+        parse_settings({}, {key: text})
+    assert str(refusal.value).startswith(sentence)
+
+
+def test_unknown_key_names_the_nearest() -> None:
+    with pytest.raises(InvalidSettings, match=r"unknown setting nats_adress; did you mean nats_address\?"):
+        parse_settings({"DYNAMO_HOOKS_NATS_ADRESS": "nats://a:4222"})
+
+
+def test_unknown_key_without_a_neighbour_lists_all() -> None:
+    with pytest.raises(InvalidSettings, match="unknown setting zzz; settings are discovery_backend, "):
+        parse_settings({}, {"zzz": "1"})
