@@ -78,7 +78,15 @@ def render(documents: Sequence[Manifest], facts: Facts, *, installed: frozenset[
     Documents of other kinds render to themselves, and count as existing where a hook asks for related objects. Children
     follow their parent, sorted by kind and name at each level.
     """
-    return [_render_one(document, documents, facts, installed) for document in documents]
+    world = _World(objects=tuple(documents), declared=tuple(declared_kinds(installed)), facts=facts)
+    return [_render_one(document, world) for document in documents]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _World:
+    objects: tuple[Manifest, ...]
+    declared: tuple[GroupVersionKind, ...]
+    facts: Facts
 
 
 def declared_kinds(installed: Iterable[str] = ()) -> list[GroupVersionKind]:
@@ -89,16 +97,13 @@ def declared_kinds(installed: Iterable[str] = ()) -> list[GroupVersionKind]:
     return [*_EVERYWHERE, *(kind for name, some in OPTIONAL_KINDS.items() if name in found for kind in some)]
 
 
-def _render_one(
-    document: Manifest, world: Sequence[Manifest], facts: Facts, installed: frozenset[str]
-) -> Rendered:
+def _render_one(document: Manifest, world: _World) -> Rendered:
     hook = _HOOKS.get(gvk_of(document))
     if hook is None:
         is_ours = document["apiVersion"].startswith(f"{contract.GROUP}/")
         return Rendered(source=document, children=() if is_ours else (document,))
-    declared = declared_kinds(installed)
     try:
-        answer = _ask(hook, document, world, facts, declared)
+        answer = _ask(hook, document, world)
     except InvalidSpec as error:
         return Rendered(source=document, problems=error.problems)
     if answer.problems:
@@ -107,19 +112,18 @@ def _render_one(
     for child in sort_manifests(answer.children):
         children.append(child)
         if gvk_of(child) in _HOOKS:
-            below = _render_one(_adopt(child, document), world, facts, installed)
+            below = _render_one(_adopt(child, document), world)
             if below.problems:
                 return Rendered(source=document, problems=below.problems, status=answer.status)
             children.extend(below.children)
     return Rendered(source=document, children=tuple(children), status=answer.status)
 
 
-def _ask(
-    hook: Hook, parent: Manifest, world: Sequence[Manifest], facts: Facts, declared: list[GroupVersionKind]
-) -> SyncAnswer:
-    rules = hook.customize(CustomizeRequest(parent=parent, child_kinds=frozenset(declared)), facts)
-    children = Objects({kind.key: {} for kind in declared})
-    answer = hook.sync(SyncRequest(parent=parent, children=children, related=_relate(rules, world)), facts)
+def _ask(hook: Hook, parent: Manifest, world: _World) -> SyncAnswer:
+    question = CustomizeRequest(parent=parent, child_kinds=frozenset(world.declared))
+    related = _relate(hook.customize(question, world.facts), world.objects)
+    children = Objects({kind.key: {} for kind in world.declared})
+    answer = hook.sync(SyncRequest(parent=parent, children=children, related=related), world.facts)
     check_children(answer.children, children)
     return answer
 

@@ -28,7 +28,8 @@ def facts(now: datetime = NOW, **settings: str) -> Facts:
 
 def service(component_type: str = "worker", image: str = "img:1", **spec: Any) -> dict[str, Any]:
     """A service of a graph; `command` and `args` go into the main container."""
-    container = {"image": image, **{key: spec.pop(key) for key in ("command", "args") if key in spec}}
+    container: dict[str, Any] = {"image": image}
+    container.update({key: spec.pop(key) for key in ("command", "args") if key in spec})
     pod = {**spec.pop("extraPodSpec", {}), "mainContainer": container}
     return {"componentType": component_type, "extraPodSpec": pod, **spec}
 

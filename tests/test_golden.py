@@ -44,7 +44,8 @@ def post(client: FlaskClient, call: Path, body: Any) -> bytes:
     hook, kind = call.parts[-3:-1]
     response = client.post(f"/{hook}/{kind}", data=json.dumps(body), content_type="application/json")
     assert response.status_code == 200, response.text
-    return response.data
+    data: bytes = response.data
+    return data
 
 
 def compare(path: Path, text: str, *, update: bool) -> None:

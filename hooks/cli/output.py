@@ -19,7 +19,7 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
         return True
 
 
-_READ_OTHERWISE = re.compile(r"[yYnN]|[-+]?[0-9._]+([eE][-+]?[0-9]+)?|[-+]?0[xob][0-9a-fA-F_]+|on|off|yes|no", re.IGNORECASE)
+_READ_OTHERWISE = re.compile(r"[yn]|yes|no|on|off|[-+]?[0-9._]+(e[-+]?[0-9]+)?|[-+]?0[xob][0-9a-f_]+", re.IGNORECASE)
 """Text that some reader of YAML takes for a number or a boolean unless it is quoted, `1e3` among them."""
 
 

@@ -10,7 +10,8 @@ from hooks.cli.output import format_documents
 from hooks.cli.validate import load_checked, refuse
 from hooks.crds import apply_defaults
 from hooks.facts import Facts
-from hooks.rendering import Rendered, every_child, render as render_documents
+from hooks.rendering import Rendered, every_child
+from hooks.rendering import render as render_documents
 from hooks.settings import Settings
 
 ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
@@ -47,9 +48,9 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="YAML documents or a JSON list.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How it is printed.")
 def render(
-    files: tuple[str, ...], namespace: str, installed: frozenset[str], set_values: tuple[str, ...], output: str
+    *, files: tuple[str, ...], namespace: str, installed: frozenset[str], set_values: tuple[str, ...], output: str
 ) -> None:
     """Print every child of every manifest, recursively: graph, components, Deployments.
 

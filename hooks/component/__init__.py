@@ -1,0 +1,1 @@
+"""DynamoComponentDeployment to Deployment, Services, Ingress and VirtualService; begin with `sync`."""

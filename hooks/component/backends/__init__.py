@@ -1,0 +1,79 @@
+"""Which inference engine a worker runs: told by its command line or by the user.
+
+Source: Dynamo operator, internal/dynamo/graph.go, detectBackendFrameworkFromArgs and determineBackendFramework.
+"""
+
+import re
+from enum import StrEnum
+
+from hooks.component.backends.command_line import CommandLine
+from hooks.component.subject import ComponentType
+from hooks.errors import InvalidSpec
+
+# `python[0-9.]*\s+[^|&;]*-m\s+[^|&;]*dynamo\.<engine>` taken apart, as the whole expression takes time that grows with
+# the cube of a command's length.
+_SEPARATORS = re.compile(r"[|&;]")
+_PYTHON = re.compile(r"python[0-9.]*\s")
+_MODULE = re.compile(r"-m\s")
+
+
+class Backend(StrEnum):
+    """An inference engine; `noop` is none that is treated in a special way."""
+
+    VLLM = "vllm"
+    SGLANG = "sglang"
+    TRTLLM = "trtllm"
+    NOOP = "noop"
+
+
+_ENGINES = (Backend.VLLM, Backend.SGLANG, Backend.TRTLLM)
+
+
+def resolve_backend(component_type: ComponentType, command_line: CommandLine, explicit: str) -> Backend:
+    """Say which engine a component runs; `explicit` is the spec's `backendFramework`, or empty.
+
+    Raises:
+        InvalidSpec: several engines in one command, another than the explicit one, or an unknown explicit one.
+    """
+    if not component_type.is_worker:
+        return Backend.NOOP
+    found = detect_backends(command_line.text)
+    if len(found) == 1:
+        return _agree(found[0], explicit)
+    if explicit:
+        return _explicit_backend(explicit)
+    if found:
+        raise InvalidSpec(
+            "failed to determine backend framework: could not determine backend framework: multiple backend frameworks "
+            f'detected from command: [{" ".join(found)}] in "{command_line.text}"'
+        )
+    return Backend.NOOP
+
+
+def detect_backends(text: str) -> tuple[Backend, ...]:
+    """All engines whose module a Python in this command line is told to run."""
+    if "dynamo." not in text:
+        return ()
+    segments = _SEPARATORS.split(text)
+    return tuple(engine for engine in _ENGINES if any(_runs(engine, segment) for segment in segments))
+
+
+def _runs(engine: Backend, segment: str) -> bool:
+    python = _PYTHON.search(segment)
+    module = _MODULE.search(segment, python.end()) if python else None
+    return module is not None and segment.find(f"dynamo.{engine}", module.end()) >= 0
+
+
+def _agree(found: Backend, explicit: str) -> Backend:
+    if explicit and explicit != found:
+        raise InvalidSpec(
+            f'failed to determine backend framework: backend framework mismatch: detected "{found}" from command but '
+            f'explicitly configured as "{explicit}"'
+        )
+    return found
+
+
+def _explicit_backend(explicit: str) -> Backend:
+    if explicit not in list(Backend):
+        raise InvalidSpec(f"unsupported backend framework: {explicit}")
+    return Backend(explicit)

@@ -1,0 +1,26 @@
+"""What a component gets unasked, by its type; all of it gives way to the user's own."""
+
+from typing import assert_never
+
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.defaults import epp, frontend, planner, worker
+from hooks.component.defaults.base import BARE, ComponentDefaults
+from hooks.component.subject import ComponentType, Subject
+
+__all__ = ["ComponentDefaults", "resolve_defaults"]
+
+
+def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
+    """Give the defaults of the component's type."""
+    match subject.type:
+        case ComponentType.FRONTEND:
+            return frontend.DEFAULTS
+        case ComponentType.WORKER | ComponentType.PREFILL | ComponentType.DECODE:
+            return worker.DEFAULTS
+        case ComponentType.PLANNER:
+            return planner.resolve_defaults(subject)
+        case ComponentType.EPP:
+            return epp.resolve_defaults(spec, subject)
+        case ComponentType.OTHER:
+            return BARE
+    assert_never(subject.type)

@@ -1,0 +1,83 @@
+"""What an endpoint picker gets unasked: its flags, ports, gRPC probes and configuration.
+
+Source: Dynamo operator, internal/dynamo/component_epp.go; Gateway API Inference Extension, cmd/epp.
+"""
+
+from collections.abc import Mapping
+
+from hooks import contract
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.defaults.base import ComponentDefaults, tcp_port
+from hooks.component.subject import Subject
+from hooks.identity import epp_account, epp_config_map, epp_pool
+from hooks.k8s import kinds
+from hooks.k8s.objects import ServicePort
+from hooks.k8s.types import Json
+
+CONFIG_KEY = "epp-config-dynamo.yaml"
+_CONFIG_VOLUME = "epp-config"
+_CONFIG_PATH = "/etc/epp"
+_GRACE_SECONDS = 130
+_HEALTH_PROBE: Mapping[str, Json] = {
+    "grpc": {"port": contract.EPP_HEALTH_PORT, "service": "inference-extension"},
+    "initialDelaySeconds": 5,
+    "periodSeconds": 10,
+}
+_PORTS = (
+    tcp_port(contract.EPP_GRPC_PORT_NAME, contract.EPP_GRPC_PORT),
+    tcp_port(contract.EPP_HEALTH_PORT_NAME, contract.EPP_HEALTH_PORT),
+    tcp_port(contract.METRICS_PORT_NAME, contract.EPP_METRICS_PORT),
+)
+_SERVICE_PORT = ServicePort(
+    name=contract.EPP_GRPC_PORT_NAME,
+    port=contract.EPP_GRPC_PORT,
+    protocol="TCP",
+    targetPort=contract.EPP_GRPC_PORT_NAME,
+    appProtocol="http2",
+)
+
+
+def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
+    """Give an endpoint picker's defaults.
+
+    Its configuration is the ConfigMap that the user names, else the one that the graph makes. One that stands alone
+    looks for a pool `<component>-pool`, which is then the user's to make.
+    """
+    return ComponentDefaults(
+        command=(),
+        args=_arguments(epp_pool(subject.graph or subject.name), subject.namespace),
+        ports=_PORTS,
+        env={
+            "DYNAMO_KV_BLOCK_SIZE": "16",
+            "USE_STREAMING": "true",
+            "RUST_LOG": "debug,dynamo_llm::kv_router=trace",
+        },
+        probes={"livenessProbe": _HEALTH_PROBE, "readinessProbe": _HEALTH_PROBE},
+        volumes=(_config_volume(spec, subject),),
+        mounts=({"name": _CONFIG_VOLUME, "mountPath": _CONFIG_PATH, "readOnly": True},),
+        grace_seconds=_GRACE_SECONDS,
+        account=epp_account(subject.graph) if subject.graph else "",
+        service_port=_SERVICE_PORT,
+        may_overlap=False,  # two endpoint pickers at one time would each steer by half of what there is to know
+    )
+
+
+def _arguments(pool: str, namespace: str) -> tuple[str, ...]:
+    """Write the flags with two dashes, which every release of the endpoint picker reads; upstream writes one."""
+    return (
+        *("--pool-name", pool),
+        *("--pool-namespace", namespace),
+        *("--pool-group", kinds.INFERENCE_POOL.group),
+        *("-v", "4"),
+        *("--zap-encoder", "json"),
+        *("--grpc-port", str(contract.EPP_GRPC_PORT)),
+        *("--grpc-health-port", str(contract.EPP_HEALTH_PORT)),
+        *("--config-file", f"{_CONFIG_PATH}/{CONFIG_KEY}"),
+    )
+
+
+def _config_volume(spec: ComponentSpec, subject: Subject) -> Mapping[str, Json]:
+    reference = (spec.epp_config.config_map_ref if spec.epp_config else None) or {}
+    item = {"key": reference.get("key") or CONFIG_KEY, "path": CONFIG_KEY}
+    config_map = {"name": reference.get("name") or epp_config_map(subject.graph), "items": [item]}
+    return {"name": _CONFIG_VOLUME, "configMap": config_map}

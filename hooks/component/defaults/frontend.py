@@ -1,0 +1,39 @@
+"""What a frontend gets unasked: the HTTP server of its runtime, its port and probes.
+
+Source: Dynamo operator, internal/dynamo/component_frontend.go.
+"""
+
+from hooks import contract
+from hooks.component.defaults.base import ComponentDefaults, http_get, tcp_port
+from hooks.k8s.objects import ServicePort
+
+DEFAULTS = ComponentDefaults(
+    command=("python3",),
+    args=("-m", "dynamo.frontend"),
+    ports=(tcp_port(contract.HTTP_PORT_NAME, contract.HTTP_PORT),),
+    env={"DYNAMO_PORT": str(contract.HTTP_PORT), "DYN_HTTP_PORT": str(contract.HTTP_PORT)},
+    probes={
+        "livenessProbe": http_get(
+            "/live",
+            contract.HTTP_PORT_NAME,
+            initialDelaySeconds=15,
+            periodSeconds=10,
+            timeoutSeconds=1,
+            failureThreshold=3,
+        ),
+        "readinessProbe": http_get(
+            "/health",
+            contract.HTTP_PORT_NAME,
+            initialDelaySeconds=10,
+            periodSeconds=10,
+            timeoutSeconds=3,
+            failureThreshold=3,
+        ),
+    },
+    service_port=ServicePort(
+        name=contract.HTTP_PORT_NAME,
+        port=contract.HTTP_PORT,
+        protocol="TCP",
+        targetPort=contract.HTTP_PORT_NAME,
+    ),
+)

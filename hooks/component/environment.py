@@ -1,0 +1,68 @@
+"""Environment of the main container: who wins, and what every process of Dynamo is told.
+
+From the strongest: the service's `envs` (a graph has put its own beneath them already), `mainContainer.env`, the
+type's defaults, addresses from the settings. Sorted by name, as Metacontroller merges variables by it.
+"""
+
+from collections.abc import Iterable
+
+from hooks import contract
+from hooks.component.subject import Subject
+from hooks.k8s.pods import expand_references, field_env, literal_env, merge_env
+from hooks.k8s.types import EnvVar
+from hooks.settings import Settings
+
+DISCOVERY_BACKEND = "DYN_DISCOVERY_BACKEND"
+ETCD_ENDPOINTS = "ETCD_ENDPOINTS"
+KEY_VALUE_STORE = "DYN_STORE_KV"
+
+_POD_FIELDS: tuple[EnvVar, ...] = (
+    field_env("POD_NAME", "metadata.name"),
+    field_env("POD_NAMESPACE", "metadata.namespace"),
+    field_env("POD_UID", "metadata.uid"),
+)
+
+
+def resolve_env(subject: Subject, settings: Settings, *layers: Iterable[EnvVar]) -> list[EnvVar]:
+    """Give the whole environment; `layers` lie over what every component gets, the last one winning.
+
+    Raises:
+        ValueError: references between variables that cannot be expanded.
+
+    Source: Dynamo operator, internal/dynamo/component_common.go and graph.go.
+    """
+    merged = merge_env(_standard_env(settings), _identity_env(subject), _POD_FIELDS, *layers)
+    return expand_references(_with_key_value_store(merged))
+
+
+def _standard_env(settings: Settings) -> list[EnvVar]:
+    addresses = {
+        "NATS_SERVER": settings.nats_address,
+        ETCD_ENDPOINTS: settings.etcd_address,
+        "MODEL_EXPRESS_URL": settings.model_express_url,
+        "PROMETHEUS_ENDPOINT": settings.prometheus_endpoint,
+    }
+    return literal_env(addresses)
+
+
+def _identity_env(subject: Subject) -> list[EnvVar]:
+    values = {
+        "DYN_NAMESPACE": subject.dynamo_namespace,
+        "DYN_COMPONENT": subject.type_text,
+        "DYN_PARENT_DGD_K8S_NAME": subject.graph,
+        "DYN_PARENT_DGD_K8S_NAMESPACE": subject.namespace,
+        DISCOVERY_BACKEND: subject.discovery,
+    }
+    if subject.uses_kubernetes_discovery and subject.discovery_mode == "container":
+        values |= {"CONTAINER_NAME": contract.MAIN_CONTAINER, "DYN_KUBE_DISCOVERY_MODE": subject.discovery_mode}
+    return literal_env(values)
+
+
+def _with_key_value_store(env: list[EnvVar]) -> list[EnvVar]:
+    """Under Kubernetes discovery without an etcd, tell the runtime to keep its keys in memory.
+
+    Runtime 0.9.1 dials etcd otherwise and crashes, although it discovers through the API server.
+    """
+    values = {entry["name"]: entry.get("value") for entry in env}
+    needs_store = values.get(DISCOVERY_BACKEND) == contract.DISCOVERY_KUBERNETES and ETCD_ENDPOINTS not in values
+    return merge_env(literal_env({KEY_VALUE_STORE: "mem"}), env) if needs_store else env

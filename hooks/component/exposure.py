@@ -1,0 +1,153 @@
+"""How a component is reached: its Service, the headless Service of its model, an Ingress, an Istio VirtualService.
+
+Source: Dynamo operator, internal/dynamo/graph.go, GenerateComponentService, GenerateComponentIngress and
+GenerateComponentVirtualService; internal/modelendpoint/headless_service.go.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hooks import contract
+from hooks.api.component_spec import Ingress
+from hooks.component.defaults import ComponentDefaults
+from hooks.component.subject import ComponentType, Subject
+from hooks.identity import model_hash, model_service_name
+from hooks.k8s.objects import HttpBackend, ServicePort, build_ingress, build_service, build_virtual_service
+from hooks.k8s.types import Manifest, ObjectMeta, build_metadata
+
+_MODEL_PORT = ServicePort(
+    name=contract.SYSTEM_PORT_NAME, port=contract.SYSTEM_PORT, protocol="TCP", targetPort=contract.SYSTEM_PORT
+)
+_EXPOSED_PORT = ServicePort(
+    name=contract.HTTP_PORT_NAME, port=contract.HTTP_PORT, protocol="TCP", targetPort=contract.HTTP_PORT
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One host that is sent to the component: through an ingress class, or through an Istio gateway.
+
+    `tls_secret` is None where the host is served without TLS, empty where the controller has its own certificate.
+    """
+
+    host: str
+    class_name: str = ""
+    gateway: str = ""
+    tls_secret: str | None = None
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """What was decided; `ports` are empty where the component has no Service."""
+
+    ports: tuple[ServicePort, ...]
+    owns_model_service: bool
+    ingress: Route | None
+    virtual_service: Route | None
+
+
+def plan_exposure(subject: Subject, defaults: ComponentDefaults, ingress: Ingress | None) -> Exposure:
+    """Decide how a component is reached.
+
+    A Service exists under Kubernetes discovery, for frontends and endpoint pickers, and where a host is sent to one. A
+    graph makes one model Service for all its components, one that stands alone makes its own.
+    """
+    enabled = ingress if ingress and ingress.enabled else None
+    by_class = _route(enabled, class_name=enabled.ingress_controller_class_name or "") if enabled else None
+    by_gateway = _route(enabled, gateway=_gateway(enabled)) if enabled else None
+    routes = [route for route in (by_class, by_gateway) if route and (route.class_name or route.gateway)]
+    wants_service = subject.uses_kubernetes_discovery or subject.type in {ComponentType.FRONTEND, ComponentType.EPP}
+    return Exposure(
+        ports=_ports(defaults.service_port, exposed=bool(routes)) if wants_service or routes else (),
+        owns_model_service=bool(subject.base_model) and not subject.graph,
+        ingress=by_class if by_class in routes else None,
+        virtual_service=by_gateway if by_gateway in routes else None,
+    )
+
+
+def ingress_host(ingress: Ingress) -> str:
+    """The host of an ingress: `<prefix><host>.<suffix>`, with the suffix `local` where none is given."""
+    return f"{ingress.host_prefix or ''}{ingress.host}.{ingress.host_suffix or contract.DEFAULT_HOST_SUFFIX}"
+
+
+def build_exposure(
+    subject: Subject, exposure: Exposure, *, labels: Mapping[str, str], annotations: Mapping[str, str]
+) -> list[Manifest]:
+    """Build the objects; labels and annotations are the component's."""
+    children: list[Manifest] = []
+    if exposure.ports:
+        children.append(_build_component_service(subject, exposure.ports, labels, annotations))
+    if exposure.owns_model_service:
+        selector = subject.selecting_labels()
+        children.append(build_model_service(subject.name, subject.namespace, subject.base_model, selector=selector))
+    for route in (exposure.ingress, exposure.virtual_service):
+        if route:
+            laid = {"labels": {**labels, **route.labels}, "annotations": {**annotations, **route.annotations}}
+            metadata = build_metadata(subject.name, subject.namespace, **laid)
+            children.append(_build_route(metadata, route, subject.service_object_name))
+    return children
+
+
+def build_model_service(owner: str, namespace: str, model: str, *, selector: Mapping[str, str]) -> Manifest:
+    """Build the headless Service over one owner's pods that serve a base model.
+
+    `owner` is a graph or a component that stands alone, `selector` picks that owner's pods; the model's own label is
+    added. Its EndpointSlices carry the label by which a DynamoModel finds its endpoints.
+    """
+    label = {contract.LABEL_MODEL_HASH: model_hash(model)}
+    metadata = build_metadata(
+        model_service_name(owner, model),
+        namespace,
+        labels={**label, contract.LABEL_MANAGED_BY: contract.MANAGER},
+        annotations={contract.ANNOTATION_BASE_MODEL: model},
+    )
+    return build_service(metadata, selector={**selector, **label}, ports=(_MODEL_PORT,), headless=True)
+
+
+def _gateway(ingress: Ingress) -> str:
+    return (ingress.virtual_service_gateway or "") if ingress.use_virtual_service else ""
+
+
+def _route(ingress: Ingress, *, class_name: str = "", gateway: str = "") -> Route:
+    return Route(
+        host=ingress_host(ingress),
+        class_name=class_name,
+        gateway=gateway,
+        tls_secret=ingress.tls.secret_name if ingress.tls else None,
+        labels=ingress.labels,
+        annotations=ingress.annotations,
+    )
+
+
+def _ports(own: ServicePort, *, exposed: bool) -> tuple[ServicePort, ...]:
+    """The component's own port, and the one that an Ingress is sent to where that is another.
+
+    Upstream's Ingress points at port 8000 of every component, but only a frontend's Service has it.
+    """
+    return (own, _EXPOSED_PORT) if exposed and own["port"] != contract.HTTP_PORT else (own,)
+
+
+def _build_component_service(
+    subject: Subject, ports: tuple[ServicePort, ...], labels: Mapping[str, str], annotations: Mapping[str, str]
+) -> Manifest:
+    """Build the Service; workers are only found by it under Kubernetes discovery, a frontend is not looked for."""
+    discovery = subject.discovery_labels()
+    if subject.type is ComponentType.FRONTEND:
+        discovery.pop(contract.LABEL_DISCOVERY_ENABLED, None)
+    metadata = build_metadata(
+        subject.service_object_name, subject.namespace, labels={**labels, **discovery}, annotations=annotations
+    )
+    return build_service(metadata, selector=subject.selecting_labels(), ports=ports)
+
+
+def _build_route(metadata: ObjectMeta, route: Route, service: str) -> Manifest:
+    backend = HttpBackend(service=service, port=contract.HTTP_PORT)
+    if route.gateway:
+        return build_virtual_service(metadata, gateway=route.gateway, host=route.host, backend=backend)
+    tls: list[Mapping[str, object]] = []
+    if route.tls_secret is not None:
+        entry: dict[str, object] = {"hosts": [route.host]}
+        tls = [{**entry, "secretName": route.tls_secret} if route.tls_secret else entry]
+    return build_ingress(metadata, class_name=route.class_name, host=route.host, backend=backend, tls=tls)

@@ -1,0 +1,175 @@
+"""Every decision about a component: how many pods, of what kind, under which labels, and how they are reached."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from hooks import contract
+from hooks.api.component import ComponentDeployment, ComponentDeploymentSpec
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.backends import resolve_backend
+from hooks.component.backends.command_line import CommandLine
+from hooks.component.defaults import ComponentDefaults, resolve_defaults
+from hooks.component.exposure import Exposure, plan_exposure
+from hooks.component.observe import Observed
+from hooks.component.pod_template import PodPlan, users_account
+from hooks.component.pull_secrets import find_pull_secrets
+from hooks.component.strategy import resolve_strategy
+from hooks.component.subject import Subject, operator_labels, resolve_subject
+from hooks.component.volumes import plan_volumes
+from hooks.errors import InvalidSpec
+from hooks.identity import discovery_account
+from hooks.k8s.types import Json
+from hooks.settings import Settings
+
+FALLBACK_ACCOUNT = "default"
+NO_ISTIO = (
+    "the ingress asks for an Istio VirtualService, whose kind is not declared: install Istio and upgrade this chart "
+    "with its option istio"
+)
+NO_ORCHESTRATOR = (
+    "no multinode orchestrator available: spec.multinode wants one replica on several nodes, so install "
+    "LeaderWorkerSet and Volcano (kinds LeaderWorkerSet and PodGroup) and upgrade this chart with its option lws, or "
+    "use a graph with Grove"
+)
+MULTINODE_NOT_BUILT = (
+    "spec.multinode: components over several nodes are not built in this version; remove multinode to run each replica "
+    "on one node"
+)
+
+_NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
+"""Labels that others set on the component itself: whose child it is, and which installation cares for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentPlan:
+    """What a component becomes; `labels` and `annotations` are those of its objects, `warnings` end up in status."""
+
+    subject: Subject
+    replicas: int
+    strategy: Mapping[str, Json]
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    pod_labels: Mapping[str, str]
+    pod_annotations: Mapping[str, str]
+    pod: PodPlan
+    exposure: Exposure
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def refuse_multinode(component: ComponentDeployment, seen: Observed) -> str:
+    """Say why a component over several nodes cannot be made; empty where it needs only one.
+
+    Asked before anything is planned: nothing at all may be created then.
+    """
+    if not component.spec.is_multinode:
+        return ""
+    return MULTINODE_NOT_BUILT if seen.has_leader_worker_sets else NO_ORCHESTRATOR
+
+
+def plan_component(component: ComponentDeployment, seen: Observed, settings: Settings) -> ComponentPlan:
+    """Plan a single-node component whose spec has no problems.
+
+    Raises:
+        InvalidSpec: the component's name cannot be that of the Service it needs.
+    """
+    spec = component.spec
+    subject = resolve_subject(component, settings)
+    defaults = resolve_defaults(spec, subject)
+    labels = _object_labels(component, subject)
+    exposure, warnings = _plan_exposure(spec, subject, defaults, seen)
+    pod = _plan_pod(spec, subject, defaults, seen=seen, settings=settings)
+    return ComponentPlan(
+        subject=subject,
+        replicas=1 if spec.replicas is None else spec.replicas,
+        strategy=resolve_strategy(spec.annotations, may_overlap=defaults.may_overlap),
+        labels=labels,
+        annotations=_object_annotations(spec, subject),
+        pod_labels=_pod_labels(spec, labels, subject),
+        pod_annotations=_pod_annotations(spec),
+        pod=pod,
+        exposure=exposure,
+        warnings=warnings,
+        notes=(f"account {pod.account}", f"discovery {subject.discovery}"),
+    )
+
+
+def images_of(spec: ComponentSpec) -> Iterator[str]:
+    """Images of all containers of a component, init containers too."""
+    yield str(spec.main_container.get("image") or "")
+    for field in ("containers", "initContainers"):
+        for container in spec.extra_pod_spec.get(field) or ():
+            yield str(container.get("image") or "")
+
+
+def wants_pull_secrets(spec: ComponentSpec) -> bool:
+    """Whether registry Secrets are to be matched to the images; a service may switch that off for itself."""
+    return spec.annotations.get(contract.ANNOTATION_DISABLE_PULL_SECRETS) != "true"
+
+
+def named_account(spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults) -> str:
+    """The ServiceAccount that follows from the spec: the user's, the type's, discovery's; empty where none does."""
+    account = users_account(spec) or defaults.account
+    if account or not (subject.graph and subject.uses_kubernetes_discovery):
+        return account
+    return discovery_account(subject.graph)
+
+
+def _plan_exposure(
+    spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults, seen: Observed
+) -> tuple[Exposure, tuple[str, ...]]:
+    """Decide how the component is reached, and what of that this cluster cannot do."""
+    exposure = plan_exposure(subject, defaults, spec.ingress)
+    if exposure.ports and not subject.name[0].isalpha():
+        raise InvalidSpec(f"metadata.name: {subject.name!r} must begin with a letter, as a Service is named so")
+    if exposure.virtual_service and not seen.has_virtual_services:
+        return replace(exposure, virtual_service=None), (NO_ISTIO,)
+    return exposure, ()
+
+
+def _plan_pod(
+    spec: ComponentDeploymentSpec,
+    subject: Subject,
+    defaults: ComponentDefaults,
+    *,
+    seen: Observed,
+    settings: Settings,
+) -> PodPlan:
+    command_line = CommandLine.of(spec.main_container)
+    backend = resolve_backend(subject.type, command_line, spec.backend_framework)
+    found = find_pull_secrets(images_of(spec), seen.registry_secrets) if wants_pull_secrets(spec) else ()
+    return PodPlan(
+        subject=subject,
+        spec=spec,
+        defaults=defaults,
+        volumes=plan_volumes(spec, backend),
+        account=named_account(spec, subject, defaults) or next(iter(seen.accounts), FALLBACK_ACCOUNT),
+        pull_secrets=found,
+        settings=settings,
+    )
+
+
+def _object_labels(component: ComponentDeployment, subject: Subject) -> dict[str, str]:
+    own = {**component.spec.labels, **component.metadata.labels}
+    return {**{key: value for key, value in own.items() if key not in _NEVER_COPIED}, **subject.model_labels()}
+
+
+def _object_annotations(spec: ComponentSpec, subject: Subject) -> dict[str, str]:
+    pods = spec.extra_pod_metadata.annotations if spec.extra_pod_metadata else {}
+    model = {contract.ANNOTATION_BASE_MODEL: subject.base_model} if subject.base_model else {}
+    return {**spec.annotations, **pods, **model}
+
+
+def _pod_labels(spec: ComponentSpec, labels: Mapping[str, str], subject: Subject) -> dict[str, str]:
+    """Labels of the pods; what selectors use is set last, so that a user's label breaks none of them."""
+    has_metrics = spec.annotations.get(contract.ANNOTATION_ENABLE_METRICS) != "false"
+    metrics = {contract.LABEL_METRICS: "true"} if has_metrics else {}
+    users = spec.extra_pod_metadata.labels if spec.extra_pod_metadata else {}
+    graph = subject.graph or spec.labels.get(contract.LABEL_GRAPH, "")
+    return {**labels, **metrics, **users, **operator_labels(subject), contract.LABEL_GRAPH: graph}
+
+
+def _pod_annotations(spec: ComponentSpec) -> dict[str, str]:
+    users = spec.extra_pod_metadata.annotations if spec.extra_pod_metadata else {}
+    restart = spec.annotations.get(contract.ANNOTATION_RESTART_AT)
+    return {**users, contract.ANNOTATION_RESTART_AT: restart} if restart else dict(users)

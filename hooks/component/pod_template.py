@@ -1,0 +1,156 @@
+"""The pod of a component: its type's defaults, then the engine's, then the user's overrides.
+
+Source: Dynamo operator, internal/dynamo/graph.go, GenerateBasePodSpec.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from hooks import contract
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.defaults import ComponentDefaults
+from hooks.component.environment import resolve_env
+from hooks.component.resources import build_resources
+from hooks.component.subject import Subject
+from hooks.component.volumes import VolumePlan, shared_memory_volume
+from hooks.errors import InvalidSpec
+from hooks.k8s.canonical import canonical_fragment
+from hooks.k8s.overlay import overlay, overlay_probe
+from hooks.k8s.pods import add_named, expand_references, literal_env, without_named
+from hooks.k8s.types import EnvVar, Json, PodSpec
+from hooks.settings import Settings
+
+_MERGED_ELSEWHERE = frozenset({"env", "resources", "livenessProbe", "readinessProbe", "startupProbe"})
+_ASSEMBLED = frozenset(
+    {"mainContainer", "containers", "initContainers", "volumes", "imagePullSecrets", "serviceAccount"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodPlan:
+    """What was decided about a component's pod; `account` is never empty on the component path."""
+
+    subject: Subject
+    spec: ComponentSpec
+    defaults: ComponentDefaults
+    volumes: VolumePlan
+    account: str
+    pull_secrets: tuple[str, ...]
+    settings: Settings
+
+
+def build_pod_spec(plan: PodPlan) -> PodSpec:
+    """Build the pod's spec; the user's containers stand before ours, which upstream appends.
+
+    Raises:
+        InvalidSpec: references between environment variables that cannot be expanded.
+    """
+    users: Mapping[str, Json] = canonical_fragment(plan.spec.extra_pod_spec)
+    base: dict[str, Json] = {
+        "restartPolicy": "Always",
+        "terminationGracePeriodSeconds": plan.defaults.grace_seconds,
+    }
+    if "securityContext" not in users:
+        base["securityContext"] = {"fsGroup": contract.DEFAULT_FS_GROUP}
+    pod = overlay(base, {key: value for key, value in users.items() if key not in _ASSEMBLED})
+    main = _build_main_container(plan, users.get("mainContainer") or {})
+    pod["containers"] = [*_side_containers(users, "containers"), main]
+    volumes = _volumes(plan, users.get("volumes") or [])
+    secrets = add_named(users.get("imagePullSecrets") or [], ({"name": name} for name in plan.pull_secrets))
+    optional = {
+        "initContainers": _side_containers(users, "initContainers"),
+        "volumes": volumes,
+        "imagePullSecrets": secrets,
+        "serviceAccountName": plan.account,
+    }
+    pod.update({key: value for key, value in optional.items() if value})
+    return cast("PodSpec", pod)
+
+
+def users_account(spec: ComponentSpec) -> str:
+    """The ServiceAccount that the user names, also under the field's former name."""
+    named = spec.extra_pod_spec.get("serviceAccountName") or spec.extra_pod_spec.get("serviceAccount")
+    return str(named or "")
+
+
+def _build_main_container(plan: PodPlan, users: Mapping[str, Json]) -> dict[str, Json]:
+    defaults = plan.defaults
+    base: dict[str, Json] = {"name": contract.MAIN_CONTAINER}
+    if defaults.command:
+        base["command"] = list(defaults.command)
+    if defaults.args:
+        base["args"] = list(defaults.args)
+    if defaults.ports:
+        base["ports"] = list(defaults.ports)
+    container = overlay(base, {key: value for key, value in users.items() if key not in _MERGED_ELSEWHERE})
+    container["env"] = _env(plan, users.get("env") or [])
+    if plan.spec.env_from_secret:
+        reference = {"secretRef": {"name": plan.spec.env_from_secret}}
+        container["envFrom"] = [*container.get("envFrom", ()), reference]
+    mounts = _mounts(plan, container.get("volumeMounts") or [])
+    optional = {
+        **_probes(plan, users),
+        "resources": build_resources(plan.spec.resources, users.get("resources") or {}),
+        "volumeMounts": mounts,
+    }
+    container.update({key: value for key, value in optional.items() if value})
+    return container
+
+
+def _env(plan: PodPlan, users: Sequence[EnvVar]) -> list[EnvVar]:
+    cache = literal_env({"VLLM_CACHE_ROOT": plan.volumes.cache_path})
+    defaults = literal_env(plan.defaults.env)
+    envs = canonical_fragment(plan.spec.envs)
+    try:
+        return resolve_env(plan.subject, plan.settings, cache, defaults, users, envs)
+    except ValueError as error:
+        raise InvalidSpec(f"spec.envs: {error}") from error
+
+
+def _probes(plan: PodPlan, users: Mapping[str, Json]) -> dict[str, Json]:
+    """Ours, the main container's over them, those at the top level instead of both."""
+    probes = dict(plan.defaults.probes)
+    for field in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if users.get(field):
+            probes[field] = overlay_probe(probes.get(field), users[field])
+    top = {"livenessProbe": plan.spec.liveness_probe, "readinessProbe": plan.spec.readiness_probe}
+    probes.update({field: canonical_fragment(probe) for field, probe in top.items() if probe is not None})
+    return dict(probes)
+
+
+def _mounts(plan: PodPlan, users: Sequence[Mapping[str, Json]]) -> list[Json]:
+    """The user's mounts, the type's where the user has none at that place, the claims', shared memory's last."""
+    taken = {mount.get("mountPath") for mount in users}
+    mounts: list[Json] = [*users, *(m for m in plan.defaults.mounts if m["mountPath"] not in taken)]
+    mounts += plan.volumes.mounts
+    if not plan.volumes.shared_memory_size:
+        return mounts
+    shared = {"name": contract.SHARED_MEMORY_VOLUME, "mountPath": contract.SHARED_MEMORY_PATH}
+    return [*(mount for mount in mounts if not _is_shared_memory(mount)), shared]
+
+
+def _is_shared_memory(mount: Mapping[str, Json]) -> bool:
+    return mount.get("name") == contract.SHARED_MEMORY_VOLUME or mount.get("mountPath") == contract.SHARED_MEMORY_PATH
+
+
+def _volumes(plan: PodPlan, users: Sequence[Json]) -> list[Json]:
+    volumes = add_named(users, (*plan.defaults.volumes, *plan.volumes.volumes))
+    if not plan.volumes.shared_memory_size:
+        return volumes
+    kept = without_named(volumes, frozenset({contract.SHARED_MEMORY_VOLUME}))
+    return [*kept, shared_memory_volume(plan.volumes.shared_memory_size)]
+
+
+def _side_containers(users: Mapping[str, Json], field: str) -> list[Json]:
+    """The user's own containers as they are, but with references between their variables expanded."""
+    return [_expanded(container, f"spec.extraPodSpec.{field}") for container in users.get(field) or ()]
+
+
+def _expanded(container: Mapping[str, Json], path: str) -> Mapping[str, Json]:
+    if "env" not in container:
+        return container
+    try:
+        return {**container, "env": expand_references(container["env"])}
+    except ValueError as error:
+        raise InvalidSpec(f"{path}: {error}") from error

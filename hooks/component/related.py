@@ -1,0 +1,33 @@
+"""Which related objects a component's sync wants to see."""
+
+from hooks import contract
+from hooks.api.component import ComponentDeployment
+from hooks.component.defaults import resolve_defaults
+from hooks.component.plan import images_of, named_account, wants_pull_secrets
+from hooks.component.subject import resolve_subject
+from hooks.k8s import kinds
+from hooks.protocol import RelatedRule
+from hooks.settings import Settings
+
+
+def resolve_related(component: ComponentDeployment, settings: Settings) -> list[RelatedRule]:
+    """Labelled ServiceAccounts where the spec leads to no account, registry Secrets where there is an image.
+
+    A rule costs a sync of the component at each change of what it selects, so none is asked for without need.
+    """
+    subject = resolve_subject(component, settings)
+    rules: list[RelatedRule] = []
+    if not named_account(component.spec, subject, resolve_defaults(component.spec, subject)):
+        labels = {contract.LABEL_COMPONENT_POD: "true"}
+        rules.append(_rule("serviceaccounts", subject.namespace, labels))
+    is_wanted = wants_pull_secrets(component.spec) and any(images_of(component.spec))
+    if is_wanted and settings.image_pull_secrets != "off":
+        only_labelled = settings.image_pull_secrets == "labelled"
+        rules.append(_rule("secrets", subject.namespace, {contract.LABEL_IMAGE_PULL: "true"} if only_labelled else {}))
+    return rules
+
+
+def _rule(resource: str, namespace: str, labels: dict[str, str]) -> RelatedRule:
+    return RelatedRule(
+        api_version=kinds.SECRET.api_version, resource=resource, namespace=namespace, match_labels=labels
+    )

@@ -1,0 +1,145 @@
+"""Who a component is: its names, its type, how it is found, and the labels by which others select its pods."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hooks import contract
+from hooks.api.base import parse_parent
+from hooks.api.component import ComponentDeployment
+from hooks.api.component_spec import ComponentSpec
+from hooks.identity import discovery_backend, dynamo_namespace, model_hash
+from hooks.k8s.names import fit_label_value, to_dns_label
+from hooks.k8s.types import ReadManifest
+from hooks.settings import Settings
+
+
+class ComponentType(StrEnum):
+    """What a component does, as far as that changes what it gets unasked."""
+
+    FRONTEND = "frontend"
+    WORKER = "worker"
+    PREFILL = "prefill"
+    DECODE = "decode"
+    PLANNER = "planner"
+    EPP = "epp"
+    OTHER = "default"
+
+    @classmethod
+    def of(cls, text: str) -> "ComponentType":
+        """Read a component's type; a text that is no known type counts as `default`."""
+        return cls(text) if text in _KNOWN_TYPES else cls.OTHER
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether it runs an engine."""
+        return self in _WORKERS
+
+
+_KNOWN_TYPES = frozenset(kind.value for kind in ComponentType)
+_WORKERS = frozenset({ComponentType.WORKER, ComponentType.PREFILL, ComponentType.DECODE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A component as others see it.
+
+    `name` names its workload, `service` is what its processes and labels call it, `graph` is empty for a component
+    that stands alone, `discovery` is `kubernetes`, `etcd` or what an annotation says.
+    """
+
+    name: str
+    namespace: str
+    service: str
+    graph: str
+    type: ComponentType
+    type_text: str
+    sub_type: str
+    dynamo_namespace: str
+    discovery: str
+    discovery_mode: str
+    base_model: str
+
+    @property
+    def uses_kubernetes_discovery(self) -> bool:
+        """Whether processes find each other through the API server."""
+        return self.discovery == contract.DISCOVERY_KUBERNETES
+
+    @property
+    def service_object_name(self) -> str:
+        """Name of the Service: a Service's name may hold no dots."""
+        return to_dns_label(self.name)
+
+    def selecting_labels(self) -> dict[str, str]:
+        """Labels that select this component's pods, among all pods of the namespace, by what they do."""
+        labels = {
+            contract.LABEL_COMPONENT: self.service,
+            contract.LABEL_NAMESPACE: fit_label_value(self.dynamo_namespace),
+        }
+        return {**labels, contract.LABEL_COMPONENT_TYPE: self.type_text} if self.type_text else labels
+
+    def discovery_labels(self) -> dict[str, str]:
+        """Labels by which processes find pods and Services under Kubernetes discovery; none under another."""
+        if not self.uses_kubernetes_discovery:
+            return {}
+        return {contract.LABEL_DISCOVERY_BACKEND: self.discovery, contract.LABEL_DISCOVERY_ENABLED: "true"}
+
+    def model_labels(self) -> dict[str, str]:
+        """The label by which the pods of a base model are found; none without a model."""
+        return {contract.LABEL_MODEL_HASH: model_hash(self.base_model)} if self.base_model else {}
+
+
+def resolve_subject(component: ComponentDeployment, settings: Settings) -> Subject:
+    """Say who a component is.
+
+    A component that stands alone takes its own name where a graph's would stand in the Dynamo namespace. Upstream has
+    an empty part there, so that all of them in a Kubernetes namespace share one Dynamo namespace `<namespace>-`, which
+    is no valid label value either.
+    """
+    spec, metadata = component.spec, component.metadata
+    graph = component.graph_name
+    return Subject(
+        name=metadata.name,
+        namespace=metadata.namespace,
+        service=spec.service_name or metadata.name,
+        graph=graph,
+        type=ComponentType.of(spec.component_type),
+        type_text=spec.component_type,
+        sub_type=spec.sub_component_type,
+        dynamo_namespace=dynamo_namespace(
+            metadata.namespace, graph or metadata.name, is_global=spec.global_dynamo_namespace
+        ),
+        discovery=discovery_backend(spec.annotations, settings.discovery_backend),
+        discovery_mode=spec.annotations.get(contract.ANNOTATION_DISCOVERY_MODE, ""),
+        base_model=base_model_of(spec),
+    )
+
+
+def resolve_deleted_subject(parent: ReadManifest, settings: Settings) -> Subject:
+    """Say who a component was, from what of its spec can be read; never fails."""
+    raw = parent.get("spec") or {}
+    annotations = raw.get("annotations")
+    readable = {
+        "serviceName": raw.get("serviceName") if isinstance(raw.get("serviceName"), str) else "",
+        "globalDynamoNamespace": raw.get("globalDynamoNamespace") is True,
+        "annotations": {key: value for key, value in annotations.items() if isinstance(value, str)}
+        if isinstance(annotations, dict)
+        else {},
+    }
+    return resolve_subject(parse_parent(ComponentDeployment, {**parent, "spec": readable}), settings)
+
+
+def base_model_of(spec: ComponentSpec) -> str:
+    """The model that a component serves; empty where it names none."""
+    return spec.model_ref.name if spec.model_ref else ""
+
+
+def operator_labels(subject: Subject) -> Mapping[str, str]:
+    """Labels of a component's pods that selectors use; a user's labels never replace them."""
+    labels = {
+        contract.LABEL_SELECTOR: subject.name,
+        **subject.selecting_labels(),
+        **subject.discovery_labels(),
+        **subject.model_labels(),
+    }
+    return {**labels, contract.LABEL_SUB_COMPONENT_TYPE: subject.sub_type} if subject.sub_type else labels

@@ -1,0 +1,83 @@
+"""Volumes and mounts that a component asks for: claims, shared memory, the engine's compilation cache.
+
+Source: Dynamo operator, internal/dynamo/graph.go, ApplyVolumeMounts and applySharedMemory.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hooks import contract
+from hooks.api.component_spec import ComponentSpec, SharedMemory
+from hooks.api.component_spec import VolumeMount as ClaimMount
+from hooks.component.backends import Backend
+from hooks.k8s.hashing import short_hash
+from hooks.k8s.names import MAX_LABEL, fit_name, is_dns_label, to_dns_label
+from hooks.k8s.quantities import canonical_quantity, parse_quantity
+from hooks.k8s.types import Json, VolumeMount
+
+_CACHE_PATHS: Mapping[Backend, str] = {Backend.VLLM: contract.VLLM_CACHE_PATH}
+_HASH_LENGTH = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumePlan:
+    """Volumes of the pod and mounts of the main container, in order; `cache_path` is empty without a cache.
+
+    With shared memory, whatever else is called so or mounted there gives way to it.
+    """
+
+    volumes: tuple[Mapping[str, Json], ...]
+    mounts: tuple[VolumeMount, ...]
+    cache_path: str
+    shared_memory_size: str
+
+
+def plan_volumes(spec: ComponentSpec, backend: Backend) -> VolumePlan:
+    """Plan the volumes of a spec without problems; several mounts of one claim share one volume."""
+    claims = dict.fromkeys(mount.name for mount in spec.volume_mounts)
+    return VolumePlan(
+        volumes=tuple({"name": claim_volume(claim), "persistentVolumeClaim": {"claimName": claim}} for claim in claims),
+        mounts=tuple(
+            {"name": claim_volume(mount.name), "mountPath": mount_path(mount, backend)} for mount in spec.volume_mounts
+        ),
+        cache_path=_cache_path(spec, backend),
+        shared_memory_size=resolve_shared_memory(spec.shared_memory),
+    )
+
+
+def mount_path(mount: ClaimMount, backend: Backend) -> str:
+    """Where a claim is mounted; empty where neither the user nor the engine says."""
+    default = _CACHE_PATHS.get(backend, "") if mount.use_as_compilation_cache else ""
+    return mount.mount_point or default
+
+
+def claim_volume(claim: str) -> str:
+    """Name of a claim's volume: the claim's own where it can be one.
+
+    A claim's name may hold dots and 253 characters, a volume's not.
+    """
+    if is_dns_label(claim):
+        return claim
+    return f"{fit_name(to_dns_label(claim), MAX_LABEL - _HASH_LENGTH - 1)}-{short_hash(claim, _HASH_LENGTH)}"
+
+
+def resolve_shared_memory(shared_memory: SharedMemory | None) -> str:
+    """Size of `/dev/shm` as a canonical quantity: 8Gi where none is given or it is zero; empty where it is disabled."""
+    if shared_memory is None:
+        return contract.SHARED_MEMORY_SIZE
+    if shared_memory.disabled:
+        return ""
+    size = str(shared_memory.size or "0")
+    return canonical_quantity(size) if parse_quantity(size) else contract.SHARED_MEMORY_SIZE
+
+
+def shared_memory_volume(size: str) -> Mapping[str, Json]:
+    """Write the volume behind `/dev/shm`."""
+    return {"name": contract.SHARED_MEMORY_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": size}}
+
+
+def _cache_path(spec: ComponentSpec, backend: Backend) -> str:
+    """Where vLLM finds its compilation cache; the other engines have no such variable."""
+    if backend is not Backend.VLLM:
+        return ""
+    return next((mount_path(mount, backend) for mount in spec.volume_mounts if mount.use_as_compilation_cache), "")

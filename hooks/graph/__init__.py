@@ -1,0 +1,1 @@
+"""DynamoGraphDeployment: services of one graph become components, and what these share."""

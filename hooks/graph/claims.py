@@ -1,0 +1,79 @@
+"""PersistentVolumeClaims of a graph: which to create, which to keep, which are missing.
+
+A claim that was created stays for ever, whatever becomes of its entry: removing an entry never deletes data.
+
+Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcilePVC.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from hooks.api.graph import GraphDeployment, PersistentVolumeClaimRequest
+from hooks.graph.observe import Observed, ObservedClaim
+from hooks.k8s.quantities import canonical_quantity
+from hooks.k8s.storage import build_claim, build_claim_stub
+from hooks.k8s.types import Manifest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimsPlan:
+    """Names of claims to keep, requests to fulfil, names that nobody provides, and what cannot be changed any more."""
+
+    namespace: str
+    kept: tuple[str, ...]
+    created: tuple[PersistentVolumeClaimRequest, ...]
+    missing: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def plan_claims(graph: GraphDeployment, seen: Observed) -> ClaimsPlan:
+    """Decide about every claim of the graph; where a name occurs twice the first entry counts."""
+    requests = _requests(graph)
+    absent = [r for name, r in requests.items() if name not in seen.claims and name not in seen.foreign_claims]
+    return ClaimsPlan(
+        namespace=graph.metadata.namespace,
+        kept=tuple(sorted(seen.claims)),
+        created=tuple(request for request in absent if request.create),
+        missing=tuple(request.name for request in absent if not request.create),
+        warnings=tuple(_changes(requests, seen.claims)),
+    )
+
+
+def build_claims(plan: ClaimsPlan) -> list[Manifest]:
+    """Build the new claims whole and of the others what keeps them alive."""
+    kept = [build_claim_stub(name, plan.namespace) for name in plan.kept]
+    return [*kept, *(_build_claim(request, plan.namespace) for request in plan.created)]
+
+
+def _requests(graph: GraphDeployment) -> dict[str, PersistentVolumeClaimRequest]:
+    """The entries by name, sorted."""
+    first = {request.name: request for request in reversed(graph.spec.pvcs)}
+    return dict(sorted(first.items()))
+
+
+def _build_claim(request: PersistentVolumeClaimRequest, namespace: str) -> Manifest:
+    return build_claim(
+        request.name,
+        namespace,
+        size=canonical_quantity(request.size or 0),
+        access_mode=request.volume_access_mode,
+        storage_class=request.storage_class,
+    )
+
+
+def _changes(
+    requests: Mapping[str, PersistentVolumeClaimRequest], claims: Mapping[str, ObservedClaim]
+) -> Iterator[str]:
+    """What an entry asks of an existing claim of ours that it was not created with."""
+    for name, request in requests.items():
+        claim = claims.get(name)
+        if claim is None or not request.create:
+            continue
+        wanted = {
+            "size": (canonical_quantity(request.size or 0), claim.size),
+            "storageClass": (request.storage_class, claim.storage_class),
+            "volumeAccessMode": (request.volume_access_mode, ",".join(claim.access_modes)),
+        }
+        for field, (asked, has) in wanted.items():
+            if has and asked != has:
+                yield f"PersistentVolumeClaim {name} keeps {field} {has}, {asked} would need a new claim"

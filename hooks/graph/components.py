@@ -1,0 +1,196 @@
+"""A service of a graph as a DynamoComponentDeployment: the user's spec and what the graph adds to it.
+
+Source: Dynamo operator, internal/dynamo/graph.go, GenerateDynamoComponentsDeployments.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hooks import contract, identity
+from hooks.api.component_spec import ComponentSpec
+from hooks.api.graph import GraphDeployment
+from hooks.component.defaults.epp import CONFIG_KEY
+from hooks.component.subject import ComponentType
+from hooks.errors import InvalidSpec
+from hooks.graph.deployment_config import VARIABLE, Overrides, read_overrides, rewrite_port
+from hooks.graph.envs import find_env, merge_envs, replace_env
+from hooks.k8s.names import fit_label_value
+from hooks.k8s.quantities import canonical_quantity
+from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
+
+_MAX_INTEGER = 2**53
+"""Up to here every whole float is one integer; what is larger stays a quantity's text."""
+
+_HANDED_DOWN = (
+    contract.ANNOTATION_ENABLE_METRICS,
+    contract.ANNOTATION_DISCOVERY_BACKEND,
+    contract.ANNOTATION_DISCOVERY_MODE,
+    contract.ANNOTATION_ORIGIN_VERSION,
+    contract.ANNOTATION_EXECUTOR_BACKEND,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentPlan:
+    """One component: its object's name and labels and the whole spec."""
+
+    service: str
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    spec: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a component takes from beside the graph's spec.
+
+    `replicas` is what a scaling adapter asks for, None without one; `restart_at` the restart that the component was
+    told of; `ingress` the default one of frontends.
+    """
+
+    replicas: int | None
+    restart_at: str
+    ingress: Mapping[str, Json]
+
+
+def plan_component(
+    graph: GraphDeployment, service: str, raw: Mapping[str, Json], around: Surroundings
+) -> ComponentPlan:
+    """Decide a component's whole spec; `raw` is the service's spec as the user wrote it.
+
+    Raises:
+        InvalidSpec: `DYN_DEPLOYMENT_CONFIG` cannot be read.
+    """
+    spec, metadata = graph.spec.services[service], graph.metadata
+    written: dict[str, Json] = clean_json(raw)
+    labels = service_labels(graph, service)
+    annotations = _annotations(graph, spec, around.restart_at)
+    envs, overrides = _configured_envs(graph, service, spec, written.get("envs") or [])
+    fields: dict[str, Json] = {
+        **written,
+        "serviceName": service,
+        "dynamoNamespace": namespace_of(graph, spec),
+        "labels": labels,
+        "replicas": _replicas(spec, overrides, around.replicas),
+        **({"annotations": annotations} if annotations else {}),
+        **({"envs": envs} if envs else {}),
+        **({"backendFramework": graph.spec.backend_framework} if graph.spec.backend_framework else {}),
+        **_typed_fields(graph, spec, written, around.ingress),
+    }
+    if overrides.resources is not None:
+        fields["resources"] = _override_resources(written.get("resources") or {}, overrides.resources)
+    name = identity.component_name(metadata.name, service)
+    return ComponentPlan(service=service, name=name, namespace=metadata.namespace, labels=labels, spec=fields)
+
+
+def build_component(plan: ComponentPlan) -> Manifest:
+    """Build the DynamoComponentDeployment."""
+    metadata = build_metadata(plan.name, plan.namespace, labels=plan.labels)
+    return build_manifest(contract.COMPONENT, metadata, spec=plan.spec)
+
+
+def service_labels(graph: GraphDeployment, service: str) -> dict[str, str]:
+    """The service's own labels and, set over them, the three that say where it belongs; sorted.
+
+    A label `controller-uid` that a user copied from elsewhere is dropped: it would hand the object to another parent.
+    """
+    spec = graph.spec.services[service]
+    own = {key: value for key, value in spec.labels.items() if key != contract.LABEL_CONTROLLER_UID}
+    labels = {
+        **own,
+        contract.LABEL_COMPONENT: service,
+        contract.LABEL_NAMESPACE: fit_label_value(namespace_of(graph, spec)),
+        contract.LABEL_GRAPH: graph.metadata.name,
+    }
+    return dict(sorted(labels.items()))
+
+
+def namespace_of(graph: GraphDeployment, spec: ComponentSpec) -> str:
+    """The Dynamo namespace in which a service of the graph is found."""
+    metadata = graph.metadata
+    return identity.dynamo_namespace(metadata.namespace, metadata.name, is_global=spec.global_dynamo_namespace)
+
+
+def handed_down(graph: GraphDeployment, spec: ComponentSpec) -> dict[str, str]:
+    """Annotations of a service with those of the graph that hold for all services; the service's own value wins."""
+    from_graph = {key: value for key, value in graph.metadata.annotations.items() if key in _HANDED_DOWN}
+    return {**from_graph, **spec.annotations}
+
+
+def runs_under(spec: ComponentSpec, account: str) -> bool:
+    """Whether a service's pods take this ServiceAccount: the user names no other."""
+    pod = spec.extra_pod_spec
+    return (pod.get("serviceAccountName") or pod.get("serviceAccount") or account) == account
+
+
+def clean_json(value: Json) -> Json:
+    """The value without nulls; a float, which no child may hold, becomes an integer or the text of a quantity."""
+    if isinstance(value, dict):
+        return {key: clean_json(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [clean_json(item) for item in value if item is not None]
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= _MAX_INTEGER else canonical_quantity(value)
+    return value
+
+
+def _annotations(graph: GraphDeployment, spec: ComponentSpec, restart_at: str) -> dict[str, str]:
+    restart = {contract.ANNOTATION_RESTART_AT: restart_at} if restart_at else {}
+    return dict(sorted({**handed_down(graph, spec), **restart}.items()))
+
+
+def _configured_envs(
+    graph: GraphDeployment, service: str, spec: ComponentSpec, own: list[Json]
+) -> tuple[list[Json], Overrides]:
+    """The component's variables, and what `DYN_DEPLOYMENT_CONFIG` among them overrides."""
+    envs = merge_envs(clean_json(list(graph.spec.envs)), own) if graph.spec.envs else own
+    entry = find_env(envs, VARIABLE)
+    if entry is None:
+        return envs, Overrides()
+    text = entry.get("value", "")
+    try:
+        if spec.component_type == ComponentType.FRONTEND:
+            text = rewrite_port(text, service)
+            envs = replace_env(envs, entry, {**entry, "value": text})
+        return envs, read_overrides(text, service)
+    except InvalidSpec as error:
+        raise InvalidSpec(f"spec.services[{service}]: {error}") from error
+
+
+def _replicas(spec: ComponentSpec, overrides: Overrides, asked: int | None) -> int:
+    candidates = (asked, spec.replicas, overrides.workers)
+    return next((count for count in candidates if count is not None), 1)
+
+
+def _typed_fields(
+    graph: GraphDeployment, spec: ComponentSpec, written: Mapping[str, Json], ingress: Mapping[str, Json]
+) -> dict[str, Json]:
+    """What a component's type brings with it: a frontend's ingress, the accounts, the picker's configuration."""
+    name = graph.metadata.name
+    if spec.component_type == ComponentType.FRONTEND and ingress and "ingress" not in written:
+        return {"ingress": dict(ingress)}
+    if spec.component_type == ComponentType.PLANNER:
+        return _account(spec, written, identity.planner_account(name))
+    if spec.component_type == ComponentType.EPP:
+        return {**_account(spec, written, identity.epp_account(name)), **_picker_config(name, spec)}
+    return {}
+
+
+def _account(spec: ComponentSpec, written: Mapping[str, Json], name: str) -> dict[str, Json]:
+    if not runs_under(spec, name):
+        return {}
+    return {"extraPodSpec": {**(written.get("extraPodSpec") or {}), "serviceAccountName": name}}
+
+
+def _picker_config(graph: str, spec: ComponentSpec) -> dict[str, Json]:
+    """Point to the generated ConfigMap: an inline configuration may hold floats, which no child may."""
+    if spec.epp_config is None or spec.epp_config.config_map_ref:
+        return {}
+    reference = {"name": identity.epp_config_map(graph), "key": CONFIG_KEY}
+    return {"eppConfig": {"configMapRef": reference}}
+
+
+def _override_resources(written: Mapping[str, Json], overrides: Mapping[str, Json]) -> dict[str, Json]:
+    both = {part: {**(written.get(part) or {}), **overrides} for part in ("requests", "limits")}
+    return {**written, **both}

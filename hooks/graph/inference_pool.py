@@ -1,0 +1,93 @@
+"""What an endpoint picker needs beside its pod: its configuration in a ConfigMap, and the InferencePool.
+
+Source: Dynamo operator, internal/dynamo/epp/epp_config.go and inference_pool.go; Gateway API Inference Extension v1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import yaml
+
+from hooks import contract, identity
+from hooks.api.graph import GraphDeployment
+from hooks.component.defaults.epp import CONFIG_KEY
+from hooks.component.subject import ComponentType
+from hooks.graph.components import service_labels
+from hooks.k8s import kinds
+from hooks.k8s.names import to_dns_label
+from hooks.k8s.storage import build_config_map
+from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
+
+_CONFIG_TYPE = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickerPlan:
+    """The endpoint picker of a graph; `config` is None where the user brings a ConfigMap."""
+
+    graph: str
+    namespace: str
+    service: str
+    namespace_label: str
+    config: Mapping[str, Json] | None
+
+
+def plan_picker(graph: GraphDeployment) -> PickerPlan | None:
+    """The graph's endpoint picker: the first service of that type by name; None without one."""
+    service = next((n for n, s in sorted(graph.spec.services.items()) if s.component_type == ComponentType.EPP), None)
+    if service is None:
+        return None
+    spec, name, namespace = graph.spec.services[service], graph.metadata.name, graph.metadata.namespace
+    inline = spec.epp_config is not None and not spec.epp_config.config_map_ref
+    return PickerPlan(
+        graph=name,
+        namespace=namespace,
+        service=service,
+        namespace_label=service_labels(graph, service)[contract.LABEL_NAMESPACE],
+        config=spec.epp_config.config if spec.epp_config is not None and inline else None,
+    )
+
+
+def build_picker(plan: PickerPlan) -> list[Manifest]:
+    """Build the pool and, unless the user brings one, the ConfigMap."""
+    labels = {
+        contract.LABEL_GRAPH: plan.graph,
+        contract.LABEL_COMPONENT: plan.service,
+        contract.LABEL_COMPONENT_TYPE: ComponentType.EPP.value,
+    }
+    pool = _build_pool(plan, labels)
+    if plan.config is None:
+        return [pool]
+    name, text = identity.epp_config_map(plan.graph), _write_config(plan.config)
+    return [pool, build_config_map(name, plan.namespace, labels, {CONFIG_KEY: text})]
+
+
+def _build_pool(plan: PickerPlan, labels: Mapping[str, str]) -> Manifest:
+    # Services are named like their component, with dashes for dots.
+    picker = to_dns_label(identity.component_name(plan.graph, plan.service))
+    selected = {
+        contract.LABEL_COMPONENT_TYPE: ComponentType.WORKER.value,
+        contract.LABEL_NAMESPACE: plan.namespace_label,
+    }
+    spec = {
+        "targetPorts": [{"number": contract.HTTP_PORT}],
+        "selector": {"matchLabels": selected},
+        "endpointPickerRef": {
+            "kind": kinds.SERVICE.kind,
+            "name": picker,
+            "port": {"number": contract.EPP_GRPC_PORT},
+        },
+    }
+    metadata = build_metadata(identity.epp_pool(plan.graph), plan.namespace, labels=labels)
+    return build_manifest(kinds.INFERENCE_POOL, metadata, spec=spec)
+
+
+def _write_config(config: Mapping[str, Json]) -> str:
+    """The configuration as YAML, keys sorted; its type is filled in where the user left it out."""
+    return yaml.safe_dump(_without_nulls({**_CONFIG_TYPE, **config}), sort_keys=True, allow_unicode=True)
+
+
+def _without_nulls(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value

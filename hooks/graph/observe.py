@@ -1,0 +1,122 @@
+"""Children and related objects of a graph, read once into frozen values; decides nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from hooks import contract
+from hooks.k8s import kinds
+from hooks.k8s.conditions import find_condition
+from hooks.k8s.quantities import canonical_quantity
+from hooks.k8s.rbac import RoleReference
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, name_of
+from hooks.protocol import OPTIONAL_KINDS, SyncRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedComponent:
+    """A component as the cluster holds it.
+
+    `applied_spec` is the spec as it was last applied, None where nothing tells. `is_available` and `message` are those
+    of its condition Available; `service` is its `status.service`, empty before the first report.
+    """
+
+    generation: int
+    observed_generation: int
+    spec: Mapping[str, Json]
+    applied_spec: Mapping[str, Json] | None
+    is_available: bool
+    message: str
+    service: Mapping[str, Json]
+
+    @property
+    def restart_at(self) -> str:
+        """The restart that the component was last told of; empty for none."""
+        return str((self.spec.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT) or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedClaim:
+    """A PersistentVolumeClaim of ours; what the server has not told is empty."""
+
+    size: str
+    access_modes: tuple[str, ...]
+    storage_class: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """All that a graph's sync sees beside the graph, each by name.
+
+    `adapters` holds the replicas that each scaling adapter asks for, `claims` the claims that are children,
+    `foreign_claims` names of claims that belong to somebody else, `bindings` what each RoleBinding grants,
+    `installed` the optional kinds that the controller declares.
+    """
+
+    components: Mapping[str, ObservedComponent]
+    adapters: Mapping[str, int]
+    claims: Mapping[str, ObservedClaim]
+    foreign_claims: frozenset[str]
+    bindings: Mapping[str, RoleReference]
+    installed: frozenset[GroupVersionKind]
+
+
+def observe(request: SyncRequest) -> Observed:
+    """Read the children and related objects of a graph's sync."""
+    children, uid = request.children, request.parent["metadata"].get("uid", "")
+    claims = {name_of(claim): _observe_claim(claim) for claim in children.of(kinds.PERSISTENT_VOLUME_CLAIM)}
+    related = request.related.of(kinds.PERSISTENT_VOLUME_CLAIM)
+    return Observed(
+        components={name_of(child): _observe_component(child) for child in children.of(contract.COMPONENT)},
+        adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
+        claims={**{name_of(claim): _observe_claim(claim) for claim in related if _is_owned(claim, uid)}, **claims},
+        foreign_claims=frozenset(name_of(claim) for claim in related if not _is_owned(claim, uid)) - claims.keys(),
+        bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
+        installed=frozenset(kind for kind in OPTIONAL_KINDS if children.has_kind(kind)),
+    )
+
+
+def _observe_component(child: ReadManifest) -> ObservedComponent:
+    status = child.get("status") or {}
+    available = find_condition(status.get("conditions") or (), "Available") or {}
+    return ObservedComponent(
+        generation=int(child["metadata"].get("generation", 0)),
+        observed_generation=int(status.get("observedGeneration", 0)),
+        spec=child.get("spec") or {},
+        applied_spec=_applied_spec(child),
+        is_available=available.get("status") == "True",
+        message=str(available.get("message") or ""),
+        service=status.get("service") or {},
+    )
+
+
+def _applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:
+    text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
+    applied = orjson.loads(text) if text else {}
+    spec: Mapping[str, Json] | None = applied.get("spec")
+    return spec
+
+
+def _replicas_of(adapter: ReadManifest) -> int:
+    return int((adapter.get("spec") or {}).get("replicas", 1))
+
+
+def _observe_claim(claim: ReadManifest) -> ObservedClaim:
+    spec = claim.get("spec") or {}
+    size = ((spec.get("resources") or {}).get("requests") or {}).get("storage", "")
+    return ObservedClaim(
+        size=canonical_quantity(size) if size else "",
+        access_modes=tuple(spec.get("accessModes") or ()),
+        storage_class=str(spec.get("storageClassName") or ""),
+    )
+
+
+def _observe_binding(binding: ReadManifest) -> RoleReference:
+    reference = binding.get("roleRef") or {}
+    return RoleReference(kind=reference.get("kind", ""), name=reference.get("name", ""))
+
+
+def _is_owned(claim: ReadManifest, uid: str) -> bool:
+    owners = claim["metadata"].get("ownerReferences") or ()
+    return any(owner.get("uid") == uid and owner.get("controller") for owner in owners)

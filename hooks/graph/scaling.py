@@ -1,0 +1,54 @@
+"""Scaling adapters: which services have one, and how many replicas it asks for.
+
+While a service's adapter is enabled, the adapter's `spec.replicas` is the truth; the graph's own field only says with
+how many it begins.
+
+Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcileScalingAdapters.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hooks import contract, identity
+from hooks.api.graph import GraphDeployment
+from hooks.k8s.types import Manifest, build_manifest, build_metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterPlan:
+    """An adapter of one service and the replicas in force."""
+
+    service: str
+    name: str
+    graph: str
+    namespace: str
+    replicas: int
+    is_new: bool
+
+
+def plan_adapters(graph: GraphDeployment, observed: Mapping[str, int]) -> tuple[AdapterPlan, ...]:
+    """The adapters of all services that enable one, by service; `observed` is replicas by adapter's name."""
+    return tuple(
+        _plan_adapter(graph, service, observed)
+        for service, spec in sorted(graph.spec.services.items())
+        if spec.scaling_adapter is not None and spec.scaling_adapter.enabled
+    )
+
+
+def build_adapter(plan: AdapterPlan) -> Manifest:
+    """Build the adapter; once it exists nothing of this is applied (OnDelete), so an autoscaler's value stays."""
+    labels = {contract.LABEL_GRAPH: plan.graph, contract.LABEL_COMPONENT: plan.service}
+    spec = {"replicas": plan.replicas, "dgdRef": {"name": plan.graph, "serviceName": plan.service}}
+    return build_manifest(contract.SCALING_ADAPTER, build_metadata(plan.name, plan.namespace, labels=labels), spec=spec)
+
+
+def _plan_adapter(graph: GraphDeployment, service: str, observed: Mapping[str, int]) -> AdapterPlan:
+    name, own = identity.component_name(graph.metadata.name, service), graph.spec.services[service].replicas
+    return AdapterPlan(
+        service=service,
+        name=name,
+        graph=graph.metadata.name,
+        namespace=graph.metadata.namespace,
+        replicas=observed.get(name, 1 if own is None else own),
+        is_new=name not in observed,
+    )

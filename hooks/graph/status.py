@@ -1,0 +1,143 @@
+"""A graph's status: state, the condition Ready, and the replicas of each service.
+
+Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from hooks.graph.components import ComponentPlan, clean_json
+from hooks.graph.observe import Observed, ObservedComponent
+from hooks.graph.plan import GraphPlan
+from hooks.k8s.conditions import Condition, Truth, merge_conditions
+from hooks.k8s.types import Json
+
+READY = "Ready"
+_KEPT = ("restart", "services")
+_MAX_MESSAGE = 32_768
+"""The longest message that the schema of a condition allows."""
+
+
+class State(StrEnum):
+    """`status.state`."""
+
+    PENDING = "pending"
+    SUCCESSFUL = "successful"
+    FAILED = "failed"
+
+
+class Reason(StrEnum):
+    """Reasons of the condition Ready."""
+
+    ALL_READY = "all_resources_are_ready"
+    SOME_NOT_READY = "some_resources_are_not_ready"
+    FAILED = "failed_to_reconcile_the_resources"
+    INVALID = "ValidationFailed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previous:
+    """The status as last written, the parent's generation, and now."""
+
+    status: Mapping[str, Json]
+    generation: int
+    now: datetime
+
+
+def report(plan: GraphPlan, seen: Observed, previous: Previous) -> dict[str, Json]:
+    """The status of a graph that could be rendered; `status.restart` stays as it was."""
+    waiting = dict(sorted([*_unready_components(plan, seen), *_missing_claims(plan)]))
+    if waiting:
+        state, reason = State.PENDING, Reason.SOME_NOT_READY
+        message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
+    else:
+        state, reason, message = State.SUCCESSFUL, Reason.ALL_READY, "All resources are ready"
+    message = "; ".join([message, *plan.claims.warnings, *_unannotated(plan, seen)])[:_MAX_MESSAGE]
+    services = {c.service: clean_json(seen.components[c.name].service) for c in _reporting(plan, seen)}
+    return {
+        **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
+        **({"restart": previous.status["restart"]} if previous.status.get("restart") else {}),
+        **({"services": services} if services else {}),
+    }
+
+
+def report_failure(reason: Reason, problems: tuple[str, ...], previous: Previous) -> dict[str, Json]:
+    """The status of a graph whose children are left as they were: all problems; the rest is kept."""
+    text = "; ".join(problems)
+    message = f"Validation failed: {text}" if reason is Reason.INVALID else text
+    condition = Condition(type=READY, status="False", reason=reason.value, message=message[:_MAX_MESSAGE])
+    kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
+    return {**_status(State.FAILED, condition, previous), **kept}
+
+
+def _status(state: State, condition: Condition, previous: Previous) -> dict[str, Json]:
+    before = previous.status.get("conditions") or ()
+    conditions = merge_conditions(before, [condition], now=previous.now, generation=previous.generation)
+    return {"state": state.value, "conditions": conditions}
+
+
+def _truth(state: State) -> Truth:
+    return "True" if state is State.SUCCESSFUL else "False"
+
+
+def _unready_components(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, str]]:
+    for component in plan.components:
+        why = _why_unready(component, seen.components.get(component.name))
+        if why:
+            yield component.name, why
+
+
+def _missing_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
+    for name in plan.claims.missing:
+        yield f"PersistentVolumeClaim {name}", "not found; create it, or set create in its entry of spec.pvcs"
+
+
+def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
+    """Why a component is not ready at the spec that it should have; empty when it is.
+
+    Upstream looks at Available alone, so that a changed graph shows the old success for an instant.
+    """
+    if seen is None:
+        return "resource not found"
+    if not (_carries(seen.spec, plan.spec) if seen.applied_spec is None else seen.applied_spec == plan.spec):
+        return "spec not yet applied"
+    if seen.observed_generation < seen.generation:
+        counts = f"generation={seen.generation}, observedGeneration={seen.observed_generation}"
+        return f"spec not yet processed: {counts}"
+    if not seen.is_available:
+        detail = seen.message.removeprefix("Deployment is not ready").removeprefix(": ")
+        return f"Component deployment not ready - Available condition not true{f' ({detail})' if detail else ''}"
+    if _init_containers(seen.spec) != _init_containers(plan.spec):
+        return "init containers were inserted or reordered, which an existing object cannot take over; delete it once"
+    return ""
+
+
+def _carries(seen: Json, wanted: Json) -> bool:
+    """Whether everything wanted is there; the server may have filled in more."""
+    if isinstance(wanted, dict):
+        if not isinstance(seen, dict) or not wanted.keys() <= seen.keys():
+            return False
+        return all(_carries(seen[key], item) for key, item in wanted.items())
+    if isinstance(wanted, list):
+        return isinstance(seen, list) and len(seen) == len(wanted) and all(map(_carries, seen, wanted))
+    return bool(seen == wanted)
+
+
+def _init_containers(spec: Mapping[str, Json]) -> list[Json]:
+    """Names in order: Metacontroller merges the list by name and keeps the order of the existing object."""
+    found = (spec.get("extraPodSpec") or {}).get("initContainers")
+    return [container.get("name") for container in found if isinstance(container, dict)] if found else []
+
+
+def _reporting(plan: GraphPlan, seen: Observed) -> Iterator[ComponentPlan]:
+    return (c for c in plan.components if c.name in seen.components and seen.components[c.name].service)
+
+
+def _unannotated(plan: GraphPlan, seen: Observed) -> list[str]:
+    names = [
+        c.name for c in plan.components if c.name in seen.components and seen.components[c.name].applied_spec is None
+    ]
+    listed = ", ".join(names)
+    return [f"{listed} without last-applied annotation; run Metacontroller with dynamic apply"] if names else []

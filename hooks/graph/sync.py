@@ -1,0 +1,98 @@
+"""The graph hook: the stages in order, nothing else."""
+
+from hooks import contract
+from hooks.api.base import parse_parent
+from hooks.api.graph import GraphDeployment
+from hooks.errors import InvalidSpec
+from hooks.facts import Facts
+from hooks.graph.build import build_children
+from hooks.graph.observe import observe
+from hooks.graph.plan import plan_graph
+from hooks.graph.status import Previous, Reason, report, report_failure
+from hooks.graph.validate import validate_graph
+from hooks.k8s import kinds
+from hooks.k8s.types import Manifest, ReadManifest, annotations_of, build_manifest, build_metadata, gvk_of, name_of
+from hooks.last_good import last_good_children
+from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+
+_ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
+"""Kinds of which Metacontroller applies nothing once they exist; a stub keeps them."""
+
+
+def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
+    """Answer which children and status a graph should have.
+
+    Raises:
+        InvalidSpec: the spec cannot be rendered and a child's last good state is unknown.
+    """
+    seen = observe(request)
+    try:
+        graph = parse_parent(GraphDeployment, request.parent)
+    except InvalidSpec as error:
+        return _freeze(request, facts, Reason.INVALID, error.problems)
+    problems = validate_graph(graph, seen.installed)
+    if problems:
+        return _freeze(request, facts, Reason.INVALID, problems)
+    raw = (request.parent.get("spec") or {}).get("services") or {}
+    try:
+        plan = plan_graph(graph, raw, seen, facts.settings)
+    except InvalidSpec as error:
+        return _freeze(request, facts, Reason.FAILED, error.problems)
+    status = report(plan, seen, _previous(request, facts))
+    return SyncAnswer(children=build_children(plan), status=status, notes=plan.notes)
+
+
+def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:  # noqa: ARG001 - the signature that all hooks share
+    """Let a graph go: nothing outside is to be undone, its children go with it, or stay if it only changed hands."""
+    is_going = "deletionTimestamp" in request.parent["metadata"]
+    children = [] if is_going else _last_children(request, ())
+    status = {key: value for key, value in request.status.items() if key != "observedGeneration"}
+    return SyncAnswer(children=children, status=status, finalized=True, notes=("nothing to undo",))
+
+
+def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # noqa: ARG001 - as above
+    """Ask for the claims that the graph names, whoever made them; an entry without a name asks for nothing."""
+    found = (request.parent.get("spec") or {}).get("pvcs")
+    entries = found if isinstance(found, list) else []
+    names = {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
+    if not names - {""}:
+        return []
+    claims, namespace = kinds.PERSISTENT_VOLUME_CLAIM, request.parent["metadata"]["namespace"]
+    return [
+        RelatedRule(
+            api_version=claims.api_version,
+            resource="persistentvolumeclaims",
+            namespace=namespace,
+            names=tuple(sorted(names - {""})),
+        )
+    ]
+
+
+def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[str, ...]) -> SyncAnswer:
+    """Leave all children as they were last applied, and say why."""
+    status = report_failure(reason, problems, _previous(request, facts))
+    return SyncAnswer(
+        children=_last_children(request, problems),
+        status=status,
+        notes=("children as last applied: the spec cannot be rendered",),
+        problems=problems,
+    )
+
+
+def _last_children(request: SyncRequest, problems: tuple[str, ...]) -> list[Manifest]:
+    observed = request.children.all()
+    applied = last_good_children((child for child in observed if not _is_kept_by_stub(child)), problems)
+    return [*applied, *(_stub(child) for child in observed if _is_kept_by_stub(child))]
+
+
+def _is_kept_by_stub(child: ReadManifest) -> bool:
+    """Whether nobody recorded what was applied, and nothing more would be: one taken over from another operator."""
+    return gvk_of(child) in _ON_DELETE and contract.ANNOTATION_LAST_APPLIED not in annotations_of(child)
+
+
+def _stub(child: ReadManifest) -> Manifest:
+    return build_manifest(gvk_of(child), build_metadata(name_of(child), child["metadata"]["namespace"]))
+
+
+def _previous(request: SyncRequest, facts: Facts) -> Previous:
+    return Previous(status=request.status, generation=request.generation, now=facts.now)

@@ -1,0 +1,211 @@
+"""Brings a user's fragment of a pod into the form that the API server stores.
+
+Metacontroller compares what we return with what is stored. A value that the server writes differently, or does not
+store at all, would cost a write at every sync. What is dropped depends on the field: Go leaves a plain `false`, 0 or ""
+out, but keeps the same behind a pointer, where it has a meaning (`automountServiceAccountToken: false`).
+
+Source: Kubernetes, staging/src/k8s.io/api/core/v1/types.go (which fields are pointers) and
+pkg/apis/core/v1/defaults.go.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from hooks.k8s.quantities import canonical_quantity
+from hooks.k8s.types import Json
+
+_PLAIN_BOOLS = frozenset(
+    {"hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly"}
+    | {"chapAuthDiscovery", "chapAuthSession", "sslEnabled"}
+)
+_PLAIN_NUMBERS = frozenset(
+    {"hostPort", "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"}
+    | {"partition"}
+)
+_EMPTY_MEANS_SOMETHING = frozenset({"storageClassName", "type", "service"})
+"""Pointers to strings, whose empty value differs from none: no storage class, no check of a host path."""
+
+_QUANTITIES = frozenset({"sizeLimit", "divisor"})
+_QUANTITY_MAPS = frozenset({"limits", "requests", "overhead"})
+_TOKEN_SECONDS = 3600
+
+
+class _Absent:
+    """Says that the server would not store the field."""
+
+
+_ABSENT: Final = _Absent()
+
+
+def canonical_fragment(value: Json) -> Json:
+    """Write a fragment of a pod (any part of a PodSpec, Container, Probe, EnvVar, Volume) as the API server stores it.
+
+    null is dropped everywhere, numbers are ints, quantities canonical.
+
+    Raises:
+        ValueError: a quantity cannot be read, or a number that must be whole is not; `find_faults` says where.
+    """
+    if isinstance(value, dict):
+        return _canonical_map(value)
+    if isinstance(value, list | tuple):
+        return [canonical_fragment(item) for item in value if item is not None]
+    if isinstance(value, float):
+        return _whole(value)
+    return value
+
+
+def find_faults(value: Json, path: str) -> Iterator[str]:
+    """All values for which `canonical_fragment` raises, each as `path: what is wrong`, in an order of their own."""
+    if isinstance(value, dict):
+        for key, item in sorted(value.items()):
+            at = f"{path}.{key}"
+            if key in _QUANTITIES:
+                yield from _quantity_fault(item, at)
+            elif key in _QUANTITY_MAPS and isinstance(item, dict):
+                for name, amount in sorted(item.items()):
+                    yield from _quantity_fault(amount, f"{at}.{name}")
+            else:
+                yield from find_faults(item, at)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from find_faults(item, f"{path}[{index}]")
+    elif isinstance(value, float) and not value.is_integer():
+        yield f"{path}: {_not_whole(value)}"
+
+
+def _quantity_fault(value: Json, path: str) -> Iterator[str]:
+    try:
+        _quantity(value)
+    except ValueError as error:
+        yield f"{path}: {error}"
+
+
+def _canonical_map(value: Mapping[str, Json]) -> dict[str, Json]:
+    stored: dict[str, Json] = {}
+    for key, item in value.items():
+        if item is None:
+            continue
+        rule = _RULES.get(key)
+        kept = _any_field(item) if rule is None else rule(item)
+        if kept is not _ABSENT:
+            stored[key] = kept
+    return stored
+
+
+def _any_field(value: Json) -> Json:
+    """A field without a rule of its own: an empty string or list is not stored, an empty object is."""
+    if isinstance(value, str):
+        return value or _ABSENT
+    if isinstance(value, list | tuple):
+        return [canonical_fragment(item) for item in value if item is not None] or _ABSENT
+    return canonical_fragment(value)
+
+
+def _plain_bool(value: Json) -> Json:
+    return _ABSENT if value is False else _any_field(value)
+
+
+def _plain_number(value: Json) -> Json:
+    return _ABSENT if value == 0 and not isinstance(value, bool) else _any_field(value)
+
+
+def _string_pointer(value: Json) -> Json:
+    return value if value == "" else _any_field(value)
+
+
+def _quantity(value: Json) -> Json:
+    return _canonical_text(str(value)) if isinstance(value, str | int | float) else value
+
+
+@lru_cache(maxsize=4096)
+def _canonical_text(text: str) -> str:
+    return canonical_quantity(text)
+
+
+def _quantity_field(value: Json) -> Json:
+    return _ABSENT if value == "" else _quantity(value)
+
+
+def _quantity_map(value: Json) -> Json:
+    if not isinstance(value, dict):
+        return _any_field(value)
+    return {name: _quantity(amount) for name, amount in value.items() if amount is not None} or _ABSENT
+
+
+def _users_own(value: Json) -> Json:
+    """A map, or a list of small maps, whose values are the user's own strings: an empty string is a value there."""
+    if isinstance(value, dict):
+        return {key: canonical_fragment(item) for key, item in value.items() if item is not None} or _ABSENT
+    if isinstance(value, list | tuple):
+        kept = [_users_own(item) for item in value if item is not None]
+        return [item for item in kept if item is not _ABSENT] or _ABSENT
+    return canonical_fragment(value)
+
+
+def _port(value: Json) -> Json:
+    """A port of a probe or lifecycle handler: a number written as a string is refused as the name of a port."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    return _any_field(value)
+
+
+def _volume_with_optional_read_only(value: Json) -> Json:
+    """`csi` and `azureDisk` are the volumes whose `readOnly` is a pointer."""
+    stored = _any_field(value)
+    if isinstance(value, dict) and value.get("readOnly") is False:
+        return {**stored, "readOnly": False}
+    return stored
+
+
+def _projected_sources(value: Json) -> Json:
+    """Sources of a projected volume with the server's defaults, as Metacontroller replaces that list whole."""
+    stored = _any_field(value)
+    if not isinstance(stored, list):
+        return stored
+    return [_complete_source(source) if isinstance(source, dict) else source for source in stored]
+
+
+def _complete_source(source: Mapping[str, Json]) -> dict[str, Json]:
+    complete = dict(source)
+    token = source.get("serviceAccountToken")
+    if isinstance(token, dict):
+        complete["serviceAccountToken"] = {"expirationSeconds": _TOKEN_SECONDS, **token}
+    downward = source.get("downwardAPI")
+    if isinstance(downward, dict) and isinstance(downward.get("items"), list):
+        complete["downwardAPI"] = {**downward, "items": [_complete_item(item) for item in downward["items"]]}
+    return complete
+
+
+def _complete_item(item: Json) -> Json:
+    if not isinstance(item, dict):
+        return item
+    complete = dict(item)
+    for reference, default in (("fieldRef", {"apiVersion": "v1"}), ("resourceFieldRef", {"divisor": "0"})):
+        if isinstance(item.get(reference), dict):
+            complete[reference] = {**default, **item[reference]}
+    return complete
+
+
+def _whole(value: float) -> int:
+    if not value.is_integer():
+        raise ValueError(_not_whole(value))
+    return int(value)
+
+
+def _not_whole(value: float) -> str:
+    return f"{value} is not a whole number"
+
+
+_RULES: Mapping[str, Callable[[Json], Json]] = {
+    **dict.fromkeys(_PLAIN_BOOLS, _plain_bool),
+    **dict.fromkeys(_PLAIN_NUMBERS, _plain_number),
+    **dict.fromkeys(_EMPTY_MEANS_SOMETHING, _string_pointer),
+    **dict.fromkeys(_QUANTITIES, _quantity_field),
+    **dict.fromkeys(_QUANTITY_MAPS, _quantity_map),
+    **dict.fromkeys(("nodeSelector", "matchLabels", "labels", "annotations", "volumeAttributes"), _users_own),
+    **dict.fromkeys(("options", "httpHeaders"), _users_own),
+    **dict.fromkeys(("csi", "azureDisk"), _volume_with_optional_read_only),
+    "port": _port,
+    "sources": _projected_sources,
+}

@@ -1,0 +1,99 @@
+"""Parts of pods by name: environment, volumes, mounts, pull secrets."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from hooks.k8s.types import EnvVar, Json
+
+MAX_ENV_BYTES = 131_072
+"""Linux gives a process no variable longer than this (MAX_ARG_STRLEN)."""
+
+MAX_REFERENCE_DEPTH = 32
+_Lookup = Callable[[str, tuple[str, ...]], str | None]
+_REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)|\$")
+
+
+def merge_env(*layers: Iterable[EnvVar]) -> list[EnvVar]:
+    """Merge variables by name, the later layer and within a layer the later entry winning whole; sorted by name.
+
+    Source: Dynamo operator, internal/dynamo/graph.go, MergeEnvs.
+    """
+    merged = {entry["name"]: entry for layer in layers for entry in layer}
+    return [merged[name] for name in sorted(merged)]
+
+
+def literal_env(values: Mapping[str, str]) -> list[EnvVar]:
+    """Write variables with literal values; those with none are left out."""
+    return [{"name": name, "value": value} for name, value in values.items() if value]
+
+
+def field_env(name: str, field_path: str) -> EnvVar:
+    """Write a variable that takes its value from a field of the pod."""
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": field_path}}}
+
+
+def expand_references(env: Sequence[EnvVar]) -> list[EnvVar]:
+    """Replace `$(NAME)` in values by the literal value of that variable of the same container.
+
+    The kubelet expands only what stands earlier in the list, and in a live object a new variable stands last, so its
+    answer would depend on history. References to anything else, `$$(NAME)` and cycles stay as they are.
+
+    Raises:
+        ValueError: a value grows past what a process can be given, or references are nested too deep.
+
+    Source: Kubernetes, third_party/forked/golang/expansion/expand.go.
+    """
+    if not any("$(" in entry.get("value", "") for entry in env):
+        return list(env)
+    literals = {entry["name"]: entry.get("value", "") for entry in env if "valueFrom" not in entry}
+    known: dict[str, str] = {}
+
+    def embed(name: str, active: tuple[str, ...]) -> str | None:
+        if name not in literals or name in active:
+            return None
+        if len(active) > MAX_REFERENCE_DEPTH:
+            raise ValueError(f"variable {active[0]}: references are nested more than {MAX_REFERENCE_DEPTH} deep")
+        if name not in known:
+            known[name] = _substitute(literals[name], (*active, name), embed, embedded=True)
+        return known[name]
+
+    return [_expand_entry(entry, embed) for entry in env]
+
+
+def _expand_entry(entry: EnvVar, embed: _Lookup) -> EnvVar:
+    value = entry.get("value", "")
+    if "$(" not in value:
+        return entry
+    expanded = _substitute(value, (entry["name"],), embed, embedded=False)
+    return {**entry, "value": expanded} if expanded else {"name": entry["name"]}
+
+
+def _substitute(text: str, active: tuple[str, ...], lookup: _Lookup, *, embedded: bool) -> str:
+    """Replace the references of one text; `active` are the variables on the way here.
+
+    Embedded text meets the kubelet's own expansion as part of another value, so a lone `$` is escaped in it.
+    """
+    parts: list[str] = []
+    size = position = 0
+    for match in _REFERENCE.finditer(text):
+        name = match[1]
+        found = lookup(name, active) if name is not None else ("$$" if embedded else match[0])
+        piece = match[0] if found is None else found
+        parts += (text[position : match.start()], piece)
+        position = match.end()
+        size += len(piece)
+        if size > MAX_ENV_BYTES:
+            raise ValueError(f"variable {active[0]} grows past {MAX_ENV_BYTES} bytes when its references are expanded")
+    return "".join((*parts, text[position:]))
+
+
+def without_named(items: Iterable[Json], names: frozenset[str]) -> list[Json]:
+    """The items (volumes, mounts, containers) whose name is not among these, in their order."""
+    return [item for item in items if item.get("name") not in names]
+
+
+def add_named(items: Sequence[Json], added: Iterable[Json]) -> list[Json]:
+    """The items, and behind them those added whose name is new, each name once."""
+    present = frozenset(item.get("name") for item in items)
+    new = {item["name"]: item for item in reversed(tuple(added)) if item["name"] not in present}
+    return [*items, *reversed(new.values())]

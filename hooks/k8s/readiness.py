@@ -1,0 +1,76 @@
+"""Is a workload ready, and if not, why. Reads what its controller reports, knows nothing of what was asked for since.
+
+Source: Kubernetes, kubectl's rollout_status.go; Dynamo operator, internal/controller, IsDeploymentReady.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hooks.k8s.conditions import find_condition, is_true
+from hooks.k8s.types import Json, ReadManifest, is_deleting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """Whether a workload is ready; `reason` is half a sentence, empty when it is."""
+
+    ready: bool
+    reason: str = ""
+
+
+def read_deployment(deployment: ReadManifest | None) -> Readiness:
+    """Whether a Deployment runs all its pods, all of its newest spec, and no older ones."""
+    if deployment is None:
+        return Readiness(ready=False, reason="it is not created yet")
+    reason = _hindrance(deployment) or _shortage(deployment)
+    if not reason:
+        return Readiness(ready=True)
+    trouble = _trouble(deployment.get("status") or {})
+    return Readiness(ready=False, reason=f"{reason}; {trouble}" if trouble else reason)
+
+
+def _hindrance(deployment: ReadManifest) -> str:
+    if is_deleting(deployment):
+        return "it is being deleted"
+    if (deployment.get("spec") or {}).get("paused"):
+        return "it is paused"
+    generation = int(deployment["metadata"].get("generation", 0))
+    observed = _count(deployment, "observedGeneration")
+    if observed < generation:
+        return f"its controller has not seen generation {generation} yet, only {observed}"
+    return ""
+
+
+def _shortage(deployment: ReadManifest) -> str:
+    desired = _desired_replicas(deployment)
+    for field in ("updatedReplicas", "availableReplicas"):
+        if (count := _count(deployment, field)) < desired:
+            return f"desired={desired}, {field.removesuffix('Replicas')}={count}"
+    if (count := _count(deployment, "replicas")) > desired:
+        return f"desired={desired}, replicas={count}, old pods are still there"
+    conditions = (deployment.get("status") or {}).get("conditions") or ()
+    if desired and not is_true(conditions, "Available"):
+        return "it does not report Available"
+    return ""
+
+
+def _desired_replicas(deployment: ReadManifest) -> int:
+    """How many pods a Deployment wants; 1 where it does not say."""
+    replicas = (deployment.get("spec") or {}).get("replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def _trouble(status: Mapping[str, Json]) -> str:
+    """What the Deployment's controller complains of: pods that cannot be made, or a rollout that stands still."""
+    conditions = status.get("conditions") or ()
+    failure = find_condition(conditions, "ReplicaFailure")
+    if failure is not None and failure.get("status") == "True":
+        return str(failure.get("message") or failure.get("reason") or "pods cannot be created")
+    progress = find_condition(conditions, "Progressing")
+    if progress is not None and progress.get("status") == "False":
+        return str(progress.get("message") or progress.get("reason") or "the rollout stands still")
+    return ""
+
+
+def _count(deployment: ReadManifest, field: str) -> int:
+    return int((deployment.get("status") or {}).get(field) or 0)

@@ -1,0 +1,85 @@
+"""What must hold of the answer to any spec, however strange."""
+
+import re
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.component import sync
+from hooks.k8s.types import Manifest
+from hooks.protocol import CustomizeRequest, write_sync_answer
+from tests import make
+from tests.component.specs import ANY_SPEC, COMPONENT_NAME
+
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+@settings(max_examples=200, deadline=None)
+@given(COMPONENT_NAME, st.sampled_from(["", "g", "g" * 60]), ANY_SPEC)
+def test_any_spec_gives_valid_children_or_problems(name: str, graph: str, spec: dict[str, Any]) -> None:
+    request = make.sync_request(make.component(name, graph, **spec), related=[make.pull_secret("s", "nvcr.io")])
+    given = sync.sync(request, make.facts())
+    write_sync_answer(given, request.children)
+    assert bool(given.children) != bool(given.problems)
+    assert given.status is not None
+    assert len(given.status["conditions"]) == 3
+    assert all(given.problems)
+    for child in given.children:
+        assert_named_validly(child)
+        if child["kind"] == "Deployment":
+            assert_consistent(child, given.children)
+
+
+@settings(max_examples=100, deadline=None)
+@given(ANY_SPEC)
+def test_order_of_keys_changes_no_answer(spec: dict[str, Any]) -> None:
+    parent = make.component("c", "g", **spec)
+    shuffled = reverse_keys(parent)
+    requests = [make.sync_request(one) for one in (parent, shuffled)]
+    answers = [sync.sync(request, make.facts()) for request in requests]
+    assert answers[0].children == answers[1].children
+    assert write_sync_answer(answers[0], requests[0].children) == write_sync_answer(answers[1], requests[1].children)
+    rules = [sync.customize(CustomizeRequest(parent=one), make.facts()) for one in (parent, shuffled)]
+    assert rules[0] == rules[1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(ANY_SPEC)
+def test_any_component_can_be_deleted(spec: dict[str, Any]) -> None:
+    assert sync.finalize(make.sync_request(make.component("c", "g", **spec)), make.facts()).finalized
+
+
+def reverse_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: reverse_keys(value[key]) for key in reversed(value)}
+    return [reverse_keys(item) for item in value] if isinstance(value, list) else value
+
+
+def assert_named_validly(child: Manifest) -> None:
+    name = child["metadata"]["name"]
+    pattern = LABEL if child["kind"] == "Service" else SUBDOMAIN
+    assert len(name) <= 63
+    assert pattern.fullmatch(name), name
+
+
+def assert_consistent(deployment: Manifest, children: list[Manifest]) -> None:
+    spec = deployment["spec"]
+    labels = spec["template"]["metadata"]["labels"]
+    assert spec["selector"]["matchLabels"].items() <= labels.items()
+    for service in (child for child in children if child["kind"] == "Service"):
+        assert service["spec"]["selector"].items() <= labels.items()
+        assert all(len(value) <= 63 for value in service["spec"]["selector"].values())
+    pod = spec["template"]["spec"]
+    assert_unique([volume["name"] for volume in pod.get("volumes", [])])
+    assert_unique([container["name"] for container in pod["containers"] + pod.get("initContainers", [])])
+    main = pod["containers"][-1]
+    assert_unique([mount["mountPath"] for mount in main.get("volumeMounts", [])])
+    names = [entry["name"] for entry in main["env"]]
+    assert names == sorted(set(names))
+    assert "" not in [entry.get("value") for entry in main["env"]]
+
+
+def assert_unique(values: list[str]) -> None:
+    assert len(values) == len(set(values)), values

@@ -1,0 +1,254 @@
+"""Whole calls: status from observed state, invalid specs, multinode, related objects, deletion."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from hooks.component import sync
+from hooks.effects import EtcdPrefixDrop
+from hooks.errors import InvalidSpec
+from hooks.k8s.types import Manifest
+from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, write_sync_answer
+from tests import make
+from tests.component.render import answer, only
+
+SPEC = {"componentType": "worker", "replicas": 2}
+TYPES = ["Available", "DynamoComponentReady", "Ready"]
+
+
+def conditions(given: SyncAnswer) -> dict[str, dict[str, Any]]:
+    assert given.status is not None
+    assert [condition["type"] for condition in given.status["conditions"]] == TYPES
+    return {condition["type"]: condition for condition in given.status["conditions"]}
+
+
+def running(spec: dict[str, Any] = SPEC, **status: Any) -> list[Manifest]:
+    """The children of that spec as the cluster holds them, the Deployment ready but for the fields given."""
+    found = answer(make.component("c", "g", **spec)).children
+    full = {**make.deployment_status(spec.get("replicas", 1)), **status}
+    return [make.observed(child, **({"status": full} if child["kind"] == "Deployment" else {})) for child in found]
+
+
+def test_first_answer_has_all_conditions_and_they_are_false() -> None:
+    found = conditions(answer(make.component("c", "g", **SPEC)))
+    assert [condition["status"] for condition in found.values()] == ["False"] * 3
+    assert found["Available"]["reason"] == "DeploymentNotReady"
+    assert found["Available"]["message"] == "Deployment is not ready: it is not created yet"
+    assert found["DynamoComponentReady"]["reason"] == "ComponentNotReady"
+
+
+def test_ready_deployment_makes_the_component_ready() -> None:
+    given = answer(make.component("c", "g", **SPEC), running())
+    found = conditions(given)
+    assert [condition["status"] for condition in found.values()] == ["True"] * 3
+    assert (found["Available"]["reason"], found["Available"]["message"]) == ("DeploymentReady", "Deployment is ready")
+    assert (found["DynamoComponentReady"]["reason"], found["DynamoComponentReady"]["message"]) == (
+        "ComponentReady",
+        "DynamoComponent is ready",
+    )
+    assert given.status is not None
+    assert given.status["service"] == {
+        "componentKind": "Deployment",
+        "componentName": "c",
+        "replicas": 2,
+        "updatedReplicas": 2,
+        "readyReplicas": 2,
+        "availableReplicas": 2,
+    }
+
+
+def test_deployment_that_rolls_out_says_how_far_it_is() -> None:
+    found = conditions(answer(make.component("c", "g", **SPEC), running(updatedReplicas=1)))
+    assert found["Available"]["message"] == "Deployment is not ready: desired=2, updated=1"
+    assert found["Ready"]["status"] == "False"
+
+
+def test_component_is_not_ready_until_its_new_spec_is_applied() -> None:
+    changed = {**SPEC, "envs": [{"name": "A", "value": "1"}]}
+    found = conditions(answer(make.component("c", "g", **changed), running(SPEC)))
+    assert found["Ready"]["status"] == "False"
+    assert found["Ready"]["message"] == "Deployment is not ready: its new spec is being applied"
+
+
+def test_deployment_without_the_last_applied_annotation_is_reported() -> None:
+    children = running()
+    for child in children:
+        child["metadata"]["annotations"] = {}
+    found = conditions(answer(make.component("c", "g", **SPEC), children))
+    assert found["Ready"]["status"] == "True"
+    assert "last-applied" in found["Ready"]["message"]
+
+
+def test_transition_time_moves_only_with_the_condition() -> None:
+    parent = make.component("c", "g", **SPEC)
+    first = answer(parent)
+    later = make.facts(make.NOW + timedelta(hours=1))
+    again = answer({**parent, "status": first.status}, facts=later)
+    assert again.status == first.status
+    ready = conditions(answer({**parent, "status": first.status}, running(), facts=later))
+    assert ready["Ready"]["lastTransitionTime"] == "2026-03-01T13:00:00Z"
+
+
+def test_same_call_gives_the_same_answer() -> None:
+    request = make.sync_request(make.component("c", "g", **SPEC), running(), [make.pull_secret("s", "a.io")])
+    first, second = (sync.sync(request, make.facts()) for _ in range(2))
+    assert write_sync_answer(first, request.children) == write_sync_answer(second, request.children)
+
+
+def test_init_containers_in_another_order_are_reported() -> None:
+    def spec(*names: str) -> dict[str, Any]:
+        return {**SPEC, "extraPodSpec": {"initContainers": [{"name": name} for name in names]}}
+
+    found = conditions(answer(make.component("c", "g", **spec("new", "a")), running(spec("a"))))
+    assert "runs its init containers in the order a, new instead of new, a" in found["Ready"]["message"]
+    appended = conditions(answer(make.component("c", "g", **spec("a", "new")), running(spec("a"))))
+    assert "init containers" not in appended["Ready"]["message"]
+
+
+INVALID = {**SPEC, "volumeMounts": [{"name": "a"}], "resources": {"limits": {"cpu": "many"}}}
+
+
+def test_invalid_spec_leaves_the_children_as_last_applied_and_says_all_problems() -> None:
+    children = running()
+    given = answer(make.component("c", "g", **INVALID), children)
+    assert given.children == answer(make.component("c", "g", **SPEC)).children
+    assert len(given.problems) == 2
+    found = conditions(given)
+    assert [condition["status"] for condition in found.values()] == ["False"] * 3
+    assert {condition["reason"] for condition in found.values()} == {"ValidationFailed"}
+    for part in ("Validation failed: ", "spec.volumeMounts[0].mountPoint", "spec.resources.limits.cpu"):
+        assert part in found["Ready"]["message"]
+    assert given.status is not None
+    assert given.status["service"]["readyReplicas"] == 2
+
+
+def test_invalid_spec_creates_nothing() -> None:
+    given = answer(make.component("c", "g", **INVALID))
+    assert given.children == []
+    assert given.status is not None
+    assert "service" not in given.status
+
+
+def test_spec_of_wrong_types_is_frozen_too() -> None:
+    parent = {**make.component("c", "g"), "spec": {"replicas": "many", "envs": 5}}
+    given = answer(parent)
+    assert {problem.partition(":")[0] for problem in given.problems} == {"spec.envs", "spec.replicas"}
+
+
+def test_invalid_spec_with_a_child_of_unknown_history_is_refused() -> None:
+    children = running()
+    children[0]["metadata"]["annotations"] = {}
+    with pytest.raises(InvalidSpec, match="last-applied"):
+        answer(make.component("c", "g", **INVALID), children)
+
+
+def test_reference_that_cannot_be_expanded_is_a_problem_of_the_spec() -> None:
+    envs = [{"name": "A", "value": "x" * 1000}, {"name": "B", "value": "$(A)" * 1000}]
+    assert answer(make.component("c", "g", envs=envs)).problems[0].startswith("spec.envs: variable B")
+
+
+MULTINODE = {**SPEC, "multinode": {"nodeCount": 2}}
+
+
+def test_multinode_without_orchestrator_is_refused_before_anything_is_created() -> None:
+    given = answer(make.component("c", "g", **MULTINODE))
+    assert given.children == []
+    found = conditions(given)
+    assert found["Ready"]["reason"] == "NoOrchestratorAvailable"
+    assert found["Ready"]["message"].startswith("no multinode orchestrator available")
+    assert "LeaderWorkerSet" in found["Ready"]["message"]
+
+
+def test_multinode_without_orchestrator_keeps_what_runs() -> None:
+    given = answer(make.component("c", "g", **MULTINODE), running())
+    assert given.children == answer(make.component("c", "g", **SPEC)).children
+
+
+def test_multinode_with_orchestrator_says_that_it_is_not_built() -> None:
+    given = answer(make.component("c", "g", **MULTINODE), installed=("lws", "volcano"))
+    assert given.children == []
+    assert "not built in this version" in given.problems[0]
+
+
+@pytest.mark.parametrize("nodes", [0, 1])
+def test_one_node_is_no_multinode(nodes: int) -> None:
+    given = answer(make.component("c", "g", **{**SPEC, "multinode": {"nodeCount": nodes}}))
+    assert only(given.children, "Deployment")
+
+
+def related(spec: dict[str, Any], graph: str = "g", **settings: str) -> list[dict[str, Any]]:
+    rules: list[RelatedRule] = sync.customize(
+        CustomizeRequest(parent=make.component("c", graph, **spec)), make.facts(make.NOW, **settings)
+    )
+    return [rule.to_json() for rule in rules]
+
+
+IMAGE = {"extraPodSpec": {"mainContainer": {"image": "nvcr.io/x"}}}
+LABELLED = {
+    "apiVersion": "v1",
+    "resource": "secrets",
+    "namespace": "default",
+    "labelSelector": {"matchLabels": {"nvidia.com/image-pull": "true"}},
+}
+ALL = {"apiVersion": "v1", "resource": "secrets", "namespace": "default"}
+ACCOUNTS = {
+    "apiVersion": "v1",
+    "resource": "serviceaccounts",
+    "namespace": "default",
+    "labelSelector": {"matchLabels": {"nvidia.com/dynamo-component-pod": "true"}},
+}
+RELATED: dict[str, tuple[dict[str, Any], str, dict[str, str], list[dict[str, Any]]]] = {
+    "graph": (IMAGE, "g", {}, [LABELLED]),
+    "all Secrets": (IMAGE, "g", {"image_pull_secrets": "all"}, [ALL]),
+    "no Secrets": (IMAGE, "g", {"image_pull_secrets": "off"}, []),
+    "switched off": (
+        {**IMAGE, "annotations": {"nvidia.com/disable-image-pull-secret-discovery": "true"}},
+        "g",
+        {},
+        [],
+    ),
+    "no image": ({}, "g", {}, []),
+    "alone": (IMAGE, "", {}, [ACCOUNTS, LABELLED]),
+    "graph under etcd": ({}, "g", {"discovery_backend": "etcd"}, [ACCOUNTS]),
+    "alone with an account": ({"extraPodSpec": {"serviceAccountName": "a"}}, "", {}, []),
+    "invalid": (INVALID, "", {}, []),
+}
+
+
+@pytest.mark.parametrize(("spec", "graph", "settings", "rules"), RELATED.values(), ids=RELATED.keys())
+def test_only_related_objects_that_are_needed_are_asked_for(
+    spec: dict[str, Any], graph: str, settings: dict[str, str], rules: list[dict[str, Any]]
+) -> None:
+    assert related(spec, graph, **settings) == rules
+
+
+def test_related_objects_of_an_unreadable_spec_are_none() -> None:
+    request = CustomizeRequest(parent={**make.component("c"), "spec": {"replicas": "many"}})
+    assert sync.customize(request, make.facts()) == []
+
+
+def finalize(parent: Manifest, **settings: str) -> SyncAnswer:
+    return sync.finalize(make.sync_request(parent, finalizing=True), make.facts(make.NOW, **settings))
+
+
+def test_deleted_component_leaves_nothing_in_etcd() -> None:
+    given = finalize(make.component("c", "g", serviceName="service1"), discovery_backend="etcd")
+    assert given.finalized
+    assert given.effects == (EtcdPrefixDrop(prefix="/default-g/components/service1"),)
+
+
+def test_deleted_component_under_kubernetes_discovery_just_goes() -> None:
+    given = finalize(make.component("c", "g"))
+    assert (given.finalized, given.effects, given.children) == (True, (), [])
+
+
+def test_deleted_component_keeps_its_status_to_the_end() -> None:
+    parent = make.component("c", "g", status={"conditions": []})
+    assert finalize(parent).status == {"conditions": []}
+
+
+def test_component_of_an_invalid_spec_can_be_deleted() -> None:
+    spec = {"serviceName": 5, "replicas": "many", "annotations": {"a": 1}, "globalDynamoNamespace": "yes"}
+    given = finalize({**make.component("c", "g"), "spec": spec}, discovery_backend="etcd")
+    assert given.effects == (EtcdPrefixDrop(prefix="/default-g/components/c"),)

@@ -1,0 +1,178 @@
+"""What cannot be rendered is refused, all of it at once, with the field's path."""
+
+from typing import Any
+
+import pytest
+
+from tests.component.render import VLLM, problems
+
+SGLANG = ["python3", "-m", "dynamo.sglang"]
+
+
+def pod(**fields: Any) -> dict[str, Any]:
+    return {"extraPodSpec": fields}
+
+
+def main(**fields: Any) -> dict[str, Any]:
+    return pod(mainContainer=fields)
+
+
+def mounts(*entries: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"componentType": "worker", "volumeMounts": list(entries), **fields}
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "negative replicas": ({"replicas": -1}, "spec.replicas must be non-negative"),
+    "service name": ({"serviceName": "a b"}, "spec.serviceName: 'a b' is no label value"),
+    "long service name": ({"serviceName": "s" * 64}, "spec.serviceName: 'ssss"),
+    "type": ({"componentType": "my/type"}, "spec.componentType: 'my/type' is no label value"),
+    "mount without name": (
+        mounts({"name": "", "mountPoint": "/a"}),
+        "spec.volumeMounts[0].name: volumeMount.name is required when volumeMounts is set",
+    ),
+    "mount of no claim": (mounts({"name": "A/b", "mountPoint": "/a"}), "spec.volumeMounts[0].name: 'A/b' is no name"),
+    "mount without place": (
+        mounts({"name": "a"}),
+        "spec.volumeMounts[0].mountPoint is required when useAsCompilationCache is false",
+    ),
+    "cache of sglang without place": (
+        mounts({"name": "a", "useAsCompilationCache": True}, **main(command=SGLANG)),
+        (
+            "volumeMount with useAsCompilationCache=true requires an explicit mountPoint for backend framework sglang "
+            "(no default available)"
+        ),
+    ),
+    "cache of no engine without place": (
+        mounts({"name": "a", "useAsCompilationCache": True}),
+        "requires an explicit mountPoint for backend framework noop",
+    ),
+    "two mounts at one place": (
+        mounts({"name": "a", "mountPoint": "/a"}, {"name": "b", "mountPoint": "/a"}),
+        "spec.volumeMounts: 2 volumes are mounted at '/a'",
+    ),
+    "mount at the place of a container's": (
+        {
+            **mounts({"name": "a", "mountPoint": "/a"}),
+            **main(volumeMounts=[{"name": "x", "mountPath": "/a"}]),
+        },
+        "spec.volumeMounts: 2 volumes are mounted at '/a'",
+    ),
+    "volume of another kind with a claim's name": (
+        {**mounts({"name": "a", "mountPoint": "/a"}), **pod(volumes=[{"name": "a", "emptyDir": {}}])},
+        "spec.volumeMounts[0].name: extraPodSpec.volumes has another volume named 'a'",
+    ),
+    "cpu": (
+        {"resources": {"limits": {"cpu": "many"}}},
+        "spec.resources.limits.cpu: failed to get resources config: parse limits cpu quantity: 'many'",
+    ),
+    "custom resource": (
+        {"resources": {"requests": {"custom": {"x.io/y": "no"}}}},
+        "failed to get resources config: parse requests x.io/y quantity",
+    ),
+    "shared memory": ({"sharedMemory": {"size": "big"}}, "spec.sharedMemory.size: 'big'"),
+    "gpu as a number": ({"resources": {"limits": {"gpu": 1}}}, "spec.resources.limits.gpu: "),
+    "ingress without host": (
+        {"ingress": {"enabled": True}},
+        "spec.ingress.host is required when ingress is enabled",
+    ),
+    "ingress of no host": ({"ingress": {"enabled": True, "host": "A b"}}, "spec.ingress.host: 'A b.local' is no host"),
+    "surge": (
+        {"annotations": {"nvidia.com/deployment-rolling-update-max-surge": "lots"}},
+        "spec.annotations[nvidia.com/deployment-rolling-update-max-surge]: 'lots' is no amount of pods",
+    ),
+    "no pod could be replaced": (
+        {
+            "annotations": {
+                "nvidia.com/deployment-rolling-update-max-surge": "0",
+                "nvidia.com/deployment-rolling-update-max-unavailable": "0%",
+            }
+        },
+        "0 together with unavailable 0 replaces no pod",
+    ),
+    "picker without configuration": (
+        {"componentType": "epp"},
+        (
+            "spec.eppConfig: EPP configuration is required: either eppConfig.configMapRef or eppConfig.config must be "
+            "specified"
+        ),
+    ),
+    "picker with two": (
+        {"componentType": "epp", "eppConfig": {"config": {}, "configMapRef": {"name": "a"}}},
+        "spec.eppConfig: configMapRef and config are mutually exclusive, only one can be specified",
+    ),
+    "picker with a nameless map": (
+        {"componentType": "epp", "eppConfig": {"configMapRef": {"key": "a"}}},
+        "spec.eppConfig.configMapRef.name is required",
+    ),
+    "mismatch of engines": (
+        {"componentType": "worker", "backendFramework": "sglang", **main(command=VLLM)},
+        'backend framework mismatch: detected "vllm" from command but explicitly configured as "sglang"',
+    ),
+    "quantity of a container": (
+        main(resources={"limits": {"cpu": "x"}}),
+        "spec.extraPodSpec.mainContainer.resources.limits.cpu: 'x' is not a quantity",
+    ),
+    "fraction": (pod(priority=0.5), "spec.extraPodSpec.priority: 0.5 is not a whole number"),
+    "container named main": (
+        pod(containers=[{"name": "main"}]),
+        "spec.extraPodSpec.containers[0].name: 'main' is the name of mainContainer already",
+    ),
+    "two containers of one name": (
+        pod(containers=[{"name": "a"}], initContainers=[{"name": "a"}]),
+        "spec.extraPodSpec.initContainers[0].name: 'a' is the name of containers[0] already",
+    ),
+    "container's name": (pod(containers=[{"name": "A_b"}]), "'A_b' is no name of a container"),
+    "nameless container": (pod(containers=[{"image": "a"}]), "spec.extraPodSpec.containers[0].name: is required"),
+    "two volumes of one name": (
+        pod(volumes=[{"name": "a"}, {"name": "a"}]),
+        "spec.extraPodSpec.volumes: 'a' is the name of 2 volumes",
+    ),
+    "containers of a wrong type": (pod(containers={}), "spec.extraPodSpec.containers: must be a list"),
+    "null among containers": (pod(containers=[None]), "spec.extraPodSpec.containers[0]: must be an object"),
+    "main container of a wrong type": (pod(mainContainer=[]), "spec.extraPodSpec.mainContainer: must be an object"),
+    "command as text": (main(command="python3"), "spec.extraPodSpec.mainContainer.command: must be a list of strings"),
+    "variable as a number": ({"envs": [{"name": "A", "value": 1}]}, "spec.envs[0].value: must be a string"),
+    "nameless variable": (main(env=[{"value": "1"}]), "spec.extraPodSpec.mainContainer.env[0].name: is required"),
+    "probe without handler": (
+        {"livenessProbe": {"periodSeconds": 5}},
+        "spec.livenessProbe: must have one of exec, grpc, httpGet, tcpSocket",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "expected"), REFUSED.values(), ids=REFUSED.keys())
+def test_spec_is_refused_with_the_reason(spec: dict[str, Any], expected: str) -> None:
+    found = problems(spec)
+    assert len(found) == 1, found
+    assert expected in found[0]
+    assert "\n" not in found[0]
+
+
+def test_all_problems_are_said_at_once() -> None:
+    assert len(problems({"replicas": -1, "serviceName": "a b", "ingress": {"enabled": True}})) == 3
+
+
+def test_name_past_the_limit_is_refused_with_the_limit() -> None:
+    (found,) = problems({}, name="c" * 64)
+    assert "metadata.name" in found
+    assert "at most 63" in found
+
+
+def test_longest_name_is_fine() -> None:
+    assert problems({}, name="c" * 63) == ()
+
+
+def test_name_that_no_service_may_have_is_refused_where_there_is_one() -> None:
+    assert "must begin with a letter" in problems({"componentType": "frontend"}, name="1c")[0]
+
+
+def test_unknown_framework_is_refused() -> None:
+    assert problems({"componentType": "worker", "backendFramework": "tgi"}) == (
+        "spec.backendFramework: unsupported backend framework: tgi",
+    )
+
+
+def test_inline_configuration_of_a_picker_needs_a_graph() -> None:
+    spec = {"componentType": "epp", "eppConfig": {"config": {}}}
+    assert problems(spec) == ()
+    assert "configMapRef" in problems(spec, graph="")[0]

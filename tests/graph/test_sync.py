@@ -1,0 +1,337 @@
+"""Whole syncs: status, refusals, frozen children, the end."""
+
+from typing import Any
+
+import pytest
+
+from hooks.errors import InvalidSpec
+from hooks.graph.sync import finalize, sync
+from tests import make
+from tests.graph import world
+
+COMPONENT = "DynamoComponentDeployment"
+RESTART = {"observedID": "r1", "phase": "Restarting", "inProgress": ["a"]}
+NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
+
+
+def settled(graph: dict[str, Any]) -> list[dict[str, Any]]:
+    """Children of the graph, all up."""
+    return world.run(world.apply([], world.ask(graph).children))
+
+
+def named(graph: dict[str, Any], **components: Any) -> list[dict[str, Any]]:
+    """Settled children, those components replaced by what the functions make of them."""
+    return [components[c["metadata"]["name"]](c) if c["metadata"]["name"] in components else c for c in settled(graph)]
+
+
+def test_first_answer_has_the_condition() -> None:
+    answer = world.ask(make.graph())
+    assert answer.status is not None
+    assert answer.status["state"] == "pending"
+    assert world.ready(answer) == {
+        "type": "Ready",
+        "status": "False",
+        "reason": "some_resources_are_not_ready",
+        "message": "Resources not ready: g-frontend: resource not found; g-worker: resource not found",
+        "lastTransitionTime": "2026-03-01T12:00:00Z",
+        "observedGeneration": 1,
+    }
+
+
+def test_graph_is_successful_when_all_components_are_available() -> None:
+    graph = make.graph()
+    answer = world.ask(graph, settled(graph))
+    assert answer.status is not None
+    assert answer.status["state"] == "successful"
+    assert world.ready(answer)["status"] == "True"
+    assert world.ready(answer)["reason"] == "all_resources_are_ready"
+    assert world.ready(answer)["message"] == "All resources are ready"
+    count = {"componentKind": "Deployment", "replicas": 1, "updatedReplicas": 1}
+    assert answer.status["services"] == {
+        "Frontend": {**count, "componentName": "g-frontend"},
+        "Worker": {**count, "componentName": "g-worker"},
+    }
+
+
+def test_graph_without_services_is_successful() -> None:
+    assert world.ready(world.ask(make.graph({})))["status"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("unready", "message"),
+    [
+        ({"g-worker": ""}, f"Resources not ready: g-worker: {NOT_AVAILABLE}"),
+        ({"g-worker": "Deployment is not ready"}, f"Resources not ready: g-worker: {NOT_AVAILABLE}"),
+        (
+            {"g-worker": "Deployment is not ready: 1 of 2 ready", "g-frontend": ""},
+            f"Resources not ready: g-frontend: {NOT_AVAILABLE}; g-worker: {NOT_AVAILABLE} (1 of 2 ready)",
+        ),
+    ],
+)
+def test_components_that_are_not_available_are_named_in_order(unready: dict[str, str], message: str) -> None:
+    graph = make.graph()
+    children = world.run(settled(graph), unready=unready)
+    answer = world.ask(graph, children)
+    assert world.ready(answer)["message"] == message
+    assert world.ready(answer)["reason"] == "some_resources_are_not_ready"
+
+
+def test_component_of_an_old_generation_is_not_ready() -> None:
+    graph = make.graph()
+
+    def older(child: dict[str, Any]) -> dict[str, Any]:
+        return {**child, "metadata": {**child["metadata"], "generation": 5}}
+
+    answer = world.ask(graph, named(graph, **{"g-worker": older}))
+    expected = "g-worker: spec not yet processed: generation=5, observedGeneration=1"
+    assert world.ready(answer)["message"] == f"Resources not ready: {expected}"
+
+
+def test_graph_is_not_ready_in_the_sync_that_changes_a_component() -> None:
+    children = settled(make.graph({"a": make.service(image="img:1")}))
+    changed = make.graph({"a": make.service(image="img:2")})
+    answer = world.ask(changed, children)
+    assert world.ready(answer)["message"] == "Resources not ready: g-a: spec not yet applied"
+    applied = world.apply(children, answer.children)
+    assert "generation=2" in world.ready(world.ask(changed, applied))["message"]
+    assert world.ready(world.ask(changed, world.run(applied)))["status"] == "True"
+
+
+def test_field_that_is_taken_away_counts_as_a_change() -> None:
+    children = settled(make.graph({"a": make.service(envFromSecret="s")}))
+    answer = world.ask(make.graph({"a": make.service()}), children)
+    assert "spec not yet applied" in world.ready(answer)["message"]
+
+
+def test_component_without_last_applied_annotation_is_compared_and_reported() -> None:
+    graph = make.graph()
+
+    def bare(child: dict[str, Any]) -> dict[str, Any]:
+        metadata = {k: v for k, v in child["metadata"].items() if k != "annotations"}
+        return {**child, "metadata": metadata, "spec": {**child["spec"], "filledIn": "by the server"}}
+
+    answer = world.ask(graph, named(graph, **{"g-worker": bare}))
+    assert world.ready(answer)["status"] == "True"
+    assert world.ready(answer)["message"] == (
+        "All resources are ready; g-worker without last-applied annotation; run Metacontroller with dynamic apply"
+    )
+    changed = make.graph({"Frontend": make.service("frontend"), "Worker": make.service(image="img:2")})
+    assert "g-worker: spec not yet applied" in world.ready(
+        world.ask(changed, named(graph, **{"g-worker": bare}))
+    )["message"]  # fmt: skip
+
+
+def test_reordered_init_containers_are_said_not_silent() -> None:
+    one, two = ({"name": name, "image": "i"} for name in ("one", "two"))
+    children = settled(make.graph({"a": make.service(extraPodSpec={"initContainers": [one]})}))
+    graph = make.graph({"a": make.service(extraPodSpec={"initContainers": [two, one]})})
+    applied = world.run(world.apply(children, world.ask(graph, children).children))
+    (component,) = [c for c in applied if c["kind"] == COMPONENT]
+    component["spec"]["extraPodSpec"]["initContainers"] = [one, two]
+    assert "init containers were inserted or reordered" in world.ready(world.ask(graph, applied))["message"]
+
+
+def test_transition_time_stays_while_the_status_does() -> None:
+    before = {"type": "Ready", "status": "False", "reason": "x", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    answer = world.ask(make.graph(status={"conditions": [before]}))
+    assert world.ready(answer)["lastTransitionTime"] == "2026-01-01T00:00:00Z"
+
+
+def test_steady_state_is_the_same_answer_for_ever() -> None:
+    graph = make.graph()
+    children = settled(graph)
+    first = world.ask(graph, children)
+    again = world.ask({**graph, "status": {**(first.status or {}), "observedGeneration": 1}}, children)
+    assert world.text(first) == world.text(again)
+    assert [c["spec"] for c in world.apply(children, again.children) if "spec" in c] == [
+        c["spec"] for c in children if "spec" in c
+    ]
+
+
+def test_removed_service_drops_its_component_and_its_adapter() -> None:
+    service = make.service(scalingAdapter={"enabled": True})
+    children = settled(make.graph({"a": service, "b": service}))
+    answer = world.ask(make.graph({"a": service}), children)
+    assert world.names(answer.children, COMPONENT) == ["g-a"]
+    assert world.names(answer.children, "DynamoGraphDeploymentScalingAdapter") == ["g-a"]
+
+
+def test_restart_annotation_on_a_component_stays() -> None:
+    graph = make.graph({"a": make.service(annotations={"x": "y"})}, status={"restart": RESTART})
+    children = settled(graph)
+    (component,) = [c for c in children if c["kind"] == COMPONENT]
+    component["spec"]["annotations"]["nvidia.com/restartAt"] = "r1"
+    answer = world.ask(graph, children)
+    spec = world.child(answer.children, COMPONENT, "g-a")["spec"]
+    assert spec["annotations"] == {"nvidia.com/restartAt": "r1", "x": "y"}
+    assert answer.status is not None
+    assert answer.status["restart"] == RESTART
+
+
+def test_graph_that_is_being_deleted_is_answered_as_usual() -> None:
+    graph = make.graph()
+    going = {**graph, "metadata": {**graph["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+    assert world.ask(going).children == world.ask(graph).children
+
+
+INVALID = [
+    pytest.param(make.graph({"a": {"replicas": "many"}}), "spec.services.a.replicas", id="wrong type"),
+    pytest.param(make.graph({"A": {}, "a": {}}), "would both be named g-a", id="same name"),
+    pytest.param(make.graph({"a" * 62: {}}), "has 64 characters, at most 63 are possible", id="too long"),
+    pytest.param(make.graph({"a": {}}, name="g" * 64), "metadata.name has 64 characters", id="graph too long"),
+    pytest.param(make.graph({"a_b": {}}), "the name g-a_b is not possible", id="underscore"),
+    pytest.param(make.graph({"-a": {}}), "the name g--a is not possible", id="begins with a dash"),
+    pytest.param(make.graph({"a": {"envs": [{"value": "x"}]}}), "spec.services[a].envs[0].name is required", id="env"),
+    pytest.param(make.graph(envs=[{"name": "A", "value": 1}]), "spec.envs[0].value of A must be a string", id="value"),
+    pytest.param(make.graph(pvcs=[{"create": False}]), "spec.pvcs[0].name is required", id="pvc name"),
+    pytest.param(make.graph(pvcs=[{"name": "A_b"}]), "spec.pvcs[0].name 'A_b' must consist of", id="pvc bad name"),
+    pytest.param(
+        make.graph(pvcs=[{"name": "a", "create": True, "size": "x", "storageClass": "s", "volumeAccessMode": "m"}]),
+        "spec.pvcs[0].size: 'x' is not a quantity",
+        id="pvc size",
+    ),
+    pytest.param(
+        make.graph(pvcs=[{"name": "a", "create": True, "size": "-1", "storageClass": "s", "volumeAccessMode": "m"}]),
+        "spec.pvcs[0].size -1 must be greater than zero",
+        id="pvc negative",
+    ),
+]
+
+
+@pytest.mark.parametrize(("graph", "problem"), INVALID)
+def test_invalid_spec_creates_nothing_and_says_why(graph: dict[str, Any], problem: str) -> None:
+    answer = world.ask(graph)
+    assert answer.children == []
+    assert answer.status is not None
+    assert answer.status["state"] == "failed"
+    assert world.ready(answer)["reason"] == "ValidationFailed"
+    assert world.ready(answer)["message"].startswith("Validation failed: ")
+    assert problem in world.ready(answer)["message"]
+    assert any(problem in found for found in answer.problems)
+
+
+def test_all_problems_are_said_at_once() -> None:
+    answer = world.ask(make.graph({"a_b": {}}, pvcs=[{"create": True}]))
+    assert answer.problems[:4] == (
+        "spec.pvcs[0].name is required",
+        "spec.pvcs[0].storageClass is required when create is true",
+        "spec.pvcs[0].size is required when create is true",
+        "spec.pvcs[0].volumeAccessMode is required when create is true",
+    )
+    assert len(answer.problems) == 5
+
+
+NO_POOL = (
+    "spec.services[E]: cannot deploy EPP component: InferencePool API group (inference.networking.k8s.io) is not "
+    "available in the cluster. EPP requires the Gateway API Inference Extension to be installed. Please install the "
+    "Gateway API Inference Extension before deploying EPP components"
+)
+NO_CONFIG = (
+    "spec.services[E].eppConfig: either configMapRef or config must be specified (no default configuration provided)"
+)
+NO_OBJECT = "spec.services[E].eppConfig: configMapRef and config must be objects"
+
+
+@pytest.mark.parametrize(
+    ("epp_config", "installed", "problem"),
+    [
+        ({"config": {"a": 1}}, [], NO_POOL),
+        (None, ["inference-pool"], "spec.services[E].eppConfig is required for EPP components"),
+        ({}, ["inference-pool"], NO_CONFIG),
+        ({"config": "x"}, ["inference-pool"], NO_OBJECT),
+    ],
+)
+def test_picker_that_cannot_work_is_refused(epp_config: Any, installed: list[str], problem: str) -> None:
+    answer = world.ask(make.graph({"E": make.service("epp", eppConfig=epp_config)}), installed=installed)
+    assert answer.problems == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "installed", "text"),
+    [
+        (None, [], "no multinode orchestrator available"),
+        (None, ["lws"], "no multinode orchestrator available"),
+        (None, ["lws", "volcano"], "multinode is not in this version"),
+        (None, ["grove"], "multinode is not in this version"),
+        ("FALSE", ["grove"], "no multinode orchestrator available"),
+        ("no", ["grove"], "multinode is not in this version"),
+    ],
+)
+def test_multinode_is_refused_before_anything_is_created(
+    annotation: str | None, installed: list[str], text: str
+) -> None:
+    annotations = {"nvidia.com/enable-grove": annotation} if annotation else {}
+    graph = make.graph({"w": make.service(multinode={"nodeCount": 2}), "f": {}}, annotations=annotations)
+    answer = world.ask(graph, installed=installed)
+    assert answer.children == []
+    assert answer.status is not None
+    assert answer.status["state"] == "failed"
+    assert world.ready(answer)["reason"] == "failed_to_reconcile_the_resources"
+    beginning = f"failed to reconcile Dynamo components deployments: {text}: spec.services[w] span several nodes"
+    assert world.ready(answer)["message"].startswith(beginning)
+
+
+def test_one_node_is_not_multinode() -> None:
+    answer = world.ask(make.graph({"w": make.service(multinode={"nodeCount": 1})}))
+    assert answer.problems == ()
+
+
+def test_single_node_graph_takes_components_although_grove_is_there() -> None:
+    answer = world.ask(make.graph(), installed=["grove"])
+    assert world.names(answer.children, COMPONENT) == ["g-frontend", "g-worker"]
+    assert answer.notes[0] == "path: components, as this version has no other"
+
+
+def test_unreadable_deployment_configs_fail_together() -> None:
+    service = {"envs": [{"name": "DYN_DEPLOYMENT_CONFIG", "value": "{"}]}
+    answer = world.ask(make.graph({"F": {**service, "componentType": "frontend"}, "W": service}))
+    prefix = "failed to reconcile Dynamo components deployments: spec.services"
+    assert len(answer.problems) == 2
+    assert answer.problems[0].startswith(f"{prefix}[F]: failed to unmarshal DYN_DEPLOYMENT_CONFIG: it is not JSON")
+    assert answer.problems[1].startswith(f"{prefix}[W]: failed to parse DYN_DEPLOYMENT_CONFIG: it is not JSON")
+
+
+def test_children_stay_as_last_applied_while_the_spec_is_invalid() -> None:
+    status = {"restart": RESTART, "services": {"Worker": {"componentKind": "Deployment"}}}
+    graph = make.graph(pvcs=[], status=status)
+    children = settled(graph)
+    answer = world.ask({**graph, "spec": {"services": {"a_b": {}}}}, children)
+    assert world.apply(children, answer.children) == sorted(
+        children, key=lambda c: [x["metadata"]["name"] for x in answer.children].index(c["metadata"]["name"])
+    )
+    assert answer.status is not None
+    assert answer.status["restart"] == RESTART
+    assert answer.status["services"] == status["services"]
+
+
+def test_on_delete_children_need_no_annotation_to_be_kept() -> None:
+    entry = {"name": "c", "create": True, "size": "1Gi", "storageClass": "s", "volumeAccessMode": "ReadWriteOnce"}
+    children = settled(make.graph(pvcs=[entry]))
+    (claim,) = [c for c in children if c["kind"] == "PersistentVolumeClaim"]
+    del claim["metadata"]["annotations"]
+    answer = world.ask(make.graph({"a_b": {}}), children)
+    assert world.names(answer.children, "PersistentVolumeClaim") == ["c"]
+    assert len(answer.children) == len(children)
+
+
+def test_child_without_annotation_and_an_invalid_spec_change_nothing() -> None:
+    children = settled(make.graph())
+    (component, *_) = [c for c in children if c["kind"] == COMPONENT]
+    del component["metadata"]["annotations"]
+    with pytest.raises(InvalidSpec, match="g-frontend has no last-applied annotation"):
+        sync(make.sync_request(make.graph({"a_b": {}}), children), make.facts())
+
+
+def test_finalize_lets_an_invalid_graph_go_at_once() -> None:
+    graph = make.graph({"a_b": {}}, status={"observedGeneration": 3, "state": "failed"})
+    graph["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z"
+    answer = finalize(make.sync_request(graph, finalizing=True), make.facts())
+    assert answer.finalized
+    assert answer.status == {"state": "failed"}
+
+
+def test_graph_that_changes_hands_keeps_its_children() -> None:
+    children = settled(make.graph())
+    answer = finalize(make.sync_request(make.graph(), children, finalizing=True), make.facts())
+    assert answer.finalized
+    assert world.apply(children, answer.children) == children

@@ -1,0 +1,36 @@
+"""Shape of a Deployment."""
+
+from hooks.k8s.types import PodSpec, build_metadata
+from hooks.k8s.workloads import RECREATE, PodTemplate, build_deployment, rolling_update
+
+POD = PodSpec(containers=[{"name": "main"}])
+
+
+def test_deployment_holds_what_was_decided_and_no_more() -> None:
+    deployment = build_deployment(
+        build_metadata("a", "ns"),
+        replicas=0,
+        match_labels={"s": "a"},
+        strategy=rolling_update(max_surge="25%", max_unavailable=0),
+        template=PodTemplate(labels={"z": "1", "s": "a"}, annotations={}, spec=POD),
+    )
+    assert deployment == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "a", "namespace": "ns"},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {"s": "a"}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 0}},
+            "template": {"metadata": {"labels": {"s": "a", "z": "1"}}, "spec": {"containers": [{"name": "main"}]}},
+        },
+    }
+
+
+def test_pod_annotations_are_sorted() -> None:
+    template = PodTemplate(labels={}, annotations={"b": "1", "a": "2"}, spec=POD)
+    assert list(template.to_json()["metadata"]["annotations"]) == ["a", "b"]
+
+
+def test_recreate_has_no_amounts() -> None:
+    assert RECREATE == {"type": "Recreate"}
