@@ -1,0 +1,161 @@
+"""`dynamo-hooks simulate`: from manifest to Ready with the real hooks server and an in-memory cluster."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+from rich.console import Console
+
+from hooks import files
+from hooks.cli.manifests import ManifestFaults
+from hooks.cli.options import namespace_option, read_settings, settings_option, with_option
+from hooks.cli.simulation import Frame, Plan, Refused, run_simulation
+from hooks.cli.simulation_report import ProgressView, explain, format_json, print_result
+from hooks.cli.validate import load_checked, refuse
+from hooks.simulator.cluster import NeverSettles
+from hooks.simulator.controller_spec import ControllerNotStarted
+from hooks.simulator.pods import Fault
+from hooks.simulator.processes import ServerFailed, run_servers
+from hooks.simulator.webhook import MetacontrollerWouldCrash
+
+NO_EFFECTS = (
+    "effect_scale=off",
+    "effect_events=off",
+    "effect_etcd=off",
+    "effect_write_back=off",
+    "namespace_locks=off",
+)
+"""A simulation never acts on a real cluster, whatever the environment says."""
+
+
+def _parse_faults(_context: click.Context, _parameter: click.Parameter, rules: tuple[str, ...]) -> dict[str, Fault]:
+    known = ", ".join(Fault)
+    faults = {}
+    for rule in rules:
+        glob, sign, reason = rule.rpartition("=")
+        if not sign or not glob or reason not in list(Fault):
+            raise click.BadParameter(f"{rule!r} is no rule; write GLOB=REASON with one of the reasons {known}")
+        faults[glob] = Fault(reason)
+    return faults
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks simulate examples/vllm-disagg.yaml
+  dynamo-hooks simulate --break '*decode*=ImagePullBackOff' --timeout 60 graph.yaml
+  dynamo-hooks simulate --hold Frontend -o json graph.yaml | jq '.objects[].reasons'
+  dynamo-hooks simulate --speed 100 manifests/"""
+)
+@click.argument("paths", nargs=-1, required=True, metavar="FILE…")
+@namespace_option
+@with_option
+@settings_option
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for Ready, in seconds of the cluster's time.",
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="N",
+    help="Seconds of the cluster's time that pass in a real second.",
+)
+@click.option(
+    "--hold",
+    "held",
+    multiple=True,
+    metavar="GLOB",
+    help="Keep pods from becoming ready; the glob matches the pod's name, its owners' names and its label values.",
+)
+@click.option(
+    "--break",
+    "broken",
+    multiple=True,
+    metavar="GLOB=REASON",
+    callback=_parse_faults,
+    help=f"Give pods a fault: {', '.join(Fault)}.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How the result is printed.")
+def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    paths: tuple[str, ...],
+    namespace: str,
+    installed: frozenset[str],
+    set_values: tuple[str, ...],
+    timeout: float,
+    speed: float,
+    held: tuple[str, ...],
+    broken: dict[str, Fault],
+    output: str,
+) -> None:
+    """Bring manifests to Ready in an in-memory cluster that follows Metacontroller's contract, with the real hooks.
+
+    FILE is a file, a directory (read recursively) or - for standard input. The hooks server runs as a process of its
+    own; pods are only played. Progress goes to standard error, the tree of objects and their status to standard output.
+    Exit status 0 when all is Ready, 1 with the reasons when not.
+    """
+    read_settings(set_values)
+    try:
+        documents = load_checked(paths, namespace)
+    except ManifestFaults as error:
+        refuse(error.faults)
+        return
+    if not any(document.is_ours for document in documents):
+        click.echo("nothing to simulate: no document is of one of the five Dynamo kinds", err=True)
+        sys.exit(1)
+    plan = Plan(documents=tuple(documents), installed=installed, timeout=timeout, speed=speed, held=held, broken=broken)
+    try:
+        frame = _run(plan, [*set_values, *NO_EFFECTS])
+    except (Refused, ServerFailed, ControllerNotStarted, MetacontrollerWouldCrash, NeverSettles) as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
+    _finish(frame, output)
+
+
+def _run(plan: Plan, settings: list[str]) -> Frame:
+    live = sys.stdout.isatty() and sys.stderr.isatty()
+    prober = any(found["metadata"]["name"] == "dynamo-model" for found in files.controllers("", plan.installed))
+    with (
+        _exit_on_sigterm(),
+        run_servers(settings, prober=prober) as servers,
+        ProgressView(Console(stderr=True), live=live) as view,
+    ):
+        return run_simulation(plan, servers, view)
+
+
+def _finish(frame: Frame, output: str) -> None:
+    if output == "json":
+        click.echo(format_json(frame))
+    else:
+        console = Console() if sys.stdout.isatty() else Console(width=200)
+        print_result(console, frame)
+    if frame.ready:
+        click.echo(f"all Ready after {frame.seconds:.1f} s of the cluster's time", err=True)
+        return
+    for line in explain(frame.progress):
+        click.echo(line, err=True)
+    click.echo(f"not Ready after {frame.seconds:.1f} s of the cluster's time", err=True)
+    sys.exit(1)
+
+
+@contextmanager
+def _exit_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM unwind the stack, so that the servers are stopped."""
+
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        sys.exit(143)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

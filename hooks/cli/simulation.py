@@ -1,0 +1,174 @@
+"""One simulation: the objects applied to an in-memory cluster and watched until all of ours are ready."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Protocol
+
+from hooks import files
+from hooks.cli.manifests import OUR_KINDS, Document, format_path
+from hooks.crds import apply_defaults, find_faults, prune
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.simulator.clock import Clock
+from hooks.simulator.cluster import Setup, SimulatedCluster
+from hooks.simulator.hook_client import connect_hook
+from hooks.simulator.pods import Fault
+from hooks.simulator.processes import Servers
+from hooks.simulator.progress import Family, Progress, is_ready, measure_progress
+from hooks.simulator.resources import UnknownKind
+from hooks.simulator.store import ApiError, Ref, ref_of
+from hooks.simulator.webhook import Hook
+
+FRAME_SECONDS = 0.1
+"""Real seconds between two looks at the cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a user asked for; times are seconds of the cluster, `speed` of them pass in a real second."""
+
+    documents: tuple[Document, ...]
+    installed: frozenset[str]
+    timeout: float
+    speed: float
+    held: tuple[str, ...]
+    broken: Mapping[str, Fault]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """The state at one moment; `seconds` of the cluster's time have passed."""
+
+    seconds: float
+    progress: tuple[Progress, ...]
+    roots: tuple[Manifest, ...]
+    family: Family
+
+    @property
+    def ready(self) -> bool:
+        """Whether every object of ours is ready."""
+        return all(found.ready for found in self.progress)
+
+
+class Viewer(Protocol):
+    """Who looks on."""
+
+    def say(self, line: str) -> None:
+        """Take a remark."""
+
+    def show(self, frame: Frame) -> None:
+        """Take a frame."""
+
+
+class Refused(Exception):
+    """The API server would not take a document; the message names file and line."""
+
+
+def run_simulation(plan: Plan, servers: Servers, viewer: Viewer) -> Frame:
+    """Run until everything is ready or the time is up; the viewer is shown every frame.
+
+    Raises:
+        Refused: a document that an API server would refuse.
+        ServerFailed: a server died.
+    """
+    with connect_hook(servers.hooks_url) as hook:
+        cluster = build_cluster(plan, hook, servers.hooks_url)
+        roots = apply_documents(cluster, plan.documents, viewer.say)
+
+        def look(frame: Frame) -> None:
+            viewer.show(frame)
+            servers.check()
+
+        return _watch(cluster, roots, plan, look)
+
+
+def _watch(cluster: SimulatedCluster, roots: Sequence[Ref], plan: Plan, look: Callable[[Frame], None]) -> Frame:
+    begin = time.monotonic()
+    while True:
+        real = (time.monotonic() - begin) * plan.speed
+        cluster.run_until(partial(_all_ready, cluster, roots), min(real, plan.timeout) - cluster.clock.seconds)
+        frame = take_frame(cluster, roots)
+        look(frame)
+        if frame.ready or frame.seconds >= plan.timeout:
+            return frame
+        time.sleep(FRAME_SECONDS)
+
+
+def _all_ready(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
+    found = (cluster.get(GroupVersionKind(ref.group, "", ref.kind), ref.name, ref.namespace) for ref in roots)
+    return all(obj is None or is_ready(obj) for obj in found)
+
+
+def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:
+    """The cluster with our CRDs and controllers, the optional kinds asked for, and the rules for its pods."""
+    namespaces = {document.object["metadata"].get("namespace", "default") for document in plan.documents}
+    setup = Setup(
+        hook=hook,
+        controllers=files.controllers(hooks_url, plan.installed),
+        crds=files.crds(),
+        optional=plan.installed,
+        admit=admit_custom,
+        namespaces=sorted({"default", *namespaces}),
+    )
+    cluster = SimulatedCluster(setup, Clock(datetime.now(UTC)))
+    for glob in plan.held:
+        cluster.hold(glob)
+    for glob, fault in plan.broken.items():
+        cluster.break_pods(glob, fault)
+    return cluster
+
+
+def admit_custom(obj: Manifest) -> Manifest:
+    """A custom resource as the API server stores it; kinds that are not ours pass as they are.
+
+    Raises:
+        ApiError: 422, the schema does not allow it.
+    """
+    if GroupVersionKind.of(obj["apiVersion"], obj["kind"]) not in OUR_KINDS:
+        return obj
+    stored = apply_defaults(prune(obj))
+    faults = [f"{format_path(fault.path)}: {fault.message}" for fault in find_faults(stored)]
+    if faults:
+        raise ApiError(422, "Invalid", f"{obj['kind']} {obj['metadata']['name']}: {'; '.join(faults)}")
+    return stored
+
+
+def apply_documents(cluster: SimulatedCluster, documents: Iterable[Document], say: Callable[[str], None]) -> list[Ref]:
+    """Create every document of a served kind, and give back where those of our kinds are; `say` hears of the others.
+
+    Raises:
+        Refused: the API server refuses a document.
+    """
+    roots = []
+    for document in documents:
+        obj = document.object
+        try:
+            resource = cluster.catalogue.of(obj["apiVersion"], obj["kind"])
+        except UnknownKind as unknown:
+            say(f"{document.file}:{document.line}: left out, the simulated cluster has {unknown}")
+            continue
+        metadata = obj["metadata"]
+        if resource.namespaced and not metadata.get("namespace"):
+            obj = {**obj, "metadata": {**metadata, "namespace": "default"}}
+        try:
+            cluster.apply(obj)
+        except ApiError as error:
+            raise Refused(f"{document.file}:{document.line}: {error}") from error
+        if document.is_ours:
+            roots.append(ref_of(obj))
+    return roots
+
+
+def take_frame(cluster: SimulatedCluster, roots: Iterable[Ref]) -> Frame:
+    """Look at the cluster as it is now."""
+    family = Family(cluster.everything())
+    found = {ref_of(obj): obj for obj in family.by_uid.values()}
+    present = tuple(found[ref] for ref in roots if ref in found)
+    return Frame(
+        seconds=cluster.clock.seconds,
+        progress=tuple(measure_progress(family, root, cluster.events) for root in present),
+        roots=present,
+        family=family,
+    )

@@ -1,0 +1,159 @@
+"""Shows a simulation: progress while it runs, then the tree of objects and the status of what was applied."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import orjson
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from hooks.cli.output import format_documents
+from hooks.cli.simulation import Frame
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.simulator.kubelet import phase_of
+from hooks.simulator.progress import Family, Progress, is_ready, kind_of
+from hooks.simulator.resources import REPLICA_SET
+
+
+class ProgressView:
+    """Progress on standard error: a live table in a terminal, elsewhere a line whenever something has changed."""
+
+    def __init__(self, console: Console, *, live: bool) -> None:
+        self._console = console
+        self._live = Live(console=console, transient=True, auto_refresh=False) if live else None
+        self._said: dict[tuple[str, str, str], str] = {}
+
+    def __enter__(self) -> "ProgressView":
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, line: str) -> None:
+        """Print a line above the progress."""
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def show(self, frame: Frame) -> None:
+        """Show one frame."""
+        if self._live is not None:
+            self._live.update(build_table(frame), refresh=True)
+            return
+        for found in frame.progress:
+            key = (found.kind, found.namespace, found.name)
+            if self._said.get(key) != found.summary:
+                self._said[key] = found.summary
+                self.say(f"{frame.seconds:6.1f} s  {found.kind} {found.namespace}/{found.name}: {found.summary}")
+
+
+def build_table(frame: Frame) -> RenderableType:
+    """One row for each applied object, with the time below."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("", "object", "components", "pods"):
+        table.add_column(column, no_wrap=column != "pods")
+    for found in frame.progress:
+        components = f"{found.components_ready}/{found.components}" if found.components else "-"
+        pods = ", ".join(f"{count} {phase}" for phase, count in found.pods) or "-"
+        mark = Text("✓", style="green") if found.ready else Text("…", style="yellow")
+        table.add_row(mark, f"{found.kind} {found.namespace}/{found.name}", components, pods)
+    return Group(table, Text(f"{frame.seconds:.1f} s of the cluster's time", style="dim"))
+
+
+def build_trees(frame: Frame) -> list[Tree]:
+    """What became of each applied object: everything it controls, directly and indirectly."""
+    return [_grow(Tree(_label(root)), frame.family, root) for root in frame.roots]
+
+
+def _grow(tree: Tree, family: Family, obj: Manifest) -> Tree:
+    for child in family.children(obj):
+        _grow(tree.add(_label(child)), family, child)
+    return tree
+
+
+def _label(obj: Manifest) -> Text:
+    state = describe_state(obj)
+    return Text.assemble(f"{obj['kind']} {obj['metadata']['name']}", (f"  {state}" if state else "", "dim"))
+
+
+def describe_state(obj: Manifest) -> str:
+    """A few words on an object's state; empty for objects that have none."""
+    describe = _DESCRIPTIONS.get(kind_of(obj))
+    if describe is not None:
+        return describe(obj)
+    if any(found["type"] == "Ready" for found in obj.get("status", {}).get("conditions", ())):
+        return "Ready" if is_ready(obj) else "not ready"
+    return ""
+
+
+def _describe_replicas(obj: Manifest) -> str:
+    return f"{obj.get('status', {}).get('readyReplicas', 0)}/{obj['spec']['replicas']} ready"
+
+
+def _describe_service(obj: Manifest) -> str:
+    ports = ", ".join(str(port["port"]) for port in obj["spec"].get("ports", []))
+    return f"{'headless ' if obj['spec'].get('clusterIP') == 'None' else ''}{ports}"
+
+
+def _describe_slice(obj: Manifest) -> str:
+    endpoints = obj.get("endpoints", [])
+    return f"{sum(endpoint['conditions']['ready'] for endpoint in endpoints)}/{len(endpoints)} ready"
+
+
+def _describe_phase(obj: Manifest) -> str:
+    return str(obj.get("status", {}).get("phase", "Pending"))
+
+
+_DESCRIPTIONS: Mapping[GroupVersionKind, Callable[[Manifest], str]] = {
+    kinds.POD: phase_of,
+    kinds.DEPLOYMENT: _describe_replicas,
+    REPLICA_SET: _describe_replicas,
+    kinds.SERVICE: _describe_service,
+    kinds.ENDPOINT_SLICE: _describe_slice,
+    kinds.PERSISTENT_VOLUME_CLAIM: _describe_phase,
+}
+
+
+def print_result(console: Console, frame: Frame) -> None:
+    """Print tree and status of every applied object."""
+    for tree in build_trees(frame):
+        console.print(tree, soft_wrap=True)
+        console.print()
+    statuses = [_identify(root) | {"status": root.get("status", {})} for root in frame.roots]
+    console.print(format_documents(statuses), end="", markup=False, highlight=False, soft_wrap=True)
+
+
+def format_json(frame: Frame) -> str:
+    """The same for programs: whether all is ready, after how many seconds, reasons, statuses and objects."""
+    return orjson.dumps(
+        {
+            "ready": frame.ready,
+            "seconds": round(frame.seconds, 3),
+            "objects": [
+                _identify(root)
+                | {
+                    "ready": found.ready,
+                    "reasons": list(found.reasons),
+                    "status": root.get("status", {}),
+                    "children": [_identify(obj) for obj in frame.family.descendants(root)],
+                }
+                for found, root in zip(frame.progress, frame.roots, strict=True)
+            ],
+        },
+        option=orjson.OPT_INDENT_2,
+    ).decode()
+
+
+def explain(progress: Iterable[Progress]) -> list[str]:
+    """One line for each reason why something is not ready; each begins with the object that it is about."""
+    return list(dict.fromkeys(reason for found in progress for reason in found.reasons))
+
+
+def _identify(obj: Manifest) -> dict[str, Any]:
+    metadata = {key: obj["metadata"][key] for key in ("name", "namespace") if key in obj["metadata"]}
+    return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata}

@@ -1,0 +1,27 @@
+"""Simulated time: it stands still until somebody advances it."""
+
+from datetime import UTC, datetime, timedelta
+
+
+class Clock:
+    """The cluster's time; `seconds` counts from the start, `now` is a UTC date."""
+
+    __slots__ = ("_start", "seconds")
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._start = start
+        self.seconds = 0.0
+
+    @property
+    def now(self) -> datetime:
+        """The present moment."""
+        return self._start + timedelta(seconds=self.seconds)
+
+    @property
+    def timestamp(self) -> str:
+        """The present moment as Kubernetes writes it, in whole seconds."""
+        return self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def advance_to(self, seconds: float) -> None:
+        """Move forward; a moment in the past leaves the clock where it is."""
+        self.seconds = max(self.seconds, seconds)

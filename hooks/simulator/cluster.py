@@ -1,0 +1,239 @@
+"""The simulated cluster: everything put together, moved on one piece of work at a time.
+
+Its only time is its clock; nothing happens between two steps. `settle` lets everything happen that follows from what
+is there, `run_for` and `run_until` also let time bring retries and resyncs.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from hooks.k8s.types import GroupVersionKind, Json, Manifest
+from hooks.simulator.admission import admit_built_in
+from hooks.simulator.client import Client, Write
+from hooks.simulator.clock import Clock
+from hooks.simulator.controller import Controller, Event
+from hooks.simulator.controller_spec import parse_controller
+from hooks.simulator.garbage import collect_garbage, needs_collecting
+from hooks.simulator.kubelet import Kubelet, Pace
+from hooks.simulator.pods import Fault
+from hooks.simulator.resources import OPTIONAL, Catalogue, Resource
+from hooks.simulator.store import Propagation, Ref, Store, copy_json, ref_of
+from hooks.simulator.webhook import Hook
+from hooks.simulator.workloads import concerned, reconcile
+
+AdmitCustom = Callable[[Manifest], Manifest]
+"""A custom resource as the API server stores it, with defaults and without unknown fields; raises ApiError."""
+
+Choose = Callable[[int], int]
+"""Which of n pieces of work that could be done now is done next, 0 to n-1."""
+
+FIELD_MANAGER = "user"
+
+
+class NeverSettles(Exception):
+    """Work goes on and on without time passing: a hot loop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a cluster is made of; everything has a default but the hook.
+
+    `optional` names the third-party kinds that are installed, as in `resources.OPTIONAL`; `choose` decides the order
+    of work that could be done at the same time, by default the oldest kind of work first.
+    """
+
+    hook: Hook
+    controllers: Iterable[Manifest] = ()
+    crds: Iterable[Manifest] = ()
+    optional: frozenset[str] = frozenset()
+    admit: AdmitCustom = copy_json
+    pace: Pace | None = None
+    choose: Choose = lambda _count: 0
+    namespaces: Iterable[str] = ("default",)
+
+
+class SimulatedCluster:
+    """An API server with Metacontroller, garbage collector, workload controllers and a kubelet."""
+
+    def __init__(self, setup: Setup, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
+        self.writes: list[Write] = []
+        self._setup = setup
+        self.catalogue = Catalogue()
+        for crd in setup.crds:
+            self.catalogue.add_crd(crd)
+        for resource in (found for name in sorted(setup.optional) for found in OPTIONAL[name]):
+            self.catalogue.add(resource)
+        self._store = Store(self.catalogue, self.clock, self._admit)
+        self._user = self._client(FIELD_MANAGER)
+        self._controllers: dict[str, Controller] = {}
+        self._past_events: list[Event] = []
+        self._unattended: dict[Ref, None] = {}
+        self._garbage = False
+        self.kubelet = Kubelet(self._store, self._client("kubelet"), self.clock, pace=setup.pace)
+        for name in setup.namespaces:
+            self.create_namespace(name)
+        for controller in setup.controllers:
+            self.start_controller(controller)
+
+    def create_namespace(self, name: str) -> None:
+        """Make sure that a namespace exists."""
+        if self._store.get(Ref("", "Namespace", "", name)) is None:
+            labels = {"kubernetes.io/metadata.name": name}
+            self._store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+
+    def apply(self, obj: Manifest) -> Manifest:
+        """Create the object, or lay its fields over the one that is there; raises ApiError."""
+        live = self._store.get(ref_of(obj))
+        return self._user.create(obj) if live is None else self._user.patch(ref_of(obj), obj)
+
+    def create(self, obj: Manifest) -> Manifest:
+        """Create an object; raises ApiError."""
+        return self._user.create(obj)
+
+    def get(self, kind: GroupVersionKind, name: str, namespace: str = "") -> Manifest | None:
+        """A copy of one object, None when there is none."""
+        return self._user.get(Ref(kind.group, kind.kind, namespace, name))
+
+    def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
+        """Copies of all objects of a kind, in one namespace or (empty) in all."""
+        return self._user.list_kind(kind, namespace)
+
+    def everything(self) -> list[Manifest]:
+        """Copies of all objects, sorted by kind, namespace and name."""
+        return [copy_json(obj) for obj in self._store.everything()]
+
+    def patch(self, kind: GroupVersionKind, name: str, change: Json, namespace: str = "") -> Manifest:
+        """Apply a JSON merge patch; raises ApiError."""
+        return self._user.patch(Ref(kind.group, kind.kind, namespace, name), change)
+
+    def patch_status(self, kind: GroupVersionKind, name: str, change: Json, namespace: str = "") -> Manifest:
+        """Apply a JSON merge patch, `{"status": …}`, to the status; raises ApiError."""
+        return self._user.patch(Ref(kind.group, kind.kind, namespace, name), change, "status")
+
+    def delete(
+        self, kind: GroupVersionKind, name: str, namespace: str = "", propagation: Propagation = "Background"
+    ) -> None:
+        """Delete an object; raises ApiError."""
+        self._user.delete(Ref(kind.group, kind.kind, namespace, name), propagation)
+
+    def hold(self, glob: str) -> None:
+        """Keep matching pods from becoming ready (`Kubelet` says what matches)."""
+        self.kubelet.hold(glob)
+
+    def break_pods(self, glob: str, fault: Fault) -> None:
+        """Give matching pods a fault."""
+        self.kubelet.break_pods(glob, fault)
+
+    def release(self, glob: str) -> None:
+        """Take back holds and faults of this glob."""
+        self.kubelet.release(glob)
+
+    def start_controller(self, manifest: Manifest, hook: Hook | None = None) -> None:
+        """Start a Composite- or DecoratorController; raises ControllerNotStarted."""
+        spec = parse_controller(manifest, self.catalogue)
+        self._dispatch()
+        self._controllers[spec.name] = Controller(
+            spec,
+            store=self._store,
+            client=self._client("metacontroller"),
+            hook=hook or self._setup.hook,
+            clock=self.clock,
+        )
+
+    def stop_controller(self, name: str) -> None:
+        """Take a controller away; its finalizers stay on its parents, as in reality."""
+        self._past_events += self._controllers.pop(name).events
+
+    @property
+    def events(self) -> list[Event]:
+        """All events that controllers recorded, oldest first."""
+        recorded = [*self._past_events, *(event for found in self._controllers.values() for event in found.events)]
+        return sorted(recorded, key=lambda event: event.seconds)
+
+    def step(self) -> bool:
+        """Do one piece of work that can be done now; False if there is none."""
+        self._dispatch()
+        work = self._possible_work()
+        if not work:
+            return False
+        work[self._setup.choose(len(work))]()
+        return True
+
+    def settle(self, max_steps: int = 20_000) -> None:
+        """Go on until pods have come up and nothing is left to do but retries and resyncs.
+
+        Raises:
+            NeverSettles: there was still work after so many steps.
+        """
+        for _ in range(max_steps):
+            if self.step():
+                continue
+            due = self.kubelet.next_time()
+            if due is None:
+                return
+            self.clock.advance_to(due)
+        raise NeverSettles(f"still busy after {max_steps} steps; last write: {self.writes[-1:]}")
+
+    def run_for(self, seconds: float) -> None:
+        """Let so many seconds pass, with everything that happens in them."""
+        end = self.clock.seconds + seconds
+        self.run_until(lambda: False, end - self.clock.seconds)
+
+    def run_until(self, condition: Callable[[], bool], seconds: float, max_steps: int = 200_000) -> bool:
+        """Go on until the condition holds (True) or so many seconds have passed (False).
+
+        Raises:
+            NeverSettles: a hot loop.
+        """
+        end = self.clock.seconds + seconds
+        for _ in range(max_steps):
+            if condition():
+                return True
+            if self.step():
+                continue
+            due = self.next_time()
+            if due is None or due > end:
+                self.clock.advance_to(end)
+                return condition()
+            self.clock.advance_to(due)
+        raise NeverSettles(f"still busy after {max_steps} steps; last write: {self.writes[-1:]}")
+
+    def next_time(self) -> float | None:
+        """When something happens next of itself, in seconds of the clock; None if nothing ever will."""
+        sources = [self.kubelet.next_time(), *(controller.next_time() for controller in self._controllers.values())]
+        return min((time for time in sources if time is not None), default=None)
+
+    def _possible_work(self) -> list[Callable[[], Any]]:
+        work: list[Callable[[], Any]] = [self._collect_garbage] if self._garbage else []
+        work += [partial(self._attend, ref) for ref in self._unattended]
+        for controller in self._controllers.values():
+            work += [partial(controller.sync, ref) for ref in controller.ready()]
+        return work + [partial(self.kubelet.advance, ref) for ref in self.kubelet.due()]
+
+    def _dispatch(self) -> None:
+        while changes := self._store.drain():
+            for change in changes:
+                self._garbage |= needs_collecting(change)
+                self._unattended |= dict.fromkeys(concerned(self._store, change))
+                self.kubelet.observe(change)
+                for controller in self._controllers.values():
+                    controller.observe(change)
+
+    def _collect_garbage(self) -> None:
+        self._garbage = False
+        collect_garbage(self._store, self._client("garbage-collector"))
+
+    def _attend(self, ref: Ref) -> None:
+        del self._unattended[ref]
+        reconcile(self._store, self._client("workload-controller"), ref, self.clock.timestamp)
+
+    def _client(self, actor: str) -> Client:
+        return Client(self._store, actor, self.writes, lambda: self.clock.seconds)
+
+    def _admit(self, resource: Resource, new: Manifest, old: Manifest | None) -> Manifest:
+        if resource.custom:
+            return self._setup.admit(new)
+        return admit_built_in(resource, new, old)

@@ -1,0 +1,182 @@
+"""The scheduler and kubelet of all nodes: pods move from stage to stage, held or broken where a rule says so.
+
+It also binds claims. Times are simulated seconds.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.simulator.children import same
+from hooks.simulator.client import Client
+from hooks.simulator.clock import Clock
+from hooks.simulator.pods import FAULT_STAGE, Fault, Stage, build_pod_status
+from hooks.simulator.store import Change, Ref, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Seconds that a pod spends in each stage before the next."""
+
+    pending: float = 0.5
+    pulling: float = 3.0
+    starting: float = 5.0
+    binding: float = 0.2
+
+
+_NEXT = {Stage.PENDING: Stage.PULLING, Stage.PULLING: Stage.STARTING, Stage.STARTING: Stage.READY}
+
+
+class Kubelet:
+    """Every pod's stage and the time of its next one.
+
+    A rule's glob is matched against the pod's name, the names of what owns it, and its label values: so `*decode*`,
+    a Deployment's name and a service's name all do.
+    """
+
+    def __init__(self, store: Store, client: Client, clock: Clock, *, pace: Pace | None = None) -> None:
+        self._store = store
+        self._client = client
+        self._clock = clock
+        self._pace = pace or Pace()
+        self._stages: dict[Ref, Stage] = {}
+        self._due: dict[Ref, float] = {}
+        self._held: set[str] = set()
+        self._faults: dict[str, Fault] = {}
+
+    def hold(self, glob: str) -> None:
+        """Keep matching pods from becoming ready; those that are ready stay so."""
+        self._held.add(glob)
+
+    def break_pods(self, glob: str, fault: Fault) -> None:
+        """Give matching pods a fault, the ready ones too."""
+        self._faults[glob] = fault
+        self._revisit(glob)
+
+    def release(self, glob: str) -> None:
+        """Take back the holds and faults of exactly this glob."""
+        self._held.discard(glob)
+        self._faults.pop(glob, None)
+        self._revisit(glob)
+
+    def observe(self, change: Change) -> None:
+        """Take notice of pods and claims that come and go."""
+        kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
+        if kind not in {kinds.POD, kinds.PERSISTENT_VOLUME_CLAIM}:
+            return
+        if change.new is None:
+            self._stages.pop(change.ref, None)
+            self._due.pop(change.ref, None)
+        elif change.old is None:
+            self._stages[change.ref] = Stage.PENDING
+            self._due[change.ref] = self._clock.seconds + (
+                self._pace.pending if kind == kinds.POD else self._pace.binding
+            )
+            if kind == kinds.POD:
+                self._write(change.ref, Stage.PENDING)
+
+    def due(self) -> list[Ref]:
+        """Pods and claims that can move on now, the longest waiting first."""
+        now = self._clock.seconds
+        return sorted(
+            (ref for ref, seconds in self._due.items() if seconds <= now), key=lambda ref: (self._due[ref], ref)
+        )
+
+    def next_time(self) -> float | None:
+        """When the next pod or claim moves on, None if none will."""
+        return min(self._due.values(), default=None)
+
+    def advance(self, ref: Ref) -> None:
+        """Move one pod to its next stage, or bind a claim."""
+        del self._due[ref]
+        if ref.kind == kinds.PERSISTENT_VOLUME_CLAIM.kind:
+            self._bind(ref)
+            return
+        stage = self._stages[ref]
+        if self._stops_at(ref, stage):
+            self._write(ref, stage)
+            return
+        stage = _NEXT[stage]
+        self._stages[ref] = stage
+        self._write(ref, stage)
+        if stage is not Stage.READY:
+            wait = self._pace.pulling if stage is Stage.PULLING else self._pace.starting
+            self._due[ref] = self._clock.seconds + wait
+
+    def _stops_at(self, ref: Ref, stage: Stage) -> bool:
+        names = self._names(ref)
+        fault = self._fault(names)
+        if fault is not None and FAULT_STAGE[fault] is stage:
+            return True
+        return stage is Stage.STARTING and any(fnmatchcase(name, glob) for glob in self._held for name in names)
+
+    def _revisit(self, glob: str) -> None:
+        """Look again at every pod that a changed rule is about, taking back what its fault does not allow."""
+        for ref, stage in self._stages.items():
+            names = self._names(ref)
+            if ref.kind == kinds.POD.kind and any(fnmatchcase(name, glob) for name in names):
+                fault = self._fault(names)
+                if fault is not None and list(Stage).index(stage) > list(Stage).index(FAULT_STAGE[fault]):
+                    self._stages[ref] = FAULT_STAGE[fault]
+                if self._stages[ref] is not Stage.READY:
+                    self._due[ref] = self._clock.seconds
+
+    def _fault(self, names: set[str]) -> Fault | None:
+        matching = (fault for glob, fault in self._faults.items() if any(fnmatchcase(name, glob) for name in names))
+        return next(matching, None)
+
+    def _names(self, ref: Ref) -> set[str]:
+        obj = self._store.get(ref)
+        names = {ref.name}
+        while obj is not None:
+            names |= set((obj["metadata"].get("labels") or {}).values())
+            obj = self._owner(obj)
+            if obj is not None:
+                names.add(obj["metadata"]["name"])
+        return names
+
+    def _owner(self, obj: Manifest) -> Manifest | None:
+        for owner in obj["metadata"].get("ownerReferences") or ():
+            group = GroupVersionKind.of(owner["apiVersion"], owner["kind"]).group
+            return self._store.get(Ref(group, owner["kind"], obj["metadata"].get("namespace", ""), owner["name"]))
+        return None
+
+    def _write(self, ref: Ref, stage: Stage) -> None:
+        pod = self._client.get(ref)
+        if pod is None:
+            return
+        if stage is not Stage.PENDING and "nodeName" not in pod["spec"]:
+            pod = self._client.update({**pod, "spec": {**pod["spec"], "nodeName": "node-1"}})
+        fault = self._fault(self._names(ref))
+        shown = fault if fault is not None and FAULT_STAGE[fault] is stage else None
+        status = build_pod_status(pod, stage, shown, self._clock.timestamp)
+        if not same(pod.get("status", {}), status):
+            self._client.update_status({**pod, "status": status})
+
+    def _bind(self, ref: Ref) -> None:
+        claim = self._client.get(ref)
+        if claim is None:
+            return
+        volume = f"pvc-{claim['metadata']['uid']}"
+        bound = self._client.update({**claim, "spec": {"volumeName": volume, **claim["spec"]}})
+        capacity = bound["spec"].get("resources", {}).get("requests", {})
+        modes = bound["spec"].get("accessModes", [])
+        status = {"phase": "Bound", "capacity": capacity, "accessModes": modes}
+        self._client.update_status({**bound, "status": status})
+
+
+def phase_of(pod: Manifest) -> str:
+    """One word for a pod as `kubectl get pods` shows it: a waiting reason, else Ready, else the phase."""
+    status = pod.get("status", {})
+    for container in status.get("containerStatuses", ()):
+        reason: str = container["state"].get("waiting", {}).get("reason", "")
+        if reason:
+            return reason
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
+            return "Unschedulable"
+        if condition["type"] == "Ready" and condition["status"] == "True":
+            return "Ready"
+    phase: str = status.get("phase", "Pending")
+    return phase

@@ -1,0 +1,132 @@
+"""Metacontroller's dynamic apply: the three-way merge of observed, last applied and desired.
+
+Source: Metacontroller v4.17, pkg/dynamic/apply/apply.go and pkg/controller/common/manage_children.go.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from hooks.k8s.hashing import canonical_json
+from hooks.k8s.types import Json, Manifest
+
+LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
+
+MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
+"""A list is merged by the first of these that every item of all three versions has."""
+
+_SYSTEM_METADATA = (
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+)
+
+
+class MergeRefused(Exception):
+    """An object or list stands where the hook returned something else."""
+
+
+def apply_update(observed: Manifest, desired: Manifest) -> Manifest:
+    """The object that Metacontroller would PUT: desired laid over observed, annotation renewed.
+
+    Status and what the server keeps in metadata stay as observed.
+
+    Raises:
+        MergeRefused: the shapes differ.
+    """
+    desired = _without_last_applied(desired)
+    merged: Manifest = merge(observed, last_applied(observed), desired)
+    metadata = {key: value for key, value in merged["metadata"].items() if key not in _SYSTEM_METADATA}
+    kept = {key: observed["metadata"][key] for key in _SYSTEM_METADATA if key in observed["metadata"]}
+    rest = {key: value for key, value in merged.items() if key != "status"}
+    status = {"status": observed["status"]} if "status" in observed else {}
+    return with_last_applied({**rest, **status, "metadata": {**metadata, **kept}}, desired)
+
+
+def last_applied(obj: Manifest) -> Manifest | None:
+    """The desired object as it was last applied, None where the annotation is missing."""
+    text = (obj["metadata"].get("annotations") or {}).get(LAST_APPLIED)
+    applied: Manifest | None = orjson.loads(text) if text else None
+    return applied
+
+
+def with_last_applied(obj: Manifest, desired: Manifest) -> Manifest:
+    """The object with the annotation that remembers what was desired."""
+    annotations = {**(obj["metadata"].get("annotations") or {}), LAST_APPLIED: canonical_json(desired)}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+def merge(observed: Json, last: Json, desired: Json, path: str = "") -> Json:
+    """Lay desired over observed and remove what was last applied and is desired no more.
+
+    Raises:
+        MergeRefused: the shapes differ; the message names the path.
+    """
+    if isinstance(observed, dict):
+        return _merge_objects(observed, _as_dict(last, path), _as_dict(desired, path), path)
+    if isinstance(observed, list):
+        return _merge_lists(observed, _as_list(last, path), _as_list(desired, path), path)
+    return desired
+
+
+def _merge_objects(observed: Json, last: Json, desired: Json, path: str) -> dict[str, Json]:
+    merged = {key: value for key, value in observed.items() if key in desired or key not in last}
+    for key, value in desired.items():
+        merged[key] = merge(observed.get(key), last.get(key), value, f"{path}[{key}]")
+    return merged
+
+
+def _merge_lists(observed: list[Json], last: list[Json], desired: list[Json], path: str) -> list[Json]:
+    key = merge_key(observed, last, desired)
+    if key is None:
+        return desired
+    merged = _merge_objects(_by_key(observed, key), _by_key(last, key), _by_key(desired, key), path)
+    kept = [_name(item[key]) for item in observed if _name(item[key]) in merged]
+    new = [name for name in _by_key(desired, key) if name not in kept]
+    return [merged[name] for name in [*kept, *new]]
+
+
+def merge_key(*versions: Sequence[Json]) -> str | None:
+    """The key that Metacontroller guesses a list's items to be named by; None means the list is replaced whole."""
+    items = [item for version in versions for item in version]
+    if not items or not all(isinstance(item, dict) for item in items):
+        return None
+    return next((key for key in MERGE_KEYS if all(key in item for item in items)), None)
+
+
+def _by_key(items: Sequence[Mapping[str, Any]], key: str) -> dict[str, Json]:
+    return {_name(item[key]): item for item in items}
+
+
+def _name(value: Json) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _as_dict(value: Json, path: str) -> dict[str, Json]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise MergeRefused(f"can't merge desired changes: {path}: expecting an object, got {value!r}")
+    return value
+
+
+def _as_list(value: Json, path: str) -> list[Json]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise MergeRefused(f"can't merge desired changes: {path}: expecting a list, got {value!r}")
+    return value
+
+
+def _without_last_applied(desired: Manifest) -> Manifest:
+    annotations = desired["metadata"].get("annotations")
+    if not annotations or LAST_APPLIED not in annotations:
+        return desired
+    kept = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
+    return {**desired, "metadata": {**desired["metadata"], "annotations": kept}}

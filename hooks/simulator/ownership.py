@@ -1,0 +1,81 @@
+"""Owner references: who controls an object, and what Metacontroller claims, adopts and releases.
+
+Source: Metacontroller v4.17, pkg/third_party/kubernetes/controller_ref_manager.go.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+from hooks.k8s.types import Manifest
+
+OwnerReference = dict[str, Any]
+
+
+class Claim(StrEnum):
+    """What to do with an object that might be a child."""
+
+    KEEP = "keep"
+    ADOPT = "adopt"
+    RELEASE = "release"
+    IGNORE = "ignore"
+
+
+def decide_claim(parent: Manifest, obj: Manifest, *, selected: bool) -> Claim:
+    """Whether an object is, becomes or stops being a child; `selected` says whether its labels match the selector."""
+    owner = controller_of(obj)
+    deleting = "deletionTimestamp" in parent["metadata"]
+    if owner is not None:
+        if owner["uid"] != parent["metadata"]["uid"]:
+            return Claim.IGNORE
+        if selected:
+            return Claim.KEEP
+        return Claim.IGNORE if deleting else Claim.RELEASE
+    if deleting or not selected or "deletionTimestamp" in obj["metadata"]:
+        return Claim.IGNORE
+    return Claim.ADOPT
+
+
+def owners_of(obj: Manifest) -> list[OwnerReference]:
+    """All owner references, [] when there are none."""
+    owners: list[OwnerReference] = obj["metadata"].get("ownerReferences") or []
+    return owners
+
+
+def controller_of(obj: Manifest) -> OwnerReference | None:
+    """The owner reference marked as controller, if any."""
+    return next((owner for owner in owners_of(obj) if owner.get("controller")), None)
+
+
+def is_controlled_by(obj: Manifest, parent: Manifest) -> bool:
+    """Whether the parent is the object's controller."""
+    owner = controller_of(obj)
+    return owner is not None and owner["uid"] == parent["metadata"]["uid"]
+
+
+def controller_reference(parent: Manifest) -> OwnerReference:
+    """The reference that makes `parent` the controller of an object."""
+    return {
+        "apiVersion": parent["apiVersion"],
+        "kind": parent["kind"],
+        "name": parent["metadata"]["name"],
+        "uid": parent["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def with_owner(obj: Manifest, owner: OwnerReference) -> Manifest:
+    """The object with one more owner; unchanged if it has an owner of that uid."""
+    owners = owners_of(obj)
+    if any(known["uid"] == owner["uid"] for known in owners):
+        return obj
+    return _with_owners(obj, [*owners, owner])
+
+
+def without_owner(obj: Manifest, *uids: str) -> Manifest:
+    """The object without owners of those uids."""
+    return _with_owners(obj, [owner for owner in owners_of(obj) if owner["uid"] not in uids])
+
+
+def _with_owners(obj: Manifest, owners: list[OwnerReference]) -> Manifest:
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": owners}}

@@ -1,0 +1,118 @@
+"""A pod's life in phases: the status that the kubelet and the scheduler would have written at each of them.
+
+Source: Kubernetes, pod lifecycle; API reference, PodStatus.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from hooks.k8s.types import Manifest
+from hooks.simulator.conditions import Condition, build_conditions
+
+
+class Stage(StrEnum):
+    """Where a pod stands; each stage follows the one above it."""
+
+    PENDING = "pending"
+    PULLING = "pulling"
+    STARTING = "starting"
+    READY = "ready"
+
+
+class Fault(StrEnum):
+    """Ways in which a pod can fail to become ready."""
+
+    UNSCHEDULABLE = "Unschedulable"
+    IMAGE_PULL = "ImagePullBackOff"
+    CRASH_LOOP = "CrashLoopBackOff"
+    PROBE = "ProbeFailing"
+
+
+FAULT_STAGE: Mapping[Fault, Stage] = {
+    Fault.UNSCHEDULABLE: Stage.PENDING,
+    Fault.IMAGE_PULL: Stage.PULLING,
+    Fault.CRASH_LOOP: Stage.STARTING,
+    Fault.PROBE: Stage.STARTING,
+}
+"""The stage beyond which a faulty pod does not get."""
+
+
+def is_ready(pod: Manifest) -> bool:
+    """Whether the pod's condition Ready is True."""
+    conditions = pod.get("status", {}).get("conditions", ())
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+
+
+def build_pod_status(pod: Manifest, stage: Stage, fault: Fault | None, now: str) -> dict[str, Any]:
+    """The whole status of a pod at a stage; `fault` is what keeps it there, if anything."""
+    placed = stage is not Stage.PENDING
+    running = stage in {Stage.STARTING, Stage.READY}
+    ready = stage is Stage.READY
+    conditions = [
+        Condition("Initialized", placed),
+        Condition("Ready", ready, "" if ready else "ContainersNotReady", "" if ready else _not_ready(pod)),
+        Condition("ContainersReady", ready, "" if ready else "ContainersNotReady", "" if ready else _not_ready(pod)),
+        _scheduled(placed=placed, fault=fault),
+    ]
+    status: dict[str, Any] = {
+        "phase": "Running" if running else "Pending",
+        "conditions": build_conditions(pod.get("status", {}).get("conditions", ()), conditions, now, update_time=False),
+        "qosClass": "Burstable",
+    }
+    if placed:
+        address = pod_address(pod)
+        status |= {"hostIP": "127.0.0.1", "podIP": address, "podIPs": [{"ip": address}], "startTime": now}
+        started = pod.get("status", {}).get("startTime")
+        status["startTime"] = started or now
+        status["containerStatuses"] = [
+            _container_status(container, stage, fault, now) for container in pod["spec"]["containers"]
+        ]
+    return status
+
+
+def pod_address(pod: Manifest) -> str:
+    """A loopback address of its own for every pod, so that nothing simulated can reach a network."""
+    serial = int(pod["metadata"]["uid"][:8], 16)
+    return f"127.{64 + serial // 62500 % 32}.{serial // 250 % 250}.{serial % 250 + 1}"
+
+
+def _not_ready(pod: Manifest) -> str:
+    names = " ".join(container["name"] for container in pod["spec"]["containers"])
+    return f"containers with unready status: [{names}]"
+
+
+def _scheduled(*, placed: bool, fault: Fault | None) -> Condition:
+    if placed:
+        return Condition("PodScheduled", True)
+    if fault is Fault.UNSCHEDULABLE:
+        return Condition(
+            "PodScheduled", False, "Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
+        )
+    return Condition("PodScheduled", False)
+
+
+def _container_status(container: Mapping[str, Any], stage: Stage, fault: Fault | None, now: str) -> dict[str, Any]:
+    ready = stage is Stage.READY
+    status = {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": "",
+        "ready": ready,
+        "restartCount": 0,
+        "started": ready or (stage is Stage.STARTING and fault is not Fault.CRASH_LOOP),
+        "state": {"running": {"startedAt": now}},
+    }
+    if fault is Fault.CRASH_LOOP:
+        message = f"back-off 5m0s restarting failed container={container['name']}"
+        status |= {
+            "restartCount": 5,
+            "state": {"waiting": {"reason": fault.value, "message": message}},
+            "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "startedAt": now, "finishedAt": now}},
+        }
+    elif fault is Fault.IMAGE_PULL:
+        message = f'Back-off pulling image "{container.get("image", "")}"'
+        status["state"] = {"waiting": {"reason": fault.value, "message": message}}
+    elif stage is Stage.PULLING:
+        status["state"] = {"waiting": {"reason": "ContainerCreating"}}
+    return status

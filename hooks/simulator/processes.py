@@ -1,0 +1,119 @@
+"""The hooks server and the prober as child processes on loopback ports, stopped whatever happens."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+START_SECONDS = 20.0
+STOP_SECONDS = 5.0
+_POLL_SECONDS = 0.02
+_LINES_SHOWN = 15
+
+
+class ServerFailed(Exception):
+    """A server did not start or died; the message ends with the last lines it wrote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """The running servers; `check` raises ServerFailed when one of them is gone."""
+
+    hooks_url: str
+    running: tuple["_Server", ...]
+
+    def check(self) -> None:
+        """Make sure that all servers still run.
+
+        Raises:
+            ServerFailed: one of them ended.
+        """
+        for server in self.running:
+            if server.process.poll() is not None:
+                raise ServerFailed(
+                    f"{server.name} ended with status {server.process.returncode}\n{server.last_lines()}"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Server:
+    name: str
+    port: int
+    process: "subprocess.Popen[bytes]"
+    log: IO[bytes]
+
+    def last_lines(self) -> str:
+        """The end of what the server wrote; its own file offset stays where it is."""
+        written = os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0)
+        return "\n".join(written.decode(errors="replace").splitlines()[-_LINES_SHOWN:])
+
+
+@contextmanager
+def run_servers(settings: Sequence[str], *, prober: bool) -> Iterator[Servers]:
+    """Run the hooks server, and the prober beside it; `settings` are `key=value` pairs for both.
+
+    Raises:
+        ServerFailed: a server does not come up.
+    """
+    with ExitStack() as stack:
+        running = []
+        pairs = list(settings)
+        if prober:
+            running.append(stack.enter_context(_run("prober", pairs)))
+            pairs.append(f"prober_url=http://127.0.0.1:{running[0].port}")
+        hooks = stack.enter_context(_run("serve", pairs, "--workers", "1", "--drain", "0"))
+        servers = Servers(hooks_url=f"http://127.0.0.1:{hooks.port}", running=(*running, hooks))
+        for server in servers.running:
+            _wait_until_listening(servers, server)
+        yield servers
+
+
+@contextmanager
+def _run(command: str, settings: Sequence[str], *options: str) -> Iterator[_Server]:
+    port = _find_free_port()
+    arguments = [sys.executable, "-m", "hooks", command, "--bind", f"127.0.0.1:{port}", *options]
+    for pair in settings:
+        arguments += ["--set", pair]
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        try:
+            yield _Server(name=f"dynamo-hooks {command}", port=port, process=process, log=log)
+        finally:
+            _stop(process)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """End a server and, where it does not go by itself, its workers with it."""
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _find_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_until_listening(servers: Servers, server: _Server) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        servers.check()
+        try:
+            socket.create_connection(("127.0.0.1", server.port), timeout=1).close()
+        except OSError:
+            time.sleep(_POLL_SECONDS)
+        else:
+            return
+    raise ServerFailed(f"{server.name} does not listen after {START_SECONDS:.0f} s\n{server.last_lines()}")

@@ -1,0 +1,128 @@
+"""Which kinds the simulated API server serves, and what it does with each of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """One served kind; `custom` kinds go through the CRD's schema, the others through `admission`."""
+
+    kind: GroupVersionKind
+    plural: str
+    namespaced: bool = True
+    status: bool = False
+    generation: bool = False
+    custom: bool = False
+
+
+class UnknownKind(Exception):
+    """Nothing of that kind or plural is served."""
+
+
+def _builtin(kind: GroupVersionKind, plural: str, **traits: bool) -> Resource:
+    return Resource(kind=kind, plural=plural, **traits)
+
+
+EVENT = GroupVersionKind("", "v1", "Event")
+NODE = GroupVersionKind("", "v1", "Node")
+REPLICA_SET = GroupVersionKind("apps", "v1", "ReplicaSet")
+CUSTOM_RESOURCE_DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+
+BUILT_IN = (
+    _builtin(kinds.NAMESPACE, "namespaces", namespaced=False, status=True),
+    _builtin(NODE, "nodes", namespaced=False, status=True),
+    _builtin(kinds.CONFIG_MAP, "configmaps"),
+    _builtin(kinds.SECRET, "secrets"),
+    _builtin(kinds.SERVICE, "services", status=True),
+    _builtin(kinds.SERVICE_ACCOUNT, "serviceaccounts"),
+    _builtin(kinds.POD, "pods", status=True, generation=True),
+    _builtin(kinds.PERSISTENT_VOLUME_CLAIM, "persistentvolumeclaims", status=True),
+    _builtin(EVENT, "events"),
+    _builtin(kinds.DEPLOYMENT, "deployments", status=True, generation=True),
+    _builtin(REPLICA_SET, "replicasets", status=True, generation=True),
+    _builtin(kinds.JOB, "jobs", status=True, generation=True),
+    _builtin(kinds.INGRESS, "ingresses", status=True, generation=True),
+    _builtin(kinds.ROLE, "roles"),
+    _builtin(kinds.ROLE_BINDING, "rolebindings"),
+    _builtin(kinds.ENDPOINT_SLICE, "endpointslices", generation=True),
+    _builtin(CUSTOM_RESOURCE_DEFINITION, "customresourcedefinitions", namespaced=False, status=True, generation=True),
+)
+
+
+def _third_party(kind: GroupVersionKind, plural: str, *, status: bool = True) -> Resource:
+    return Resource(kind=kind, plural=plural, status=status, generation=True, custom=True)
+
+
+OPTIONAL: dict[str, tuple[Resource, ...]] = {
+    "grove": (
+        _third_party(kinds.POD_CLIQUE_SET, "podcliquesets"),
+        _third_party(kinds.POD_CLIQUE, "podcliques"),
+        _third_party(kinds.POD_CLIQUE_SCALING_GROUP, "podcliquescalinggroups"),
+    ),
+    "lws": (_third_party(kinds.LEADER_WORKER_SET, "leaderworkersets"),),
+    "volcano": (_third_party(kinds.POD_GROUP, "podgroups", status=False),),
+    "istio": (_third_party(kinds.VIRTUAL_SERVICE, "virtualservices"),),
+    "inference-pool": (_third_party(kinds.INFERENCE_POOL, "inferencepools"),),
+}
+"""Third-party kinds by the name of the option that installs them."""
+
+
+class Catalogue:
+    """The kinds served, looked up by kind or by plural."""
+
+    def __init__(self, resources: Iterable[Resource] = BUILT_IN) -> None:
+        self._by_kind: dict[GroupVersionKind, Resource] = {}
+        self._by_plural: dict[tuple[str, str], Resource] = {}
+        for resource in resources:
+            self.add(resource)
+
+    def add(self, resource: Resource) -> None:
+        """Serve one more kind."""
+        self._by_kind[resource.kind] = resource
+        self._by_plural[resource.kind.api_version, resource.plural] = resource
+
+    def add_crd(self, crd: Manifest) -> None:
+        """Serve every served version of a CustomResourceDefinition."""
+        spec = crd["spec"]
+        for version in spec["versions"]:
+            if version["served"]:
+                self.add(
+                    Resource(
+                        kind=GroupVersionKind(spec["group"], version["name"], spec["names"]["kind"]),
+                        plural=spec["names"]["plural"],
+                        namespaced=spec["scope"] == "Namespaced",
+                        status="status" in version.get("subresources", {}),
+                        generation=True,
+                        custom=True,
+                    )
+                )
+
+    def of(self, api_version: str, kind: str) -> Resource:
+        """The resource of a manifest's two fields.
+
+        Raises:
+            UnknownKind: no such kind is served.
+        """
+        found = self._by_kind.get(GroupVersionKind.of(api_version, kind))
+        if found is None:
+            raise UnknownKind(f'no matches for kind "{kind}" in version "{api_version}"')
+        return found
+
+    def by_plural(self, api_version: str, plural: str) -> Resource:
+        """The resource of a controller's or a rule's two fields.
+
+        Raises:
+            UnknownKind: no such kind is served.
+        """
+        found = self._by_plural.get((api_version, plural))
+        if found is None:
+            raise UnknownKind(f'discovery: can\'t find resource "{plural}" in apiVersion "{api_version}"')
+        return found
+
+    def all(self) -> tuple[Resource, ...]:
+        """Every served kind, in the order in which they were added."""
+        return tuple(self._by_kind.values())

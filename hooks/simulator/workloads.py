@@ -1,0 +1,62 @@
+"""Which controller function looks after which kind, and which objects a change gives it work with.
+
+Another workload kind is one more entry in `RECONCILERS`: a function that takes one step for one object, called again
+after every change of the object itself, of its pods, and of what it owns.
+"""
+
+from collections.abc import Callable, Mapping
+
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.simulator.client import Client
+from hooks.simulator.deployments import reconcile_deployment
+from hooks.simulator.endpoints import reconcile_service
+from hooks.simulator.ownership import owners_of
+from hooks.simulator.store import Change, Ref, Store, ref_of
+
+Reconcile = Callable[[Store, Client, Manifest, str], None]
+"""(store, client, object, present timestamp)."""
+
+
+def _reconcile_service(store: Store, client: Client, service: Manifest, _now: str) -> None:
+    reconcile_service(store, client, service)
+
+
+RECONCILERS: Mapping[GroupVersionKind, Reconcile] = {
+    kinds.DEPLOYMENT: reconcile_deployment,
+    kinds.SERVICE: _reconcile_service,
+}
+
+
+def concerned(store: Store, change: Change) -> list[Ref]:
+    """Objects that have a reconciler and to which the change matters: itself, its owners, Services beside a pod."""
+    found = [change.ref] if change.new is not None and _has_reconciler(change.current) else []
+    owner = _first_owner(store, change.current)
+    while owner is not None:
+        if _has_reconciler(owner):
+            found.append(ref_of(owner))
+        owner = _first_owner(store, owner)
+    if change.ref.kind == kinds.POD.kind:
+        found += [ref_of(service) for service in store.list_kind(kinds.SERVICE, change.ref.namespace)]
+    return found
+
+
+def reconcile(store: Store, client: Client, ref: Ref, now: str) -> None:
+    """Take one step for one object; nothing if it is gone."""
+    obj = store.get(ref)
+    if obj is not None:
+        RECONCILERS[GroupVersionKind.of(obj["apiVersion"], obj["kind"])](store, client, obj, now)
+
+
+def _has_reconciler(obj: Manifest) -> bool:
+    return GroupVersionKind.of(obj["apiVersion"], obj["kind"]) in RECONCILERS
+
+
+def _first_owner(store: Store, obj: Manifest) -> Manifest | None:
+    namespace = obj["metadata"].get("namespace", "")
+    for owner in owners_of(obj):
+        group = GroupVersionKind.of(owner["apiVersion"], owner["kind"]).group
+        found = store.get(Ref(group, owner["kind"], namespace, owner["name"]))
+        if found is not None and found["metadata"]["uid"] == owner["uid"]:
+            return found
+    return None

@@ -1,0 +1,87 @@
+"""The command `simulate` with the real hooks server: from manifest to Ready, or to the reasons why not."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+
+from hooks.cli.simulate import simulate
+
+EXAMPLE = str(Path(__file__).parents[2] / "examples" / "vllm-disagg.yaml")
+
+
+def _simulate(*arguments: str) -> Result:
+    return CliRunner().invoke(simulate, ["--speed", "200", *arguments])
+
+
+def test_a_graph_becomes_ready_and_its_tree_and_status_are_printed() -> None:
+    result = _simulate(EXAMPLE)
+    assert result.exit_code == 0, result.stderr
+    assert "DynamoGraphDeployment vllm-disagg  Ready" in result.stdout
+    assert "Deployment vllm-disagg-frontend  1/1 ready" in result.stdout
+    assert "  state: successful\n" in result.stdout
+    assert "components 3/3; pods 4 Ready" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("all Ready after ")
+
+
+def test_programs_get_the_result_as_json() -> None:
+    result = _simulate("-o", "json", EXAMPLE)
+    answer = orjson.loads(result.stdout)
+    assert answer["ready"] is True
+    [graph] = answer["objects"]
+    assert graph["reasons"] == []
+    assert graph["status"]["state"] == "successful"
+    assert "Deployment" in {child["kind"] for child in graph["children"]}
+
+
+def test_a_broken_pod_is_named_with_its_reason() -> None:
+    result = _simulate("--timeout", "30", "--break", "*decode*=ImagePullBackOff", "-o", "json", EXAMPLE)
+    assert result.exit_code == 1
+    [graph] = orjson.loads(result.stdout)["objects"]
+    pod = next(reason for reason in graph["reasons"] if reason.startswith("Pod "))
+    assert "vllm-disagg-vllmdecodeworker-" in pod
+    assert "ImagePullBackOff" in pod
+    assert "not Ready after 30.0 s of the cluster's time" in result.stderr
+
+
+def test_a_held_component_is_not_ready_and_the_others_are() -> None:
+    result = _simulate("--timeout", "30", "--hold", "*frontend*", EXAMPLE)
+    assert result.exit_code == 1
+    assert "components 2/3" in result.stderr
+    assert "Deployment vllm-disagg-frontend  0/1 ready" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        (("--break", "decode", EXAMPLE), 2, "write GLOB=REASON"),
+        (("--break", "decode=Tired", EXAMPLE), 2, "ImagePullBackOff"),
+        (("--speed", "0", EXAMPLE), 2, "--speed"),
+        (("--set", "no_such=1", EXAMPLE), 2, "no_such"),
+        (("no-such-file.yaml",), 1, "cannot be read"),
+    ],
+    ids=["no-reason", "unknown-reason", "no-speed", "unknown-setting", "no-file"],
+)
+def test_wrong_usage_is_refused_with_a_sentence(arguments: tuple[str, ...], status: int, sentence: str) -> None:
+    result = _simulate(*arguments)
+    assert result.exit_code == status
+    assert sentence in result.stderr
+    assert result.stdout == ""
+
+
+def test_foreign_objects_alone_are_nothing_to_simulate(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")
+    result = _simulate(str(file))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "nothing to simulate" in result.stderr
+
+
+def test_a_foreign_kind_that_the_cluster_lacks_is_left_out_with_a_remark(tmp_path: Path) -> None:
+    file = tmp_path / "graph.yaml"
+    foreign = "---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: m}\n"
+    file.write_text(Path(EXAMPLE).read_text() + foreign)
+    result = _simulate(str(file))
+    assert result.exit_code == 0, result.stderr
+    assert 'left out, the simulated cluster has no matches for kind "PodMonitor"' in result.stderr
