@@ -1,0 +1,50 @@
+"""DynamoComponentDeployment: one component, stand-alone or of a graph."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.component_spec import ComponentSpec
+from hooks.api.schema import BACKENDS, INT64, Schema
+from hooks.api.status import Condition, ServiceReplicaStatus
+from hooks.k8s.types import Json
+
+
+class ComponentDeploymentSpec(ComponentSpec):
+    """A component's own spec: the shared fields and the engine."""
+
+    backend_framework: Annotated[
+        str, Schema("Inference engine; read from the main container's command when absent.", enum=BACKENDS)
+    ] = ""
+
+
+class ComponentDeploymentStatus(ApiModel):
+    """What was observed of a component."""
+
+    conditions: Annotated[
+        tuple[Mapping[str, Json], ...],
+        Schema("State of the component, one entry a type.", required=True, shape=Condition, map_key="type"),
+    ] = ()
+    pod_selector: Annotated[Mapping[str, str], Schema("Labels that select the component's pods.")] = Field(
+        default_factory=dict
+    )
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+    service: Annotated[ServiceReplicaStatus | None, Schema("Replicas of the component's workload.")] = None
+
+
+class ComponentDeployment(ApiModel):
+    """One component of inference with Dynamo: a frontend, a worker, a planner, …, run as one workload."""
+
+    metadata: ObjectMeta
+    spec: Annotated[ComponentDeploymentSpec, Schema("What to run.")] = Field(default_factory=ComponentDeploymentSpec)
+    status: Annotated[ComponentDeploymentStatus, Schema("What was observed.")] = Field(
+        default_factory=ComponentDeploymentStatus
+    )
+
+    @property
+    def graph_name(self) -> str:
+        """Name of the graph that owns the component; empty for one that stands alone."""
+        owners = (o["name"] for o in self.metadata.owner_references if o.get("kind") == "DynamoGraphDeployment")
+        return str(next(owners, ""))

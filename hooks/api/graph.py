@@ -1,0 +1,114 @@
+"""DynamoGraphDeployment: services that make up one inference graph."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.component_spec import ComponentSpec
+from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Rule, Schema
+from hooks.api.status import Condition, ServiceReplicaStatus
+from hooks.k8s.types import Json
+
+
+class PersistentVolumeClaimRequest(ApiModel):
+    """A claim that services mount by name; created where `create` says so."""
+
+    rules = (
+        Rule(
+            "!has(self.create) || self.create == false || "
+            "(has(self.size) && has(self.storageClass) && has(self.volumeAccessMode))",
+            "When create is true, size, storageClass, and volumeAccessMode are required",
+        ),
+    )
+
+    create: Annotated[bool, Schema("Create the claim; otherwise it must exist.")] = False
+    name: Annotated[str, Schema("Name of the claim.", required=True)] = ""
+    storage_class: Annotated[str, Schema("Storage class of a claim to create.")] = ""
+    size: Annotated[
+        str | int | None, Schema("Size of a claim to create, for example `100Gi`.", kubernetes=QUANTITY)
+    ] = None
+    volume_access_mode: Annotated[str, Schema("Access mode of a claim to create, for example `ReadWriteMany`.")] = ""
+
+
+class RestartStrategy(ApiModel):
+    """In which order services restart."""
+
+    type: Annotated[
+        str,
+        Schema("One service after another, or all at once.", default="Sequential", enum=("Sequential", "Parallel")),
+    ] = "Sequential"
+    order: Annotated[
+        tuple[str, ...],
+        Schema("Every service once, in the order in which they restart; by name when absent. Only when Sequential."),
+    ] = ()
+
+
+class Restart(ApiModel):
+    """A restart is asked for by a new `id`."""
+
+    id: Annotated[str, Schema("Any new value starts a restart.", required=True, min_length=1)] = ""
+    strategy: Annotated[RestartStrategy | None, Schema("In which order services restart.")] = None
+
+
+class GraphDeploymentSpec(ApiModel):
+    """A graph's spec."""
+
+    pvcs: Annotated[
+        tuple[PersistentVolumeClaimRequest, ...], Schema("Claims that services mount by name.", max_items=100)
+    ] = ()
+    services: Annotated[
+        Mapping[str, ComponentSpec], Schema("The components of the graph, by service name.", max_properties=25)
+    ] = Field(default_factory=dict)
+    envs: Annotated[
+        tuple[Json, ...],
+        Schema("Environment of all services; a service's own variable of the same name wins.", kubernetes=ENV_VAR),
+    ] = ()
+    backend_framework: Annotated[
+        str, Schema("Inference engine; read from the workers' commands when absent.", enum=BACKENDS)
+    ] = ""
+    restart: Annotated[Restart | None, Schema("Asks for a restart of the services.")] = None
+
+
+class RestartStatus(ApiModel):
+    """Where a restart stands."""
+
+    observed_id: Annotated[str, Schema("The restart's `id`.")] = Field(default="", alias="observedID")
+    phase: Annotated[str, Schema("Pending, Restarting, Completed, Failed or Superseded.")] = ""
+    in_progress: Annotated[tuple[str, ...], Schema("Services that restart now.")] = ()
+
+
+class ServiceCheckpointStatus(ApiModel):
+    """The checkpoint that a service starts from."""
+
+    checkpoint_name: Annotated[str, Schema("Name of the DynamoCheckpoint.")] = ""
+    identity_hash: Annotated[str, Schema("Hash of what the checkpoint was made of.")] = ""
+    ready: Annotated[bool, Schema("Whether it can be restored.")] = False
+
+
+class GraphDeploymentStatus(ApiModel):
+    """What was observed of a graph."""
+
+    state: Annotated[str, Schema("pending, successful or failed.")] = ""
+    conditions: Annotated[
+        tuple[Mapping[str, Json], ...], Schema("State of the graph, one entry a type.", shape=Condition, map_key="type")
+    ] = ()
+    services: Annotated[Mapping[str, ServiceReplicaStatus], Schema("Replicas, by service name.")] = Field(
+        default_factory=dict
+    )
+    restart: Annotated[RestartStatus | None, Schema("The restart that runs, or ran last.")] = None
+    checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by service name.")] = Field(
+        default_factory=dict
+    )
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+
+
+class GraphDeployment(ApiModel):
+    """An inference graph of Dynamo: the services that together serve a model."""
+
+    metadata: ObjectMeta
+    spec: Annotated[GraphDeploymentSpec, Schema("What to run.")] = Field(default_factory=GraphDeploymentSpec)
+    status: Annotated[GraphDeploymentStatus, Schema("What was observed.")] = Field(
+        default_factory=GraphDeploymentStatus
+    )

@@ -1,0 +1,99 @@
+"""DynamoGraphDeploymentRequest: a graph is asked for by model and goals; profiling decides what it looks like."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.schema import INT64, RESOURCES, TOLERATION, Schema
+from hooks.api.status import Condition
+from hooks.k8s.types import Json
+
+
+class ConfigMapReference(ApiModel):
+    """One key of a ConfigMap in the same namespace."""
+
+    name: Annotated[str, Schema("Name of the ConfigMap.", required=True)] = ""
+    key: Annotated[str, Schema("Key that holds the graph.", default="disagg.yaml")] = "disagg.yaml"
+
+
+class ProfilingConfig(ApiModel):
+    """How the model is profiled."""
+
+    config: Annotated[Json, Schema("The profiler's configuration, as it reads it.", open_object=True)] = None
+    config_map_ref: Annotated[ConfigMapReference | None, Schema("A graph to start from.")] = None
+    profiler_image: Annotated[str, Schema("Image of the profiler.", required=True)] = ""
+    output_pvc: Annotated[str, Schema("Claim in the same namespace that keeps what the profiler writes.")] = Field(
+        default="", alias="outputPVC"
+    )
+    resources: Annotated[Mapping[str, Json] | None, Schema("Resources of the profiling job.", kubernetes=RESOURCES)] = (
+        None
+    )
+    tolerations: Annotated[tuple[Json, ...], Schema("Tolerations of the profiling job.", kubernetes=TOLERATION)] = ()
+
+
+class DeploymentOverrides(ApiModel):
+    """What the generated graph is called and carries."""
+
+    name: Annotated[str, Schema("Name of the graph.")] = ""
+    namespace: Annotated[str, Schema("Namespace of the graph; the request's when absent.")] = ""
+    labels: Annotated[Mapping[str, str], Schema("Labels added to the graph.")] = Field(default_factory=dict)
+    annotations: Annotated[Mapping[str, str], Schema("Annotations added to the graph.")] = Field(default_factory=dict)
+    workers_image: Annotated[str, Schema("Image of the graph's workers.")] = ""
+
+
+class GraphRequestSpec(ApiModel):
+    """A request's spec; nothing in it counts any more once profiling has begun."""
+
+    model: Annotated[str, Schema("The model to serve.", required=True)] = ""
+    backend: Annotated[str, Schema("Inference engine.", required=True, enum=("vllm", "sglang", "trtllm"))] = ""
+    use_mocker: Annotated[bool, Schema("Deploy the mocker, which needs no GPU.", default=False)] = False
+    enable_gpu_discovery: Annotated[
+        bool, Schema("Read GPU types and counts from the cluster's nodes.", default=False)
+    ] = False
+    profiling_config: Annotated[ProfilingConfig, Schema("How to profile.", required=True)] = Field(
+        default_factory=ProfilingConfig
+    )
+    auto_apply: Annotated[bool, Schema("Create the generated graph at once.", default=False)] = False
+    deployment_overrides: Annotated[
+        DeploymentOverrides | None, Schema("What the generated graph is called and carries.")
+    ] = None
+
+
+class GeneratedDeploymentStatus(ApiModel):
+    """The graph that was created."""
+
+    name: Annotated[str, Schema("Its name.")] = ""
+    namespace: Annotated[str, Schema("Its namespace.")] = ""
+    state: Annotated[str, Schema("Its `status.state`.")] = ""
+    created: Annotated[bool, Schema("Whether it has been created.")] = False
+
+
+class GraphRequestStatus(ApiModel):
+    """Where a request stands."""
+
+    state: Annotated[
+        str, Schema("Empty at first, then Pending, Profiling, Deploying, Ready, DeploymentDeleted or Failed.")
+    ] = ""
+    backend: Annotated[str, Schema("The engine that was profiled.")] = ""
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+    conditions: Annotated[
+        tuple[Mapping[str, Json], ...],
+        Schema("State of the request, one entry a type.", shape=Condition, map_key="type"),
+    ] = ()
+    profiling_results: Annotated[str, Schema("Where the results are: `configmap/<name>`.")] = ""
+    generated_deployment: Annotated[
+        Json, Schema("The graph that profiling led to.", open_object=True, embedded=True)
+    ] = None
+    deployment: Annotated[GeneratedDeploymentStatus | None, Schema("The graph that was created.")] = None
+
+
+class GraphRequest(ApiModel):
+    """Asks for a graph that serves a model well; profiling finds out how it must look."""
+
+    metadata: ObjectMeta
+    spec: Annotated[GraphRequestSpec, Schema("What is asked for.", required=True)]
+    status: Annotated[GraphRequestStatus, Schema("Where the request stands.")] = Field(
+        default_factory=GraphRequestStatus
+    )

@@ -1,0 +1,71 @@
+"""DynamoModel: a base model, or a LoRA adapter on one."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.schema import DATE_TIME, INT64, Schema
+from hooks.api.status import Condition
+from hooks.k8s.types import Json
+
+
+class ModelSource(ApiModel):
+    """Where an adapter's weights are: `s3://…` or `hf://org/model[@revision]`."""
+
+    uri: Annotated[
+        str, Schema("`s3://bucket/path`, or `hf://org/model` with `@revision` or without.", required=True)
+    ] = ""
+
+
+class ModelSpec(ApiModel):
+    """A model's spec."""
+
+    model_name: Annotated[str, Schema("Name of the model, as clients ask for it.", required=True)] = ""
+    base_model_name: Annotated[
+        str, Schema("The base model, as components name it in `modelRef.name`.", required=True)
+    ] = ""
+    model_type: Annotated[
+        str, Schema("What it is on top of the base model.", default="base", enum=("base", "lora", "adapter"))
+    ] = "base"
+    source: Annotated[ModelSource | None, Schema("Where an adapter's weights are; needed for `lora`.")] = None
+
+
+class ModelEndpointStatus(ApiModel):
+    """One pod that serves the base model."""
+
+    address: Annotated[str, Schema("URL of the engine, for example `http://10.0.1.5:9090`.", required=True)] = ""
+    pod_name: Annotated[str, Schema("Name of the pod.")] = ""
+    ready: Annotated[bool, Schema("Whether the engine lists the adapter; false for base models.", required=True)] = (
+        False
+    )
+    phase: Annotated[str, Schema("Where loading stands.")] = ""
+    attempts: Annotated[int, Schema("How often loading has been tried.", format=INT64, minimum=0)] = 0
+    last_error: Annotated[str, Schema("What went wrong the last time.")] = ""
+    since: Annotated[str, Schema("When it came into this phase.", format=DATE_TIME)] = ""
+
+
+class ModelStatus(ApiModel):
+    """What was observed of a model."""
+
+    endpoints: Annotated[tuple[ModelEndpointStatus, ...], Schema("The pods that serve the base model.")] = ()
+    ready_endpoints: Annotated[int, Schema("How many endpoints are ready.", required=True)] = 0
+    total_endpoints: Annotated[int, Schema("How many endpoints there are.", required=True)] = 0
+    conditions: Annotated[
+        tuple[Mapping[str, Json], ...], Schema("State of the model, one entry a type.", shape=Condition, map_key="type")
+    ] = ()
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+
+
+class Model(ApiModel):
+    """A model that components serve: a base model, or an adapter loaded into the engines that serve its base."""
+
+    metadata: ObjectMeta
+    spec: Annotated[ModelSpec, Schema("Which model.", required=True)]
+    status: Annotated[ModelStatus, Schema("What was observed.")] = Field(default_factory=ModelStatus)
+
+    @property
+    def is_lora(self) -> bool:
+        """Whether the model is an adapter that engines load; case does not matter, as upstream."""
+        return self.spec.model_type.lower() == "lora"

@@ -1,0 +1,48 @@
+"""DynamoGraphDeploymentScalingAdapter: the replicas of one service of a graph, as autoscalers want to find them."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.schema import DATE_TIME, INT32, INT64, Schema
+from hooks.api.status import Condition
+from hooks.k8s.types import Json
+
+
+class GraphServiceReference(ApiModel):
+    """A service of a graph in the same namespace."""
+
+    name: Annotated[str, Schema("Name of the graph.", required=True, min_length=1)] = ""
+    service_name: Annotated[str, Schema("Name of the service in the graph.", required=True, min_length=1)] = ""
+
+
+class ScalingAdapterSpec(ApiModel):
+    """An adapter's spec."""
+
+    replicas: Annotated[int, Schema("Wanted replicas of the service.", required=True, format=INT32, minimum=0)] = 0
+    dgd_ref: Annotated[GraphServiceReference, Schema("The service that is scaled.", required=True)] = Field(
+        default_factory=GraphServiceReference
+    )
+
+
+class ScalingAdapterStatus(ApiModel):
+    """What was observed of the scaled service."""
+
+    replicas: Annotated[int, Schema("Replicas of the service.", format=INT32)] = 0
+    selector: Annotated[str, Schema("Label selector of the service's pods, for autoscalers.")] = ""
+    last_scale_time: Annotated[str, Schema("When replicas last changed.", format=DATE_TIME)] = ""
+    conditions: Annotated[
+        tuple[Mapping[str, Json], ...],
+        Schema("State of the adapter, one entry a type.", shape=Condition, map_key="type"),
+    ] = ()
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+
+
+class GraphScalingAdapter(ApiModel):
+    """Scales one service of a graph through the scale subresource."""
+
+    metadata: ObjectMeta
+    spec: Annotated[ScalingAdapterSpec, Schema("Which service, and how many replicas.", required=True)]
+    status: Annotated[ScalingAdapterStatus, Schema("What was observed.")] = Field(default_factory=ScalingAdapterStatus)

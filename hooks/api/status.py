@@ -1,0 +1,74 @@
+"""Parts of status that several kinds share."""
+
+from typing import Annotated
+
+from hooks.api.base import ApiModel
+from hooks.api.schema import DATE_TIME, INT32, INT64, Schema
+
+
+class Condition(ApiModel):
+    """One aspect of the object's state."""
+
+    type: Annotated[
+        str,
+        Schema(
+            "Which aspect this is, in CamelCase.",
+            required=True,
+            max_length=316,
+            pattern=(
+                r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+                r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+            ),
+        ),
+    ] = ""
+    status: Annotated[
+        str,
+        Schema("Whether it holds; Unknown while it can't be told.", required=True, enum=("True", "False", "Unknown")),
+    ] = ""
+    reason: Annotated[
+        str,
+        Schema(
+            "Why, as one word for programs.",
+            required=True,
+            min_length=1,
+            max_length=1024,
+            pattern=r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+        ),
+    ] = ""
+    message: Annotated[str, Schema("Why, and what to do, for a person.", required=True, max_length=32768)] = ""
+    last_transition_time: Annotated[str, Schema("When `status` last changed.", required=True, format=DATE_TIME)] = ""
+    observed_generation: Annotated[
+        int, Schema("Generation of the spec that this was said of.", format=INT64, minimum=0)
+    ] = 0
+
+
+class ServiceReplicaStatus(ApiModel):
+    """Replicas of one service as its workload reports them."""
+
+    component_kind: Annotated[
+        str,
+        Schema(
+            "Kind of the workload.",
+            required=True,
+            enum=("PodClique", "PodCliqueScalingGroup", "Deployment", "LeaderWorkerSet"),
+        ),
+    ] = ""
+    component_name: Annotated[str, Schema("Name of the workload.", required=True)] = ""
+    component_names: Annotated[
+        tuple[str, ...], Schema("Names of all its workloads, while an update runs the old beside the new.")
+    ] = ()
+    replicas: Annotated[int, Schema("Replicas that run.", required=True, format=INT32, minimum=0)] = 0
+    updated_replicas: Annotated[
+        int, Schema("Replicas that run the wanted revision.", required=True, format=INT32, minimum=0)
+    ] = 0
+    ready_replicas: Annotated[
+        int | None, Schema("Replicas that are ready; absent for a PodCliqueScalingGroup.", format=INT32, minimum=0)
+    ] = None
+    available_replicas: Annotated[
+        int | None,
+        Schema(
+            "Replicas that have been ready for long enough; only of a Deployment or a PodCliqueScalingGroup.",
+            format=INT32,
+            minimum=0,
+        ),
+    ] = None

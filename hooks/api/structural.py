@@ -1,0 +1,142 @@
+"""Structural schemas built from the models: what a custom resource definition carries.
+
+Knows nothing of single kinds; `hooks.crds` puts the definitions together.
+
+Source: Kubernetes, CustomResourceDefinition v1, "Specifying a structural schema".
+"""
+
+import json
+import types
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from inspect import cleandoc
+from typing import Any, Union, get_args, get_origin
+
+from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.schema import Schema
+from hooks.k8s.types import Json
+
+SchemaNode = dict[str, Json]
+"""One node of a structural schema: `type`, `properties`, …"""
+
+_SCALARS: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean"}
+
+
+def build_object_schema(model: type[ApiModel]) -> SchemaNode:
+    """Build a model's schema; a field `metadata` is left to the caller.
+
+    Raises:
+        TypeError: a field has no `Schema`, or a type that no schema stands for.
+    """
+    markers = {
+        field.alias or name: (field.annotation, _marker_of(f"{model.__name__}.{name}", field.metadata))
+        for name, field in model.model_fields.items()
+        if field.annotation is not ObjectMeta
+    }
+    schema: SchemaNode = {
+        "description": cleandoc(model.__doc__ or ""),
+        "type": "object",
+        "properties": {name: _build_field(annotation, marker) for name, (annotation, marker) in markers.items()},
+    }
+    required = sorted(name for name, (_, marker) in markers.items() if marker.required)
+    rules = [{"rule": rule.expression, "message": rule.message} for rule in model.rules]
+    return (
+        schema | ({"required": required} if required else {}) | ({"x-kubernetes-validations": rules} if rules else {})
+    )
+
+
+def build_kubernetes_schema(name: str) -> SchemaNode:
+    """Build the schema of a Kubernetes type (`io.k8s.api.core.v1.Probe`), all references resolved.
+
+    Raises:
+        KeyError: the packaged definitions hold no such type.
+    """
+    schema: SchemaNode = _resolve(_load_definitions()[name])
+    return schema
+
+
+@cache
+def _load_definitions() -> Mapping[str, Json]:
+    text = files("hooks.api").joinpath("kubernetes_schemas.json").read_text(encoding="utf-8")
+    definitions: Mapping[str, Json] = json.loads(text)["definitions"]
+    return definitions
+
+
+def _resolve(node: Json) -> Json:
+    if isinstance(node, dict):
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            return build_kubernetes_schema(reference)
+        return {key: _resolve(value) for key, value in node.items()}
+    return [_resolve(item) for item in node] if isinstance(node, list) else node
+
+
+def _marker_of(where: str, metadata: list[Any]) -> Schema:
+    marker = next((item for item in metadata if isinstance(item, Schema)), None)
+    if marker is None:
+        raise TypeError(f"{where} says no Schema")
+    return marker
+
+
+def _build_field(annotation: Any, marker: Schema) -> SchemaNode:
+    """Build one field: what its type gives, under what its marker says; the limits of a list are the list's own."""
+    limits = {
+        "default": marker.default,
+        "enum": list(marker.enum) or None,
+        "format": marker.format or None,
+        "pattern": marker.pattern or None,
+        "minimum": marker.minimum,
+        "minLength": marker.min_length,
+        "maxLength": marker.max_length,
+        "maxItems": marker.max_items,
+        "maxProperties": marker.max_properties,
+    }
+    if marker.map_key:
+        limits |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [marker.map_key]}
+    said = {key: value for key, value in limits.items() if value is not None}
+    return _build_type(_without_none(annotation), marker) | {"description": marker.description} | said
+
+
+def _build_type(annotation: Any, marker: Schema) -> SchemaNode:
+    origin = get_origin(annotation)
+    if origin is tuple:
+        return {"type": "array", "items": _build_type(get_args(annotation)[0], marker)}
+    marked = _build_marked(marker)
+    if marked is not None:
+        return marked
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _build_type(get_args(annotation)[1], marker)}
+    if annotation in _SCALARS:
+        return {"type": _SCALARS[annotation]}
+    if isinstance(annotation, type) and issubclass(annotation, ApiModel):
+        return build_object_schema(annotation)
+    raise TypeError(f"no schema stands for {annotation}")
+
+
+def _build_marked(marker: Schema) -> SchemaNode | None:
+    """Build what the marker alone decides; None where the field's type does."""
+    if marker.kubernetes:
+        return _extend(build_kubernetes_schema(marker.kubernetes), marker)
+    if marker.shape is not None:
+        return build_object_schema(marker.shape)
+    if marker.open_object:
+        embedded = {"x-kubernetes-embedded-resource": True} if marker.embedded else {}
+        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True, **embedded}
+    return None
+
+
+def _extend(schema: SchemaNode, marker: Schema) -> SchemaNode:
+    """Drop the marker's optional fields from `required` and add its own fields."""
+    required = [name for name in schema.get("required", ()) if name not in marker.optional]
+    added = {name: _build_field(None, also) for name, also in marker.also}
+    changed = {key: value for key, value in schema.items() if key != "required"}
+    if added:
+        changed["properties"] = changed["properties"] | added
+    return changed | ({"required": required} if required else {})
+
+
+def _without_none(annotation: Any) -> Any:
+    if get_origin(annotation) in (Union, types.UnionType):
+        return next(item for item in get_args(annotation) if item is not types.NoneType)
+    return annotation

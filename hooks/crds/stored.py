@@ -1,0 +1,69 @@
+"""A manifest as the API server keeps it: nulls and unknown fields dropped, defaults filled in.
+
+Source: Kubernetes, apiextensions-apiserver, pkg/apiserver/schema/{pruning,defaulting}.
+"""
+
+from collections.abc import Mapping
+
+from hooks.api.structural import SchemaNode
+from hooks.crds.definitions import OPEN, read_root_schema
+from hooks.k8s.types import Json, Manifest, ReadManifest
+
+
+def apply_defaults(manifest: ReadManifest) -> Manifest:
+    """Fill in every default of an object of ours, nulls dropped before; unknown fields and other kinds stay."""
+    schema = read_root_schema(manifest)
+    defaulted: Manifest = _fill(_drop_nulls(manifest, schema), schema) if schema else dict(manifest)
+    return defaulted
+
+
+def prune(manifest: ReadManifest) -> Manifest:
+    """Drop nulls and every field that the schema of an object of ours does not know; other kinds stay."""
+    schema = read_root_schema(manifest)
+    pruned: Manifest = _prune(_drop_nulls(manifest, schema), schema) if schema else dict(manifest)
+    return pruned
+
+
+def schema_of(name: str, schema: SchemaNode) -> SchemaNode | None:
+    """The schema of an object's field; None for one that the schema does not know."""
+    found: SchemaNode | None = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+    return found
+
+
+def _drop_nulls(value: Json, schema: SchemaNode | None) -> Json:
+    """Drop null fields that the schema knows: none may be null, and a default comes instead; a null in a list stays."""
+    if schema is None:
+        return value
+    if isinstance(value, Mapping):
+        known = {name: schema_of(name, schema) for name in value}
+        return {n: _drop_nulls(v, known[n]) for n, v in value.items() if v is not None or known[n] is None}
+    if isinstance(value, list):
+        return [_drop_nulls(item, schema.get("items")) for item in value]
+    return value
+
+
+def _fill(value: Json, schema: SchemaNode | None) -> Json:
+    if schema is None:
+        return value
+    if isinstance(value, Mapping):
+        parts = schema.get("properties", {})
+        missing = {n: part["default"] for n, part in parts.items() if "default" in part and n not in value}
+        return {name: _fill(item, schema_of(name, schema)) for name, item in {**value, **missing}.items()}
+    if isinstance(value, list):
+        return [_fill(item, schema.get("items")) for item in value]
+    return value
+
+
+def _prune(value: Json, schema: SchemaNode) -> Json:
+    if isinstance(value, Mapping):
+        return {n: v if s is None else _prune(v, s) for n, v, s in _kept_fields(value, schema)}
+    if isinstance(value, list) and "items" in schema:
+        return [_prune(item, schema["items"]) for item in value]
+    return value
+
+
+def _kept_fields(value: Mapping[str, Json], schema: SchemaNode) -> list[tuple[str, Json, SchemaNode | None]]:
+    """The fields that stay, each with its schema; None where everything below stays too."""
+    is_open = schema.get(OPEN, False)
+    fields = [(name, item, schema_of(name, schema)) for name, item in value.items()]
+    return [field for field in fields if field[2] is not None or is_open]
