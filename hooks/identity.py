@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hooks import contract
 from hooks.k8s.hashing import short_hash
-from hooks.k8s.names import fit_name, to_dns_label
+from hooks.k8s.names import MAX_LABEL, fit_name, to_dns_label
 
 
 def dynamo_namespace(namespace: str, graph: str, *, is_global: bool = False) -> str:
@@ -72,3 +72,12 @@ def epp_config_map(graph: str) -> str:
 def epp_pool(graph: str) -> str:
     """InferencePool of a graph."""
     return f"{graph}-pool"
+
+
+def mpi_secret(owner: str) -> str:
+    """Secret with the SSH key of multinode TensorRT-LLM, copied for one graph or one component that stands alone.
+
+    It names a volume too, so it is a DNS label.
+    """
+    suffix = "-mpi-ssh"
+    return fit_name(to_dns_label(owner), MAX_LABEL - len(suffix)) + suffix

@@ -10,6 +10,8 @@ from hooks import identity
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.graph import GraphDeployment, PersistentVolumeClaimRequest
 from hooks.component.subject import ComponentType
+from hooks.graph.grove_rules import validate_for_grove
+from hooks.graph.path import takes_grove
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
@@ -37,6 +39,7 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
             for service, spec in sorted(graph.spec.services.items())
             for problem in _validate_service(graph, service, spec, installed)
         ),
+        *(validate_for_grove(graph) if takes_grove(graph.metadata.annotations, installed) else ()),
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from hooks.k8s.types import EnvVar, Json
 
@@ -11,6 +12,7 @@ MAX_ENV_BYTES = 131_072
 MAX_REFERENCE_DEPTH = 32
 _Lookup = Callable[[str, tuple[str, ...]], str | None]
 _REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)|\$")
+_DOLLARS = re.compile(r"\$\$|\$")
 
 
 def merge_env(*layers: Iterable[EnvVar]) -> list[EnvVar]:
@@ -60,6 +62,14 @@ def expand_references(env: Sequence[EnvVar]) -> list[EnvVar]:
     return [_expand_entry(entry, embed) for entry in env]
 
 
+def referenced_first(env: Sequence[EnvVar]) -> list[EnvVar]:
+    """Put variables without a literal value in front where some other value refers to them, as in `$(POD_IP)`."""
+    unknown = {entry["name"] for entry in env if "valueFrom" in entry}
+    texts = (entry.get("value", "") for entry in env)
+    found = {match[1] for text in texts if "$(" in text for match in _REFERENCE.finditer(text) if match[1] in unknown}
+    return sorted(env, key=lambda entry: entry["name"] not in found) if found else list(env)
+
+
 def _expand_entry(entry: EnvVar, embed: _Lookup) -> EnvVar:
     value = entry.get("value", "")
     if "$(" not in value:
@@ -75,8 +85,9 @@ def _substitute(text: str, active: tuple[str, ...], lookup: _Lookup, *, embedded
     """
     parts: list[str] = []
     size = position = 0
-    for match in _REFERENCE.finditer(text):
-        name = match[1]
+    closed = text.rfind(")") + 1  # behind it nothing is a reference; to look for one there would take quadratic time
+    for match in chain(_REFERENCE.finditer(text, 0, closed), _DOLLARS.finditer(text, closed)):
+        name = match[1] if match.lastindex else None
         found = lookup(name, active) if name is not None else ("$$" if embedded else match[0])
         piece = match[0] if found is None else found
         parts += (text[position : match.start()], piece)
