@@ -29,26 +29,32 @@ _MAX_SUBDOMAIN = 253
 
 def validate_component(component: ComponentDeployment) -> tuple[str, ...]:
     """All problems of a component, each with the path of its field; none means that it can be rendered."""
-    spec, name = component.spec, component.metadata.name
-    problems = list(_too_long("metadata.name", name)) + list(validate_spec(spec, "spec"))
-    kind = ComponentType.of(spec.component_type)
-    if not any(problem.startswith("spec.extraPodSpec.mainContainer") for problem in problems):
-        backend, fault = _detect(spec, kind, component.spec.backend_framework)
-        problems += fault
-        problems += _validate_mounts(spec, backend, "spec")
-    if kind is ComponentType.EPP:
+    spec = component.spec
+    problems = [
+        *_too_long("metadata.name", component.metadata.name),
+        *_bad_label("spec.serviceName", spec.service_name),
+        *validate_spec(spec, "spec", framework=spec.backend_framework),
+    ]
+    if ComponentType.of(spec.component_type) is ComponentType.EPP:
         problems += _validate_epp(spec.epp_config, "spec", has_graph=bool(component.graph_name))
     return tuple(problems)
 
 
-def validate_spec(spec: ComponentSpec, path: str) -> Iterator[str]:
-    """Problems of what a component and a graph's service share, but for what depends on its engine."""
-    labels = (
-        ("serviceName", spec.service_name),
-        ("componentType", spec.component_type),
-        ("subComponentType", spec.sub_component_type),
-    )
-    for field, value in labels:
+def validate_spec(spec: ComponentSpec, path: str, *, framework: str) -> tuple[str, ...]:
+    """Problems of what a component and a graph's service share; `framework` is the engine named, empty for none."""
+    problems = list(_validate_fields(spec, path))
+    if any(problem.startswith(f"{path}.extraPodSpec.mainContainer") for problem in problems):
+        return tuple(problems)
+    try:
+        kind, command = ComponentType.of(spec.component_type), CommandLine.of(spec.main_container)
+        backend = resolve_backend(kind, command, framework)
+    except InvalidSpec as error:
+        return (*problems, *(f"{path}.backendFramework: {problem}" for problem in error.problems))
+    return (*problems, *_validate_mounts(spec, backend, path))
+
+
+def _validate_fields(spec: ComponentSpec, path: str) -> Iterator[str]:
+    for field, value in (("componentType", spec.component_type), ("subComponentType", spec.sub_component_type)):
         yield from _bad_label(f"{path}.{field}", value)
     if spec.replicas is not None and spec.replicas < 0:
         yield f"{path}.replicas must be non-negative"
@@ -58,13 +64,6 @@ def validate_spec(spec: ComponentSpec, path: str) -> Iterator[str]:
     yield from validate_resources(spec.resources, path)
     yield from validate_strategy(spec.annotations, path)
     yield from validate_fragments(spec, path)
-
-
-def _detect(spec: ComponentSpec, kind: ComponentType, explicit: str) -> tuple[Backend, list[str]]:
-    try:
-        return resolve_backend(kind, CommandLine.of(spec.main_container), explicit), []
-    except InvalidSpec as error:
-        return Backend.NOOP, [f"spec.backendFramework: {problem}" for problem in error.problems]
 
 
 def _validate_mounts(spec: ComponentSpec, backend: Backend, path: str) -> Iterator[str]:
