@@ -26,7 +26,7 @@ unit: $(VENV)/.tested
 	$(BIN)/pytest
 
 cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd are installed
-	$(BIN)/pytest --cluster tests/cluster
+	$(BIN)/pytest --cluster tests/cluster tests/test_chart.py tests/test_plain_manifests.py
 
 bench: $(VENV)/.tested ## requests per second and latency against an echo on the same server
 	$(BIN)/python -m bench
