@@ -1,5 +1,7 @@
 """The component hook: its stages in order, and nothing else."""
 
+from functools import lru_cache
+
 from hooks.api.base import parse_parent
 from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_children, workload_of
@@ -13,9 +15,9 @@ from hooks.contract import DISCOVERY_ETCD
 from hooks.effects import EtcdPrefixDrop
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
-from hooks.k8s.types import ReadManifest
 from hooks.last_good import last_good_children
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.wording import REMEMBERED, parent_of, wording_of
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -27,7 +29,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         InvalidSpec: the spec cannot be rendered, and a child does not say what was last applied.
     """
     try:
-        component = _parse_valid(request.parent)
+        component = _read_valid(wording_of(request.parent))
         seen = observe(request)
         refusal = refuse_multinode(component, seen)
         if not refusal:
@@ -55,14 +57,15 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     The answer is kept for as long as the spec is the same, so it must follow from the spec alone.
     """
     try:
-        component = _parse_valid(request.parent)
+        component = _read_valid(wording_of(request.parent))
     except InvalidSpec:
         return []  # sync says what is wrong; a new spec is a new question
     return resolve_related(component, facts.settings)
 
 
-def _parse_valid(parent: ReadManifest) -> ComponentDeployment:
-    component = parse_parent(ComponentDeployment, parent)
+@lru_cache(maxsize=4 * REMEMBERED)
+def _read_valid(wording: bytes) -> ComponentDeployment:
+    component = parse_parent(ComponentDeployment, parent_of(wording))
     if problems := validate_component(component):
         raise InvalidSpec(problems)
     return component

@@ -8,6 +8,7 @@ Source: Kubernetes, apimachinery pkg/api/resource/quantity.go: the suffixes and 
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3})?",
@@ -16,6 +17,7 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 
+@lru_cache(maxsize=1024)
 def parse_quantity(text: str) -> Fraction:
     """Read a quantity's exact value.
 
@@ -28,6 +30,7 @@ def parse_quantity(text: str) -> Fraction:
     return Fraction(Decimal(match["number"])) * _scale(match["suffix"] or "")
 
 
+@lru_cache(maxsize=1024, typed=True)
 def canonical_quantity(value: str | float) -> str:
     """Write a quantity as the API server prints it: `1000m` as `1`, `0.5` as `500m`, `2048Mi` as `2Gi`.
 
