@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from hooks.k8s.types import EnvVar, Json
 
@@ -11,6 +12,7 @@ MAX_ENV_BYTES = 131_072
 MAX_REFERENCE_DEPTH = 32
 _Lookup = Callable[[str, tuple[str, ...]], str | None]
 _REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)|\$")
+_DOLLARS = re.compile(r"\$\$|\$")
 
 
 def merge_env(*layers: Iterable[EnvVar]) -> list[EnvVar]:
@@ -75,8 +77,9 @@ def _substitute(text: str, active: tuple[str, ...], lookup: _Lookup, *, embedded
     """
     parts: list[str] = []
     size = position = 0
-    for match in _REFERENCE.finditer(text):
-        name = match[1]
+    closed = text.rfind(")") + 1  # behind it nothing is a reference; to look for one there would take quadratic time
+    for match in chain(_REFERENCE.finditer(text, 0, closed), _DOLLARS.finditer(text, closed)):
+        name = match[1] if match.lastindex else None
         found = lookup(name, active) if name is not None else ("$$" if embedded else match[0])
         piece = match[0] if found is None else found
         parts += (text[position : match.start()], piece)
