@@ -1,14 +1,15 @@
 """Environment of the main container: who wins, and what every process of Dynamo is told.
 
 From the strongest: the service's `envs` (a graph has put its own beneath them already), `mainContainer.env`, the
-type's defaults, addresses from the settings. Sorted by name, as Metacontroller merges variables by it.
+type's defaults, addresses from the settings. Sorted by name, but for variables that others refer to and that only the
+kubelet knows: it expands references to what stands earlier alone.
 """
 
 from collections.abc import Iterable
 
 from hooks import contract
 from hooks.component.subject import Subject
-from hooks.k8s.pods import expand_references, field_env, literal_env, merge_env
+from hooks.k8s.pods import expand_references, field_env, literal_env, merge_env, referenced_first
 from hooks.k8s.types import EnvVar
 from hooks.settings import Settings
 
@@ -32,7 +33,7 @@ def resolve_env(subject: Subject, settings: Settings, *layers: Iterable[EnvVar])
     Source: Dynamo operator, internal/dynamo/component_common.go and graph.go.
     """
     merged = merge_env(_standard_env(settings), _identity_env(subject), _POD_FIELDS, *layers)
-    return expand_references(_with_key_value_store(merged))
+    return referenced_first(expand_references(_with_key_value_store(merged)))
 
 
 def _standard_env(settings: Settings) -> list[EnvVar]:

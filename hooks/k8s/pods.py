@@ -62,6 +62,14 @@ def expand_references(env: Sequence[EnvVar]) -> list[EnvVar]:
     return [_expand_entry(entry, embed) for entry in env]
 
 
+def referenced_first(env: Sequence[EnvVar]) -> list[EnvVar]:
+    """Put variables without a literal value in front of all others where some value refers to them, as in `$(POD_IP)`."""
+    unknown = {entry["name"] for entry in env if "valueFrom" in entry}
+    texts = (entry.get("value", "") for entry in env)
+    found = {match[1] for text in texts if "$(" in text for match in _REFERENCE.finditer(text) if match[1] in unknown}
+    return sorted(env, key=lambda entry: entry["name"] not in found) if found else list(env)
+
+
 def _expand_entry(entry: EnvVar, embed: _Lookup) -> EnvVar:
     value = entry.get("value", "")
     if "$(" not in value:

@@ -2,7 +2,16 @@
 
 import pytest
 
-from hooks.k8s.pods import MAX_ENV_BYTES, add_named, expand_references, field_env, literal_env, merge_env, without_named
+from hooks.k8s.pods import (
+    MAX_ENV_BYTES,
+    add_named,
+    expand_references,
+    field_env,
+    literal_env,
+    merge_env,
+    referenced_first,
+    without_named,
+)
 from hooks.k8s.types import EnvVar
 
 
@@ -84,3 +93,20 @@ def test_added_item_gives_way_to_one_of_its_name() -> None:
 
 def test_items_of_a_name_are_dropped() -> None:
     assert without_named([{"name": "a"}, {"name": "b"}], frozenset({"a"})) == [{"name": "b"}]
+
+
+REFERRING: list[EnvVar] = [
+    {"name": "A", "value": "http://$(POD_IP):80"},
+    {"name": "B", "value": "$$(POD_NAME) $(UNKNOWN)"},
+    {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+    {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+]
+
+
+def test_what_only_the_kubelet_knows_stands_before_what_refers_to_it() -> None:
+    assert [entry["name"] for entry in referenced_first(REFERRING)] == ["POD_IP", "A", "B", "POD_NAME"]
+
+
+def test_nothing_moves_where_nothing_refers() -> None:
+    others = REFERRING[1:]
+    assert referenced_first(others) == others
