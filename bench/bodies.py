@@ -18,22 +18,10 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
 from hooks.protocol import plural_of
+from hooks.rendering import declared_kinds
 
 NAMESPACE = "inference"
 CONTROLLERS = Path(__file__).parent.parent / "metacontroller"
-_KINDS = (
-    contract.COMPONENT,
-    contract.SCALING_ADAPTER,
-    kinds.CONFIG_MAP,
-    kinds.DEPLOYMENT,
-    kinds.INGRESS,
-    kinds.PERSISTENT_VOLUME_CLAIM,
-    kinds.ROLE,
-    kinds.ROLE_BINDING,
-    kinds.SECRET,
-    kinds.SERVICE,
-    kinds.SERVICE_ACCOUNT,
-)
 _TIME = "2026-03-01T12:00:00Z"
 
 
@@ -100,7 +88,7 @@ def _write_request(hook: str, parent: Manifest, children: list[Manifest]) -> byt
     controller = yaml.safe_load((CONTROLLERS / f"{hook}.yaml").read_text())
     declared = {(child["apiVersion"], child["resource"]) for child in controller["spec"]["childResources"]}
     groups: dict[str, dict[str, Manifest]] = {
-        kind.key: {} for kind in _KINDS if (kind.api_version, plural_of(kind)) in declared
+        kind.key: {} for kind in declared_kinds() if (kind.api_version, plural_of(kind)) in declared
     }
     for child in children:
         groups[gvk_of(child).key][f"{NAMESPACE}/{name_of(child)}"] = child

@@ -63,7 +63,7 @@ def expand_references(env: Sequence[EnvVar]) -> list[EnvVar]:
 
 
 def referenced_first(env: Sequence[EnvVar]) -> list[EnvVar]:
-    """Put variables without a literal value in front of all others where some value refers to them, as in `$(POD_IP)`."""
+    """Put variables without a literal value in front where some other value refers to them, as in `$(POD_IP)`."""
     unknown = {entry["name"] for entry in env if "valueFrom" in entry}
     texts = (entry.get("value", "") for entry in env)
     found = {match[1] for text in texts if "$(" in text for match in _REFERENCE.finditer(text) if match[1] in unknown}

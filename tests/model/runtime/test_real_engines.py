@@ -4,7 +4,6 @@ import functools
 import importlib.util
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks import contract
 from hooks.model.prober.lora_api import open_session, perform
 from hooks.model.prober.wish import Limits
 from hooks.model.prober.worker import Worker
@@ -30,22 +30,21 @@ REAL: Limits = replace(LIMITS, verify_interval=0.5, list_timeout=2.0, unload_tim
 NAME = "org/my-lora"
 
 
-def find_free_port(host: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        port: int = probe.getsockname()[1]
-        return port
+def own_hosts(count: int) -> list[str]:
+    """Loopback addresses that no other test process uses, as the real port is fixed."""
+    high, low = divmod(os.getpid() % 65_000, 256)
+    return [f"127.{high + 1}.{low}.{number + 1}" for number in range(count)]
 
 
 @contextmanager
-def run_real_engine(mode: str, host: str, port: int) -> Iterator[Target]:
-    """A worker of the real runtime, whose system server is at host and port; killed at the end, as a crash would."""
+def run_real_engine(mode: str, host: str) -> Iterator[Target]:
+    """A worker of the real runtime, with its system server at port 9090; killed at the end, as a crash would."""
     environment = {
         **os.environ,
         "DYN_LORA_ENABLED": "true",
         "DYN_SYSTEM_ENABLED": "true",
         "DYN_SYSTEM_HOST": host,
-        "DYN_SYSTEM_PORT": str(port),
+        "DYN_SYSTEM_PORT": str(contract.SYSTEM_PORT),
         "DYN_TCP_RPC_HOST": "127.0.0.1",
         "DYN_EVENT_PLANE": "zmq",
     }
@@ -53,7 +52,7 @@ def run_real_engine(mode: str, host: str, port: int) -> Iterator[Target]:
         [sys.executable, str(WORKER), mode], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        yield Target(address=f"http://{host}:{port}", pod=mode)
+        yield Target(address=f"http://{host}:{contract.SYSTEM_PORT}", pod=mode)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -68,12 +67,9 @@ def worker() -> Iterator[Worker]:
 
 
 def test_real_engines_are_loaded_told_apart_reloaded_and_unloaded(worker: Worker) -> None:
-    ports = [find_free_port(f"127.0.0.{number}") for number in (2, 3, 4)]
-    with (
-        run_real_engine("raising", "127.0.0.3", ports[1]) as raising,
-        run_real_engine("plain", "127.0.0.4", ports[2]) as plain,
-    ):
-        with run_real_engine("good", "127.0.0.2", ports[0]) as good:
+    first, second, third = own_hosts(3)
+    with run_real_engine("raising", second) as raising, run_real_engine("plain", third) as plain:
+        with run_real_engine("good", first) as good:
             wanted = LoadRequest(
                 namespace="default",
                 name="m",
@@ -93,7 +89,7 @@ def test_real_engines_are_loaded_told_apart_reloaded_and_unloaded(worker: Worker
             assert "not loaded" in report.endpoints[1].last_error
             assert "LoRA management not available" in report.endpoints[2].last_error
         wait_for(worker, wanted, lambda report: not report.endpoints[0].phase.is_ready)
-        with run_real_engine("good", "127.0.0.2", ports[0]):
+        with run_real_engine("good", first):
             wait_for(worker, wanted, lambda report: report.endpoints[0].phase is Phase.LOADED)
             gone = wanted.model_copy(update={"adapter": None, "former": (NAME,)})
             wait_for(worker, gone, lambda report: all(e.phase is Phase.UNLOADED for e in report.endpoints))
