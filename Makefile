@@ -46,4 +46,6 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.tested: pyproject.toml | $(VENV)/bin/python
 	@echo "installing with test tools into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[runtime]' \
+		|| echo "ai-dynamo-runtime cannot be installed here: the prober is not tried on the real engine's server"
 	@touch $@ $(VENV)/.installed

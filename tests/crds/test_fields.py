@@ -68,10 +68,11 @@ FIELDS = [
     (
         DM,
         "status",
-        "conditions endpoints observedGeneration readyEndpoints totalEndpoints",
+        "adapters conditions endpoints observedGeneration readyEndpoints totalEndpoints unsupportedEndpoints",
         "readyEndpoints totalEndpoints",
     ),
-    (DM, "status.endpoints[]", "address attempts lastError phase podName ready since", "address ready"),
+    (DM, "status.endpoints[]", "address attempts lastError phase podName ready since source", "address ready"),
+    (DM, "status.adapters[]", "name source", "name"),
     (
         DGDR,
         "spec",
