@@ -29,8 +29,9 @@ class InvalidSpec(HookError):
     status = 422
 
     def __init__(self, problems: str | tuple[str, ...]) -> None:
-        """Take one problem or all of them, in the order in which a user should read them."""
-        self.problems = (problems,) if isinstance(problems, str) else problems
+        """Take one problem or all of them, in the order in which a user should read them; each becomes one line."""
+        several = (problems,) if isinstance(problems, str) else problems
+        self.problems = tuple(" ".join(problem.splitlines()) for problem in several)
         super().__init__("; ".join(self.problems))
 
 

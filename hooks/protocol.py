@@ -6,7 +6,6 @@ becomes a 500 with one line.
 Source: Metacontroller v4.17, pkg/controller/common/api/v2, composite/api/v2, decorator/api/v2, customize/api/v2.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,8 +29,6 @@ OPTIONAL_KINDS = (
     kinds.INFERENCE_POOL,
 )
 """Kinds that a controller declares only where their CRDs are installed."""
-
-_SUSPECT_NUMBER = re.compile(rb'[":\[,](null|-?\d+(\.\d|[eE]))')
 
 
 class Objects:
@@ -153,10 +150,7 @@ def parse_customize_request(body: bytes, parent_kind: GroupVersionKind) -> Custo
         InvalidRequest: not JSON, not such a call, or another kind of parent.
     """
     call = _parse_body(body)
-    spec = (call.get("controller") or {}).get("spec") or {}
-    declared = frozenset(
-        (str(child.get("apiVersion", "")), str(child.get("resource", ""))) for child in spec.get("childResources") or []
-    )
+    declared = _read_declared(call)
     return CustomizeRequest(
         parent=_read_parent(call, "parent", parent_kind),
         child_kinds=frozenset(kind for kind in OPTIONAL_KINDS if (kind.api_version, plural_of(kind)) in declared),
@@ -212,12 +206,13 @@ def check_children(children: list[Manifest], declared: Objects) -> None:
     Raises:
         InvalidAnswer: names the child and the fault.
     """
-    seen: set[tuple[str, str, str]] = set()
+    seen: dict[tuple[str, str], set[str]] = {}
     for child in children:
-        identity = _check_identity(child, declared)
-        if identity in seen:
+        kind, namespace, name = _check_identity(child, declared)
+        namespaces = seen.setdefault((kind, name), set())
+        if namespaces and (namespace in namespaces or "" in {namespace, *namespaces}):  # "" is the parent's namespace
             raise InvalidAnswer(f"{_title(child)} is returned twice")
-        seen.add(identity)
+        namespaces.add(namespace)
         _check_labels(child)
         _check_content(child)
 
@@ -242,9 +237,19 @@ def _read_parent(call: Mapping[str, Any], key: str, kind: GroupVersionKind) -> R
     metadata = parent.get("metadata")
     if not isinstance(metadata, dict) or not metadata.get("name") or not metadata.get("namespace"):
         raise InvalidRequest(f"the request's {key} has no metadata.name and metadata.namespace")
-    if not isinstance(parent.get("spec", {}), dict) or not isinstance(parent.get("status") or {}, dict):
+    if not isinstance(parent.get("spec", {}), dict) or not isinstance(parent.get("status", {}), (dict, type(None))):
         raise InvalidRequest(f"spec and status of the request's {key} should be objects")
     return parent
+
+
+def _read_declared(call: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
+    """apiVersion and resource of the child kinds that the asking controller declares."""
+    controller = call.get("controller") or {}
+    spec = (controller.get("spec") or {}) if isinstance(controller, dict) else None
+    children = (spec.get("childResources") or []) if isinstance(spec, dict) else None
+    if not isinstance(children, list) or not all(isinstance(child, dict) for child in children):
+        raise InvalidRequest("the request's controller is malformed, should be the controller that calls this hook")
+    return frozenset((str(child.get("apiVersion", "")), str(child.get("resource", ""))) for child in children)
 
 
 def _read_objects(call: Mapping[str, Any], key: str) -> Objects:
@@ -318,29 +323,44 @@ def _check_content(child: Manifest) -> None:
         raise InvalidAnswer(f"{_title(child)} is not JSON: {error}") from error
     if len(text) > MAX_CHILD_BYTES:
         raise InvalidAnswer(f"{_title(child)} has {len(text)} bytes as JSON, must have at most {MAX_CHILD_BYTES}")
-    if _SUSPECT_NUMBER.search(text):
-        fault = _find_null_or_float(child, "")
-        if fault:
-            raise InvalidAnswer(f"{_title(child)}: {fault}")
+    if not _is_plain(child) and (fault := _find_fault(child, "")):
+        raise InvalidAnswer(f"{_title(child)}: {fault}")
 
 
 def _check_status(status: Any) -> None:
     if not isinstance(status, dict):
         raise InvalidAnswer(f"the status is {type(status).__name__}, must be an object")
-    fault = _find_null_or_float(status, "")
-    if fault:
+    if not _is_plain(status) and (fault := _find_fault(status, "")):
         raise InvalidAnswer(f"status: {fault}")
 
 
-def _find_null_or_float(value: Json, path: str) -> str | None:
-    if value is None:
-        return f"{path.lstrip('.')} is null"
-    if isinstance(value, float):
-        return f"{path.lstrip('.')} is the float {value}, must be an integer or a string"
+def _is_plain(value: Json) -> bool:
+    """Whether a map holds only maps, lists, strings, integers and booleans; quick, as every answer passes here.
+
+    What is a subclass of one of these, such as a StrEnum, is not plain, but may be right.
+    """
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        for item in one.values() if type(one) is dict else one:
+            kind = type(item)
+            if kind is dict or kind is list:
+                waiting.append(item)
+            elif kind is not str and kind is not int and kind is not bool:
+                return False
+    return True
+
+
+def _find_fault(value: Json, path: str) -> str | None:
+    """The first value that Metacontroller or the API server would take for something else, and where it stands."""
     if isinstance(value, dict):
         entries: Iterable[tuple[str, Json]] = ((f"{path}.{key}", item) for key, item in value.items())
-    elif isinstance(value, list):
+    elif isinstance(value, (list, tuple)):
         entries = ((f"{path}[{index}]", item) for index, item in enumerate(value))
-    else:
+    elif value is None:
+        return f"{path.lstrip('.')} is null"
+    elif isinstance(value, (str, int)):
         return None
-    return next((fault for at, item in entries if (fault := _find_null_or_float(item, at))), None)
+    else:
+        return f"{path.lstrip('.')} is the {type(value).__name__} {value}, must be an integer or a string"
+    return next((fault for at, item in entries if (fault := _find_fault(item, at))), None)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 from flask.testing import FlaskClient
-from hooks.app import create_app
 
 from hooks import contract
+from hooks.app import create_app
 from hooks.cli.output import format_documents, order_keys
 from hooks.cli.render import render_checked
 from hooks.cli.validate import load_checked

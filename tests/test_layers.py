@@ -39,6 +39,7 @@ TYPES = (
     "hooks.last_good",
     "hooks.protocol",
     "hooks.settings",
+    "hooks.wording",
 )
 FLOORS = {
     **GROUND,

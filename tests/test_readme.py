@@ -42,7 +42,7 @@ def test_first_screen_has_the_two_commands() -> None:
 
 
 def test_every_command_named_exists() -> None:
-    named = set(re.findall(r"dynamo-hooks ([a-z]+)", README.read_text()))
+    named = set(re.findall(r"(?:^|`)dynamo-hooks ([a-z]+)", README.read_text(), re.MULTILINE))
     assert named <= set(LazyGroup.modules)
 
 

@@ -44,6 +44,14 @@ class ModelEndpointStatus(ApiModel):
     attempts: Annotated[int, Schema("How often loading has been tried.", format=INT64, minimum=0)] = 0
     last_error: Annotated[str, Schema("What went wrong the last time.")] = ""
     since: Annotated[str, Schema("When it came into this phase.", format=DATE_TIME)] = ""
+    source: Annotated[str, Schema("Where the adapter was loaded from; empty for one that was there before.")] = ""
+
+
+class LoadedAdapter(ApiModel):
+    """An adapter that engines were asked to load, so that it can be unloaded once the model asks for another."""
+
+    name: Annotated[str, Schema("Name under which engines list it.", required=True)] = ""
+    source: Annotated[str, Schema("Where its weights are.")] = ""
 
 
 class ModelStatus(ApiModel):
@@ -52,6 +60,8 @@ class ModelStatus(ApiModel):
     endpoints: Annotated[tuple[ModelEndpointStatus, ...], Schema("The pods that serve the base model.")] = ()
     ready_endpoints: Annotated[int, Schema("How many endpoints are ready.", required=True)] = 0
     total_endpoints: Annotated[int, Schema("How many endpoints there are.", required=True)] = 0
+    unsupported_endpoints: Annotated[int, Schema("How many engines cannot load adapters, as prefill workers.")] = 0
+    adapters: Annotated[tuple[LoadedAdapter, ...], Schema("Adapters that engines were asked to load.")] = ()
     conditions: Annotated[
         tuple[Mapping[str, Json], ...], Schema("State of the model, one entry a type.", shape=Condition, map_key="type")
     ] = ()

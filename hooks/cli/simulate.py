@@ -9,16 +9,16 @@ from types import FrameType
 import click
 from rich.console import Console
 
-from hooks import files
 from hooks.cli.manifests import ManifestFaults
 from hooks.cli.options import namespace_option, read_settings, settings_option, with_option
-from hooks.cli.simulation import Frame, Plan, Refused, run_simulation
+from hooks.cli.simulation import Frame, Plan, Refused, run_programs, run_simulation
 from hooks.cli.simulation_report import ProgressView, explain, format_json, print_result
 from hooks.cli.validate import load_checked, refuse
 from hooks.simulator.cluster import NeverSettles
 from hooks.simulator.controller_spec import ControllerNotStarted
+from hooks.simulator.engines import EngineFailed
 from hooks.simulator.pods import Fault
-from hooks.simulator.processes import ServerFailed, run_servers
+from hooks.simulator.processes import ServerFailed
 from hooks.simulator.webhook import MetacontrollerWouldCrash
 
 NO_EFFECTS = (
@@ -48,6 +48,7 @@ Examples:
   dynamo-hooks simulate examples/vllm-disagg.yaml
   dynamo-hooks simulate --break '*decode*=ImagePullBackOff' --timeout 60 graph.yaml
   dynamo-hooks simulate --hold Frontend -o json graph.yaml | jq '.objects[].reasons'
+  dynamo-hooks simulate examples/vllm-lora.yaml
   dynamo-hooks simulate --speed 100 manifests/"""
 )
 @click.argument("paths", nargs=-1, required=True, metavar="FILE…")
@@ -100,10 +101,10 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """Bring manifests to Ready in an in-memory cluster that follows Metacontroller's contract, with the real hooks.
 
     FILE is a file, a directory (read recursively) or - for standard input. The hooks server runs as a process of its
-    own; pods are only played. Progress goes to standard error, the tree of objects and their status to standard output.
+    own; pods are only played, and with DynamoModels the prober runs too and pods answer as engines do. Progress goes to standard error, the tree of objects and their status to standard output.
     Exit status 0 when all is Ready, 1 with the reasons when not.
     """
-    read_settings(set_values)
+    settings = read_settings(set_values)
     try:
         documents = load_checked(paths, namespace)
     except ManifestFaults as error:
@@ -114,22 +115,21 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
         sys.exit(1)
     plan = Plan(documents=tuple(documents), installed=installed, timeout=timeout, speed=speed, held=held, broken=broken)
     try:
-        frame = _run(plan, [*set_values, *NO_EFFECTS])
-    except (Refused, ServerFailed, ControllerNotStarted, MetacontrollerWouldCrash, NeverSettles) as error:
+        frame = _run(plan, [*set_values, *NO_EFFECTS], engine_port=settings.engine_port)
+    except (Refused, ServerFailed, EngineFailed, ControllerNotStarted, MetacontrollerWouldCrash, NeverSettles) as error:
         click.echo(str(error), err=True)
         sys.exit(1)
     _finish(frame, output)
 
 
-def _run(plan: Plan, settings: list[str]) -> Frame:
+def _run(plan: Plan, settings: list[str], *, engine_port: int) -> Frame:
     live = sys.stdout.isatty() and sys.stderr.isatty()
-    prober = any(found["metadata"]["name"] == "dynamo-model" for found in files.controllers("", plan.installed))
     with (
         _exit_on_sigterm(),
-        run_servers(settings, prober=prober) as servers,
+        run_programs(plan, settings, engine_port=engine_port) as programs,
         ProgressView(Console(stderr=True), live=live) as view,
     ):
-        return run_simulation(plan, servers, view)
+        return run_simulation(plan, programs, view)
 
 
 def _finish(frame: Frame, output: str) -> None:

@@ -1,22 +1,24 @@
 """One simulation: the objects applied to an in-memory cluster and watched until all of ours are ready."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
 
-from hooks import files
+from hooks import contract, files
 from hooks.cli.manifests import OUR_KINDS, Document, format_path
 from hooks.crds import apply_defaults, find_faults, prune
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.clock import Clock
 from hooks.simulator.cluster import Setup, SimulatedCluster
+from hooks.simulator.engines import Engines, reserve_port, run_engines
 from hooks.simulator.hook_client import connect_hook
 from hooks.simulator.pods import Fault
-from hooks.simulator.processes import Servers
-from hooks.simulator.progress import Family, Progress, is_ready, measure_progress
+from hooks.simulator.processes import Servers, run_servers
+from hooks.simulator.progress import Family, Progress, is_ready, kind_of, measure_progress
 from hooks.simulator.resources import UnknownKind
 from hooks.simulator.store import ApiError, Ref, ref_of
 from hooks.simulator.webhook import Hook
@@ -35,6 +37,11 @@ class Plan:
     speed: float
     held: tuple[str, ...]
     broken: Mapping[str, Fault]
+
+    @property
+    def has_models(self) -> bool:
+        """Whether there is a DynamoModel, which needs a prober and engines."""
+        return any(kind_of(document.object) == contract.MODEL for document in self.documents if document.is_ours)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,20 +73,51 @@ class Refused(Exception):
     """The API server would not take a document; the message names file and line."""
 
 
-def run_simulation(plan: Plan, servers: Servers, viewer: Viewer) -> Frame:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Programs:
+    """What runs outside the cluster's time: the servers, and with models the engines that the prober calls."""
+
+    servers: Servers
+    engines: Engines | None = None
+
+
+@contextmanager
+def run_programs(plan: Plan, settings: Sequence[str], *, engine_port: int) -> Iterator[Programs]:
+    """Run the programs that a plan needs; engines get another port where theirs is taken on this machine.
+
+    Raises:
+        ServerFailed: a server does not come up.
+        EngineFailed: no engine can listen on loopback.
+    """
+    if not plan.has_models:
+        with run_servers(settings, prober=False) as servers:
+            yield Programs(servers=servers)
+        return
+    with (
+        reserve_port(engine_port) as port,
+        run_engines(port) as engines,
+        run_servers([*settings, f"engine_port={port}"], prober=True) as servers,
+    ):
+        yield Programs(servers=servers, engines=engines)
+
+
+def run_simulation(plan: Plan, programs: Programs, viewer: Viewer) -> Frame:
     """Run until everything is ready or the time is up; the viewer is shown every frame.
 
     Raises:
         Refused: a document that an API server would refuse.
         ServerFailed: a server died.
+        EngineFailed: an engine cannot listen at its pod's address.
     """
-    with connect_hook(servers.hooks_url) as hook:
-        cluster = build_cluster(plan, hook, servers.hooks_url)
+    with connect_hook(programs.servers.hooks_url) as hook:
+        cluster = build_cluster(plan, hook, programs.servers.hooks_url)
         roots = apply_documents(cluster, plan.documents, viewer.say)
 
         def look(frame: Frame) -> None:
             viewer.show(frame)
-            servers.check()
+            programs.servers.check()
+            if programs.engines is not None:
+                programs.engines.follow(frame.family.by_uid.values())
 
         return _watch(cluster, roots, plan, look)
 

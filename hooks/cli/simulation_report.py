@@ -1,6 +1,6 @@
 """Shows a simulation: progress while it runs, then the tree of objects and the status of what was applied."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from hooks import contract
 from hooks.cli.output import format_documents
 from hooks.cli.simulation import Frame
 from hooks.k8s import kinds
@@ -45,32 +46,52 @@ class ProgressView:
         if self._live is not None:
             self._live.update(build_table(frame), refresh=True)
             return
-        for found in frame.progress:
+        for found, root in zip(frame.progress, frame.roots, strict=True):
             key = (found.kind, found.namespace, found.name)
-            if self._said.get(key) != found.summary:
-                self._said[key] = found.summary
-                self.say(f"{frame.seconds:6.1f} s  {found.kind} {found.namespace}/{found.name}: {found.summary}")
+            endpoints = count_endpoints(root)
+            summary = f"{found.summary}; endpoints {endpoints}" if endpoints else found.summary
+            if self._said.get(key) != summary:
+                self._said[key] = summary
+                self.say(f"{frame.seconds:6.1f} s  {found.kind} {found.namespace}/{found.name}: {summary}")
 
 
 def build_table(frame: Frame) -> RenderableType:
     """One row for each applied object, with the time below."""
     table = Table(box=None, pad_edge=False)
-    for column in ("", "object", "components", "pods"):
+    for column in ("", "object", "components", "endpoints", "pods"):
         table.add_column(column, no_wrap=column != "pods")
-    for found in frame.progress:
+    for found, root in zip(frame.progress, frame.roots, strict=True):
         components = f"{found.components_ready}/{found.components}" if found.components else "-"
         pods = ", ".join(f"{count} {phase}" for phase, count in found.pods) or "-"
         mark = Text("✓", style="green") if found.ready else Text("…", style="yellow")
-        table.add_row(mark, f"{found.kind} {found.namespace}/{found.name}", components, pods)
+        table.add_row(
+            mark, f"{found.kind} {found.namespace}/{found.name}", components, count_endpoints(root) or "-", pods
+        )
     return Group(table, Text(f"{frame.seconds:.1f} s of the cluster's time", style="dim"))
 
 
+def count_endpoints(root: Manifest) -> str:
+    """`1/2` for a model with its adapter on one of two engines, `2` for a base model; empty for other kinds."""
+    if kind_of(root) != contract.MODEL:
+        return ""
+    status = root.get("status", {})
+    total, unsupported = status.get("totalEndpoints", 0), status.get("unsupportedEndpoints", 0)
+    return f"{status.get('readyEndpoints', 0)}/{total - unsupported}" if _is_adapter(root) else str(total)
+
+
+def _is_adapter(root: Manifest) -> bool:
+    return str(root["spec"].get("modelType", "")).lower() == "lora"
+
+
 def build_trees(frame: Frame) -> list[Tree]:
-    """What became of each applied object: everything it controls, directly and indirectly."""
+    """What became of each applied object: everything it controls, directly and indirectly, and a model's endpoints."""
     return [_grow(Tree(_label(root)), frame.family, root) for root in frame.roots]
 
 
 def _grow(tree: Tree, family: Family, obj: Manifest) -> Tree:
+    if kind_of(obj) == contract.MODEL:
+        for words, state in describe_model(obj):
+            tree.add(Text.assemble(words, (f"  {state}" if state else "", "dim")))
     for child in family.children(obj):
         _grow(tree.add(_label(child)), family, child)
     return tree
@@ -79,6 +100,17 @@ def _grow(tree: Tree, family: Family, obj: Manifest) -> Tree:
 def _label(obj: Manifest) -> Text:
     state = describe_state(obj)
     return Text.assemble(f"{obj['kind']} {obj['metadata']['name']}", (f"  {state}" if state else "", "dim"))
+
+
+def describe_model(model: Manifest) -> Iterator[tuple[str, str]]:
+    """A model's adapters with their sources, then its endpoints with their phases, as its status says."""
+    status = model.get("status", {})
+    for adapter in status.get("adapters", ()):
+        yield f"adapter {adapter['name']}", f"from {adapter['source']}"
+    for endpoint in status.get("endpoints", ()):
+        error = f": {endpoint['lastError']}" if endpoint.get("lastError") else ""
+        name = endpoint.get("podName") or endpoint["address"]
+        yield f"endpoint {name}", f"{endpoint.get('phase', 'Discovered')}{error}"
 
 
 def describe_state(obj: Manifest) -> str:

@@ -1,5 +1,7 @@
 """The component hook: its stages in order, and nothing else."""
 
+from functools import lru_cache
+
 from hooks.api.base import parse_parent
 from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
@@ -14,9 +16,9 @@ from hooks.contract import DISCOVERY_ETCD
 from hooks.effects import EtcdPrefixDrop
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
-from hooks.k8s.types import ReadManifest
 from hooks.last_good import last_good_children
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.wording import REMEMBERED, parent_of, wording_of
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -29,7 +31,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     """
     seen = observe(request, facts.settings)
     try:
-        component, problems = _read(request.parent)
+        component, problems = _read(wording_of(request.parent))
         refusal = refuse_multinode(component, seen)
         if not refusal and not problems:
             return _render(request, component, seen, facts)
@@ -58,15 +60,16 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     The answer is kept for as long as the spec is the same, so it must follow from the spec alone.
     """
     try:
-        component, problems = _read(request.parent)
+        component, problems = _read(wording_of(request.parent))
     except InvalidSpec:
         return []  # sync says what is wrong; a new spec is a new question
     return [] if problems else resolve_related(component, facts.settings)
 
 
-def _read(parent: ReadManifest) -> tuple[ComponentDeployment, tuple[str, ...]]:
+@lru_cache(maxsize=4 * REMEMBERED)
+def _read(wording: bytes) -> tuple[ComponentDeployment, tuple[str, ...]]:
     """Read a component, and say in a fixed order what is wrong with it."""
-    component = parse_parent(ComponentDeployment, parent)
+    component = parse_parent(ComponentDeployment, parent_of(wording))
     return component, tuple(sorted(validate_component(component)))
 
 

@@ -55,15 +55,14 @@ class Surroundings:
 
 
 def plan_component(
-    graph: GraphDeployment, service: str, raw: Mapping[str, Json], around: Surroundings
+    graph: GraphDeployment, service: str, written: Mapping[str, Json], around: Surroundings
 ) -> ComponentPlan:
-    """Decide a component's whole spec; `raw` is the service's spec as the user wrote it.
+    """Decide a component's whole spec; `written` is the service's spec by the user, without nulls and floats.
 
     Raises:
         InvalidSpec: `DYN_DEPLOYMENT_CONFIG` cannot be read.
     """
     spec, metadata = graph.spec.services[service], graph.metadata
-    written: dict[str, Json] = clean_json(raw)
     labels = service_labels(graph, service)
     annotations = _annotations(graph, spec, around.restart_at)
     envs, overrides = _configured_envs(graph, service, spec, written.get("envs") or [])

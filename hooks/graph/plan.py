@@ -58,7 +58,7 @@ class GraphPlan:
 def plan_graph(
     graph: GraphDeployment, raw: Mapping[str, Mapping[str, Json]], seen: Observed, settings: Settings
 ) -> GraphPlan:
-    """Decide about all children; `raw` holds each service's spec as the user wrote it.
+    """Decide about all children; `raw` holds each service's spec by the user, without nulls and floats.
 
     Raises:
         InvalidSpec: services span several nodes and nothing can run them, or a service's configuration is unreadable.

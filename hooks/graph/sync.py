@@ -1,11 +1,15 @@
 """The graph hook: the stages in order, nothing else."""
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
+from hooks.graph.components import clean_json
 from hooks.graph.grove_status import missing_exposure
 from hooks.graph.observe import Observed, observe
 from hooks.graph.plan import GraphPlan, plan_graph
@@ -13,9 +17,20 @@ from hooks.graph.related import resolve_related
 from hooks.graph.status import Previous, Reason, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, ReadManifest, annotations_of, build_manifest, build_metadata, gvk_of, name_of
+from hooks.k8s.types import (
+    GroupVersionKind,
+    Json,
+    Manifest,
+    ReadManifest,
+    annotations_of,
+    build_manifest,
+    build_metadata,
+    gvk_of,
+    name_of,
+)
 from hooks.last_good import last_good_children
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.wording import REMEMBERED, parent_of, wording_of
 
 _ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
 """Kinds of which Metacontroller applies nothing once they exist; a stub keeps them."""
@@ -31,15 +46,11 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     """
     seen = observe(request, facts.settings)
     try:
-        graph = parse_parent(GraphDeployment, request.parent)
+        graph, services = _read_valid(wording_of(request.parent), seen.installed)
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.INVALID, error.problems)
-    problems = validate_graph(graph, seen.installed)
-    if problems:
-        return _freeze(request, facts, Reason.INVALID, problems)
-    raw = (request.parent.get("spec") or {}).get("services") or {}
     try:
-        plan = plan_graph(graph, raw, seen, facts.settings)
+        plan = plan_graph(graph, services, seen, facts.settings)
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.FAILED, error.problems)
     status = report(plan, seen, _previous(request, facts))
@@ -63,6 +74,18 @@ def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:  # noqa: ARG001 
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     """Ask for claims that the graph names, what Grove made of it, registry Secrets and the SSH key."""
     return resolve_related(request, facts.settings)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _read_valid(
+    wording: bytes, installed: frozenset[GroupVersionKind]
+) -> tuple[GraphDeployment, Mapping[str, Mapping[str, Json]]]:
+    """The graph, and the spec of each service as the user wrote it but for nulls and floats."""
+    parent = parent_of(wording)
+    graph = parse_parent(GraphDeployment, parent)
+    if problems := validate_graph(graph, installed):
+        raise InvalidSpec(problems)
+    return graph, clean_json(parent["spec"].get("services") or {})
 
 
 def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[str, ...]) -> SyncAnswer:

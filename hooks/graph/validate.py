@@ -10,6 +10,7 @@ from hooks import identity
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.graph import GraphDeployment, PersistentVolumeClaimRequest
 from hooks.component.subject import ComponentType
+from hooks.component.validate import validate_spec
 from hooks.graph.grove_rules import validate_for_grove
 from hooks.graph.path import takes_grove
 from hooks.k8s import kinds
@@ -98,7 +99,7 @@ def _validate_service(
 ) -> Iterator[str]:
     path = f"spec.services[{service}]"
     yield from _validate_service_name(graph, service)
-    yield from _validate_envs(f"{path}.envs", spec.envs)
+    yield from validate_spec(spec, path, framework=graph.spec.backend_framework)
     if spec.component_type == ComponentType.EPP:
         yield from _validate_picker(path, spec, installed)
 

@@ -1,0 +1,173 @@
+"""`python -m bench`: measures the hooks, prints a table, and writes bench/results/<time>.json."""
+
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean, median, quantiles
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from bench.bodies import Case, build_cases
+from bench.server import count_processors, measure_memory, run_server
+from hooks.app import create_app
+from hooks.settings import parse_settings
+
+RESULTS = Path(__file__).parent / "results"
+TARGETS = {"ratio": 0.5, "p99_over_echo_ms": 5.0, "rss_mib": 120.0, "cold_start_ms": 1000.0}
+"""At 4 services half of the echo's requests at least, and a p99 that is not much above its; each worker; first sync."""
+
+
+@click.command()
+@click.option("--seconds", default=2.0, show_default=True, help="Length of one run.")
+@click.option("--rounds", default=3, show_default=True, help="Runs of each kind and body, in turn with the others.")
+@click.option("--connections", default=4, show_default=True, help="Requests at one time.")
+@click.option("--workers", default=2, show_default=True, help="Processes of the server; 2, as `serve` has.")
+@click.option("--threads", default=4, show_default=True, help="Threads of each process.")
+def main(*, seconds: float, rounds: int, connections: int, workers: int, threads: int) -> None:
+    """Measure sync requests of graphs and a component against an echo of the same body on the same server."""
+    app = create_app(parse_settings({}), lambda: datetime.now(UTC))
+    cases = build_cases(app.test_client())
+    cold = [_measure_cold_start(cases[1]) for _ in range(5)]
+    command = ["bench.echo_app", "ADDRESS", str(workers), str(threads)]
+    with run_server(command, cases[1].body, cases[1].path) as server, tempfile.TemporaryDirectory() as directory:
+        load = Load(port=server.port, connections=connections, seconds=seconds, body=Path(directory) / "body.json")
+        runs = _run_in_turns(cases, load, rounds)
+        memory = measure_memory(server.process_id)
+    result = {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": {
+            "processors": count_processors(),
+            "python": platform.python_version(),
+            "system": platform.platform(),
+        },
+        "options": {
+            "seconds": seconds,
+            "rounds": rounds,
+            "connections": connections,
+            "workers": workers,
+            "threads": threads,
+        },
+        "cases": [_summarise(case, runs) for case in cases],
+        "worker_memory_mib": memory,
+        "cold_start_ms": {
+            "healthy": median(healthy for healthy, _ in cold),
+            "first_sync": median(synced for _, synced in cold),
+        },
+        "targets": TARGETS,
+    }
+    RESULTS.mkdir(exist_ok=True)
+    file = RESULTS / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.json"
+    file.write_text(json.dumps(result, indent=2) + "\n")
+    missed = _print_result(result)
+    click.echo(f"written to {file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file}")
+    sys.exit(1 if missed else 0)
+
+
+def _measure_cold_start(case: Case) -> tuple[float, float]:
+    """Milliseconds from the start of `dynamo-hooks serve` to its first healthy answer and to its first sync."""
+    with run_server(["hooks", "serve", "--bind", "ADDRESS"], case.body, case.path) as server:
+        return server.healthy_after, server.synced_after
+
+
+Runs = dict[tuple[str, str], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """How one run is made; the body goes through a file."""
+
+    port: int
+    connections: int
+    seconds: float
+    body: Path
+
+    def run(self, path: str, seconds: float) -> dict[str, Any]:
+        arguments = [str(self.port), path, str(self.body), str(self.connections), str(seconds)]
+        command = [sys.executable, "-m", "bench.load", *arguments]
+        done = subprocess.run(command, capture_output=True, check=True, text=True)
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+
+def _run_in_turns(cases: list[Case], load: Load, rounds: int) -> Runs:
+    """Hook and echo in turn, so that whatever else the machine does falls on both; a short first round warms up."""
+    runs: Runs = {}
+    for number in range(rounds + 1):
+        for case in cases:
+            load.body.write_bytes(case.body)
+            for kind, path in (("hook", case.path), ("echo", "/echo")):
+                measured = load.run(path, load.seconds if number else 0.3)
+                if number:
+                    runs.setdefault((case.name, kind), []).append(measured)
+    return runs
+
+
+def _summarise(case: Case, runs: Runs) -> dict[str, Any]:
+    hook, echo = (_summarise_runs(runs[case.name, kind]) for kind in ("hook", "echo"))
+    return {
+        "name": case.name,
+        "body_bytes": len(case.body),
+        "children": case.children,
+        "hook": hook,
+        "echo": echo,
+        "ratio": hook["requests_per_second"] / echo["requests_per_second"],
+        "p99_over_echo_ms": hook["p99_ms"] - echo["p99_ms"],
+    }
+
+
+def _summarise_runs(runs: list[dict[str, Any]]) -> dict[str, float]:
+    milliseconds = sorted(value for run in runs for value in run["milliseconds"])
+    percentiles = quantiles(milliseconds, n=100)
+    return {
+        "requests_per_second": sum(len(run["milliseconds"]) for run in runs) / sum(run["seconds"] for run in runs),
+        "p50_ms": percentiles[49],
+        "p99_ms": percentiles[98],
+        "mean_ms": mean(milliseconds),
+        "requests": len(milliseconds),
+    }
+
+
+def _print_result(result: dict[str, Any]) -> list[str]:
+    """Print the table; returns the targets that were missed."""
+    table = Table(
+        "request", "KB", "hook req/s", "p50 ms", "p99 ms", "echo req/s", "p50 ms", "p99 ms", "ratio", "p99 +ms"
+    )
+    for case in result["cases"]:
+        numbers = [case[kind][key] for kind in ("hook", "echo") for key in ("requests_per_second", "p50_ms", "p99_ms")]
+        cells = [f"{number:.0f}" if number > 100 else f"{number:.2f}" for number in numbers]
+        table.add_row(
+            case["name"],
+            f"{case['body_bytes'] / 1000:.0f}",
+            *cells,
+            f"{case['ratio']:.2f}",
+            f"{case['p99_over_echo_ms']:+.2f}",
+        )
+    Console(width=120).print(table)
+    found = {
+        "ratio": result["cases"][1]["ratio"],
+        "p99_over_echo_ms": result["cases"][1]["p99_over_echo_ms"],
+        "rss_mib": max(worker["rss"] for worker in result["worker_memory_mib"]),
+        "cold_start_ms": result["cold_start_ms"]["first_sync"],
+    }
+    missed = [key for key, value in found.items() if (value < TARGETS[key] if key == "ratio" else value > TARGETS[key])]
+    names = {
+        "ratio": "requests against the echo's, 4 services: {0:.2f}, to reach at least {1:g}",
+        "p99_over_echo_ms": "p99 above the echo's, 4 services: {0:.2f} ms, to reach at most {1:g} ms",
+        "rss_mib": "memory of the largest worker: {0:.0f} MiB, to reach at most {1:g} MiB",
+        "cold_start_ms": "cold start to the first sync: {0:.0f} ms, to reach at most {1:g} ms",
+    }
+    for key, text in names.items():
+        click.echo(f"{'missed ' if key in missed else 'reached'}  {text.format(found[key], TARGETS[key])}")
+    return missed
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""The hooks' own server with one more path, `POST /echo`, which reads a body and answers with it."""
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from flask import Flask, Response, request
+
+from hooks.cli.server import ServerOptions, run_server
+from hooks.logs import set_up_logging
+from hooks.settings import parse_settings
+
+
+def load(is_draining: Callable[[], bool]) -> Flask:
+    """Build the hooks' application and add the echo, which passes through the same server, Flask and request ids."""
+    from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
+
+    app = create_app(parse_settings({}), lambda: datetime.now(UTC), is_draining=is_draining)
+    app.add_url_rule("/echo", "echo", echo, methods=["POST"])
+    return app
+
+
+def echo() -> Response:
+    return Response(request.get_data(cache=False), mimetype="application/json")
+
+
+if __name__ == "__main__":
+    set_up_logging("info")
+    run_server(ServerOptions(bind=sys.argv[1], workers=int(sys.argv[2]), threads=int(sys.argv[3]), drain=0), load)

@@ -1,0 +1,85 @@
+"""The measured server: started as a process, watched from outside."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A running server: its port, its first process, and milliseconds from start to its first answers."""
+
+    port: int
+    process_id: int
+    healthy_after: float
+    synced_after: float
+
+
+@contextmanager
+def run_server(command: list[str], body: bytes, path: str) -> Iterator[Server]:
+    """Start a module whose argument ADDRESS becomes its address, wait until it answers, and end it after use."""
+    port = _free_port()
+    started = time.perf_counter()
+    arguments = [part.replace("ADDRESS", f"127.0.0.1:{port}") for part in command]
+    process = subprocess.Popen([sys.executable, "-m", *arguments], stderr=subprocess.DEVNULL)
+    try:
+        _ask_until_answered(port, b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", process)
+        healthy_after = (time.perf_counter() - started) * 1000
+        head = f"POST {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        _ask_until_answered(port, head.encode() + body, process)
+        synced_after = (time.perf_counter() - started) * 1000
+        yield Server(port=port, process_id=process.pid, healthy_after=healthy_after, synced_after=synced_after)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _ask_until_answered(port: int, request: bytes, process: subprocess.Popen[bytes]) -> None:
+    """Send a request until the server takes it.
+
+    Raises:
+        RuntimeError: the server ended, or answered something else than 200.
+    """
+    while True:
+        try:
+            connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+            break
+        except ConnectionRefusedError:
+            if process.poll() is not None:
+                raise RuntimeError(f"the server ended with status {process.returncode}") from None
+            time.sleep(0.002)
+    with connection:
+        connection.sendall(request)
+        answer = connection.recv(64)
+        if not answer.startswith(b"HTTP/1.1 200 "):
+            raise RuntimeError(f"the server answered {answer!r}")
+
+
+def measure_memory(process_id: int) -> list[dict[str, float]]:
+    """MiB of each worker: `rss` counts shared pages in full, `pss` by the share of each process."""
+    children = Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()
+    return [_read_memory(int(child)) for child in children]
+
+
+def _read_memory(process_id: int) -> dict[str, float]:
+    text = Path(f"/proc/{process_id}/smaps_rollup").read_text()
+    found = {key: int(size) for key, size in re.findall(r"^(Rss|Pss):\s+(\d+) kB$", text, re.MULTILINE)}
+    return {"rss": found["Rss"] / 1024, "pss": found["Pss"] / 1024}
+
+
+def count_processors() -> int:
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,94 @@
+{{- define "dynamo-hooks.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
+{{- end }}
+
+{{- define "dynamo-hooks.fullname" -}}
+{{- $name := include "dynamo-hooks.name" . -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end }}
+
+{{- define "dynamo-hooks.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "dynamo-hooks.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "dynamo-hooks.labels" -}}
+{{ include "dynamo-hooks.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "dynamo-hooks.image" -}}
+{{- with .Values.image -}}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{- define "dynamo-hooks.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (include "dynamo-hooks.fullname" .) -}}
+{{- end }}
+
+{{- define "dynamo-hooks.plannerRole" -}}
+{{- .Values.settings.plannerClusterRole | default (printf "%s-planner" (include "dynamo-hooks.fullname" .)) -}}
+{{- end }}
+
+{{- define "dynamo-hooks.eppRole" -}}
+{{- .Values.settings.eppClusterRole | default (printf "%s-epp" (include "dynamo-hooks.fullname" .)) -}}
+{{- end }}
+
+{{- /* YAML reads an unquoted on and off as booleans: both spellings mean the same here. */ -}}
+{{- define "dynamo-hooks.switch" -}}
+{{- if kindIs "bool" . }}{{ ternary "on" "off" . }}{{ else }}{{ . }}{{ end -}}
+{{- end }}
+
+{{- /* The entries of optional.yaml that this installation declares, as a YAML map. */ -}}
+{{- define "dynamo-hooks.optionalKinds" -}}
+{{- $chosen := dict -}}
+{{- range $name, $entry := .Files.Get "files/metacontroller/optional.yaml" | fromYaml -}}
+{{- $choice := include "dynamo-hooks.switch" (index $.Values (camelcase (replace "-" "_" $name) | untitle)) -}}
+{{- $installed := $.Capabilities.APIVersions.Has (printf "%s/%s" $entry.apiVersion $entry.kind) -}}
+{{- if or (eq $choice "on") (and (eq $choice "auto") $installed) -}}
+{{- $_ := set $chosen $name $entry -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $chosen -}}
+{{- end }}
+
+{{- /* The API group of an apiVersion; empty for core kinds. */ -}}
+{{- define "dynamo-hooks.group" -}}
+{{- if contains "/" . }}{{ splitList "/" . | first }}{{ end -}}
+{{- end }}
+
+{{- define "dynamo-hooks.confined" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- /* One variable for each setting that has a value; enginePort becomes DYNAMO_HOOKS_ENGINE_PORT. */ -}}
+{{- define "dynamo-hooks.settings" -}}
+{{- $own := dict "hookReplicas" .Values.replicas "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) -}}
+{{- $variables := list -}}
+{{- range $key, $value := merge $own .Values.settings -}}
+{{- if not (kindIs "invalid" $value) -}}
+{{- $variables = append $variables (dict "name" (printf "DYNAMO_HOOKS_%s" (snakecase $key | upper)) "value" (include "dynamo-hooks.settingValue" $value)) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $variables -}}
+{{- end }}
+
+{{- /* Lists become comma-separated; Helm reads numbers as floats, which large ones would show as 1.6e+07. */ -}}
+{{- define "dynamo-hooks.settingValue" -}}
+{{- if kindIs "slice" . }}{{ join "," . }}
+{{- else if kindIs "float64" . }}{{ if eq (float64 (int64 .)) . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- else }}{{ include "dynamo-hooks.switch" . }}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,51 @@
+"""`dynamo-hooks controllers`: what Metacontroller is told, aimed at any URL."""
+
+import re
+
+import click
+
+from hooks import files
+from hooks.cli.options import with_option
+from hooks.cli.output import format_documents
+
+_URL = re.compile(r"https?://[^/\s?#]+(/[^\s?#]*)?")
+
+
+def _parse_url(_context: click.Context, _parameter: click.Parameter, url: str) -> str:
+    if url and not _URL.fullmatch(url):
+        raise click.BadParameter(f"{url!r} is no URL of hooks; write http://HOST:PORT, such as http://10.0.0.5:8080")
+    return url
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks controllers | kubectl apply -f -
+  dynamo-hooks controllers --url http://192.0.2.7:8080
+  dynamo-hooks controllers --with grove,inference-pool --discovery-backend etcd -o json"""
+)
+@click.option(
+    "--url",
+    default="",
+    metavar="URL",
+    callback=_parse_url,
+    help="Where Metacontroller finds the hooks. Default: the Service dynamo-hooks in dynamo-system.",
+)
+@with_option
+@click.option(
+    "--discovery-backend",
+    type=click.Choice(["kubernetes", "etcd"]),
+    default="kubernetes",
+    show_default=True,
+    help="With etcd the component's finalize hook is declared, which drops its keys.",
+)
+@click.option(
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="YAML documents or a JSON list."
+)
+def controllers(*, url: str, installed: frozenset[str], discovery_backend: str, output: str) -> None:
+    """Print the Composite- and DecoratorControllers that make Metacontroller call the hooks.
+
+    Kinds after --with must be installed: Metacontroller does not start a controller that names a missing one.
+    """
+    found = files.controllers(url, installed, etcd_finalize=discovery_backend == "etcd")
+    click.echo(format_documents(found, output), nl=False)

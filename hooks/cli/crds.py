@@ -1,0 +1,20 @@
+"""`dynamo-hooks crds`: the CustomResourceDefinitions, for `kubectl apply`."""
+
+import click
+
+from hooks import files
+from hooks.cli.output import format_documents
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks crds | kubectl apply -f -
+  dynamo-hooks crds -o json > crds.json"""
+)
+@click.option(
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="YAML documents or a JSON list."
+)
+def crds(*, output: str) -> None:
+    """Print the CustomResourceDefinitions: the five kinds, and DynamoWorkerMetadata, which workers write."""
+    click.echo(format_documents(files.crds(), output), nl=False)

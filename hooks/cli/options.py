@@ -1,0 +1,85 @@
+"""Options that several commands share, and what each refuses with which sentence."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+
+import click
+
+from hooks.errors import InvalidSettings
+from hooks.rendering import OPTIONAL_KINDS
+from hooks.settings import Settings, parse_settings
+
+_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:
+    """Read `key=value` pairs; of two with one key the last wins, and a value may hold further `=`.
+
+    Raises:
+        InvalidSettings: a pair without `=`, or without a key before it.
+    """
+    values: dict[str, str] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key.strip():
+            raise InvalidSettings(f"--set {pair} is no setting; write --set key=value, such as --set log_level=debug")
+        values[key.strip()] = value
+    return values
+
+
+def read_settings(set_values: Iterable[str]) -> Settings:
+    """Settings from the environment and `--set`; ends the process with one sentence and exit status 2 when refused."""
+    try:
+        return parse_settings(os.environ, parse_set_options(set_values))
+    except InvalidSettings as error:
+        click.echo(str(error), err=True)
+        sys.exit(2)
+
+
+def _parse_kinds(_context: click.Context, _parameter: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
+    chosen = [name.strip() for names in lists for name in names.split(",") if name.strip()]
+    unknown = next((name for name in chosen if name not in OPTIONAL_KINDS), None)
+    if unknown is not None:
+        raise click.BadParameter(f"{unknown} is no optional kind; choose from {', '.join(OPTIONAL_KINDS)}")
+    return frozenset(chosen)
+
+
+def _parse_namespace(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    if not _DNS_LABEL.fullmatch(name):
+        raise click.BadParameter(
+            f"{name!r} is no namespace; write at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
+        )
+    return name
+
+
+settings_option = click.option(
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting; may be repeated. Wins over the environment's DYNAMO_HOOKS_<KEY>.",
+)
+"""Gives a command `set_values`, for `read_settings`."""
+
+with_option = click.option(
+    "--with",
+    "installed",
+    multiple=True,
+    metavar="LIST",
+    callback=_parse_kinds,
+    help=f"Optional kinds taken as installed, separated by commas: {', '.join(OPTIONAL_KINDS)}. Default: none.",
+)
+"""Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`."""
+
+namespace_option = click.option(
+    "-n",
+    "--namespace",
+    default="default",
+    show_default=True,
+    metavar="NAMESPACE",
+    callback=_parse_namespace,
+    help="Namespace of documents that name none.",
+)
+"""Gives a command `namespace`, a valid name."""

@@ -1,0 +1,107 @@
+"""`dynamo-hooks prober`: the sidecar that loads, verifies and unloads LoRA adapters, until SIGTERM."""
+
+import functools
+import ipaddress
+import os
+from typing import Any
+
+import click
+from flask import Flask
+from gunicorn.app.base import BaseApplication
+
+from hooks.cli.options import read_settings, settings_option
+from hooks.cli.serve import parse_bind
+from hooks.cli.server import JsonLog
+from hooks.logs import set_up_logging
+from hooks.model.prober.app import create_prober_app
+from hooks.model.prober.lora_api import open_session, perform
+from hooks.model.prober.wish import Limits
+from hooks.model.prober.worker import Worker
+from hooks.model.prober_client import TOKEN_VARIABLE
+from hooks.settings import Settings
+
+_THREADS = 8
+_KEEP_ALIVE_SECONDS = 75
+_GRACE_SECONDS = 2
+
+
+class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
+    """Gunicorn with one process, as the prober's memory is that process's; the worker's threads start inside it."""
+
+    def __init__(self, settings: Settings, bind: str) -> None:
+        self._settings, self._bind = settings, bind
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Set what is ours; no file and no variable of gunicorn's is read."""
+        values: dict[str, Any] = {
+            "bind": self._bind,
+            "workers": 1,
+            "threads": _THREADS,
+            "worker_class": "gthread",
+            "keepalive": _KEEP_ALIVE_SECONDS,
+            "graceful_timeout": _GRACE_SECONDS,
+            "preload_app": False,
+            "proc_name": "dynamo-prober",
+            "logger_class": JsonLog,
+            "control_socket_disable": True,
+        }
+        for key, value in values.items():
+            self.cfg.set(key, value)
+
+    def load(self) -> Flask:
+        """Build the application, in the process that serves it."""
+        worker = Worker(Limits.of(self._settings), functools.partial(perform, open_session()))
+        worker.start()
+        token = os.environ.get(TOKEN_VARIABLE, "")
+        return create_prober_app(worker, token=token, max_body_bytes=self._settings.max_body_bytes)
+
+
+def is_loopback(bind: str) -> bool:
+    """Whether HOST:PORT can be reached from this machine only."""
+    host = bind.rpartition(":")[0].strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@click.command(
+    epilog=f"""\b
+Examples:
+  dynamo-hooks prober
+  dynamo-hooks prober --bind 127.0.0.1:9292 --set lora_concurrency=20
+  {TOKEN_VARIABLE}=… dynamo-hooks prober --set lora_verify_interval=2s
+  curl 127.0.0.1:9191/v1/models/default/my-lora"""
+)
+@click.option(
+    "--bind",
+    default="127.0.0.1:9191",
+    show_default=True,
+    metavar="HOST:PORT",
+    callback=parse_bind,
+    help="Where to listen.",
+)
+@click.option(
+    "--allow-remote",
+    is_flag=True,
+    help="Listen on an address that others can reach: whoever can, makes engines load what they like. Set a token.",
+)
+@settings_option
+def prober(*, bind: str, allow_remote: bool, set_values: tuple[str, ...]) -> None:
+    """Load LoRA adapters on engines, verify them, reload those lost and unload those no longer wanted.
+
+    Runs beside the hooks in one pod; they say over loopback what is wanted and are told what the engines say. Memory is
+    only a cache: a restart learns everything anew. With the variable DYNAMO_PROBER_TOKEN, which the hooks need too,
+    requests must carry that token. Metrics are at /metrics. Log lines go to standard error as JSON.
+    """
+    if not allow_remote and not is_loopback(bind):
+        raise click.BadParameter(
+            f"{bind} is no loopback address; the prober has no users but the hooks beside it (or give --allow-remote)",
+            param_hint="--bind",
+        )
+    settings = read_settings(set_values)
+    set_up_logging(settings.log_level)
+    _Server(settings, bind).run()

@@ -1,0 +1,1 @@
+"""DynamoModel: endpoints found, adapters loaded and kept; and the prober that talks to the engines."""

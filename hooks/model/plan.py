@@ -1,0 +1,130 @@
+"""What a DynamoModel wants of its engines: which adapter, from where, and which former ones must go.
+
+Knows the spec, the status as last written and the other models; not what the engines hold.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from hooks.api.base import parse_parent
+from hooks.api.model import Model, ModelSpec
+from hooks.errors import InvalidSpec
+from hooks.facts import Facts
+from hooks.k8s.types import Json, ReadManifest
+from hooks.model.observe import Candidate, Seen, observe
+from hooks.model.probes import Adapter, LoadRequest, Target
+from hooks.model.validate import validate_claims, validate_model
+from hooks.protocol import SyncRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPlan:
+    """The adapter that every engine should hold, and the names of those that none should hold any more.
+
+    With `problems` the adapter is the one that was last good, so that a broken spec changes nothing that runs; None
+    when there is none, for base models, and in a finalize. `records` are the adapters that the status says this model
+    loaded, the current one first.
+    """
+
+    model: Model
+    seen: Seen
+    problems: tuple[str, ...]
+    adapter: Adapter | None
+    former: tuple[str, ...]
+    records: tuple[Adapter, ...]
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is something to ask the prober about."""
+        return bool(self.seen.candidates) and (self.adapter is not None or bool(self.former))
+
+
+def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> ModelPlan:
+    """Decide what to ask of the engines; a spec that does not even parse is a problem like any other."""
+    model, faults = _read_model(request.parent)
+    seen = observe(request, model.spec.base_model_name, facts.settings.engine_port)
+    faults = faults or validate_model(model)
+    refused = validate_claims(model, seen.own_claim, seen.other_claims)
+    records = read_records(request.status)
+    mine = tuple(record for record in records if not refused or record.name != model.spec.model_name)
+    adapter = None if finalizing else _resolve_adapter(model, mine, is_good=not faults and not refused)
+    named = (model.spec.model_name,) if finalizing and model.is_lora and not refused else ()
+    return ModelPlan(
+        model=model,
+        seen=seen,
+        problems=(*faults, *refused),
+        adapter=adapter,
+        former=_former_names(mine, named, adapter),
+        records=records if not refused else mine,
+    )
+
+
+def _read_model(parent: ReadManifest) -> tuple[Model, tuple[str, ...]]:
+    try:
+        return parse_parent(Model, {"metadata": parent["metadata"], "spec": parent.get("spec") or {}}), ()
+    except InvalidSpec as error:
+        empty = parse_parent(Model, {"metadata": parent["metadata"], "spec": {}})
+        return empty.model_copy(update={"spec": _readable_spec(parent)}), error.problems
+
+
+def _readable_spec(parent: ReadManifest) -> ModelSpec:
+    """The texts of a spec that does not fit its schema: enough to find its engines and to unload its adapter."""
+    texts = {key: value for key, value in (parent.get("spec") or {}).items() if isinstance(value, str)}
+    return ModelSpec.model_validate({key: value for key, value in texts.items() if key != "source"})
+
+
+def read_records(status: Mapping[str, Json]) -> tuple[Adapter, ...]:
+    """The adapters of `status.adapters` (`name`, `source`), the current one first."""
+    return tuple(
+        Adapter(name=record["name"], uri=record["source"])
+        for record in status.get("adapters") or ()
+        if record.get("name") and record.get("source")
+    )
+
+
+def _resolve_adapter(model: Model, records: tuple[Adapter, ...], *, is_good: bool) -> Adapter | None:
+    if is_good and model.is_lora and model.spec.source is not None:
+        return Adapter(name=model.spec.model_name, uri=model.spec.source.uri)
+    return records[0] if model.is_lora and records else None
+
+
+def _former_names(records: Iterable[Adapter], named: Iterable[str], adapter: Adapter | None) -> tuple[str, ...]:
+    names = {record.name for record in records} | {name for name in named if name}
+    return tuple(sorted(names - {adapter.name if adapter else ""}))
+
+
+def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadRequest:
+    """Write the question to the prober; `status` is the parent's, for the sources it says are loaded."""
+    metadata = plan.model.metadata
+    sources = _recorded_sources(plan, status)
+    return LoadRequest(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        generation=metadata.generation,
+        adapter=plan.adapter,
+        former=plan.former,
+        targets=tuple(_build_target(candidate, sources, plan) for candidate in plan.seen.candidates),
+    )
+
+
+def _build_target(candidate: Candidate, sources: Mapping[tuple[str, str], str], plan: ModelPlan) -> Target:
+    recorded = sources.get((candidate.address, candidate.pod)) or _replaced_source(plan)
+    return Target(address=candidate.address, pod=candidate.pod, ready=candidate.ready, recorded=recorded)
+
+
+def _recorded_sources(plan: ModelPlan, status: Mapping[str, Json]) -> dict[tuple[str, str], str]:
+    """Sources by address and pod; only where the status speaks of the adapter that is wanted now."""
+    if plan.adapter is None or not plan.records or plan.records[0].name != plan.adapter.name:
+        return {}
+    return {
+        (str(entry.get("address")), str(entry.get("podName"))): str(entry.get("source", ""))
+        for entry in status.get("endpoints") or ()
+    }
+
+
+def _replaced_source(plan: ModelPlan) -> str:
+    """The source that engines may still hold under the wanted name, where no entry of the status says which."""
+    adapter = plan.adapter
+    if adapter is None:
+        return ""
+    return next((r.uri for r in plan.records if r.name == adapter.name and r.uri != adapter.uri), "")

@@ -1,0 +1,101 @@
+"""The prober over HTTP: takes wanted loads, says what is known; see `hooks.model.probes` for the protocol."""
+
+import hmac
+import logging
+from collections.abc import Mapping
+
+import orjson
+from flask import Flask, Response, request
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import ValidationError
+from werkzeug.exceptions import HTTPException
+
+from hooks.model.prober.worker import Worker
+from hooks.model.probes import LoadRequest
+
+logger = logging.getLogger("hooks.model.prober")
+
+_OPEN_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+def create_prober_app(worker: Worker, *, token: str = "", max_body_bytes: int = 16 * 2**20) -> Flask:
+    """Build the application around a running worker; with `token` all but health and metrics need it as Bearer."""
+    app = Flask("prober", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = max_body_bytes
+    app.before_request(lambda: _check_token(token))
+    app.register_error_handler(HTTPException, _refuse)
+
+    @app.put("/v1/models/<namespace>/<name>")
+    def put_model(namespace: str, name: str) -> Response:
+        return _take_request(worker, namespace, name)
+
+    @app.get("/v1/models/<namespace>/<name>")
+    def get_model(namespace: str, name: str) -> Response:
+        return _show_model(worker, f"{namespace}/{name}")
+
+    @app.get("/v1/models")
+    def list_models() -> Response:
+        return _json({"models": worker.keys()})
+
+    @app.get("/healthz")
+    @app.get("/readyz")
+    def tell_health() -> Response:
+        return _text("alive") if worker.is_alive else _text("the dispatcher's thread has ended", 503)
+
+    @app.get("/metrics")
+    def show_metrics() -> Response:
+        return Response(generate_latest(worker.metrics.registry), content_type=CONTENT_TYPE_LATEST)
+
+    return app
+
+
+def _check_token(token: str) -> Response | None:
+    if not token or request.path in _OPEN_PATHS:
+        return None
+    given = request.headers.get("Authorization", "").encode()
+    if hmac.compare_digest(given, f"Bearer {token}".encode()):
+        return None
+    return _text("the token is missing or wrong; hooks and prober need the same DYNAMO_PROBER_TOKEN", 401)
+
+
+def _take_request(worker: Worker, namespace: str, name: str) -> Response:
+    try:
+        wanted = LoadRequest.model_validate_json(request.get_data(cache=False))
+    except ValidationError as error:
+        return _text(f"the body is no load request: {_describe(error)}", 400)
+    if (wanted.namespace, wanted.name) != (namespace, name):
+        return _text(f"the body is about {wanted.key}, the path about {namespace}/{name}", 400)
+    report = worker.ask(wanted)
+    if logger.isEnabledFor(logging.DEBUG):
+        fields = {
+            "sync_id": request.headers.get("X-Request-Id", ""),
+            "model": wanted.key,
+            "targets": len(wanted.targets),
+        }
+        logger.debug("asked", extra={"fields": fields})
+    return Response(report.model_dump_json(), mimetype="application/json")
+
+
+def _show_model(worker: Worker, key: str) -> Response:
+    found = worker.look_up(key)
+    if found is None:
+        return _text(f"nobody asked about {key} lately", 404)
+    wanted, report = found
+    return _json({"request": wanted.model_dump(mode="json"), "report": report.model_dump(mode="json")})
+
+
+def _describe(error: ValidationError) -> str:
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in faults[:5])
+
+
+def _refuse(error: HTTPException) -> Response:
+    return _text(error.description or error.name, error.code or 500)
+
+
+def _text(line: str, status: int = 200) -> Response:
+    return Response(f"{' '.join(line.split())}\n", status=status, mimetype="text/plain")
+
+
+def _json(document: Mapping[str, object]) -> Response:
+    return Response(orjson.dumps(document, option=orjson.OPT_SORT_KEYS), mimetype="application/json")

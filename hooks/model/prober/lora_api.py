@@ -1,0 +1,226 @@
+"""The calls that an engine's system server understands, and what its answers mean.
+
+A 2xx to a load proves nothing: a worker whose handler raised answers 200 as well. Only the list does.
+
+Source: Dynamo runtime, lib/runtime/src/system_status_server.rs; Dynamo operator, internal/modelendpoint/lora.go.
+"""
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.client import HTTPException
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError, ReadTimeoutError
+
+from hooks.model.prober.calls import Action, Answer, Call, Outcome
+
+CONNECT_SECONDS = 2.0
+MAX_BODY_BYTES = 2**20
+MAX_MESSAGE_CHARACTERS = 256
+
+_UNSUPPORTED = "LoRA management not available"
+_NO_ROUTE = "Route not found"
+_PASSING = frozenset({401, 403, 408, 409, 423, 425, 429})
+"""Refusals that may end by themselves: rights granted later, a load already under way, too many requests."""
+_NO_SOURCE = re.compile(
+    r"RepositoryNotFound|RevisionNotFound|EntryNotFound|NoSuchKey|NoSuchBucket|404 Client Error|404 Not Found"
+)
+"""How Hugging Face and S3 clients say that a source does not exist; workers pass it on with a 500."""
+_NAME_KEYS = ("lora_name", "name", "id", "model")
+_LIST_KEYS = ("loras", "adapters", "data")
+
+
+def open_session(hosts: int = 2048) -> requests.Session:
+    """Open the one connection pool for all engines: no proxies, no cookies, connections kept for `hosts` engines."""
+    session = requests.Session()
+    session.trust_env = False
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    session.mount("http://", HTTPAdapter(pool_connections=hosts, pool_maxsize=2, max_retries=0))
+    return session
+
+
+def perform(session: requests.Session, call: Call) -> Answer:
+    """Make a call and judge the answer; raises for nothing that an engine does."""
+    try:
+        match call.action:
+            case Action.LIST:
+                return list_adapters(session, call.address, call.timeout)
+            case Action.LOAD:
+                return load_adapter(session, call.address, call.adapter, call.uri, timeout=call.timeout)
+            case Action.UNLOAD:
+                return unload_adapter(session, call.address, call.adapter, call.timeout)
+    except (requests.RequestException, HTTPError, HTTPException, OSError, ValueError) as error:
+        return _judge_failure(error, call.timeout)
+
+
+def _judge_failure(error: Exception, timeout: float) -> Answer:
+    """No answer, or nothing that is HTTP."""
+    if isinstance(error, requests.ConnectTimeout):
+        return Answer(outcome=Outcome.TIMEOUT, message=f"no connection within {min(CONNECT_SECONDS, timeout):g} s")
+    inner = error.args[0] if error.args else None
+    if isinstance(error, requests.Timeout) or isinstance(inner, ReadTimeoutError):
+        return Answer(outcome=Outcome.TIMEOUT, message=f"no answer within {timeout:g} s")
+    if isinstance(error, requests.ConnectionError):
+        return Answer(outcome=Outcome.UNREACHABLE, message=_describe_connection(error))
+    return Answer(outcome=Outcome.FAILED, message=_one_line(f"no HTTP answer: {error}"))
+
+
+def list_adapters(session: requests.Session, address: str, timeout: float) -> Answer:
+    """`GET /v1/loras`: the names an engine holds; NO_LIST where it has no such route or an answer of another kind."""
+    status, body = _send(session, "GET", f"{address}/v1/loras", timeout)
+    document = _parse(body)
+    if _says_unsupported(document, body):
+        return Answer(outcome=Outcome.UNSUPPORTED, message=_message(status, document, body))
+    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}:
+        return Answer(outcome=Outcome.NO_LIST)
+    if not _is_success(status, document):
+        return Answer(outcome=Outcome.FAILED, message=_message(status, document, body))
+    names = read_names(document)
+    return Answer(outcome=Outcome.NO_LIST) if names is None else Answer(outcome=Outcome.OK, names=names)
+
+
+def read_names(document: Any) -> frozenset[str] | None:
+    """Names in any known shape of list: name to id, names, or objects with a name; None in any other."""
+    if isinstance(document, Mapping):
+        held = next((document[key] for key in _LIST_KEYS if key in document), None)
+        if isinstance(held, Mapping):
+            return frozenset(str(name) for name in held)
+        document = held
+    if not isinstance(document, list):
+        return None
+    names = [_read_name(entry) for entry in document]
+    return None if None in names else frozenset(name for name in names if name is not None)
+
+
+def _read_name(entry: Any) -> str | None:
+    if isinstance(entry, Mapping):
+        entry = next((entry[key] for key in _NAME_KEYS if key in entry), None)
+    return entry if isinstance(entry, str) else None
+
+
+def load_adapter(session: requests.Session, address: str, adapter: str, uri: str, *, timeout: float) -> Answer:
+    """`POST /v1/loras`: ask an engine to load; OK means accepted, not loaded."""
+    body = orjson.dumps({"lora_name": adapter, "source": {"uri": uri}})
+    status, text = _send(session, "POST", f"{address}/v1/loras", timeout, body=body)
+    document = _parse(text)
+    message = _message(status, document, text)
+    if _says_unsupported(document, text) or (status == HTTPStatus.NOT_FOUND and _NO_ROUTE in _decode(text)):
+        return Answer(outcome=Outcome.UNSUPPORTED, message=message)
+    if _is_success(status, document):
+        if _is_empty_success(document):
+            return Answer(outcome=Outcome.FAILED, message=f"HTTP {status} without the adapter's name: not loaded")
+        return Answer(outcome=Outcome.OK)
+    is_refused = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING
+    if is_refused or _NO_SOURCE.search(_decode(text)):
+        return Answer(outcome=Outcome.TERMINAL, message=message)
+    return Answer(outcome=Outcome.FAILED, message=message)
+
+
+def _is_empty_success(document: Any) -> bool:
+    """The answer of a worker whose handler raised: success, and not a word about the adapter."""
+    return bool(document == {"status": "success"})
+
+
+def unload_adapter(session: requests.Session, address: str, adapter: str, timeout: float) -> Answer:
+    """`DELETE /v1/loras/<name>`: slashes in the name are encoded, which the engine's wildcard route takes as well."""
+    status, body = _send(session, "DELETE", f"{address}/v1/loras/{quote(adapter, safe='')}", timeout)
+    document = _parse(body)
+    if _is_success(status, document):
+        return Answer(outcome=Outcome.OK)
+    message = _message(status, document, body)
+    if _says_unsupported(document, body):
+        return Answer(outcome=Outcome.UNSUPPORTED, message=message)
+    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+        return Answer(outcome=Outcome.GONE, message=message)
+    return Answer(outcome=Outcome.FAILED, message=message)
+
+
+def _send(
+    session: requests.Session, method: str, url: str, timeout: float, *, body: bytes | None = None
+) -> tuple[int, bytes]:
+    """Status and at most `MAX_BODY_BYTES` of the body.
+
+    Raises:
+        requests.Timeout: also where the engine goes on sending past the timeout.
+        requests.RequestException: the engine cannot be reached, or does not speak HTTP.
+    """
+    deadline = time.monotonic() + timeout
+    headers = {"Content-Type": "application/json"} if body is not None else {}
+    with session.request(
+        method,
+        url,
+        data=body,
+        headers=headers,
+        timeout=(min(CONNECT_SECONDS, timeout), timeout),
+        allow_redirects=False,
+        stream=True,
+    ) as response:
+        return response.status_code, _read_body(response.iter_content, deadline)
+
+
+def _read_body(chunks: Callable[[int], Any], deadline: float) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    for chunk in chunks(64 * 1024):
+        parts.append(chunk)
+        size += len(chunk)
+        if time.monotonic() > deadline:
+            raise requests.Timeout("the body did not end in time")
+        if size > MAX_BODY_BYTES:
+            break
+    return b"".join(parts)[:MAX_BODY_BYTES]
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _decode(body: bytes) -> str:
+    return body.decode("utf-8", "replace")
+
+
+def _is_success(status: int, document: Any) -> bool:
+    says_error = isinstance(document, Mapping) and document.get("status") == "error"
+    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES and not says_error
+
+
+def _says_unsupported(document: Any, body: bytes) -> bool:
+    text = _own_words(document)
+    return (text if text is not None else _decode(body)).startswith(_UNSUPPORTED)
+
+
+def _own_words(document: Any) -> str | None:
+    if isinstance(document, Mapping):
+        return next((str(document[key]) for key in ("message", "error", "detail") if document.get(key)), None)
+    return None
+
+
+def _message(status: int, document: Any, body: bytes) -> str:
+    """`HTTP 500: what the engine says`, in one line of a length that a status can show."""
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        return f"HTTP {status}: a redirect, which is not followed"
+    words = _own_words(document)
+    return _one_line(f"HTTP {status}: {words if words is not None else _decode(body)}".rstrip(": "))
+
+
+def _one_line(text: str) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= MAX_MESSAGE_CHARACTERS else f"{line[: MAX_MESSAGE_CHARACTERS - 1]}…"
+
+
+def _describe_connection(error: requests.ConnectionError) -> str:
+    """The innermost reason: `Connection refused`, not the pool's sentence around it."""
+    inner: Any = error.args[0] if error.args else error
+    inner = getattr(inner, "reason", inner)
+    text = re.sub(r"\[Errno -?\d+\] ", "", str(inner)).rpartition(": ")[2]
+    return _one_line(text.strip("()'\" ") or type(error).__name__)

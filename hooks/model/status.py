@@ -1,0 +1,195 @@
+"""The status of a DynamoModel: what the engines were last heard to say, as the prober reports it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hooks.k8s.conditions import Condition, format_time, merge_conditions
+from hooks.k8s.types import Json
+from hooks.model.observe import Candidate
+from hooks.model.plan import ModelPlan
+from hooks.model.probes import Adapter, EndpointReport, LoadReport, Phase
+
+MAX_ENDPOINTS = 1000
+"""Endpoints listed in a status: with 10,000 the object would outgrow what etcd stores. The counts are of all."""
+
+READY, ENDPOINTS_READY, SERVICES_FOUND = "Ready", "EndpointsReady", "ServicesFound"
+UNLOADING = "Unloading"
+"""Reason of `Ready` while a deleted model's adapters are unloaded."""
+
+_URGENCY = (Phase.FAILED, Phase.RETRYING, Phase.UNLOADING, Phase.LOADING, Phase.PENDING, Phase.UNKNOWN)
+_EXPLAINED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """An engine as the status shows it; `phase` is None where no adapter is asked of it."""
+
+    candidate: Candidate
+    ready: bool = False
+    phase: Phase | None = None
+    attempts: int = 0
+    last_error: str = ""
+    since: str = ""
+    source: str = ""
+
+    def to_json(self) -> dict[str, Json]:
+        """Write the entry; what is empty is left out."""
+        entry: dict[str, Json] = {
+            "address": self.candidate.address,
+            "podName": self.candidate.pod,
+            "ready": self.ready,
+        }
+        if self.phase is not None:
+            entry |= {"phase": self.phase.value, "attempts": self.attempts, "since": self.since}
+        texts = {"lastError": self.last_error, "source": self.source}
+        return entry | {key: text for key, text in texts.items() if text}
+
+
+def observe_endpoints(
+    plan: ModelPlan, report: LoadReport | None, previous: Mapping[str, Json], now: datetime
+) -> tuple[Endpoint, ...]:
+    """One endpoint per candidate; where the prober has not heard of an engine, what the status said stays."""
+    said = {entry.address: entry for entry in report.endpoints} if report else {}
+    before = {(e.get("address"), e.get("podName")): e for e in previous.get("endpoints") or ()}
+    is_same = plan.adapter is not None and plan.adapter in plan.records[:1]
+    return tuple(
+        _observe_endpoint(one, said.get(one.address), before.get((one.address, one.pod), {}), now, is_same=is_same)
+        for one in plan.seen.candidates
+    )
+
+
+def _observe_endpoint(
+    candidate: Candidate, said: EndpointReport | None, before: Mapping[str, Json], now: datetime, *, is_same: bool
+) -> Endpoint:
+    if said is None:
+        return Endpoint(candidate=candidate)
+    if said.phase is Phase.UNKNOWN and is_same and before.get("phase"):
+        return _read_endpoint(candidate, before)
+    phase = Phase.PENDING if said.phase is Phase.UNKNOWN else said.phase
+    kept = before.get("since") if before.get("phase") == phase else None
+    return Endpoint(
+        candidate=candidate,
+        ready=phase.is_ready,
+        phase=phase,
+        attempts=said.attempts,
+        last_error=said.last_error,
+        since=kept or format_time(now - timedelta(seconds=said.age)),
+        source=said.source,
+    )
+
+
+def _read_endpoint(candidate: Candidate, entry: Mapping[str, Json]) -> Endpoint:
+    return Endpoint(
+        candidate=candidate,
+        ready=bool(entry.get("ready")),
+        phase=Phase(entry["phase"]) if entry["phase"] in set(Phase) else Phase.PENDING,
+        attempts=int(entry.get("attempts", 0)),
+        last_error=str(entry.get("lastError", "")),
+        since=str(entry.get("since", "")),
+        source=str(entry.get("source", "")),
+    )
+
+
+def build_status(
+    plan: ModelPlan,
+    endpoints: tuple[Endpoint, ...],
+    records: tuple[Adapter, ...],
+    *,
+    previous: Mapping[str, Json],
+    now: datetime,
+    is_unloading: bool = False,
+) -> dict[str, Json]:
+    """The whole status; `records` are the adapters that this model has loaded or is loading."""
+    generation = plan.model.metadata.generation
+    current = [*_judge_engines(plan, endpoints), _judge(plan, endpoints, is_unloading=is_unloading)]
+    unsupported = sum(e.phase is Phase.UNSUPPORTED for e in endpoints)
+    status: dict[str, Json] = {
+        "observedGeneration": generation,
+        "readyEndpoints": sum(e.ready for e in endpoints),
+        "totalEndpoints": len(endpoints),
+        "conditions": merge_conditions(previous.get("conditions") or (), current, now=now, generation=generation),
+    }
+    if unsupported:
+        status["unsupportedEndpoints"] = unsupported
+    if endpoints:
+        status["endpoints"] = [endpoint.to_json() for endpoint in _select_listed(endpoints)]
+    if records:
+        status["adapters"] = [{"name": record.name, "source": record.uri} for record in records]
+    return status
+
+
+def _select_listed(endpoints: tuple[Endpoint, ...]) -> list[Endpoint]:
+    if len(endpoints) <= MAX_ENDPOINTS:
+        return list(endpoints)
+    return sorted(endpoints, key=lambda e: (e.ready, e.candidate.pod))[:MAX_ENDPOINTS]
+
+
+def _judge_engines(plan: ModelPlan, endpoints: tuple[Endpoint, ...]) -> list[Condition]:
+    """The two conditions of upstream, with its reasons and messages.
+
+    Source: Dynamo operator, internal/controller/dynamo_model_controller.go.
+    """
+    if not endpoints:
+        message = f"No endpoint slices found for base model {plan.model.spec.base_model_name}"
+        return [
+            Condition(type=ENDPOINTS_READY, status="False", reason="NoEndpoints", message=message),
+            Condition(type=SERVICES_FOUND, status="False", reason="NoServicesFound", message=message),
+        ]
+    if plan.seen.services:
+        message = f"Found {plan.seen.services} service(s)"
+        found = Condition(type=SERVICES_FOUND, status="True", reason="ServicesFound", message=message)
+    else:
+        message = "No services associated with endpoint slices"
+        found = Condition(type=SERVICES_FOUND, status="False", reason="NoServicesFound", message=message)
+    return [_judge_endpoints(plan, endpoints), found]
+
+
+def _judge_endpoints(plan: ModelPlan, endpoints: tuple[Endpoint, ...]) -> Condition:
+    total = len(endpoints)
+    if not plan.model.is_lora:
+        message = f"Found {total} endpoint(s) for base model"
+        return Condition(type=ENDPOINTS_READY, status="True", reason="EndpointsDiscovered", message=message)
+    ready = sum(e.ready for e in endpoints)
+    supported = sum(e.phase is not Phase.UNSUPPORTED for e in endpoints)
+    apart = f"; {total - supported} more without LoRA support" if supported < total else ""
+    if 0 < supported == ready:
+        message = f"All {ready} endpoint(s) are ready{apart}"
+        return Condition(type=ENDPOINTS_READY, status="True", reason="AllEndpointsReady", message=message)
+    message = f"Found {ready} ready endpoint(s) out of {supported} total{apart}"
+    return Condition(type=ENDPOINTS_READY, status="False", reason="NotReady", message=message)
+
+
+def _judge(plan: ModelPlan, endpoints: tuple[Endpoint, ...], *, is_unloading: bool) -> Condition:
+    """`Ready`: the spec is good and every engine that can hold the adapter holds it; else what to look at."""
+    if is_unloading:
+        message = f"Unloading {', '.join(plan.former)} from {len(endpoints)} endpoint(s)"
+        return Condition(type=READY, status="False", reason=UNLOADING, message=message)
+    if plan.problems:
+        return Condition(type=READY, status="False", reason="InvalidSpec", message="; ".join(plan.problems))
+    engines = _judge_engines(plan, endpoints)[0]
+    if engines.status == "True":
+        return Condition(type=READY, status="True", reason=engines.reason, message=engines.message)
+    if endpoints and all(e.phase is Phase.UNSUPPORTED for e in endpoints):
+        message = f"None of {len(endpoints)} endpoint(s) supports LoRA; start the workers with LoRA enabled"
+        return Condition(type=READY, status="False", reason="Unsupported", message=message)
+    reason = "LoadFailed" if any(e.phase is Phase.FAILED for e in endpoints) else engines.reason
+    explained = "; ".join((engines.message, *explain(endpoints)))
+    return Condition(type=READY, status="False", reason=reason, message=explained)
+
+
+def explain(endpoints: Iterable[Endpoint]) -> list[str]:
+    """Sentences on the endpoints that are not ready, the worst first, and how many more there are."""
+    open_ones = sorted(
+        (e for e in endpoints if e.phase in _URGENCY),
+        key=lambda e: (_URGENCY.index(e.phase or Phase.UNKNOWN), e.candidate.pod),
+    )
+    sentences = [_explain_one(endpoint) for endpoint in open_ones[:_EXPLAINED]]
+    more = len(open_ones) - _EXPLAINED
+    return [*sentences, f"and {more} more"] if more > 0 else sentences
+
+
+def _explain_one(endpoint: Endpoint) -> str:
+    tries = f" after {endpoint.attempts} attempt(s)" if endpoint.attempts else ""
+    error = f": {endpoint.last_error}" if endpoint.last_error else ""
+    return f"{endpoint.candidate.pod} is {endpoint.phase}{tries}{error}"

@@ -1,0 +1,177 @@
+"""A DynamoModel's calls: which question the prober is asked, and what status follows from its answer.
+
+The order of a sync: the shell calls `wanted`, asks the prober where that is not None, and passes the report to `sync`
+or `finalize`. Both are pure; neither ever calls an engine.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from hooks import contract, identity
+from hooks.api.base import parse_parent
+from hooks.api.model import Model
+from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
+from hooks.facts import Facts
+from hooks.k8s import kinds
+from hooks.k8s.conditions import find_condition, is_true
+from hooks.k8s.types import Json
+from hooks.model.plan import ModelPlan, build_load_request, plan_model
+from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
+from hooks.model.status import READY, UNLOADING, Endpoint, build_status, observe_endpoints
+from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest, plural_of
+
+_SOON, _LATER = 1.0, 10.0
+"""While something is pending, the next look comes after a tenth of the time it has been so, at least a second."""
+
+
+def wanted(request: SyncRequest, facts: Facts) -> LoadRequest | None:
+    """What to ask the prober; None when there is no need: base models, no engines, a deletion past its deadline."""
+    if request.finalizing and _remaining(request, facts) <= 0:
+        return None
+    plan = plan_model(request, facts, finalizing=request.finalizing)
+    return build_load_request(plan, request.status) if plan.has_work else None
+
+
+def sync(request: SyncRequest, facts: Facts, report: LoadReport | None) -> SyncAnswer:
+    """The status of a model, from what the prober reports.
+
+    Raises:
+        LeaveAlone: the prober has just started and would only report ignorance over a status that knows more.
+        ProberUnavailable: there is a question to the prober, and no report.
+    """
+    plan = plan_model(request, facts, finalizing=False)
+    if plan.has_work and report is None:
+        raise ProberUnavailable("the prober was not asked about the model's adapters; see that its container runs")
+    if report is not None and report.starting and request.status.get("endpoints"):
+        raise LeaveAlone("the prober has just started and has not heard of every engine yet", retry_after=1)
+    endpoints = observe_endpoints(plan, report, request.status, facts.now)
+    records = _next_records(plan, report)
+    status = build_status(plan, endpoints, records, previous=request.status, now=facts.now)
+    return SyncAnswer(
+        status=status,
+        resync_after_seconds=_next_look(plan, report, status, facts),
+        notes=_describe(endpoints),
+        problems=plan.problems,
+    )
+
+
+def _next_records(plan: ModelPlan, report: LoadReport | None) -> tuple[Adapter, ...]:
+    """The adapter that is wanted, and those before it that some engine may still hold; the prober unloads by them."""
+    if report is None:
+        return plan.records
+    adapter = plan.adapter
+    left = {name for entry in report.endpoints for name in entry.left}
+    kept = [r for r in plan.records if r.name in left]
+    if adapter is None:
+        return tuple(kept)
+    if any(e.source != adapter.uri and e.phase is not Phase.UNSUPPORTED for e in report.endpoints):
+        kept = [*(r for r in plan.records if r.name == adapter.name and r.uri != adapter.uri), *kept]
+    return (adapter, *kept)
+
+
+def _next_look(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, Json], facts: Facts) -> float:
+    """Seconds to the next sync: half a mandate for a settled adapter, sooner while something is pending, else never."""
+    if report is None:
+        return 0
+    renewal = facts.settings.lora_mandate / 2
+    if all(entry.phase.is_final and not entry.left for entry in report.endpoints):
+        return renewal if plan.adapter is not None else 0
+    age = 0.0
+    if not is_true(status["conditions"], READY):
+        age = _age(_transition_time(status), facts.now)
+    return min(renewal, max(_SOON, round(age / _LATER, 1)))
+
+
+def _describe(endpoints: tuple[Endpoint, ...]) -> tuple[str, ...]:
+    counts: dict[str, int] = {}
+    for endpoint in endpoints:
+        phase = endpoint.phase.value if endpoint.phase else "Discovered"
+        counts[phase] = counts.get(phase, 0) + 1
+    return tuple(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items()))
+
+
+def finalize(request: SyncRequest, facts: Facts, report: LoadReport | None) -> SyncAnswer:
+    """Unload everywhere, then let go: when the adapters are gone for good, or at the deadline, saying which stayed.
+
+    Gone for good means absent for one mandate, as another hooks pod's prober may act for the model that long; with
+    one hooks pod it means absent.
+
+    Raises:
+        ProberUnavailable: there is a question to the prober, no report, and time left.
+    """
+    plan = plan_model(request, facts, finalizing=True)
+    if not plan.has_work:
+        return SyncAnswer(finalized=True, notes=("nothing to unload",))
+    remaining = _remaining(request, facts)
+    if remaining <= 0:
+        return SyncAnswer(finalized=True, notes=_name_silent(plan, request.status))
+    if report is None:
+        raise ProberUnavailable("the prober was not asked to unload the model's adapters; see that its container runs")
+    if _is_gone(report, facts):
+        return SyncAnswer(finalized=True, notes=(f"unloaded from {len(plan.seen.candidates)} endpoint(s)",))
+    endpoints = observe_endpoints(plan, report, request.status, facts.now)
+    status = build_status(plan, endpoints, plan.records, previous=request.status, now=facts.now, is_unloading=True)
+    return SyncAnswer(status=status, resync_after_seconds=min(_SOON, remaining), notes=_describe(endpoints))
+
+
+def _is_gone(report: LoadReport, facts: Facts) -> bool:
+    if any(entry.phase is not Phase.UNLOADED or entry.left for entry in report.endpoints):
+        return False
+    needed = facts.settings.lora_mandate if facts.settings.hook_replicas > 1 else 0.0
+    return all(entry.age >= needed for entry in report.endpoints)
+
+
+def _name_silent(plan: ModelPlan, status: Mapping[str, Json]) -> tuple[str, ...]:
+    """Name the engines that never said that the adapters are gone."""
+    gone = {e.get("address") for e in status.get("endpoints") or () if e.get("phase") == Phase.UNLOADED}
+    silent = [candidate.pod for candidate in plan.seen.candidates if candidate.address not in gone]
+    if not silent:
+        return (f"unloaded from {len(plan.seen.candidates)} endpoint(s), but not for a whole mandate",)
+    return (f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {', '.join(silent)}",)
+
+
+def _remaining(request: SyncRequest, facts: Facts) -> float:
+    """Seconds until an unloading is given up.
+
+    A model that only lost the controller's label has no deletion time; there the first answer of finalize counts.
+    """
+    started = request.parent["metadata"].get("deletionTimestamp")
+    if started is None and _ready_reason(request.status) == UNLOADING:
+        started = _transition_time(request.status)
+    return facts.settings.lora_unload_deadline - (_age(started, facts.now) if started else 0.0)
+
+
+def _ready_reason(status: Mapping[str, Json]) -> str:
+    condition = find_condition(status.get("conditions") or (), READY)
+    return str(condition["reason"]) if condition else ""
+
+
+def _transition_time(status: Mapping[str, Json]) -> str:
+    condition = find_condition(status.get("conditions") or (), READY)
+    return str(condition["lastTransitionTime"]) if condition else ""
+
+
+def _age(moment: str, now: datetime) -> float:
+    """Seconds since a time as Kubernetes writes it; 0 when it lies ahead."""
+    return max(timedelta(), now - datetime.fromisoformat(moment)).total_seconds()
+
+
+def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # noqa: ARG001 - every hook's signature
+    """The base model's EndpointSlices, and for an adapter the other models, which may claim the same name."""
+    try:
+        model = parse_parent(Model, request.parent)
+    except InvalidSpec:
+        return []
+    namespace = model.metadata.namespace
+    slices = RelatedRule(
+        api_version=kinds.ENDPOINT_SLICE.api_version,
+        resource=plural_of(kinds.ENDPOINT_SLICE),
+        namespace=namespace,
+        match_labels={contract.LABEL_MODEL_HASH: identity.model_hash(model.spec.base_model_name)},
+    )
+    if not model.is_lora:
+        return [slices]
+    models = RelatedRule(
+        api_version=contract.MODEL.api_version, resource=plural_of(contract.MODEL), namespace=namespace
+    )
+    return [slices, models]

@@ -1,0 +1,52 @@
+"""What is wrong with a DynamoModel's spec, by itself and beside the other models of its namespace."""
+
+from collections.abc import Iterable, Iterator
+
+from hooks.api.model import Model
+from hooks.model.observe import Claim
+
+SOURCE_SCHEMES = ("s3://", "hf://")
+
+
+def validate_model(model: Model, schemes: Iterable[str] = SOURCE_SCHEMES) -> tuple[str, ...]:
+    """All problems of the spec, as sentences; () when there are none.
+
+    Source: Dynamo operator, internal/webhook/validation/dynamomodel.go.
+    """
+    return tuple(_find_problems(model, tuple(schemes)))
+
+
+def _find_problems(model: Model, schemes: tuple[str, ...]) -> Iterator[str]:
+    spec = model.spec
+    if not spec.model_name:
+        yield "spec.modelName is required"
+    if not spec.base_model_name:
+        yield "spec.baseModelName is required"
+    if not model.is_lora:
+        return
+    if spec.model_name in {".", ".."} or not spec.model_name.isprintable():
+        yield f"spec.modelName {spec.model_name!r} cannot stand in a URL; use a name such as my-adapter or org/adapter"
+    if spec.source is None:
+        yield "spec.source is required when modelType is 'lora'"
+    elif not spec.source.uri:
+        yield "spec.source.uri must be specified when modelType is 'lora'"
+    elif not spec.source.uri.startswith(schemes):
+        allowed = " or ".join(f"'{scheme}'" for scheme in schemes)
+        yield f"source URI must start with {allowed}, got: {spec.source.uri}"
+
+
+def validate_claims(model: Model, own: Claim, others: Iterable[Claim]) -> tuple[str, ...]:
+    """The sentence that refuses an adapter name which another model of the same base model has; () if it is free.
+
+    Who has it loaded keeps it; among equals the older model does. An engine knows adapters by name only, so two models
+    of one name would silently share whichever was loaded first.
+    """
+    name = model.spec.model_name
+    if not model.is_lora or name not in own.names:
+        return ()
+    rivals = [other for other in others if other.base_model == own.base_model and name in other.names]
+    first = min((own, *rivals), key=lambda claim: (name not in claim.held, claim.created, claim.model))
+    if first is own:
+        return ()
+    owner = f"spec.modelName {name} on base model {own.base_model} belongs to DynamoModel {first.model}"
+    return (f"{owner}; choose another name, or delete that model",)

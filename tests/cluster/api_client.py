@@ -1,0 +1,165 @@
+"""A small client of the Kubernetes API: objects are plain dicts, kinds are found by discovery."""
+
+import copy
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self, TypeVar
+
+import requests
+
+from tests.contract.backend import ApiRefused, Manifest, Propagation
+
+T = TypeVar("T")
+
+POLL_SECONDS = 0.05
+TIMEOUT_SECONDS = 30.0
+
+MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+
+class ApiClient:
+    """Talks to one API server as one user; a namespace left out is the client's own, or all where a list has none."""
+
+    namespace = ""
+
+    def __init__(self, server: str, token: str, certificate: Path, agent: str = "cluster-tests") -> None:
+        self.server = server
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.headers["Authorization"] = f"Bearer {token}"
+        self._session.headers["User-Agent"] = agent
+        self._session.verify = str(certificate)
+        self._kinds: dict[tuple[str, str], tuple[str, bool]] = {}
+
+    def within(self, namespace: str) -> Self:
+        """Give the same client with a namespace of its own."""
+        client = copy.copy(self)
+        client.namespace = namespace
+        return client
+
+    def create(self, obj: Manifest, *, strict: bool = False, dry_run: bool = False) -> Manifest:
+        """Create the object and give it back as stored; `strict` refuses unknown and duplicate fields.
+
+        Raises:
+            ApiRefused: the server refuses it.
+        """
+        path = self._path(obj["apiVersion"], obj["kind"], obj["metadata"].get("namespace"))
+        return self._request("POST", path, obj, params=_params(strict=strict, dry_run=dry_run))
+
+    def apply(self, obj: Manifest, *, strict: bool = False, dry_run: bool = False) -> Manifest:
+        """Apply the object server-side, taking over fields of other managers."""
+        params = {"fieldManager": "cluster-tests", "force": "true", **_params(strict=strict, dry_run=dry_run)}
+        return self._request("PATCH", self.path_of(obj), obj, params=params, content_type=APPLY_PATCH)
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Manifest | None:
+        """Give the object, None when there is none."""
+        try:
+            return self._request("GET", self._path(api_version, kind, namespace, name))
+        except ApiRefused as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def list(self, api_version: str, kind: str, namespace: str | None = None, **params: str) -> list[Manifest]:
+        """Give all objects of the kind, of one namespace or of all, sorted by name; params as `fieldSelector`."""
+        answer = self._request("GET", self._path(api_version, kind, namespace), params=params)
+        items: list[Manifest] = [{"apiVersion": api_version, "kind": kind, **item} for item in answer["items"]]
+        return sorted(items, key=lambda item: str(item["metadata"]["name"]))
+
+    def patch(
+        self, api_version: str, kind: str, name: str, change: Manifest, namespace: str | None = None, sub: str = ""
+    ) -> Manifest:
+        """Apply a JSON merge patch to the object, or to its subresource `sub` (as `status`, `scale`)."""
+        path = self._path(api_version, kind, namespace, name) + (f"/{sub}" if sub else "")
+        return self._request("PATCH", path, change, content_type=MERGE_PATCH)
+
+    def delete(
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        namespace: str | None = None,
+        propagation: Propagation = "Background",
+    ) -> None:
+        """Ask for the object's deletion; it may live on until its finalizers are gone."""
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
+        self._request("DELETE", self._path(api_version, kind, namespace, name), options)
+
+    def is_ready(self) -> bool:
+        """Whether the API server says it is."""
+        try:
+            return self._session.get(f"{self.server}/readyz", timeout=2).status_code == 200
+        except (requests.ConnectionError, requests.Timeout):
+            return False
+
+    def path_of(self, obj: Manifest) -> str:
+        """Give the URL path of the object itself."""
+        metadata = obj["metadata"]
+        return self._path(obj["apiVersion"], obj["kind"], metadata.get("namespace"), metadata["name"])
+
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        """Whether objects of the kind live in namespaces."""
+        return self._resource(api_version, kind)[1]
+
+    def _path(self, api_version: str, kind: str, namespace: str | None = None, name: str = "") -> str:
+        plural, namespaced = self._resource(api_version, kind)
+        namespace = namespace or self.namespace
+        where = f"/namespaces/{namespace}" if namespaced and namespace else ""
+        return f"{_group_path(api_version)}{where}/{plural}" + (f"/{name}" if name else "")
+
+    def _resource(self, api_version: str, kind: str) -> tuple[str, bool]:
+        if (api_version, kind) not in self._kinds:
+            for resource in self._request("GET", _group_path(api_version))["resources"]:
+                if "/" not in resource["name"]:
+                    self._kinds[api_version, resource["kind"]] = (resource["name"], resource["namespaced"])
+        if (api_version, kind) not in self._kinds:
+            raise ApiRefused(404, f"the server knows no {kind} of {api_version}")
+        return self._kinds[api_version, kind]
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: Manifest | None = None,
+        *,
+        params: dict[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> Manifest:
+        headers = {"Content-Type": content_type} if body is not None else {}
+        response = self._session.request(
+            method, self.server + path, json=body, params=params, headers=headers, timeout=TIMEOUT_SECONDS
+        )
+        if response.status_code >= 400:
+            raise _error(response)
+        answer: Manifest = response.json()
+        return answer
+
+
+def wait_for(condition: Callable[[], T | None], what: str, seconds: float = 30.0) -> T:
+    """Poll until the condition gives something true, and give that; AssertionError naming `what` after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"never happened in {seconds:.0f} s: {what}"
+        time.sleep(POLL_SECONDS)
+
+
+def _group_path(api_version: str) -> str:
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+def _params(*, strict: bool, dry_run: bool) -> dict[str, str]:
+    params = {"fieldValidation": "Strict"} if strict else {}
+    return {**params, "dryRun": "All"} if dry_run else params
+
+
+def _error(response: requests.Response) -> ApiRefused:
+    try:
+        message = str(response.json()["message"])
+    except (requests.JSONDecodeError, KeyError):
+        message = response.text
+    return ApiRefused(response.status_code, message)

@@ -1,0 +1,230 @@
+"""A Kubernetes control plane of this machine's own, on 127.0.0.1 and free ports: API server, controllers, fake node."""
+
+import secrets
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+import yaml
+
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.binaries import HERE, Binaries
+from tests.cluster.processes import Server, free_port, running
+from tests.contract.backend import ApiRefused, Manifest
+
+ADMIN = "admin"
+METACONTROLLER = "metacontroller"
+CHART_ACCOUNT = "system:serviceaccount:metacontroller:metacontroller"
+"""Metacontroller's service account: it may do what a ClusterRoleBinding of the project gives it, and nothing else."""
+
+USERS = {
+    ADMIN: "system:masters",
+    "controller-manager": "system:masters",
+    "kwok": "system:masters",
+    METACONTROLLER: "system:masters",
+    CHART_ACCOUNT: "system:serviceaccounts",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlPlane:
+    """A running control plane; `folder` has its logs and kubeconfigs."""
+
+    folder: Path
+    binaries: Binaries
+    server: str
+    certificate: Path
+    tokens: dict[str, str]
+
+    @property
+    def audit_log(self) -> Path:
+        return self.folder / "audit.log"
+
+    def client(self, user: str = ADMIN, agent: str = "cluster-tests") -> ApiClient:
+        return ApiClient(self.server, self.tokens[user], self.certificate, agent)
+
+    def run(self, program: Path, *words: str) -> str:
+        """Run kubectl or helm as the administrator and give its output; AssertionError with what it said."""
+        command = [str(program), f"--kubeconfig={self.kubeconfig()}", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{program.name} {' '.join(words)}\n{done.stderr}"
+        return done.stdout
+
+    def kubectl(self, *words: str) -> str:
+        return self.run(self.binaries.kubectl, *words)
+
+    def helm(self, *words: str) -> str:
+        return self.run(self.binaries.helm, *words)
+
+    def kubeconfig(self, user: str = ADMIN) -> Path:
+        """Write the user's kubeconfig and give its path."""
+        path = self.folder / f"{user.replace(':', '-')}.kubeconfig"
+        cluster = {"server": self.server, "certificate-authority": str(self.certificate)}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "test", "cluster": cluster}],
+            "users": [{"name": user, "user": {"token": self.tokens[user]}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user}}],
+            "current-context": "test",
+        }
+        path.write_text(yaml.safe_dump(config))
+        path.chmod(0o600)
+        return path
+
+
+@contextmanager
+def control_plane(binaries: Binaries, folder: Path, crds: Iterable[Manifest]) -> Iterator[ControlPlane]:
+    """Start a control plane, with the CRDs installed before the controllers that must know them; stop it at the end.
+
+    The garbage collector looks for new kinds only every 30 s, hence the order.
+
+    Raises:
+        StartFailed: one of its processes did not come up.
+    """
+    with ExitStack() as stack:
+
+        def start(name: str, *command: str) -> Server:
+            return stack.enter_context(running(Server(name, command, folder)))
+
+        stack.callback(shutil.rmtree, folder / "etcd", ignore_errors=True)  # pytest keeps its folders for three runs
+        etcd = _start_etcd(start, binaries, folder)
+        plane = _plan(binaries, folder)
+        apiserver = _start_apiserver(start, plane, etcd)
+        api = plane.client()
+        apiserver.wait_until(lambda: plane.certificate.exists() and api.is_ready())
+        install_crds(api, crds)
+        _start_controllers(start, plane)
+        _settle_in(api)
+        yield plane
+
+
+def install_crds(api: ApiClient, crds: Iterable[Manifest]) -> None:
+    """Apply the CRDs and wait until the API server serves them."""
+    names = [api.apply(crd)["metadata"]["name"] for crd in crds]
+
+    def established() -> bool:
+        found = api.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+        served = {crd["metadata"]["name"] for crd in found if _has_condition(crd, "Established")}
+        return served.issuperset(names)
+
+    wait_for(established, "every CRD is established", 60)
+
+
+def _plan(binaries: Binaries, folder: Path) -> ControlPlane:
+    tokens = {user: secrets.token_hex(16) for user in USERS}
+    lines = [f'{tokens[user]},{user},{user},"{group}"\n' for user, group in USERS.items()]
+    (folder / "tokens.csv").write_text("".join(lines))
+    certificate = folder / "certificates" / "apiserver.crt"
+    return ControlPlane(
+        folder=folder,
+        binaries=binaries,
+        server=f"https://127.0.0.1:{free_port()}",
+        certificate=certificate,
+        tokens=tokens,
+    )
+
+
+def _start_etcd(start: Callable[..., Server], binaries: Binaries, folder: Path) -> str:
+    client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    etcd = start(
+        "etcd",
+        str(binaries.etcd),
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",
+        "--logger=zap",
+        "--log-level=warn",
+    )
+    etcd.wait_until(lambda: requests.get(f"{client}/health", timeout=1).ok)
+    return client
+
+
+def _start_apiserver(start: Callable[..., Server], plane: ControlPlane, etcd: str) -> Server:
+    folder = plane.folder
+    key = folder / "service-accounts.key"
+    subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
+    return start(
+        "kube-apiserver",
+        str(plane.binaries.kube_apiserver),
+        f"--etcd-servers={etcd}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={plane.server.rpartition(':')[2]}",
+        f"--cert-dir={plane.certificate.parent}",
+        "--service-cluster-ip-range=10.96.0.0/16",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        f"--token-auth-file={folder / 'tokens.csv'}",
+        "--authorization-mode=RBAC",
+        "--disable-admission-plugins=ServiceAccount",
+        "--endpoint-reconciler-type=none",
+        f"--audit-policy-file={HERE / 'audit_policy.yaml'}",
+        f"--audit-log-path={folder / 'audit.log'}",
+        "--audit-log-mode=blocking",
+        # Debian's etcd 3.4 cannot serve such streams: each watch that asks for one breaks off and starts again.
+        "--feature-gates=WatchList=false",
+    )
+
+
+def _start_controllers(start: Callable[..., Server], plane: ControlPlane) -> None:
+    start(
+        "kube-controller-manager",
+        str(plane.binaries.kube_controller_manager),
+        f"--kubeconfig={plane.kubeconfig('controller-manager')}",
+        f"--service-account-private-key-file={plane.folder / 'service-accounts.key'}",
+        "--use-service-account-credentials=false",
+        "--leader-elect=false",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={free_port()}",
+        f"--cert-dir={plane.folder / 'certificates-of-controllers'}",
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
+    )
+    start(
+        "kwok",
+        str(plane.binaries.kwok),
+        f"--kubeconfig={plane.kubeconfig('kwok')}",
+        "--manage-all-nodes=true",
+        # Without leases the node counts as lost after 50 s, and every pod with it.
+        "--node-lease-duration-seconds=40",
+        "--cidr=10.0.0.1/16",
+        "--node-ip=10.0.0.1",
+        f"--config={HERE / 'stages.yaml'}",
+    )
+
+
+def _settle_in(api: ApiClient) -> None:
+    for document in yaml.safe_load_all((HERE / "cluster.yaml").read_text()):
+        api.create(document)
+    wait_for(lambda: _has_condition(api.get("v1", "Node", "kwok-0"), "Ready"), "the node is Ready", 60)
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "probe", "namespace": "default"},
+        "spec": {"containers": [{"name": "main", "image": "probe"}]},
+    }
+    wait_for(lambda: _is_bound(api, pod), "pods are bound to the node when they are created", 60)
+
+
+def _is_bound(api: ApiClient, pod: Manifest) -> bool:
+    try:
+        return bool(api.create(pod, dry_run=True)["spec"].get("nodeName") == "kwok-0")
+    except ApiRefused as error:
+        if error.code == 403:  # the policy is there before its parameters are compiled
+            return False
+        raise
+
+
+def _has_condition(obj: Manifest | None, kind: str) -> bool:
+    conditions: list[dict[str, Any]] = (obj or {}).get("status", {}).get("conditions") or []
+    return any(condition["type"] == kind and condition["status"] == "True" for condition in conditions)

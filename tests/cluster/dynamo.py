@@ -1,0 +1,121 @@
+"""The project on the cluster: its controllers aimed at a hooks process, and graphs of the folder `examples`."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import requests
+import yaml
+
+from hooks import files
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.programs import HttpServer
+from tests.contract.backend import METACONTROLLER, Manifest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+
+DYNAMO = "nvidia.com/v1alpha1"
+GRAPH = "DynamoGraphDeployment"
+COMPONENT = "DynamoComponentDeployment"
+SCALING_ADAPTER = "DynamoGraphDeploymentScalingAdapter"
+
+CHILD_KINDS = (
+    (DYNAMO, COMPONENT),
+    (DYNAMO, SCALING_ADAPTER),
+    ("apps/v1", "Deployment"),
+    ("networking.k8s.io/v1", "Ingress"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("v1", "ConfigMap"),
+    ("v1", "PersistentVolumeClaim"),
+    ("v1", "Pod"),
+    ("v1", "Secret"),
+    ("v1", "Service"),
+    ("v1", "ServiceAccount"),
+)
+"""(apiVersion, kind) of everything that a graph may bring about in its namespace."""
+
+OF_EVERY_NAMESPACE = {"kube-root-ca.crt", "default"}
+
+
+@contextmanager
+def running_controllers(admin: ApiClient, url: str, with_kinds: Iterable[str] = ()) -> Iterator[None]:
+    """Install the project's controllers for hooks at the URL, and wait until Metacontroller has started them."""
+    created = [admin.create(controller) for controller in files.controllers(url, with_kinds)]
+    try:
+        for controller in created:
+            wait_for_event(admin, controller, "Started")
+        yield
+    finally:
+        for controller in created:
+            admin.delete(METACONTROLLER, controller["kind"], controller["metadata"]["name"])
+
+
+def wait_for_event(admin: ApiClient, controller: Manifest, reason: str) -> None:
+    """Wait for what Metacontroller says about one of its controllers, in an Event of the namespace `default`."""
+    about = f"involvedObject.uid={controller['metadata']['uid']},reason={reason}"
+    what = f"event {reason} of {controller['metadata']['name']}"
+    wait_for(lambda: admin.list("v1", "Event", "default", fieldSelector=about), what, 90)
+
+
+def load_example(name: str) -> Manifest:
+    """The only document of one file of the folder `examples`."""
+    document: Manifest = yaml.safe_load((ROOT / "examples" / f"{name}.yaml").read_text())
+    return document
+
+
+def is_ready(api: ApiClient, graph: str) -> bool:
+    """Whether the graph says, about its present generation, that it is ready."""
+    found = the_graph(api, graph)
+    status = found.get("status", {})
+    return (
+        status.get("observedGeneration") == found["metadata"]["generation"]
+        and status.get("state") == "successful"
+        and condition(found, "Ready").get("status") == "True"
+    )
+
+
+def wait_until_ready(api: ApiClient, graph: str) -> Manifest:
+    """Wait for the graph and give it; the failure tells what its status says."""
+    try:
+        wait_for(lambda: is_ready(api, graph), f"graph {graph} is ready", 60)
+    except AssertionError as error:
+        events = [event["message"] for event in api.list("v1", "Event") if event["type"] == "Warning"]
+        raise AssertionError(f"{error}\nstatus: {the_graph(api, graph).get('status')}\nevents: {events}") from None
+    return the_graph(api, graph)
+
+
+def the_graph(api: ApiClient, name: str) -> Manifest:
+    found = api.get(DYNAMO, GRAPH, name)
+    assert found is not None, f"graph {name} does not exist"
+    return found
+
+
+def condition(obj: Manifest, kind: str) -> dict[str, Any]:
+    """The condition of that type, {} when there is none."""
+    conditions = obj.get("status", {}).get("conditions") or []
+    return next((found for found in conditions if found["type"] == kind), {})
+
+
+def objects_left(api: ApiClient) -> list[str]:
+    """`<kind>/<name>` of everything in the client's namespace that a graph may have brought about."""
+    found = [(kind, item["metadata"]["name"]) for version, kind in CHILD_KINDS for item in api.list(version, kind)]
+    return [f"{kind}/{name}" for kind, name in found if name not in OF_EVERY_NAMESPACE]
+
+
+def wait_until_nothing_is_left(api: ApiClient) -> None:
+    """Wait until everything is collected; the failure tells what was not."""
+    try:
+        wait_for(lambda: objects_left(api) == [], "everything is gone", 60)
+    except AssertionError as error:
+        raise AssertionError(f"{error}\nleft: {objects_left(api)}") from None
+
+
+def sync_count(metacontroller: HttpServer, controller: str) -> int:
+    """How many answers of the controller's sync hook Metacontroller has counted."""
+    text = requests.get(f"{metacontroller.url}/metrics", timeout=5).text
+    pattern = rf'^metacontroller_sync_requests_total{{[^}}]*controller_name="{controller}"[^}}]*}} (\S+)$'
+    return int(sum(float(value) for value in re.findall(pattern, text, re.MULTILINE)))

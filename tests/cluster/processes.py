@@ -1,0 +1,112 @@
+"""Processes that never outlive the test run, however it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import requests
+
+STOP_SECONDS = 10.0
+
+
+class StartFailed(Exception):
+    """A process ended or did not answer; the message ends with the tail of its log."""
+
+
+class Server:
+    """One program that runs beside the tests: it writes to `<folder>/<name>.log`.
+
+    The kernel kills it when the thread that started it dies, so start it from the main thread.
+
+    Source: setpriv(1), --pdeathsig; prctl(2), PR_SET_PDEATHSIG.
+    """
+
+    def __init__(self, name: str, command: Sequence[str], folder: Path) -> None:
+        self.name = name
+        self.command = tuple(str(word) for word in command)
+        self.log = folder / f"{name}.log"
+        self._popen: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        """Start it, or start it again after it was stopped or killed."""
+        with self.log.open("ab") as log:
+            self._popen = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *self.command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return self
+
+    def is_running(self) -> bool:
+        return self._popen is not None and self._popen.poll() is None
+
+    def wait_until(self, ready: Callable[[], bool], seconds: float = 60.0) -> Self:
+        """Poll until it is ready; a refused connection means that it is not.
+
+        Raises:
+            StartFailed: it ended, or was not ready in time.
+        """
+        deadline = time.monotonic() + seconds
+        while not _is_true(ready):
+            if not self.is_running():
+                raise StartFailed(f"{self.name} ended:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                raise StartFailed(f"{self.name} was not ready after {seconds:.0f} s:\n{self.tail()}")
+            time.sleep(0.05)
+        return self
+
+    def tail(self, lines: int = 20) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def stop(self) -> None:
+        """End it: SIGTERM, and SIGKILL when that does not do."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once with all that it started, as a crash of its machine would."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._popen is None or not self.is_running():
+            return
+        if number is signal.SIGKILL:
+            os.killpg(self._popen.pid, signal.SIGKILL)
+        else:
+            self._popen.send_signal(number)
+        try:
+            self._popen.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._popen.pid, signal.SIGKILL)
+            self._popen.wait(STOP_SECONDS)
+
+
+@contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """Start the server, and stop it at the end of the block."""
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+def _is_true(ready: Callable[[], bool]) -> bool:
+    try:
+        return ready()
+    except (requests.ConnectionError, requests.Timeout):
+        return False
+
+
+def free_port() -> int:
+    """Give a TCP port of 127.0.0.1 that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port

@@ -1,0 +1,146 @@
+"""The contract cases' Backend on a real Metacontroller and a real API server."""
+
+import contextlib
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.audit import Audit
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.dynamo import wait_for_event
+from tests.cluster.scripted_hook import ScriptedHook, scripted_hook
+from tests.contract.backend import (
+    GROUP_VERSION,
+    METACONTROLLER,
+    ApiRefused,
+    Hook,
+    HookCall,
+    Manifest,
+    Propagation,
+    Write,
+    with_hook_address,
+)
+
+QUIET_SECONDS = 0.5
+"""Metacontroller answers an event within tens of milliseconds; so long a silence is the end of it."""
+
+SETTLE_SECONDS = 20.0
+UNTIL_SECONDS = 90.0
+
+
+@contextlib.contextmanager
+def real_backend(plane: ControlPlane) -> Iterator["RealBackend"]:
+    """One case's backend with two namespaces of its own; all that the case made goes at the end."""
+    admin = plane.client()
+    with scripted_hook() as script:
+        backend = RealBackend(admin, Audit(plane), script)
+        try:
+            yield backend
+        finally:
+            backend.close()
+
+
+class RealBackend:
+    """One case's view of the real cluster."""
+
+    def __init__(self, admin: ApiClient, audit: Audit, script: ScriptedHook) -> None:
+        self.namespace = f"case-{uuid.uuid4().hex[:8]}"
+        self.other_namespace = f"{self.namespace}-other"
+        self._api = admin.within(self.namespace)
+        self._audit = audit
+        self._script = script
+        self._controllers: dict[str, Manifest] = {}
+        for name in self._namespaces:
+            admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    def close(self) -> None:
+        """Remove controllers first, then finalizers, objects and namespaces."""
+        for name in list(self._controllers):
+            self.stop_controller(name)
+        for namespace in self._namespaces:
+            # A namespace takes seconds to go, and the next case may ask for objects of all namespaces.
+            for api_version, kind in ((GROUP_VERSION, "Thing"), (GROUP_VERSION, "Widget"), ("v1", "ConfigMap")):
+                for found in self._api.list(api_version, kind, namespace):
+                    self._remove(api_version, kind, found["metadata"]["name"], namespace)
+            self._api.delete("v1", "Namespace", namespace)
+
+    @property
+    def hook_calls(self) -> Sequence[HookCall]:
+        return self._script.calls
+
+    def create(self, obj: Manifest) -> Manifest:
+        return self._api.create(obj)
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Manifest | None:
+        return self._api.get(api_version, kind, name, namespace)
+
+    def list_objects(self, api_version: str, kind: str, namespace: str | None = None) -> list[Manifest]:
+        return self._api.list(api_version, kind, namespace)
+
+    def patch(self, api_version: str, kind: str, name: str, change: Manifest, namespace: str | None = None) -> Manifest:
+        return self._api.patch(api_version, kind, name, change, namespace)
+
+    def patch_status(
+        self, api_version: str, kind: str, name: str, change: Manifest, namespace: str | None = None
+    ) -> Manifest:
+        return self._api.patch(api_version, kind, name, change, namespace, "status")
+
+    def delete(
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        namespace: str | None = None,
+        propagation: Propagation = "Background",
+    ) -> None:
+        self._api.delete(api_version, kind, name, namespace, propagation)
+
+    def events(self, kind: str, name: str) -> list[Manifest]:
+        about = f"involvedObject.kind={kind},involvedObject.name={name}"
+        found = self._api.list("v1", "Event", fieldSelector=about)
+        return sorted(found, key=lambda event: str(event["metadata"]["creationTimestamp"]))
+
+    def start_controller(self, controller: Manifest, hook: Hook) -> None:
+        name = controller["metadata"]["name"]
+        address = self._script.address(name, hook)
+        self._controllers[name] = self._api.create(with_hook_address(controller, address))
+        wait_for_event(self._api, self._controllers[name], "Started")
+
+    def stop_controller(self, name: str) -> None:
+        controller = self._controllers.pop(name)
+        self._api.delete(METACONTROLLER, controller["kind"], name)
+        wait_for_event(self._api, controller, "Stopped")
+
+    def settle(self) -> None:
+        """Wait for a silence of hook calls and of writes in the case's namespaces, whoever writes."""
+        deadline = time.monotonic() + SETTLE_SECONDS
+        seen, since = self._activity(), time.monotonic()
+        while time.monotonic() - since < QUIET_SECONDS:
+            assert time.monotonic() < deadline, f"no silence in {SETTLE_SECONDS:.0f} s"
+            time.sleep(0.02)
+            now = self._activity()
+            if now != seen:
+                seen, since = now, time.monotonic()
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        wait_for(condition, what, UNTIL_SECONDS)
+
+    def mark(self) -> int:
+        return self._audit.mark()
+
+    def writes_since(self, mark: int) -> list[Write]:
+        return [write for write in self._audit.writes(mark) if write.namespace in self._namespaces]
+
+    @property
+    def _namespaces(self) -> tuple[str, str]:
+        return self.namespace, self.other_namespace
+
+    def _activity(self) -> int:
+        writes = sum(entry.write.namespace in self._namespaces for entry in self._audit.entries())
+        return writes + len(self._script.calls)
+
+    def _remove(self, api_version: str, kind: str, name: str, namespace: str) -> None:
+        with contextlib.suppress(ApiRefused):  # whoever else removes it may be first
+            self._api.delete(api_version, kind, name, namespace)
+            self._api.patch(api_version, kind, name, {"metadata": {"finalizers": None}}, namespace)

@@ -1,0 +1,181 @@
+"""The chart and the plain manifests on a real API server, and Metacontroller with no more rights than they give it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hooks import files
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.audit import Audit
+from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
+from tests.cluster.dynamo import (
+    COMPONENT,
+    DYNAMO,
+    EXAMPLES,
+    ROOT,
+    condition,
+    running_controllers,
+    wait_until_nothing_is_left,
+    wait_until_ready,
+)
+from tests.cluster.processes import Server, running
+from tests.cluster.programs import HttpServer
+from tests.contract.backend import METACONTROLLER, Manifest
+
+CHART = str(ROOT / "chart")
+PLAIN = ROOT / "metacontroller"
+RELEASE = "dynamo-hooks"
+ALL_KINDS = ("inference-pool", "istio", "lws", "volcano")
+
+VALUES: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "everything optional": {
+        "istio": "on",
+        "inferencePool": "on",
+        "lws": "on",
+        "volcano": "on",
+        "grove": "on",
+        "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+        "podLabels": {"team": "inference"},
+        "podAnnotations": {"note": "hello"},
+        "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        "image": {"pullSecrets": [{"name": "registry"}], "digest": f"sha256:{'0' * 64}"},
+    },
+    "nothing optional": {
+        "istio": "off",
+        "inferencePool": "off",
+        "lws": "off",
+        "volcano": "off",
+        "grove": "off",
+        "replicas": 1,
+        "crds": {"install": False},
+        "podDisruptionBudget": {"enabled": False},
+        "metacontroller": {"rbac": {"create": False}},
+    },
+    "etcd": {"settings": {"discoveryBackend": "etcd", "etcdAddress": "http://etcd:2379", "maxBodyBytes": 33554432}},
+}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
+def test_every_object_of_the_chart_is_accepted(
+    values: dict[str, Any], plane: ControlPlane, api: ApiClient, tmp_path: Path
+) -> None:
+    path = tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump(values))
+    options = ("--namespace", api.namespace, "--values", str(path), "--dry-run=server")
+    objects = [found for found in yaml.safe_load_all(plane.helm("template", RELEASE, CHART, *options)) if found]
+    assert {"Deployment", "Service", "CompositeController"} <= {found["kind"] for found in objects}
+    for found in objects:
+        api.apply(found, strict=True, dry_run=True)
+
+
+def test_optional_kinds_of_the_chart_follow_the_cluster(plane: ControlPlane, api: ApiClient) -> None:
+    options = ("--namespace", api.namespace, "--set=crds.install=false", "--validate")
+    out = plane.helm("template", RELEASE, CHART, *options)
+    graph = next(found for found in yaml.safe_load_all(out) if found and found["metadata"]["name"] == "dynamo-graph")
+    declared = {(rule["apiVersion"], rule["resource"]) for rule in graph["spec"]["childResources"]}
+    expected = next(found for found in files.controllers("", ALL_KINDS) if found["metadata"]["name"] == "dynamo-graph")
+    assert declared == {(rule["apiVersion"], rule["resource"]) for rule in expected["spec"]["childResources"]}
+
+
+def test_release_is_installed_upgraded_and_removed(plane: ControlPlane, api: ApiClient, admin: ApiClient) -> None:
+    place = ("--namespace", api.namespace)
+    # The CRDs are there already, from the control plane's start.
+    plane.helm("install", RELEASE, CHART, *place, "--take-ownership", "--wait", "--timeout=60s")
+    names = {item["metadata"]["name"]: item["status"]["readyReplicas"] for item in api.list("apps/v1", "Deployment")}
+    assert names == {RELEASE: 2}
+    plane.helm("upgrade", RELEASE, CHART, *place, "--set=istio=off,replicas=3", "--wait", "--timeout=60s")
+    graph = admin.get(METACONTROLLER, "CompositeController", "dynamo-graph")
+    assert graph is not None
+    assert "virtualservices" not in {rule["resource"] for rule in graph["spec"]["childResources"]}
+    plane.helm("uninstall", RELEASE, *place, "--wait")
+    assert admin.list(METACONTROLLER, "CompositeController") == []
+    left = {item["metadata"]["name"] for item in admin.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
+    assert {crd["metadata"]["name"] for crd in files.crds()} <= left, "graphs would go with their CRDs"
+
+
+@pytest.fixture
+def release(plane: ControlPlane, admin: ApiClient) -> Iterator[None]:
+    """The chart without its controllers, which the tests aim at their own hooks."""
+    place = ("--namespace", "dynamo-release")
+    account = CHART_ACCOUNT.rpartition(":")[2]
+    values = f"--set=controllers.install=false,crds.install=false,metacontroller.serviceAccount={account}"
+    plane.helm("install", RELEASE, CHART, *place, "--create-namespace", values)
+    yield
+    plane.helm("uninstall", RELEASE, *place)
+    admin.delete("v1", "Namespace", "dynamo-release")
+
+
+@pytest.fixture
+def plain_manifests(plane: ControlPlane, admin: ApiClient) -> Iterator[None]:
+    """`kubectl apply -k metacontroller/`, without its controllers, which the tests aim at their own hooks."""
+    plane.kubectl("apply", "-k", str(PLAIN))
+    for controller in files.controllers(""):
+        admin.delete(METACONTROLLER, controller["kind"], controller["metadata"]["name"])
+    yield
+    # Not with -k: the CRDs stay for the other tests.
+    plane.kubectl("delete", "-f", str(PLAIN / "hooks.yaml"), "-f", str(PLAIN / "rbac.yaml"), "--wait=false")
+
+
+def test_plain_manifests_bring_the_hooks_up(plain_manifests: None, admin: ApiClient) -> None:
+    def ready() -> bool:
+        found = admin.get("apps/v1", "Deployment", "dynamo-hooks", "dynamo-system") or {}
+        return bool(found.get("status", {}).get("readyReplicas") == 2)
+
+    wait_for(ready, "both pods of the hooks are ready")
+
+
+def test_rights_of_the_chart_are_enough_for_every_example(
+    release: None,
+    api: ApiClient,
+    admin: ApiClient,
+    audit: Audit,
+    hooks: HttpServer,
+    start_metacontroller: Callable[[str], Server],
+) -> None:
+    manifests = [yaml.safe_load(path.read_text()) for path in EXAMPLES]
+    with running(start_metacontroller(CHART_ACCOUNT)), running_controllers(admin, hooks.url, ALL_KINDS):
+        _live_and_die(api, audit, manifests)
+
+
+def test_rights_of_the_plain_manifests_are_enough_without_optional_kinds(
+    plain_manifests: None,
+    api: ApiClient,
+    admin: ApiClient,
+    audit: Audit,
+    hooks: HttpServer,
+    start_metacontroller: Callable[[str], Server],
+) -> None:
+    manifests = [yaml.safe_load(path.read_text()) for path in EXAMPLES if path.stem != "epp"]
+    with running(start_metacontroller(CHART_ACCOUNT)), running_controllers(admin, hooks.url):
+        _live_and_die(api, audit, manifests)
+
+
+def _live_and_die(api: ApiClient, audit: Audit, manifests: list[Manifest]) -> None:
+    """Create them all, see them ready, delete them all, see nothing left; nothing was forbidden meanwhile."""
+    mark = audit.mark()
+    for manifest in manifests:
+        api.create(manifest, strict=True)
+    for manifest in manifests:
+        _wait_until_up(api, manifest)
+    for manifest in manifests:
+        api.delete(DYNAMO, manifest["kind"], manifest["metadata"]["name"])
+    wait_until_nothing_is_left(api)
+    writes = audit.writes(mark)
+    assert writes
+    assert [write for write in writes if write.code == 403] == []
+    warnings = [event["message"] for event in api.list("v1", "Event") if event["type"] == "Warning"]
+    assert [message for message in warnings if "forbidden" in message] == []
+
+
+def _wait_until_up(api: ApiClient, manifest: Manifest) -> None:
+    kind, name = manifest["kind"], manifest["metadata"]["name"]
+    if kind == COMPONENT:
+        found = lambda: condition(api.get(DYNAMO, kind, name) or {}, "Available").get("status") == "True"  # noqa: E731
+        wait_for(found, f"component {name} is available", 60)
+    else:
+        wait_until_ready(api, name)

@@ -1,0 +1,20 @@
+"""Options of the whole test run."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.contract")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--cluster",
+        action="store_true",
+        default=False,
+        help="run tests/cluster too: a real kube-apiserver, built with Go on first use, and etcd",
+    )
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        default=False,
+        help="rewrite the golden answers instead of comparing with them",
+    )

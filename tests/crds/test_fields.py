@@ -1,0 +1,345 @@
+"""Every field, type, default and limit, written by hand from the API as users know it: a wrong model cannot hide."""
+
+import pytest
+
+from hooks.api.structural import build_kubernetes_schema
+from tests.crds.reading import DCD, DGD, DGDR, DGDSA, DM, DWM, KINDS, Node, node_at, root_of
+
+SHARED_FIELDS = (
+    "annotations autoscaling checkpoint componentType dynamoNamespace envFromSecret envs eppConfig extraPodMetadata "
+    "extraPodSpec globalDynamoNamespace ingress labels livenessProbe modelRef multinode readinessProbe replicas "
+    "resources scalingAdapter serviceName sharedMemory subComponentType volumeMounts"
+)
+INGRESS_FIELDS = (
+    "annotations enabled host hostPrefix hostSuffix ingressControllerClassName labels tls useVirtualService "
+    "virtualServiceGateway"
+)
+IDENTITY_FIELDS = (
+    "backendFramework dtype dynamoVersion extraParameters maxModelLen model pipelineParallelSize tensorParallelSize"
+)
+CONDITION_FIELDS = "lastTransitionTime message observedGeneration reason status type"
+FIELDS = [
+    (DGD, "spec", "backendFramework envs pvcs restart services", ""),
+    (DGD, "spec.pvcs[]", "create name size storageClass volumeAccessMode", "name"),
+    (DGD, "spec.restart", "id strategy", "id"),
+    (DGD, "spec.restart.strategy", "order type", ""),
+    (DGD, "spec.services.*", SHARED_FIELDS, ""),
+    (DGD, "status", "checkpoints conditions observedGeneration restart services state", ""),
+    (
+        DGD,
+        "status.services.*",
+        "availableReplicas componentKind componentName componentNames readyReplicas replicas updatedReplicas",
+        "componentKind componentName replicas updatedReplicas",
+    ),
+    (DGD, "status.restart", "inProgress observedID phase", ""),
+    (DGD, "status.checkpoints.*", "checkpointName identityHash ready", ""),
+    (DGD, "status.conditions[]", CONDITION_FIELDS, "lastTransitionTime message reason status type"),
+    (DCD, "spec", f"{SHARED_FIELDS} backendFramework", ""),
+    (DCD, "spec.resources", "claims limits requests", ""),
+    (DCD, "spec.resources.limits", "cpu custom gpu gpuType memory", ""),
+    (DCD, "spec.resources.requests", "cpu custom gpu gpuType memory", ""),
+    (DCD, "spec.resources.claims[]", "name request", "name"),
+    (DCD, "spec.autoscaling", "behavior enabled maxReplicas metrics minReplicas", ""),
+    (DCD, "spec.volumeMounts[]", "mountPoint name useAsCompilationCache", "name"),
+    (
+        DCD,
+        "spec.ingress",
+        INGRESS_FIELDS,
+        "",
+    ),
+    (DCD, "spec.ingress.tls", "secretName", ""),
+    (DCD, "spec.modelRef", "name revision", "name"),
+    (DCD, "spec.sharedMemory", "disabled size", ""),
+    (DCD, "spec.extraPodMetadata", "annotations labels", ""),
+    (DCD, "spec.multinode", "nodeCount", "nodeCount"),
+    (DCD, "spec.scalingAdapter", "enabled", ""),
+    (DCD, "spec.eppConfig", "config configMapRef", ""),
+    (DCD, "spec.eppConfig.configMapRef", "key name optional", "key"),
+    (DCD, "spec.checkpoint", "checkpointRef enabled identity mode", ""),
+    (
+        DCD,
+        "spec.checkpoint.identity",
+        IDENTITY_FIELDS,
+        "backendFramework model",
+    ),
+    (DCD, "status", "conditions observedGeneration podSelector service", "conditions"),
+    (DM, "spec", "baseModelName modelName modelType source", "baseModelName modelName"),
+    (DM, "spec.source", "uri", "uri"),
+    (
+        DM,
+        "status",
+        "adapters conditions endpoints observedGeneration readyEndpoints totalEndpoints unsupportedEndpoints",
+        "readyEndpoints totalEndpoints",
+    ),
+    (DM, "status.endpoints[]", "address attempts lastError phase podName ready since source", "address ready"),
+    (DM, "status.adapters[]", "name source", "name"),
+    (
+        DGDR,
+        "spec",
+        "autoApply backend deploymentOverrides enableGpuDiscovery model profilingConfig useMocker",
+        "backend model profilingConfig",
+    ),
+    (
+        DGDR,
+        "spec.profilingConfig",
+        "config configMapRef outputPVC profilerImage resources tolerations",
+        "profilerImage",
+    ),
+    (DGDR, "spec.profilingConfig.configMapRef", "key name", "name"),
+    (DGDR, "spec.profilingConfig.resources", "claims limits requests", ""),
+    (DGDR, "spec.deploymentOverrides", "annotations labels name namespace workersImage", ""),
+    (
+        DGDR,
+        "status",
+        "backend conditions deployment generatedDeployment observedGeneration profilingResults state",
+        "",
+    ),
+    (DGDR, "status.deployment", "created name namespace state", ""),
+    (DGDSA, "spec", "dgdRef replicas", "dgdRef replicas"),
+    (DGDSA, "spec.dgdRef", "name serviceName", "name serviceName"),
+    (DGDSA, "status", "conditions lastScaleTime observedGeneration replicas selector", ""),
+    (DWM, "spec", "data", "data"),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "fields", "required"), FIELDS, ids=[f"{row[0]}.{row[1]}" for row in FIELDS])
+def test_object_has_these_fields(kind: str, path: str, fields: str, required: str) -> None:
+    node = node_at(kind, path)
+    assert node["type"] == "object"
+    assert sorted(node["properties"]) == sorted(fields.split())
+    assert sorted(node.get("required", ())) == required.split()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_spec_is_required_only_where_something_in_it_is(kind: str) -> None:
+    expected = ["spec"] if node_at(kind, "spec").get("required") else []
+    assert root_of(kind).get("required", []) == expected
+
+
+STRING, BOOLEAN, OBJECT = {"type": "string"}, {"type": "boolean"}, {"type": "object"}
+INT32, INT64 = {"type": "integer", "format": "int32"}, {"type": "integer", "format": "int64"}
+STRINGS = {"type": "object", "additionalProperties": STRING}
+LIST_OF_STRINGS = {"type": "array", "items": STRING}
+TIME = {"type": "string", "format": "date-time"}
+OPEN_OBJECT = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+QUANTITY = {
+    "anyOf": [{"type": "integer"}, {"type": "string"}],
+    "x-kubernetes-int-or-string": True,
+    "pattern": (
+        r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+        r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+    ),
+}
+ENGINE = {**STRING, "enum": ["sglang", "vllm", "trtllm"]}
+REQUEST_ENGINE = {**STRING, "enum": ["vllm", "sglang", "trtllm"]}
+COUNT = {**INT32, "minimum": 0}
+
+LEAVES: list[tuple[str, str, Node]] = [
+    (DGD, "spec.backendFramework", ENGINE),
+    (DGD, "spec.pvcs[].create", BOOLEAN),
+    (DGD, "spec.pvcs[].name", STRING),
+    (DGD, "spec.pvcs[].storageClass", STRING),
+    (DGD, "spec.pvcs[].size", QUANTITY),
+    (DGD, "spec.pvcs[].volumeAccessMode", STRING),
+    (DGD, "spec.restart.id", {**STRING, "minLength": 1}),
+    (DGD, "spec.restart.strategy.type", {**STRING, "default": "Sequential", "enum": ["Sequential", "Parallel"]}),
+    (DGD, "spec.restart.strategy.order", LIST_OF_STRINGS),
+    (DGD, "status.state", STRING),
+    (DGD, "status.observedGeneration", INT64),
+    (
+        DGD,
+        "status.services.*.componentKind",
+        {**STRING, "enum": ["PodClique", "PodCliqueScalingGroup", "Deployment", "LeaderWorkerSet"]},
+    ),
+    (DGD, "status.services.*.componentName", STRING),
+    (DGD, "status.services.*.replicas", COUNT),
+    (DGD, "status.services.*.updatedReplicas", COUNT),
+    (DGD, "status.services.*.readyReplicas", COUNT),
+    (DGD, "status.services.*.availableReplicas", COUNT),
+    (DGD, "status.restart.inProgress", LIST_OF_STRINGS),
+    (DGD, "status.conditions[].status", {**STRING, "enum": ["True", "False", "Unknown"]}),
+    (DGD, "status.conditions[].lastTransitionTime", TIME),
+    (DGD, "status.conditions[].observedGeneration", {**INT64, "minimum": 0}),
+    (DGD, "status.conditions[].message", {**STRING, "maxLength": 32768}),
+    (DCD, "spec.backendFramework", ENGINE),
+    (DCD, "spec.annotations", STRINGS),
+    (DCD, "spec.labels", STRINGS),
+    (DCD, "spec.serviceName", STRING),
+    (DCD, "spec.componentType", STRING),
+    (DCD, "spec.subComponentType", STRING),
+    (DCD, "spec.dynamoNamespace", STRING),
+    (DCD, "spec.globalDynamoNamespace", BOOLEAN),
+    (DCD, "spec.resources.limits.cpu", STRING),
+    (DCD, "spec.resources.limits.memory", STRING),
+    (DCD, "spec.resources.limits.gpu", STRING),
+    (DCD, "spec.resources.limits.gpuType", STRING),
+    (DCD, "spec.resources.limits.custom", STRINGS),
+    (DCD, "spec.autoscaling.enabled", BOOLEAN),
+    (DCD, "spec.autoscaling.minReplicas", {"type": "integer"}),
+    (DCD, "spec.autoscaling.maxReplicas", {"type": "integer"}),
+    (DCD, "spec.envFromSecret", STRING),
+    (DCD, "spec.volumeMounts[].name", STRING),
+    (DCD, "spec.volumeMounts[].mountPoint", STRING),
+    (DCD, "spec.volumeMounts[].useAsCompilationCache", {**BOOLEAN, "default": False}),
+    (DCD, "spec.ingress.enabled", BOOLEAN),
+    (DCD, "spec.ingress.host", STRING),
+    (DCD, "spec.ingress.useVirtualService", BOOLEAN),
+    (DCD, "spec.ingress.virtualServiceGateway", STRING),
+    (DCD, "spec.ingress.annotations", STRINGS),
+    (DCD, "spec.ingress.labels", STRINGS),
+    (DCD, "spec.ingress.tls.secretName", STRING),
+    (DCD, "spec.modelRef.name", STRING),
+    (DCD, "spec.sharedMemory.disabled", BOOLEAN),
+    (DCD, "spec.sharedMemory.size", QUANTITY),
+    (DCD, "spec.extraPodMetadata.annotations", STRINGS),
+    (DCD, "spec.replicas", COUNT),
+    (DCD, "spec.multinode.nodeCount", {**INT32, "default": 2, "minimum": 2}),
+    (DCD, "spec.scalingAdapter.enabled", {**BOOLEAN, "default": False}),
+    (DCD, "spec.eppConfig.config", OPEN_OBJECT),
+    (DCD, "spec.eppConfig.configMapRef.name", {**STRING, "default": ""}),
+    (DCD, "spec.checkpoint.enabled", {**BOOLEAN, "default": False}),
+    (DCD, "spec.checkpoint.mode", {**STRING, "default": "Auto", "enum": ["Auto", "Manual"]}),
+    (DCD, "spec.checkpoint.identity.backendFramework", REQUEST_ENGINE),
+    (DCD, "spec.checkpoint.identity.tensorParallelSize", {**INT32, "default": 1, "minimum": 1}),
+    (DCD, "spec.checkpoint.identity.pipelineParallelSize", {**INT32, "default": 1, "minimum": 1}),
+    (DCD, "spec.checkpoint.identity.maxModelLen", {**INT32, "minimum": 1}),
+    (DCD, "spec.checkpoint.identity.extraParameters", STRINGS),
+    (DCD, "status.podSelector", STRINGS),
+    (DM, "spec.modelName", STRING),
+    (DM, "spec.baseModelName", STRING),
+    (DM, "spec.modelType", {**STRING, "default": "base", "enum": ["base", "lora", "adapter"]}),
+    (DM, "spec.source.uri", STRING),
+    (DM, "status.readyEndpoints", {"type": "integer"}),
+    (DM, "status.totalEndpoints", {"type": "integer"}),
+    (DM, "status.endpoints[].ready", BOOLEAN),
+    (DM, "status.endpoints[].since", TIME),
+    (DGDR, "spec.model", STRING),
+    (DGDR, "spec.backend", REQUEST_ENGINE),
+    (DGDR, "spec.useMocker", {**BOOLEAN, "default": False}),
+    (DGDR, "spec.enableGpuDiscovery", {**BOOLEAN, "default": False}),
+    (DGDR, "spec.autoApply", {**BOOLEAN, "default": False}),
+    (DGDR, "spec.profilingConfig.config", OPEN_OBJECT),
+    (DGDR, "spec.profilingConfig.configMapRef.key", {**STRING, "default": "disagg.yaml"}),
+    (DGDR, "spec.profilingConfig.outputPVC", STRING),
+    (DGDR, "spec.deploymentOverrides.labels", STRINGS),
+    (DGDR, "status.generatedDeployment", {**OPEN_OBJECT, "x-kubernetes-embedded-resource": True}),
+    (DGDR, "status.deployment.created", BOOLEAN),
+    (DGDSA, "spec.replicas", COUNT),
+    (DGDSA, "spec.dgdRef.name", {**STRING, "minLength": 1}),
+    (DGDSA, "spec.dgdRef.serviceName", {**STRING, "minLength": 1}),
+    (DGDSA, "status.replicas", INT32),
+    (DGDSA, "status.selector", STRING),
+    (DGDSA, "status.lastScaleTime", TIME),
+    (DWM, "spec.data", OPEN_OBJECT),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "expected"), LEAVES, ids=[f"{row[0]}.{row[1]}" for row in LEAVES])
+def test_field_has_this_type_default_and_limits(kind: str, path: str, expected: Node) -> None:
+    node = node_at(kind, path)
+    assert {key: value for key, value in node.items() if key != "description"} == expected
+
+
+LIMITS = [(DGD, "spec.pvcs", "maxItems", 100), (DGD, "spec.services", "maxProperties", 25)]
+
+
+@pytest.mark.parametrize(("kind", "path", "limit", "value"), LIMITS, ids=[row[2] for row in LIMITS])
+def test_lists_and_maps_are_limited(kind: str, path: str, limit: str, value: int) -> None:
+    assert node_at(kind, path)[limit] == value
+
+
+CLAIM_RULE = (
+    "!has(self.create) || self.create == false || "
+    "(has(self.size) && has(self.storageClass) && has(self.volumeAccessMode))"
+)
+CLAIM_MESSAGE = "When create is true, size, storageClass, and volumeAccessMode are required"
+CHECKPOINT_RULE = (
+    "!self.enabled || (has(self.checkpointRef) && size(self.checkpointRef) > 0) || "
+    "(has(self.identity) && has(self.identity.model) && has(self.identity.backendFramework))"
+)
+CHECKPOINT_MESSAGE = (
+    "When enabled, either checkpointRef or both identity.model and identity.backendFramework must be specified"
+)
+RULES = [
+    (DGD, "spec.pvcs[]", CLAIM_RULE, CLAIM_MESSAGE),
+    (DGD, "spec.services.*.checkpoint", CHECKPOINT_RULE, CHECKPOINT_MESSAGE),
+    (DCD, "spec.checkpoint", CHECKPOINT_RULE, CHECKPOINT_MESSAGE),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "rule", "message"), RULES, ids=[f"{row[0]}.{row[1]}" for row in RULES])
+def test_rule_is_said_in_the_schema(kind: str, path: str, rule: str, message: str) -> None:
+    assert node_at(kind, path)["x-kubernetes-validations"] == [{"rule": rule, "message": message}]
+
+
+KUBERNETES = [
+    (DGD, "spec.envs[]", "io.k8s.api.core.v1.EnvVar"),
+    (DGD, "spec.services.*.envs[]", "io.k8s.api.core.v1.EnvVar"),
+    (DCD, "spec.livenessProbe", "io.k8s.api.core.v1.Probe"),
+    (DCD, "spec.readinessProbe", "io.k8s.api.core.v1.Probe"),
+    (DCD, "spec.extraPodSpec.containers[]", "io.k8s.api.core.v1.Container"),
+    (DCD, "spec.extraPodSpec.initContainers[]", "io.k8s.api.core.v1.Container"),
+    (DCD, "spec.resources.claims[]", "io.k8s.api.core.v1.ResourceClaim"),
+    (DCD, "spec.eppConfig.configMapRef", "io.k8s.api.core.v1.ConfigMapKeySelector"),
+    (DCD, "spec.autoscaling.behavior", "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior"),
+    (DCD, "spec.autoscaling.metrics[]", "io.k8s.api.autoscaling.v2.MetricSpec"),
+    (DGDR, "spec.profilingConfig.resources", "io.k8s.api.core.v1.ResourceRequirements"),
+    (DGDR, "spec.profilingConfig.tolerations[]", "io.k8s.api.core.v1.Toleration"),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "name"), KUBERNETES, ids=[f"{row[0]}.{row[1]}" for row in KUBERNETES])
+def test_field_carries_the_whole_kubernetes_schema(kind: str, path: str, name: str) -> None:
+    node = node_at(kind, path)
+    assert {key: value for key, value in node.items() if key != "description"} == build_kubernetes_schema(name)
+
+
+@pytest.mark.parametrize(("kind", "path"), [(DGD, "spec.services.*"), (DCD, "spec")], ids=["graph", "component"])
+def test_extra_pod_spec_is_a_pod_spec_with_a_main_container_and_nothing_required(kind: str, path: str) -> None:
+    node = node_at(kind, f"{path}.extraPodSpec")
+    pod = build_kubernetes_schema("io.k8s.api.core.v1.PodSpec")
+    main = node["properties"]["mainContainer"]
+    container = build_kubernetes_schema("io.k8s.api.core.v1.Container")
+    assert pod["required"] == ["containers"]
+    assert container["required"] == ["name"]
+    assert node["properties"] == {**pod["properties"], "mainContainer": main}
+    assert main["properties"] == container["properties"]
+    assert "required" not in node
+    assert "required" not in main
+
+
+MAP_LISTS = [
+    ("containers", ["name"]),
+    ("volumes", ["name"]),
+    ("containers[].env", ["name"]),
+    ("containers[].ports", ["containerPort", "protocol"]),
+    ("containers[].volumeMounts", ["mountPath"]),
+    ("mainContainer.env", ["name"]),
+    ("topologySpreadConstraints", ["topologyKey", "whenUnsatisfiable"]),
+]
+
+
+@pytest.mark.parametrize(("path", "keys"), MAP_LISTS, ids=[row[0] for row in MAP_LISTS])
+def test_lists_of_pods_merge_by_kubernetes_keys(path: str, keys: list[str]) -> None:
+    node = node_at(DCD, f"spec.extraPodSpec.{path}")
+    assert (node["x-kubernetes-list-type"], node["x-kubernetes-list-map-keys"]) == ("map", keys)
+
+
+POD_DEFAULTS = [
+    ("containers[].ports[].protocol", "TCP"),
+    ("containers[].livenessProbe.grpc.service", ""),
+    ("imagePullSecrets[].name", ""),
+    ("volumes[].azureDisk.kind", "Shared"),
+    ("volumes[].iscsi.iscsiInterface", "default"),
+]
+
+
+@pytest.mark.parametrize(("path", "default"), POD_DEFAULTS, ids=[row[0] for row in POD_DEFAULTS])
+def test_pods_have_kubernetes_own_defaults(path: str, default: str) -> None:
+    assert node_at(DCD, f"spec.extraPodSpec.{path}")["default"] == default
+
+
+@pytest.mark.parametrize("kind", [DGD, DCD, DM, DGDR, DGDSA])
+def test_conditions_are_a_map_by_type(kind: str) -> None:
+    node = node_at(kind, "status.conditions")
+    assert (node["x-kubernetes-list-type"], node["x-kubernetes-list-map-keys"]) == ("map", ["type"])

@@ -1,0 +1,49 @@
+"""A served hook whose answer a test decides, and calls to it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+from flask import Flask
+from flask.testing import FlaskClient
+
+from hooks import contract
+from hooks.app import Hook, create_app
+from hooks.facts import Facts
+from hooks.k8s.types import Manifest
+from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.settings import parse_settings
+from tests import make
+
+CONFIG_MAP: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+SETTINGS = {"max_body_bytes": "4KiB"}
+
+
+def answering(answer: SyncAnswer | Exception) -> Callable[[SyncRequest, Facts], SyncAnswer]:
+    def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return sync
+
+
+def relating(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
+    return [RelatedRule(api_version="v1", resource="secrets", namespace="ns", names=("b", "a"))]
+
+
+def app_with(answer: SyncAnswer | Exception, **options: Any) -> Flask:
+    hooks = {"graph": Hook(kind=contract.GRAPH, sync=answering(answer), customize=relating)}
+    return create_app(parse_settings({}, SETTINGS), lambda: make.NOW, hooks=hooks, **options)
+
+
+def client_with(answer: SyncAnswer | Exception, **options: Any) -> FlaskClient:
+    return app_with(answer, **options).test_client()
+
+
+def call(**fields: Any) -> bytes:
+    children: dict[str, Any] = {"ConfigMap.v1": {}, "Deployment.apps/v1": {}}
+    return orjson.dumps({"controller": {}, "parent": make.graph(), "children": children, "related": {}, **fields})
+
+
+GOOD = SyncAnswer(children=[CONFIG_MAP], status={"state": "pending"}, notes=("why",))

@@ -1,0 +1,94 @@
+"""DynamoModels, EndpointSlices and reports in one line."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hooks import contract, identity
+from hooks.k8s import kinds
+from hooks.k8s.types import Manifest
+from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase
+from hooks.protocol import SyncRequest
+from tests import make
+
+BASE = "Qwen/Qwen3-0.6B"
+URI = "s3://bucket/a"
+
+
+def model(
+    name: str = "m",
+    model_type: str = "lora",
+    adapter: str = "a",
+    uri: str | None = URI,
+    *,
+    base: str = BASE,
+    created: str = "2026-03-01T10:00:00Z",
+    status: Any = None,
+    **metadata: Any,
+) -> Manifest:
+    spec: dict[str, Any] = {"modelName": adapter, "baseModelName": base, "modelType": model_type}
+    if uri is not None:
+        spec["source"] = {"uri": uri}
+    head = {
+        "name": name,
+        "namespace": make.NAMESPACE,
+        "uid": f"u-{name}",
+        "generation": 1,
+        "creationTimestamp": created,
+    }
+    manifest = {
+        "apiVersion": contract.MODEL.api_version,
+        "kind": contract.MODEL.kind,
+        "metadata": {**head, **metadata},
+        "spec": spec,
+    }
+    return {**manifest, **({"status": status} if status is not None else {})}
+
+
+def endpoint(pod: str, *addresses: str, kind: str = "Pod", **conditions: bool) -> dict[str, Any]:
+    return {"addresses": list(addresses), "targetRef": {"kind": kind, "name": pod}, "conditions": conditions}
+
+
+def endpoint_slice(
+    name: str = "s",
+    endpoints: Iterable[Mapping[str, Any]] = (),
+    *,
+    family: str = "IPv4",
+    base: str = BASE,
+    service: str | None = "svc",
+) -> Manifest:
+    labels = {contract.LABEL_MODEL_HASH: identity.model_hash(base)}
+    if service is not None:
+        labels["kubernetes.io/service-name"] = service
+    return {
+        "apiVersion": kinds.ENDPOINT_SLICE.api_version,
+        "kind": kinds.ENDPOINT_SLICE.kind,
+        "metadata": {"name": name, "namespace": make.NAMESPACE, "labels": labels},
+        "addressType": family,
+        "endpoints": [dict(one) for one in endpoints],
+    }
+
+
+def pods(count: int) -> Manifest:
+    """A slice with pods w0, w1, … at 10.0.0.1, 10.0.0.2, …."""
+    return endpoint_slice(endpoints=[endpoint(f"w{i}", f"10.0.0.{i + 1}") for i in range(count)])
+
+
+def request(parent: Manifest, *related: Manifest, finalizing: bool = False) -> SyncRequest:
+    return make.sync_request(parent, related=related, finalizing=finalizing)
+
+
+def report(wanted: LoadRequest | None, *phases: Phase, starting: bool = False, **fields: Any) -> LoadReport:
+    """What a prober could answer: one phase per target, loaded ones from the wanted source."""
+    assert wanted is not None
+    uri = wanted.adapter.uri if wanted.adapter else ""
+    entries = [
+        EndpointReport(address=target.address, phase=phase, **{"source": uri if phase.is_ready else "", **fields})
+        for target, phase in zip(wanted.targets, phases, strict=True)
+    ]
+    return LoadReport(starting=starting, endpoints=tuple(entries))
+
+
+def condition(status: Mapping[str, Any] | None, condition_type: str) -> Mapping[str, Any]:
+    assert status is not None
+    found: Mapping[str, Any] = next(c for c in status["conditions"] if c["type"] == condition_type)
+    return found

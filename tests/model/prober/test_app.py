@@ -1,0 +1,103 @@
+from collections.abc import Iterator
+
+import pytest
+from flask.testing import FlaskClient
+
+from hooks.model.prober.app import create_prober_app
+from hooks.model.prober.calls import Answer, Outcome
+from hooks.model.prober.wish import Limits
+from hooks.model.prober.worker import Worker
+from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase, Target
+
+PATH = "/v1/models/default/m"
+WANTED = LoadRequest(
+    namespace="default",
+    name="m",
+    adapter=Adapter(name="a", uri="s3://b/a"),
+    targets=(Target(address="http://127.0.0.2:9090", pod="w0"),),
+)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    """A worker whose engines all hold the adapter."""
+    worker = Worker(Limits(), lambda _call: Answer(outcome=Outcome.OK, names=frozenset({"a"})))
+    worker.start()
+    yield worker
+    worker.stop()
+
+
+@pytest.fixture
+def client(worker: Worker) -> FlaskClient:
+    return create_prober_app(worker).test_client()
+
+
+def test_question_is_answered_at_once_with_what_is_known(client: FlaskClient) -> None:
+    answer = client.put(PATH, data=WANTED.model_dump_json())
+    report = LoadReport.model_validate_json(answer.data)
+    assert report.starting
+    assert report.endpoints[0].phase is Phase.UNKNOWN
+
+
+def test_get_shows_request_and_report_and_renews_nothing(client: FlaskClient) -> None:
+    assert client.get(PATH).status_code == 404
+    client.put(PATH, data=WANTED.model_dump_json())
+    shown = client.get(PATH).get_json()
+    assert shown["request"]["adapter"] == {"name": "a", "uri": "s3://b/a"}
+    assert shown["report"]["endpoints"][0]["address"] == "http://127.0.0.2:9090"
+    assert client.get("/v1/models").get_json() == {"models": ["default/m"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("{", "the body is no load request: "),
+        ("{}", "the body is no load request: namespace: Field required; name: Field required"),
+        ('{"namespace": "default", "name": "x"}', "the body is about default/x, the path about default/m"),
+        (
+            WANTED.model_dump_json().replace("127.0.0.2:9090", "evil.example/x"),
+            "the body is no load request: targets.0.address",
+        ),
+        (WANTED.model_dump_json().replace('"name":"a"', '"name":""'), "the body is no load request: adapter.name"),
+    ],
+    ids=["no json", "empty", "another model", "no address", "no name"],
+)
+def test_body_that_does_not_fit_is_refused_in_one_line(client: FlaskClient, body: str, line: str) -> None:
+    answer = client.put(PATH, data=body)
+    assert answer.status_code == 400
+    assert answer.text.startswith(line)
+    assert answer.text.count("\n") == 1
+
+
+def test_only_the_token_opens_the_models(worker: Worker) -> None:
+    client = create_prober_app(worker, token="secret").test_client()
+    assert client.put(PATH, data=WANTED.model_dump_json()).status_code == 401
+    wrong = client.get("/v1/models", headers={"Authorization": "Bearer wröng"})
+    assert (wrong.status_code, wrong.text.count("\n")) == (401, 1)
+    right = {"Authorization": "Bearer secret"}
+    assert client.put(PATH, data=WANTED.model_dump_json(), headers=right).status_code == 200
+    assert [client.get(path).status_code for path in ("/healthz", "/readyz", "/metrics")] == [200, 200, 200]
+
+
+def test_metrics_page_has_what_dashboards_need(client: FlaskClient) -> None:
+    client.put(PATH, data=WANTED.model_dump_json())
+    page = client.get("/metrics").text
+    for name in (
+        "dynamo_prober_adapters_wanted 1.0",
+        "dynamo_prober_adapters_loaded",
+        "dynamo_prober_adapters_failed 0.0",
+        "dynamo_prober_load_seconds_bucket",
+        "dynamo_prober_loss_detection_seconds_bucket",
+        "process_resident_memory_bytes",
+    ):
+        assert name in page
+
+
+def test_health_ends_with_the_dispatcher(worker: Worker, client: FlaskClient) -> None:
+    worker.stop()
+    assert client.get("/healthz").status_code == 503
+
+
+def test_unknown_path_is_one_line(client: FlaskClient) -> None:
+    answer = client.get("/v2")
+    assert (answer.status_code, answer.text.count("\n")) == (404, 1)

@@ -1,0 +1,414 @@
+"""The prober's decisions on a made-up clock: sequences of asking, looking, loading, losing and unloading."""
+
+import pytest
+
+from hooks.model.prober.calls import Action, Answer, Outcome
+from hooks.model.prober.wish import Limits
+from hooks.model.probes import Adapter, Phase
+from tests.model.prober.world import LIMITS, A, B, World
+
+OTHER = Adapter(name="b", uri="s3://b/b")
+DOWN = Answer(outcome=Outcome.UNREACHABLE, message="Connection refused")
+SLOW = Answer(outcome=Outcome.TIMEOUT, message="no answer within 3 s")
+FAILED = Answer(outcome=Outcome.FAILED, message="HTTP 500: boom")
+NOT_FOUND = Answer(outcome=Outcome.TERMINAL, message="HTTP 404: no such source")
+NO_LORA = Answer(outcome=Outcome.UNSUPPORTED, message="LoRA management not available")
+NO_LIST = Answer(outcome=Outcome.NO_LIST)
+
+
+def test_first_answer_is_ignorance_and_says_so() -> None:
+    report = World(2).ask(World(2).request())
+    assert report.starting
+    assert [entry.phase for entry in report.endpoints] == [Phase.UNKNOWN, Phase.UNKNOWN]
+
+
+def test_missing_adapter_is_loaded_and_verified() -> None:
+    world = World()
+    world.ask(world.request())
+    world.run(1)
+    entry = world.one(world.request())
+    assert (entry.phase, entry.attempts, entry.source, entry.last_error) == (Phase.LOADED, 1, A.uri, "")
+    assert world.engine.asked == {Action.LIST: 2, Action.LOAD: 1}
+    assert not world.ask(world.request()).starting
+
+
+def test_adapter_that_is_there_is_not_loaded_again() -> None:
+    world = World()
+    world.engine.held["a"] = A.uri
+    world.run_asking(60, world.request())
+    assert world.one(world.request()).phase is Phase.LOADED
+    assert world.engine.asked[Action.LOAD] == 0
+    assert 10 <= world.engine.asked[Action.LIST] <= 14
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.5, 0.999])
+def test_lost_adapter_is_back_within_ten_seconds(jitter: float) -> None:
+    world = World(jitter=jitter)
+    world.run_asking(20, world.request())
+    world.engine.held.clear()
+    entry = world.run_asking(10, world.request())
+    assert entry.phase is Phase.LOADED
+    assert world.engine.held == {"a": A.uri}
+    losses = [turn for turn in world.turns if turn.is_loss]
+    assert len(losses) == 1
+    assert losses[0].seconds <= 6
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.5, 0.999])
+def test_restarted_engine_has_its_adapter_back_within_ten_seconds(jitter: float) -> None:
+    world = World(jitter=jitter)
+    world.run_asking(20, world.request())
+    world.engine.held.clear()
+    world.engine.answers = dict.fromkeys(Action, DOWN)
+    entry = world.run_asking(60, world.request())
+    assert (entry.phase, entry.last_error) == (Phase.RETRYING, "Connection refused")
+    world.engine.answers = {}
+    assert world.run_asking(10, world.request()).phase is Phase.LOADED
+
+
+def test_one_missed_look_does_not_make_an_adapter_unready() -> None:
+    world = World()
+    world.run_asking(20, world.request())
+    world.engine.answers = {Action.LIST: FAILED}
+    world.run(5)
+    assert world.one(world.request()).phase is Phase.LOADED
+    assert world.run_asking(15, world.request()).phase is Phase.RETRYING
+
+
+def test_engine_that_says_success_and_does_not_list_is_not_ready() -> None:
+    world = World()
+    world.engine.answers = {Action.LOAD: Answer(outcome=Outcome.OK)}
+    entry = world.run_asking(60, world.request())
+    assert entry.phase is Phase.RETRYING
+    assert entry.last_error == "the engine accepted the load and does not list the adapter"
+    assert 3 <= entry.attempts <= 8
+
+
+def test_passing_failure_is_tried_again_with_growing_pauses() -> None:
+    world = World(jitter=0.999)
+    world.engine.answers = {Action.LOAD: FAILED}
+    counts = []
+    for _ in range(10):
+        world.run_asking(60, world.request())
+        counts.append(world.engine.asked[Action.LOAD])
+    assert counts[0] >= 5
+    assert counts[9] - counts[5] <= 4
+    assert world.one(world.request()).last_error == "HTTP 500: boom"
+    world.engine.answers = {}
+    assert world.run_asking(125, world.request()).phase is Phase.LOADED
+
+
+@pytest.mark.parametrize(("answer", "phase"), [(NOT_FOUND, Phase.FAILED), (NO_LORA, Phase.UNSUPPORTED)])
+def test_terminal_failure_waits_for_a_new_spec(answer: Answer, phase: Phase) -> None:
+    world = World()
+    world.engine.answers = {Action.LOAD: answer}
+    entry = world.run_asking(300, world.request())
+    assert (entry.phase, entry.last_error, entry.attempts) == (phase, answer.message, 1)
+    assert world.engine.asked[Action.LOAD] == 1
+    world.engine.answers = {}
+    assert world.run_asking(10, world.request(generation=2)).phase is Phase.LOADED
+
+
+def test_worker_without_lora_is_not_asked_to_load_until_it_has() -> None:
+    world = World()
+    world.engine.answers = {Action.LIST: NO_LORA}
+    entry = world.run_asking(60, world.request())
+    assert (entry.phase, entry.last_error) == (Phase.UNSUPPORTED, NO_LORA.message)
+    assert world.engine.asked[Action.LOAD] == 0
+    world.engine.answers = {}
+    assert world.run_asking(10, world.request()).phase is Phase.LOADED
+
+
+def test_engine_that_cannot_list_is_believed_and_marked() -> None:
+    world = World()
+    world.engine.answers = {Action.LIST: NO_LIST}
+    entry = world.run_asking(60, world.request())
+    assert (entry.phase, entry.source) == (Phase.UNVERIFIED, A.uri)
+    assert world.engine.asked[Action.LOAD] == 1
+
+
+def test_engine_that_cannot_list_is_loaded_again_after_it_was_down() -> None:
+    world = World()
+    world.engine.answers = {Action.LIST: NO_LIST}
+    world.run_asking(10, world.request())
+    world.engine.answers = dict.fromkeys(Action, DOWN)
+    assert world.run_asking(30, world.request()).phase is Phase.RETRYING
+    world.engine.answers = {Action.LIST: NO_LIST}
+    assert world.run_asking(10, world.request()).phase is Phase.UNVERIFIED
+    assert world.engine.asked[Action.LOAD] == 2
+
+
+def test_new_source_unloads_the_old_adapter_first() -> None:
+    world = World()
+    world.run_asking(10, world.request(A))
+    entry = world.run_asking(10, world.request(B, generation=2))
+    assert (entry.phase, entry.source) == (Phase.LOADED, B.uri)
+    assert world.engine.held == {"a": B.uri}
+
+
+def test_new_source_is_known_to_a_new_prober_by_the_status() -> None:
+    world = World()
+    world.engine.held["a"] = A.uri
+    world.run_asking(10, world.request(B, recorded=A.uri))
+    assert world.engine.held == {"a": B.uri}
+
+
+def test_adapter_of_unknown_source_is_taken_as_it_is() -> None:
+    world = World()
+    world.engine.held["a"] = A.uri
+    assert world.run_asking(10, world.request(B)).phase is Phase.LOADED
+    assert world.engine.asked[Action.UNLOAD] == 0
+
+
+def test_source_that_changes_during_a_load_wins_in_the_end() -> None:
+    world = World()
+    world.engine.seconds[Action.LOAD] = 20
+    world.ask(world.request(A))
+    world.run(5)
+    world.run_asking(60, world.request(B, generation=2))
+    assert world.engine.held == {"a": B.uri}
+    assert world.engine.most_at_once == 1
+
+
+def test_renamed_adapter_leaves_no_old_one_behind() -> None:
+    world = World()
+    world.run_asking(10, world.request(A))
+    renamed = world.request(OTHER, former=("a",), generation=2)
+    assert world.one(renamed).left == ("a",)
+    entry = world.run_asking(10, renamed)
+    assert (entry.phase, entry.left) == (Phase.LOADED, ())
+    assert world.engine.held == {"b": OTHER.uri}
+
+
+def test_renamed_adapter_is_unloaded_by_a_prober_that_only_remembers() -> None:
+    world = World()
+    world.run_asking(10, world.request(A))
+    world.run_asking(10, world.request(OTHER, generation=2))
+    assert world.engine.held == {"b": OTHER.uri}
+
+
+def test_adapters_that_no_model_loaded_are_never_touched() -> None:
+    world = World()
+    world.engine.held["by-hand"] = "s3://b/hand"
+    world.run_asking(10, world.request(A))
+    world.run_asking(10, world.request(None, former=("a",)))
+    assert world.engine.held == {"by-hand": "s3://b/hand"}
+
+
+def test_finalize_unloads_and_tells_how_long_it_is_gone() -> None:
+    world = World()
+    world.run_asking(10, world.request(A))
+    gone = world.request(None, former=("a",))
+    assert world.one(gone).phase is Phase.UNLOADING
+    entry = world.run_asking(20, gone)
+    assert (entry.phase, entry.left) == (Phase.UNLOADED, ())
+    assert 19 <= entry.age <= 20
+
+
+def test_finalize_by_a_prober_without_memory_looks_before_it_says_gone() -> None:
+    world = World()
+    world.engine.held["a"] = A.uri
+    gone = world.request(None, former=("a",))
+    assert world.one(gone).phase is Phase.UNKNOWN
+    assert world.run_asking(5, gone).phase is Phase.UNLOADED
+    assert world.engine.held == {}
+
+
+@pytest.mark.parametrize("answer", [DOWN, FAILED, SLOW], ids=["down", "failing", "slow"])
+def test_engine_that_does_not_answer_is_not_called_unloaded(answer: Answer) -> None:
+    world = World()
+    world.engine.held["a"] = A.uri
+    world.engine.answers = dict.fromkeys(Action, answer)
+    entry = world.run_asking(30, world.request(None, former=("a",)))
+    assert (entry.phase, entry.left, entry.last_error) == (Phase.RETRYING, ("a",), answer.message)
+
+
+def test_unload_of_an_unknown_name_ends_with_the_list() -> None:
+    world = World()
+    world.engine.answers = {Action.UNLOAD: FAILED}
+    assert world.run_asking(5, world.request(None, former=("a",))).phase is Phase.UNLOADED
+
+
+def test_engine_that_accepts_an_unload_and_goes_on_listing_is_asked_again() -> None:
+    world = World()
+    world.engine.held["a"] = A.uri
+    world.engine.answers = {Action.UNLOAD: Answer(outcome=Outcome.OK)}
+    entry = world.run_asking(30, world.request(None, former=("a",)))
+    assert (entry.phase, entry.last_error) == (
+        Phase.RETRYING,
+        "the engine still lists the adapter after it was unloaded",
+    )
+    assert world.engine.asked[Action.UNLOAD] > 1
+
+
+def test_prober_that_is_no_longer_asked_never_reloads() -> None:
+    world = World(probers=2)
+    for prober in (0, 1):
+        world.run_asking(5, world.request(A), prober=prober)
+    world.run(LIMITS.mandate)
+    loads = world.engine.asked[Action.LOAD]
+    world.engine.held.clear()
+    lists = world.engine.asked[Action.LIST]
+    world.run(300)
+    assert world.engine.asked[Action.LOAD] == loads
+    assert world.engine.asked[Action.LIST] == lists
+    assert world.probers[0].next_due(world.now) is None
+
+
+def test_what_one_prober_unloads_the_other_lets_go_within_its_mandate() -> None:
+    world = World(probers=2)
+    world.run_asking(10, world.request(A), prober=0)
+    entry = world.run_asking(70, world.request(None, former=("a",)), prober=1)
+    assert entry.phase is Phase.UNLOADED
+    assert entry.age >= LIMITS.mandate
+    assert world.engine.held == {}
+
+
+def test_mandate_lasts_exactly_from_the_last_question() -> None:
+    world = World()
+    world.ask(world.request())
+    world.run(LIMITS.mandate - 0.1)
+    assert world.probers[0].keys(world.now) == ["default/m"]
+    assert world.probers[0].look_up("default/m", world.now) is not None
+    world.run(0.2)
+    assert world.probers[0].keys(world.now) == []
+    assert world.probers[0].look_up("default/m", world.now) is None
+
+
+def test_restarted_prober_rebuilds_from_the_engines_without_loading() -> None:
+    world = World(3)
+    world.run_asking(10, world.request())
+    loads = sum(e.asked[Action.LOAD] for e in world.engines.values())
+    world.restart_prober()
+    assert world.ask(world.request()).starting
+    world.run(LIMITS.verify_interval)
+    report = world.ask(world.request())
+    assert not report.starting
+    assert {entry.phase for entry in report.endpoints} == {Phase.LOADED}
+    assert sum(e.asked[Action.LOAD] for e in world.engines.values()) == loads
+
+
+def test_load_that_was_withdrawn_is_undone_when_it_ends_after_the_mandate() -> None:
+    world = World()
+    world.engine.seconds[Action.LOAD] = 200
+    world.ask(world.request(A))
+    world.run(5)
+    world.run_asking(60, world.request(None, former=("a",)))
+    world.run(400)
+    assert world.engine.asked[Action.UNLOAD] == 1
+    assert world.engine.held == {}
+    assert world.probers[0].next_due(world.now) is None
+
+
+def test_pod_at_a_used_address_is_a_new_engine() -> None:
+    world = World()
+    world.engine.answers = {Action.LOAD: NOT_FOUND}
+    world.run_asking(10, world.request(pod="old"))
+    world.engine.answers = {}
+    assert world.one(world.request(pod="new")).phase is Phase.UNKNOWN
+    assert world.run_asking(10, world.request(pod="new")).phase is Phase.LOADED
+
+
+def test_pod_that_gets_ready_is_looked_at_at_once() -> None:
+    world = World(jitter=0.999)
+    world.engine.answers = dict.fromkeys(Action, SLOW)
+    world.run_asking(120, world.request(ready=False))
+    world.engine.answers = {}
+    world.ask(world.request(ready=True))
+    world.run(0.5)
+    assert world.one(world.request()).phase is Phase.LOADED
+
+
+def test_endpoint_that_left_is_forgotten_without_a_call() -> None:
+    world = World(2)
+    world.run_asking(10, world.request())
+    fewer = world.request().model_copy(update={"targets": world.request().targets[:1]})
+    left = world.engines[world.request().targets[1].address]
+    lists = left.asked[Action.LIST]
+    world.run_asking(30, fewer)
+    assert left.asked[Action.LIST] == lists
+    assert left.held == {"a": A.uri}
+
+
+def test_two_models_of_one_name_do_not_fight() -> None:
+    world = World()
+    for _ in range(12):
+        world.ask(world.request(A, name="first"))
+        world.ask(world.request(B, name="second"))
+        world.run(5)
+    assert world.engine.held == {"a": A.uri}
+    assert world.engine.asked[Action.UNLOAD] == 0
+    entry = world.one(world.request(B, name="second"))
+    assert (entry.phase, entry.last_error) == (
+        Phase.PENDING,
+        "DynamoModel default/first has an adapter of this name on the engine",
+    )
+
+
+def test_name_given_up_by_one_model_is_reloaded_for_the_next() -> None:
+    world = World()
+    world.run_asking(10, world.request(A, name="first"))
+    world.run_asking(10, world.request(None, name="first", former=("a",)))
+    assert world.run_asking(10, world.request(B, name="second")).phase is Phase.LOADED
+    assert world.engine.held == {"a": B.uri}
+
+
+def test_loads_run_ten_at_a_time_and_one_per_engine() -> None:
+    world = World(100)
+    for engine in world.engines.values():
+        engine.seconds[Action.LOAD] = 1.0
+    for name in ("a", "b", "c"):
+        world.ask(world.request(Adapter(name=name, uri=f"s3://b/{name}"), name=name))
+    world.run(25)
+    assert world.most_changes == 10
+    assert max(engine.most_at_once for engine in world.engines.values()) == 1
+
+
+def test_hundred_loads_of_a_second_take_ten_seconds() -> None:
+    world = World(100)
+    for engine in world.engines.values():
+        engine.seconds[Action.LOAD] = 1.0
+    world.ask(world.request())
+    world.run(11)
+    assert all(entry.phase is Phase.LOADED for entry in world.ask(world.request()).endpoints)
+
+
+@pytest.mark.parametrize("bad", [5, 15, 60])
+def test_hanging_loads_do_not_hold_up_the_others(bad: int) -> None:
+    world = World(bad + 20)
+    for engine in list(world.engines.values())[:bad]:
+        engine.seconds[Action.LOAD] = 10_000
+    rounds = bad // LIMITS.concurrency + 1
+    world.run_asking(LIMITS.change_grace * rounds + 10, world.request(), every=1)
+    phases = [entry.phase for entry in world.ask(world.request()).endpoints]
+    assert phases[bad:] == [Phase.LOADED] * 20
+
+
+def test_engines_that_hang_on_lists_do_not_delay_the_detection_of_a_loss() -> None:
+    world = World(60)
+    engines = list(world.engines.values())
+    for engine in engines[:40]:
+        engine.seconds[Action.LIST] = 3.0
+        engine.answers = dict.fromkeys(Action, SLOW)
+    world.run_asking(120, world.request())
+    for engine in engines[40:]:
+        engine.held.clear()
+    world.run_asking(10, world.request())
+    assert all(engine.held for engine in engines[40:])
+
+
+def test_call_that_never_ends_is_given_up_and_its_late_answer_ignored() -> None:
+    world = World(limits=Limits(load_timeout=20))
+    world.engine.seconds[Action.LOAD] = 100_000
+    world.run_asking(60, world.request())
+    assert world.engine.asked[Action.LOAD] >= 2
+
+
+def test_counts_are_of_wanted_adapters_only() -> None:
+    world = World(2)
+    world.run_asking(10, world.request(A))
+    world.ask(world.request(OTHER, former=("a",), generation=2))
+    counts = world.probers[0].count_phases()
+    assert sum(counts.values()) == 2
+    world.run(5)
+    assert world.probers[0].count_phases()[Phase.LOADED] == 2

@@ -1,0 +1,117 @@
+"""`dynamo-hooks prober` as a process, with engines on loopback."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hooks.cli.prober import is_loopback, prober
+from hooks.errors import ProberUnavailable
+from hooks.model.prober_client import Prober
+from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
+from tests.model.prober.engines import EngineState, run_engines
+
+SECONDS = 30.0
+TOKEN = "between-us"
+
+
+@contextmanager
+def run_prober() -> Iterator[tuple[Prober, "subprocess.Popen[bytes]"]]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "hooks",
+        "prober",
+        "--bind",
+        f"127.0.0.1:{port}",
+        "--set",
+        "lora_verify_interval=0.2",
+    ]
+    environment = {**os.environ, "DYNAMO_PROBER_TOKEN": TOKEN}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield Prober(f"http://127.0.0.1:{port}", TOKEN), process
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def wait_for(client: Prober, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
+    deadline = time.monotonic() + SECONDS
+    while True:
+        with suppress(ProberUnavailable):
+            report = client.ask(wanted)
+            if is_done(report):
+                return report
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def child_of(process: "subprocess.Popen[bytes]") -> int:
+    (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return int(child)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux's /proc to find the serving process")
+def test_killed_prober_loses_nothing_and_loads_nothing_twice() -> None:
+    with run_engines([EngineState() for _ in range(3)]) as engines, run_prober() as (client, process):
+        wanted = LoadRequest(
+            namespace="default",
+            name="m",
+            adapter=Adapter(name="org/a", uri="s3://b/a"),
+            targets=tuple(engine.target for engine in engines),
+        )
+        wait_for(client, wanted, lambda report: all(e.phase is Phase.LOADED for e in report.endpoints))
+        os.kill(child_of(process), signal.SIGKILL)
+        report = wait_for(client, wanted, lambda report: not report.starting)
+        assert all(entry.phase is Phase.LOADED for entry in report.endpoints)
+        assert [engine.state.asked["POST"] for engine in engines] == [1, 1, 1]
+        gone = wanted.model_copy(update={"adapter": None, "former": ("org/a",)})
+        wait_for(client, gone, lambda report: all(e.phase is Phase.UNLOADED for e in report.endpoints))
+        assert [engine.state.held for engine in engines] == [{}, {}, {}]
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+@pytest.mark.parametrize(
+    ("bind", "expected"),
+    [
+        ("127.0.0.1:9191", True),
+        ("127.8.0.1:1", True),
+        ("[::1]:9191", True),
+        ("localhost:9191", True),
+        ("0.0.0.0:9191", False),
+        ("[::]:9191", False),
+        ("10.0.0.1:9191", False),
+        ("prober:9191", False),
+    ],
+)
+def test_only_loopback_addresses_count_as_such(bind: str, *, expected: bool) -> None:
+    assert is_loopback(bind) is expected
+
+
+def test_other_addresses_than_loopback_need_a_flag() -> None:
+    result = CliRunner().invoke(prober, ["--bind", "0.0.0.0:9191"])
+    assert result.exit_code == 2
+    assert "0.0.0.0:9191 is no loopback address" in result.output
+
+
+def test_help_has_examples() -> None:
+    result = CliRunner().invoke(prober, ["--help"])
+    assert result.exit_code == 0
+    assert "dynamo-hooks prober --bind 127.0.0.1:9292 --set lora_concurrency=20" in result.output

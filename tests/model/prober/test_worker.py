@@ -1,0 +1,196 @@
+"""A prober's threads and calls against engines on real sockets; intervals are short, waiting is by polling."""
+
+import functools
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from hooks.model.prober.lora_api import open_session, perform
+from hooks.model.prober.wish import Limits
+from hooks.model.prober.worker import Worker
+from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
+from tests.model.prober.engines import EngineState, RunningEngine, run_engine, run_engines
+
+LIMITS = Limits(
+    verify_interval=0.1,
+    load_timeout=30.0,
+    list_timeout=0.3,
+    unload_timeout=0.5,
+    mandate=2.0,
+    first_backoff=0.02,
+    longest_backoff=0.2,
+    look_grace=0.05,
+    change_grace=0.3,
+)
+CALM = replace(LIMITS, verify_interval=1.0, list_timeout=1.0, mandate=60.0)
+SECONDS = 60.0
+
+
+@contextmanager
+def run_worker(limits: Limits = LIMITS) -> Iterator[Worker]:
+    worker = Worker(limits, functools.partial(perform, open_session()))
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+
+
+def request(
+    engines: Iterable[RunningEngine], adapter: str | None = "a", *, model: str = "m", former: tuple[str, ...] = ()
+) -> LoadRequest:
+    return LoadRequest(
+        namespace="default",
+        name=model,
+        adapter=Adapter(name=adapter, uri=f"s3://b/{adapter}") if adapter else None,
+        former=former,
+        targets=tuple(engine.target for engine in engines),
+    )
+
+
+def wait_for(worker: Worker, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
+    """Ask as a hook would until the report is as hoped."""
+    deadline = time.monotonic() + SECONDS
+    while not is_done(report := worker.ask(wanted)):
+        assert time.monotonic() < deadline, report
+        time.sleep(0.01)
+    return report
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not is_true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def all_in(phase: Phase) -> Callable[[LoadReport], bool]:
+    return lambda report: all(entry.phase is phase for entry in report.endpoints)
+
+
+@pytest.mark.parametrize(
+    ("shape", "phase"),
+    [("map", Phase.LOADED), ("names", Phase.LOADED), ("objects", Phase.LOADED), ("none", Phase.UNVERIFIED)],
+)
+def test_adapter_is_loaded_on_every_engine_and_verified(shape: str, phase: Phase) -> None:
+    with run_engines([EngineState(shape=shape) for _ in range(3)]) as engines, run_worker() as worker:
+        report = wait_for(worker, request(engines), all_in(phase))
+        assert [engine.state.held for engine in engines] == [{"a": "s3://b/a"}] * 3
+        assert [entry.attempts for entry in report.endpoints] == [1, 1, 1]
+
+
+def test_lost_adapter_is_noticed_and_loaded_again() -> None:
+    state = EngineState()
+    with run_engine(state) as engine, run_worker() as worker:
+        wait_for(worker, request([engine]), all_in(Phase.LOADED))
+        state.held.clear()
+        wait_until(lambda: state.held == {"a": "s3://b/a"})
+        wait_for(worker, request([engine]), all_in(Phase.LOADED))
+        assert worker.metrics.registry.get_sample_value("dynamo_prober_loss_detection_seconds_count") == 1
+        assert worker.metrics.registry.get_sample_value("dynamo_prober_adapters_loaded") == 1
+
+
+def test_restarted_engine_is_loaded_again() -> None:
+    with run_worker() as worker:
+        with run_engine(EngineState()) as engine:
+            wait_for(worker, request([engine]), all_in(Phase.LOADED))
+            port = int(engine.target.address.rpartition(":")[2])
+        wait_for(worker, request([engine]), all_in(Phase.RETRYING))
+        with run_engine(state := EngineState(), port=port):
+            wait_for(worker, request([engine]), all_in(Phase.LOADED))
+            assert state.held == {"a": "s3://b/a"}
+
+
+def test_lying_engine_is_not_ready() -> None:
+    with run_engine(EngineState(is_lying=True)) as engine, run_worker() as worker:
+        report = wait_for(worker, request([engine]), lambda report: report.endpoints[0].attempts >= 3)
+        assert not report.endpoints[0].phase.is_ready
+        assert "without the adapter's name" in report.endpoints[0].last_error
+
+
+def test_worker_without_lora_is_told_apart() -> None:
+    with run_engine(EngineState(has_lora=False)) as engine, run_worker() as worker:
+        wait_for(worker, request([engine]), all_in(Phase.UNSUPPORTED))
+        assert engine.state.asked["POST"] == 0
+
+
+def test_misbehaving_engines_delay_nobody() -> None:
+    bad = [
+        EngineState(hangs=frozenset({"GET"})),
+        EngineState(hangs=frozenset({"POST"})),
+        EngineState(fails=frozenset({"GET"})),
+        EngineState(fails=frozenset({"POST"})),
+        EngineState(is_lying=True),
+    ]
+    with run_engines([*bad, *(EngineState() for _ in range(45))]) as engines, run_worker(CALM) as worker:
+        asked = [request(engines, f"a{number}", model=f"m{number}") for number in range(20)]
+        for wanted in asked:
+            worker.ask(wanted)
+        for wanted in asked:
+            report = wait_for(worker, wanted, lambda report: all(e.phase is Phase.LOADED for e in report.endpoints[5:]))
+            assert not any(entry.phase.is_ready for entry in report.endpoints[:5])
+        healthy = engines[-1].state
+        healthy.held.clear()
+        wait_until(lambda: len(healthy.held) == 20)
+
+
+def test_prober_that_is_no_longer_asked_never_reloads_what_the_other_unloaded() -> None:
+    state = EngineState()
+    with run_engine(state) as engine, run_worker() as first, run_worker() as second:
+        wait_for(first, request([engine]), all_in(Phase.LOADED))
+        gone = request([engine], None, former=("a",))
+        report = wait_for(
+            second,
+            gone,
+            lambda report: all_in(Phase.UNLOADED)(report) and report.endpoints[0].age >= LIMITS.mandate,
+        )
+        assert report.endpoints[0].left == ()
+        assert first.keys() == []
+        loads = state.asked["POST"]
+        lists = state.asked["GET"]
+        wait_until(lambda: state.asked["GET"] >= lists + 3)
+        assert state.held == {}
+        assert state.asked["POST"] == loads
+
+
+def test_restarted_prober_learns_from_the_engines() -> None:
+    with run_engines([EngineState() for _ in range(3)]) as engines:
+        with run_worker() as worker:
+            wait_for(worker, request(engines), all_in(Phase.LOADED))
+        with run_worker() as worker:
+            assert worker.ask(request(engines)).starting
+            report = wait_for(worker, request(engines), lambda report: not report.starting)
+            assert all_in(Phase.LOADED)(report)
+        assert [engine.state.asked["POST"] for engine in engines] == [1, 1, 1]
+
+
+def test_finalize_unloads_and_names_the_engine_that_hangs() -> None:
+    good, bad = EngineState(), EngineState()
+    with run_engines([good, bad]) as engines, run_worker() as worker:
+        wait_for(worker, request(engines), all_in(Phase.LOADED))
+        bad.hangs = frozenset({"DELETE", "GET"})
+        gone = request(engines, None, former=("a",))
+        report = wait_for(worker, gone, lambda report: report.endpoints[0].phase is Phase.UNLOADED)
+        assert good.held == {}
+        assert report.endpoints[1].left == ("a",)
+        report = wait_for(worker, gone, lambda report: report.endpoints[1].phase is Phase.RETRYING)
+        assert "no answer within" in report.endpoints[1].last_error
+
+
+def test_calls_are_counted_by_outcome() -> None:
+    with run_engine(EngineState(fails=frozenset({"POST"}))) as engine, run_worker() as worker:
+        wait_for(worker, request([engine]), lambda report: report.endpoints[0].attempts >= 2)
+        labels = {"action": "load", "outcome": "failed"}
+        value = worker.metrics.registry.get_sample_value("dynamo_prober_engine_requests_total", labels)
+        assert value is not None
+        assert value >= 1
+
+
+def test_stopping_does_not_wait_for_an_engine_that_hangs() -> None:
+    with run_engine(EngineState(hangs=frozenset({"POST"}))) as engine:
+        with run_worker() as worker:
+            wait_for(worker, request([engine]), all_in(Phase.LOADING))
+        assert not worker.is_alive

@@ -1,0 +1,95 @@
+"""The prober against the LoRA routes of the real Dynamo runtime, where `ai-dynamo-runtime` is installed."""
+
+import functools
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hooks import contract
+from hooks.model.prober.lora_api import open_session, perform
+from hooks.model.prober.wish import Limits
+from hooks.model.prober.worker import Worker
+from hooks.model.probes import Adapter, LoadRequest, Phase, Target
+from tests.model.prober.test_worker import LIMITS, wait_for
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("dynamo") is None,
+    reason="needs the real engine's server: pip install ai-dynamo-runtime",
+)
+
+WORKER = Path(__file__).with_name("lora_worker.py")
+REAL: Limits = replace(LIMITS, verify_interval=0.5, list_timeout=2.0, unload_timeout=5.0)
+NAME = "org/my-lora"
+
+
+def own_hosts(count: int) -> list[str]:
+    """Loopback addresses that no other test process uses, as the real port is fixed."""
+    high, low = divmod(os.getpid() % 65_000, 256)
+    return [f"127.{high + 1}.{low}.{number + 1}" for number in range(count)]
+
+
+@contextmanager
+def run_real_engine(mode: str, host: str) -> Iterator[Target]:
+    """A worker of the real runtime, with its system server at port 9090; killed at the end, as a crash would."""
+    environment = {
+        **os.environ,
+        "DYN_LORA_ENABLED": "true",
+        "DYN_SYSTEM_ENABLED": "true",
+        "DYN_SYSTEM_HOST": host,
+        "DYN_SYSTEM_PORT": str(contract.SYSTEM_PORT),
+        "DYN_TCP_RPC_HOST": "127.0.0.1",
+        "DYN_EVENT_PLANE": "zmq",
+    }
+    process = subprocess.Popen(
+        [sys.executable, str(WORKER), mode], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield Target(address=f"http://{host}:{contract.SYSTEM_PORT}", pod=mode)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    worker = Worker(REAL, functools.partial(perform, open_session()))
+    worker.start()
+    yield worker
+    worker.stop()
+
+
+def test_real_engines_are_loaded_told_apart_reloaded_and_unloaded(worker: Worker) -> None:
+    first, second, third = own_hosts(3)
+    with run_real_engine("raising", second) as raising, run_real_engine("plain", third) as plain:
+        with run_real_engine("good", first) as good:
+            wanted = LoadRequest(
+                namespace="default",
+                name="m",
+                adapter=Adapter(name=NAME, uri="s3://bucket/a"),
+                targets=(good, raising, plain),
+            )
+            report = wait_for(
+                worker,
+                wanted,
+                lambda report: (
+                    report.endpoints[0].phase is Phase.LOADED
+                    and report.endpoints[1].attempts >= 2
+                    and report.endpoints[1].phase is Phase.RETRYING
+                    and report.endpoints[2].phase is Phase.UNSUPPORTED
+                ),
+            )
+            assert "not loaded" in report.endpoints[1].last_error
+            assert "LoRA management not available" in report.endpoints[2].last_error
+        wait_for(worker, wanted, lambda report: not report.endpoints[0].phase.is_ready)
+        with run_real_engine("good", first):
+            wait_for(worker, wanted, lambda report: report.endpoints[0].phase is Phase.LOADED)
+            gone = wanted.model_copy(update={"adapter": None, "former": (NAME,)})
+            wait_for(worker, gone, lambda report: all(e.phase is Phase.UNLOADED for e in report.endpoints))

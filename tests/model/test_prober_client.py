@@ -1,0 +1,40 @@
+import pytest
+import requests
+import responses
+
+from hooks.errors import ProberUnavailable
+from hooks.model.prober_client import TOKEN_VARIABLE, Prober
+from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase
+
+URL = "http://127.0.0.1:9191/v1/models/default/m"
+WANTED = LoadRequest(namespace="default", name="m")
+REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", phase=Phase.LOADED),))
+
+
+@responses.activate
+def test_question_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKEN_VARIABLE, "secret")
+    responses.put(URL, body=REPORT.model_dump_json())
+    assert Prober("http://127.0.0.1:9191/").ask(WANTED, "id-1") == REPORT
+    sent = responses.calls[0].request
+    assert LoadRequest.model_validate_json(sent.body or b"") == WANTED
+    assert (sent.headers["Authorization"], sent.headers["X-Request-Id"]) == ("Bearer secret", "id-1")
+
+
+@responses.activate
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"status": 401, "body": "the token is missing\nmore"}, "the prober answered HTTP 401: the token is missing"),
+        ({"status": 302, "headers": {"Location": "http://127.0.0.1/"}}, "the prober answered HTTP 302"),
+        ({"body": "{}garbage"}, "the prober's answer is no report"),
+        ({"body": requests.ConnectTimeout()}, "the prober did not answer within 1 s"),
+        ({"body": requests.ConnectionError()}, "the prober cannot be reached at http://127.0.0.1:9191"),
+    ],
+    ids=["refused", "redirect", "garbage", "timeout", "down"],
+)
+def test_anything_but_a_report_is_unavailable(answer: dict[str, object], message: str) -> None:
+    responses.put(URL, **answer)
+    with pytest.raises(ProberUnavailable, match=message) as failure:
+        Prober("http://127.0.0.1:9191", token="").ask(WANTED)
+    assert "\n" not in str(failure.value)

@@ -1,0 +1,364 @@
+"""Hook calls without a prober process: reports are values."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from hooks import contract
+from hooks.errors import LeaveAlone, ProberUnavailable
+from hooks.model.probes import Adapter, LoadReport, Phase
+from hooks.model.sync import customize, finalize, sync, wanted
+from hooks.protocol import CustomizeRequest, Objects, SyncAnswer, write_sync_answer
+from tests import make
+from tests.model import parts
+from tests.model.parts import condition, model, pods, report, request
+
+FACTS = make.facts()
+
+
+def sync_with(parent: Any, *related: Any, phases: tuple[Phase, ...], **fields: Any) -> SyncAnswer:
+    call = request(parent, *related)
+    return sync(call, FACTS, report(wanted(call, FACTS), *phases, **fields))
+
+
+def test_base_model_asks_nothing_and_is_ready_when_discovered() -> None:
+    call = request(model(model_type="base", uri=None), pods(2))
+    assert wanted(call, FACTS) is None
+    answer = sync(call, FACTS, None)
+    assert answer.status is not None
+    assert answer.status["endpoints"] == [
+        {"address": "http://10.0.0.1:9090", "podName": "w0", "ready": False},
+        {"address": "http://10.0.0.2:9090", "podName": "w1", "ready": False},
+    ]
+    assert (answer.status["readyEndpoints"], answer.status["totalEndpoints"]) == (0, 2)
+    assert condition(answer.status, "EndpointsReady")["message"] == "Found 2 endpoint(s) for base model"
+    assert condition(answer.status, "ServicesFound")["message"] == "Found 1 service(s)"
+    assert condition(answer.status, "Ready")["status"] == "True"
+    assert answer.resync_after_seconds == 0
+
+
+@pytest.mark.parametrize("model_type", ["base", "lora"])
+def test_no_endpoints_is_said_as_upstream_without_coming_back(model_type: str) -> None:
+    call = request(model(model_type=model_type))
+    assert wanted(call, FACTS) is None
+    answer = sync(call, FACTS, None)
+    message = f"No endpoint slices found for base model {parts.BASE}"
+    for name, reason in (
+        ("EndpointsReady", "NoEndpoints"),
+        ("ServicesFound", "NoServicesFound"),
+        ("Ready", "NoEndpoints"),
+    ):
+        found = condition(answer.status, name)
+        assert (found["status"], found["reason"], found["message"]) == ("False", reason, message)
+    assert answer.resync_after_seconds == 0
+
+
+def test_slices_without_service_name_are_said_so() -> None:
+    alone = parts.endpoint_slice(endpoints=[parts.endpoint("w0", "10.0.0.1")], service=None)
+    found = condition(sync_with(model(), alone, phases=(Phase.LOADED,)).status, "ServicesFound")
+    assert (found["reason"], found["message"]) == ("NoServicesFound", "No services associated with endpoint slices")
+
+
+def test_first_question_names_adapter_source_and_targets() -> None:
+    asked = wanted(request(model(), pods(1)), FACTS)
+    assert asked is not None
+    assert (asked.key, asked.adapter, asked.former) == ("default/m", Adapter(name="a", uri=parts.URI), ())
+    assert [(t.address, t.pod, t.recorded) for t in asked.targets] == [("http://10.0.0.1:9090", "w0", "")]
+
+
+def test_loaded_everywhere_is_ready_and_renews_the_mandate() -> None:
+    answer = sync_with(model(), pods(2), phases=(Phase.LOADED, Phase.UNVERIFIED), age=90.0, attempts=1)
+    assert answer.status is not None
+    assert answer.status["observedGeneration"] == 1
+    assert answer.status["endpoints"][0] == {
+        "address": "http://10.0.0.1:9090",
+        "podName": "w0",
+        "ready": True,
+        "phase": "Loaded",
+        "attempts": 1,
+        "since": "2026-03-01T11:58:30Z",
+        "source": parts.URI,
+    }
+    assert answer.status["adapters"] == [{"name": "a", "source": parts.URI}]
+    assert condition(answer.status, "EndpointsReady")["reason"] == "AllEndpointsReady"
+    assert condition(answer.status, "EndpointsReady")["message"] == "All 2 endpoint(s) are ready"
+    assert answer.resync_after_seconds == 15
+
+
+def test_failing_endpoint_is_named_with_its_error() -> None:
+    call = request(model(), pods(2))
+    asked = wanted(call, FACTS)
+    assert asked is not None
+    good, bad = report(asked, Phase.LOADED, Phase.RETRYING).endpoints
+    bad = bad.model_copy(update={"attempts": 3, "last_error": "HTTP 500: no space left"})
+    answer = sync(call, FACTS, LoadReport(endpoints=(good, bad)))
+    assert condition(answer.status, "EndpointsReady")["message"] == "Found 1 ready endpoint(s) out of 2 total"
+    assert condition(answer.status, "EndpointsReady")["reason"] == "NotReady"
+    message = condition(answer.status, "Ready")["message"]
+    assert "w1 is Retrying after 3 attempt(s): HTTP 500: no space left" in message
+    assert answer.status is not None
+    assert answer.status["endpoints"][1]["lastError"] == "HTTP 500: no space left"
+    assert answer.resync_after_seconds == 1
+
+
+def test_terminal_failure_is_not_looked_at_more_often_than_a_mandate_needs() -> None:
+    answer = sync_with(model(), pods(1), phases=(Phase.FAILED,), last_error="HTTP 404: no such source")
+    assert condition(answer.status, "Ready")["reason"] == "LoadFailed"
+    assert answer.resync_after_seconds == 15
+
+
+def test_workers_without_lora_are_counted_apart() -> None:
+    answer = sync_with(model(), pods(3), phases=(Phase.LOADED, Phase.UNSUPPORTED, Phase.LOADED))
+    assert answer.status is not None
+    assert (answer.status["readyEndpoints"], answer.status["unsupportedEndpoints"]) == (2, 1)
+    assert (
+        condition(answer.status, "EndpointsReady")["message"]
+        == "All 2 endpoint(s) are ready; 1 more without LoRA support"
+    )
+    none = sync_with(model(), pods(1), phases=(Phase.UNSUPPORTED,))
+    assert condition(none.status, "Ready")["reason"] == "Unsupported"
+
+
+def test_pending_model_is_looked_at_less_often_as_time_goes_by() -> None:
+    old = {"type": "Ready", "status": "False", "reason": "NotReady", "message": "", "lastTransitionTime": ""}
+    delays = []
+    for age in (0, 60, 3600):
+        moment = (make.NOW - timedelta(seconds=age)).isoformat().replace("+00:00", "Z")
+        parent = model(status={"conditions": [{**old, "lastTransitionTime": moment}]})
+        delays.append(sync_with(parent, pods(1), phases=(Phase.LOADING,)).resync_after_seconds)
+    assert delays == [1, 6, 15]
+
+
+def test_starting_prober_leaves_a_known_status_alone() -> None:
+    known = sync_with(model(), pods(1), phases=(Phase.LOADED,)).status
+    call = request(model(status=known), pods(1))
+    with pytest.raises(LeaveAlone, match="just started") as refusal:
+        sync(call, FACTS, report(wanted(call, FACTS), Phase.UNKNOWN, starting=True))
+    assert refusal.value.retry_after == 1
+
+
+def test_starting_prober_does_not_hide_a_new_model() -> None:
+    answer = sync_with(model(), pods(1), phases=(Phase.UNKNOWN,), starting=True)
+    assert answer.status is not None
+    assert answer.status["endpoints"][0]["phase"] == "Pending"
+
+
+def test_engine_the_prober_has_not_heard_of_keeps_its_entry_beside_a_new_one() -> None:
+    known = sync_with(model(), pods(1), phases=(Phase.LOADED,), age=60.0).status
+    answer = sync_with(model(status=known), pods(2), phases=(Phase.UNKNOWN, Phase.UNKNOWN))
+    assert answer.status is not None
+    assert known is not None
+    assert answer.status["endpoints"][0] == known["endpoints"][0]
+    assert answer.status["endpoints"][1]["phase"] == "Pending"
+
+
+def test_phase_keeps_its_time_while_it_lasts() -> None:
+    first = sync_with(model(), pods(1), phases=(Phase.LOADED,), age=10.0).status
+    call = request(model(status=first), pods(1))
+    later = make.facts(make.NOW + timedelta(seconds=7.6))
+    second = sync(call, later, report(wanted(call, later), Phase.LOADED, age=17.1)).status
+    assert second == first
+
+
+def test_status_of_unchanged_world_never_changes() -> None:
+    status: Any = None
+    for step in range(4):
+        now = make.facts(make.NOW + timedelta(seconds=15 * step))
+        call = request(model(status=status), pods(2))
+        new = sync(call, now, report(wanted(call, now), Phase.LOADED, Phase.RETRYING, age=15.0 * step + 3)).status
+        assert status is None or new == status
+        status = new
+
+
+def test_question_without_report_is_no_status() -> None:
+    with pytest.raises(ProberUnavailable):
+        sync(request(model(), pods(1)), FACTS, None)
+
+
+def test_new_source_is_told_with_the_old_one_until_it_is_everywhere() -> None:
+    old = sync_with(model(), pods(2), phases=(Phase.LOADED, Phase.LOADED)).status
+    changed = model(uri="s3://bucket/new", status=old)
+    call = request(changed, pods(2))
+    asked = wanted(call, FACTS)
+    assert asked is not None
+    assert [t.recorded for t in asked.targets] == [parts.URI, parts.URI]
+    moving = sync(call, FACTS, report(asked, Phase.LOADED, Phase.UNLOADING)).status
+    assert moving is not None
+    assert [a["source"] for a in moving["adapters"]] == ["s3://bucket/new", parts.URI]
+    call = request(model(uri="s3://bucket/new", status=moving), pods(2))
+    asked = wanted(call, FACTS)
+    assert asked is not None
+    assert [t.recorded for t in asked.targets] == ["s3://bucket/new", parts.URI]
+    done = sync(call, FACTS, report(asked, Phase.LOADED, Phase.LOADED)).status
+    assert done is not None
+    assert [a["source"] for a in done["adapters"]] == ["s3://bucket/new"]
+
+
+def test_renamed_adapter_has_its_old_name_unloaded_and_then_forgotten() -> None:
+    old = sync_with(model(), pods(1), phases=(Phase.LOADED,)).status
+    call = request(model(adapter="b", status=old), pods(1))
+    asked = wanted(call, FACTS)
+    assert asked is not None
+    assert (asked.adapter, asked.former) == (Adapter(name="b", uri=parts.URI), ("a",))
+    assert asked.targets[0].recorded == ""
+    answer = sync(call, FACTS, report(asked, Phase.LOADED, left=("a",)))
+    assert answer.status is not None
+    assert [a["name"] for a in answer.status["adapters"]] == ["b", "a"]
+    assert answer.resync_after_seconds == 1
+    done = sync(call, FACTS, report(asked, Phase.LOADED)).status
+    assert done is not None
+    assert [a["name"] for a in done["adapters"]] == ["b"]
+
+
+def test_broken_spec_keeps_what_was_loaded_and_says_all_problems() -> None:
+    good = sync_with(model(), pods(1), phases=(Phase.LOADED,)).status
+    call = request(model(uri="http://x", base=parts.BASE, status=good), pods(1))
+    asked = wanted(call, FACTS)
+    assert asked is not None
+    assert asked.adapter == Adapter(name="a", uri=parts.URI)
+    answer = sync(call, FACTS, report(asked, Phase.LOADED))
+    assert answer.problems == ("source URI must start with 's3://' or 'hf://', got: http://x",)
+    assert condition(answer.status, "Ready")["reason"] == "InvalidSpec"
+    assert answer.status is not None
+    assert answer.status["readyEndpoints"] == 1
+
+
+def test_broken_spec_without_history_loads_nothing() -> None:
+    call = request(model(uri=None), pods(1))
+    assert wanted(call, FACTS) is None
+    answer = sync(call, FACTS, None)
+    assert condition(answer.status, "Ready")["message"] == "spec.source is required when modelType is 'lora'"
+    assert answer.status is not None
+    assert answer.status["totalEndpoints"] == 1
+    assert answer.resync_after_seconds == 0
+
+
+def test_spec_that_does_not_parse_is_a_problem_not_a_crash() -> None:
+    parent = model()
+    parent["spec"]["source"] = "s3://not-an-object"
+    answer = sync(request(parent, pods(1)), FACTS, None)
+    assert answer.problems
+    assert condition(answer.status, "Ready")["reason"] == "InvalidSpec"
+
+
+def test_second_model_of_one_adapter_name_is_refused_and_loads_nothing() -> None:
+    second = model("second", created="2026-03-01T11:00:00Z")
+    call = request(second, pods(1), model("first"))
+    assert wanted(call, FACTS) is None
+    message = condition(sync(call, FACTS, None).status, "Ready")["message"]
+    assert message.startswith(f"spec.modelName a on base model {parts.BASE} belongs to DynamoModel first")
+
+
+def test_model_refused_after_the_fact_gives_the_name_up() -> None:
+    held = {"adapters": [{"name": "a", "source": parts.URI}]}
+    second = model("second", created="2026-03-01T11:00:00Z", status=held)
+    call = request(second, pods(1), model("first", status=held))
+    assert wanted(call, FACTS) is None
+    answer = sync(call, FACTS, None)
+    assert answer.status is not None
+    assert "adapters" not in answer.status
+
+
+def deleted(seconds_ago: int = 0, **changes: Any) -> Any:
+    moment = (make.NOW - timedelta(seconds=seconds_ago)).isoformat().replace("+00:00", "Z")
+    return model(deletionTimestamp=moment, **changes)
+
+
+@pytest.mark.parametrize("model_type", ["base", "adapter"])
+def test_deleted_base_model_is_let_go_at_once(model_type: str) -> None:
+    call = request(deleted(model_type=model_type, uri=None), pods(1), finalizing=True)
+    assert wanted(call, FACTS) is None
+    assert finalize(call, FACTS, None).finalized
+
+
+def test_deleted_model_without_endpoints_is_let_go_at_once() -> None:
+    call = request(deleted(), finalizing=True)
+    assert wanted(call, FACTS) is None
+    assert finalize(call, FACTS, None).finalized
+
+
+def test_deleted_adapter_is_unloaded_before_it_is_let_go() -> None:
+    call = request(deleted(), pods(2), finalizing=True)
+    asked = wanted(call, FACTS)
+    assert asked is not None
+    assert (asked.adapter, asked.former) == (None, ("a",))
+    answer = finalize(call, FACTS, report(asked, Phase.UNLOADED, Phase.UNLOADING, left=()))
+    assert not answer.finalized
+    assert answer.resync_after_seconds == 1
+    assert condition(answer.status, "Ready")["reason"] == "Unloading"
+    answer = finalize(call, FACTS, report(asked, Phase.UNLOADED, Phase.UNLOADED))
+    assert answer.finalized
+    assert answer.notes == ("unloaded from 2 endpoint(s)",)
+
+
+def test_with_several_hooks_pods_absence_must_last_a_mandate() -> None:
+    facts = make.facts(hook_replicas="2")
+    call = request(deleted(), pods(1), finalizing=True)
+    asked = wanted(call, facts)
+    assert not finalize(call, facts, report(asked, Phase.UNLOADED, age=29.0)).finalized
+    assert finalize(call, facts, report(asked, Phase.UNLOADED, age=30.0)).finalized
+
+
+def test_deadline_lets_go_and_names_who_did_not_answer() -> None:
+    call = request(deleted(1), pods(2), finalizing=True)
+    asked = wanted(call, FACTS)
+    status = finalize(call, FACTS, report(asked, Phase.UNLOADED, Phase.RETRYING, left=())).status
+    late = request(deleted(60, status=status), pods(2), finalizing=True)
+    assert wanted(late, FACTS) is None
+    answer = finalize(late, FACTS, None)
+    assert answer.finalized
+    assert answer.notes == ("gave up unloading a at the deadline; no answer from w1",)
+
+
+def test_deletion_waits_for_the_prober_until_the_deadline_only() -> None:
+    with pytest.raises(ProberUnavailable):
+        finalize(request(deleted(59), pods(1), finalizing=True), FACTS, None)
+    assert finalize(request(deleted(61), pods(1), finalizing=True), FACTS, None).finalized
+
+
+def test_model_that_lost_its_label_is_unloaded_within_the_deadline_too() -> None:
+    call = request(model(), pods(1), finalizing=True)
+    status = finalize(call, FACTS, report(wanted(call, FACTS), Phase.RETRYING, left=("a",))).status
+    later = make.facts(make.NOW + timedelta(seconds=61))
+    assert finalize(request(model(status=status), pods(1), finalizing=True), later, None).finalized
+
+
+def test_deleted_model_with_broken_spec_unloads_what_its_status_records() -> None:
+    held = {"adapters": [{"name": "a", "source": parts.URI}, {"name": "old", "source": parts.URI}]}
+    asked = wanted(request(deleted(uri=None, adapter="", status=held), pods(1), finalizing=True), FACTS)
+    assert asked is not None
+    assert asked.former == ("a", "old")
+
+
+def test_deleted_model_that_was_refused_unloads_nothing_of_the_owner() -> None:
+    second = deleted(name="second", created="2026-03-01T11:00:00Z")
+    call = request(second, pods(1), model("first"), finalizing=True)
+    assert wanted(call, FACTS) is None
+    assert finalize(call, FACTS, None).finalized
+
+
+def test_ten_thousand_endpoints_fit_a_status() -> None:
+    many = [parts.endpoint(f"w{i:05}", f"10.{i // 65536}.{i // 256 % 256}.{i % 256}") for i in range(10_000)]
+    related = parts.endpoint_slice("s", many)
+    phases = tuple(Phase.FAILED if i == 9_999 else Phase.LOADED for i in range(10_000))
+    answer = sync_with(model(), related, phases=phases, last_error="x" * 256)
+    assert answer.status is not None
+    assert answer.status["totalEndpoints"] == 10_000
+    assert answer.status["endpoints"][0]["podName"] == "w09999"
+    assert len(answer.status["endpoints"]) == 1000
+    assert len(write_sync_answer(answer, Objects({}), decorator=True)) < 2**20
+
+
+def test_customize_asks_for_slices_and_an_adapter_for_its_neighbours() -> None:
+    rules = customize(CustomizeRequest(parent=model()), FACTS)
+    assert [rule.to_json() for rule in rules] == [
+        {
+            "apiVersion": "discovery.k8s.io/v1",
+            "resource": "endpointslices",
+            "namespace": "default",
+            "labelSelector": {"matchLabels": {contract.LABEL_MODEL_HASH: "fb68f5a6"}},
+        },
+        {"apiVersion": "nvidia.com/v1alpha1", "resource": "dynamomodels", "namespace": "default"},
+    ]
+    assert len(customize(CustomizeRequest(parent=model(model_type="base")), FACTS)) == 1

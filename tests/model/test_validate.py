@@ -1,0 +1,79 @@
+from typing import Any
+
+import pytest
+
+from hooks.api.base import parse_parent
+from hooks.api.model import Model
+from hooks.model.observe import read_claim
+from hooks.model.validate import validate_claims, validate_model
+from tests.model import parts
+
+HELD = {"adapters": [{"name": "a", "source": parts.URI}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problems"),
+    [
+        ({}, ()),
+        ({"uri": "hf://org/model@main"}, ()),
+        ({"model_type": "base", "uri": None}, ()),
+        ({"model_type": "adapter", "uri": "http://x"}, ()),
+        ({"adapter": "org/my-adapter"}, ()),
+        ({"adapter": ""}, ("spec.modelName is required",)),
+        (
+            {"base": "", "uri": None},
+            ("spec.baseModelName is required", "spec.source is required when modelType is 'lora'"),
+        ),
+        ({"uri": None}, ("spec.source is required when modelType is 'lora'",)),
+        ({"uri": ""}, ("spec.source.uri must be specified when modelType is 'lora'",)),
+        ({"uri": "http://x"}, ("source URI must start with 's3://' or 'hf://', got: http://x",)),
+        ({"uri": "file:///x"}, ("source URI must start with 's3://' or 'hf://', got: file:///x",)),
+        ({"model_type": "LoRA", "uri": None}, ("spec.source is required when modelType is 'lora'",)),
+    ],
+    ids=["s3", "hf", "base", "adapter", "slash", "no name", "two", "no source", "no uri", "http", "file", "any case"],
+)
+def test_spec_problems_are_upstreams_sentences(changes: dict[str, Any], problems: tuple[str, ...]) -> None:
+    assert validate_model(parse_parent(Model, parts.model(**changes))) == problems
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a\nb"])
+def test_name_that_cannot_stand_in_a_url_is_refused(name: str) -> None:
+    (problem,) = validate_model(parse_parent(Model, parts.model(adapter=name)))
+    assert "cannot stand in a URL" in problem
+
+
+def test_file_sources_pass_where_they_are_allowed() -> None:
+    assert validate_model(parse_parent(Model, parts.model(uri="file:///x")), ("file://",)) == ()
+
+
+OLDER, YOUNGER = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "refused"),
+    [
+        ({"created": YOUNGER}, {"created": OLDER}, True),
+        ({"created": OLDER}, {"created": YOUNGER}, False),
+        ({"created": OLDER}, {"created": OLDER}, True),
+        ({"created": OLDER}, {"created": YOUNGER, "status": HELD}, True),
+        ({"created": YOUNGER}, {"created": OLDER, "adapter": "b"}, False),
+        ({"created": YOUNGER}, {"created": OLDER, "adapter": "b", "status": HELD}, True),
+        ({"created": YOUNGER}, {"created": OLDER, "base": "other"}, False),
+        ({"created": YOUNGER, "model_type": "base"}, {"created": OLDER}, False),
+    ],
+    ids=[
+        "older first",
+        "we are older",
+        "name decides",
+        "holder first",
+        "other name",
+        "not unloaded yet",
+        "base",
+        "no lora",
+    ],
+)
+def test_one_model_has_an_adapter_name(own: dict[str, Any], other: dict[str, Any], *, refused: bool) -> None:
+    ours, theirs = parts.model("ours", **own), parts.model("a-theirs", **other)
+    problems = validate_claims(parse_parent(Model, ours), read_claim(ours), [read_claim(theirs)])
+    assert bool(problems) is refused
+    assert all("belongs to DynamoModel a-theirs; choose another name" in problem for problem in problems)

@@ -1,0 +1,282 @@
+"""Routes, errors to statuses, request ids."""
+
+import orjson
+import pytest
+from werkzeug.test import TestResponse
+
+from hooks import contract
+from hooks.app import create_app
+from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
+from hooks.identity import model_hash
+from hooks.model.probes import LoadReport, LoadRequest
+from hooks.protocol import SyncAnswer
+from hooks.settings import parse_settings
+from tests import make
+from tests.hook_client import CONFIG_MAP, GOOD, call, client_with
+
+OTHER_KIND = {**make.graph(), "kind": "Deployment"}
+V1_CHILDREN = {"ConfigMap.v1": {"c": {**CONFIG_MAP, "metadata": {"name": "c", "namespace": "default"}}}}
+
+
+def is_one_sentence(response: TestResponse) -> bool:
+    return (
+        response.mimetype == "text/plain"
+        and response.text.count("\n") == 1
+        and response.text.endswith("\n")
+        and len(response.text) > 20
+        and "Traceback" not in response.text
+    )
+
+
+def test_answer_is_json_with_sorted_keys() -> None:
+    response = client_with(GOOD).post("/graph/sync", data=call())
+    assert response.status_code == 200
+    assert response.mimetype == "application/json"
+    assert response.data == b'{"children":[%s],"status":{"state":"pending"}}' % orjson.dumps(CONFIG_MAP)
+
+
+def test_customize_answers_sorted_rules() -> None:
+    response = client_with(GOOD).post("/graph/customize", data=call())
+    rule = {"apiVersion": "v1", "resource": "secrets", "namespace": "ns", "names": ["a", "b"]}
+    assert response.json == {"relatedResources": [rule]}
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"no json {", "not JSON"),
+        (b"", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[]", "a JSON list"),
+        (b"{}", "no parent"),
+        (call(parent=OTHER_KIND), "answers for nvidia.com/v1alpha1 DynamoGraphDeployment"),
+        (call(parent={**make.graph(), "metadata": {"name": "g"}}), "no metadata.name and metadata.namespace"),
+        (call(parent={**make.graph(), "spec": []}), "spec and status"),
+        (call(children=V1_CHILDREN), "declare version v2"),
+        (call(children=[]), "children is a list"),
+        (call(children={"ConfigMap.v1": {"default/c": None}}), "no Kubernetes object"),
+    ],
+    ids=[
+        "not JSON",
+        "empty",
+        "binary",
+        "array",
+        "no parent",
+        "other kind",
+        "no namespace",
+        "spec is a list",
+        "v1 keys",
+        "children is a list",
+        "null child",
+    ],
+)
+def test_body_that_is_no_request_is_refused_with_one_sentence(body: bytes, words: str) -> None:
+    response = client_with(GOOD).post("/graph/sync", data=body)
+    assert response.status_code == 400
+    assert is_one_sentence(response)
+    assert words in response.text
+
+
+def test_too_large_body_is_refused_by_its_announced_length() -> None:
+    response = client_with(GOOD).post("/graph/sync", data=b" " * 4097)
+    assert response.status_code == 413
+    assert is_one_sentence(response)
+    assert "larger than 4096 bytes" in response.text
+    assert "max_body_bytes" in response.text
+
+
+def test_too_large_body_is_refused_without_announced_length() -> None:
+    chunked = {"wsgi.input_terminated": True, "CONTENT_LENGTH": ""}
+    response = client_with(GOOD).post("/graph/sync", data=b" " * 4097, environ_overrides=chunked)
+    assert response.status_code == 413
+    assert "larger than 4096 bytes" in response.text
+
+
+def test_body_without_announced_length_is_read_whole() -> None:
+    chunked = {"wsgi.input_terminated": True, "CONTENT_LENGTH": ""}
+    response = client_with(GOOD).post("/graph/sync", data=call(), environ_overrides=chunked)
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (InvalidSpec(("spec.a is wrong", "spec.b\nis wrong")), 422, "spec.a is wrong; spec.b is wrong\n"),
+        (LeaveAlone("another installation owns this namespace", retry_after=7), 429, "another installation owns"),
+        (ProberUnavailable("the prober does not answer"), 503, "the prober does not answer\n"),
+        (KeyError("token-value"), 500, "a bug of the hook (KeyError); nothing was changed"),
+        (ValueError("x" * 10_000), 500, "a bug of the hook (ValueError)"),
+    ],
+    ids=["invalid spec", "leave alone", "prober", "bug", "long message"],
+)
+def test_failure_of_a_hook_has_its_status_and_one_sentence(error: Exception, status: int, words: str) -> None:
+    response = client_with(error).post("/graph/sync", data=call())
+    assert response.status_code == status
+    assert is_one_sentence(response)
+    assert words in response.text
+    assert "token-value" not in response.text
+
+
+def test_only_leave_alone_says_when_to_come_back() -> None:
+    left_alone = client_with(LeaveAlone("not ours", retry_after=7)).post("/graph/sync", data=call())
+    failed = client_with(ProberUnavailable("the prober is down")).post("/graph/sync", data=call())
+    assert left_alone.headers["Retry-After"] == "7"
+    assert "Retry-After" not in failed.headers
+
+
+def test_very_long_message_is_cut() -> None:
+    response = client_with(InvalidSpec("a problem " * 1000)).post("/graph/sync", data=call())
+    assert len(response.text) == 2001
+    assert response.text.endswith("…\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (SyncAnswer(children=[None], status={}), "a child is NoneType"),  # type: ignore[list-item] # the violation
+        (SyncAnswer(children=[CONFIG_MAP]), "no status"),
+        (SyncAnswer(children=[CONFIG_MAP, CONFIG_MAP], status={}), "returned twice"),
+        (SyncAnswer(children=[{**CONFIG_MAP, "kind": "Secret"}], status={}), "does not declare"),
+        (SyncAnswer(children=[{**CONFIG_MAP, "data": {"k": None}}], status={}), "data.k is null"),
+    ],
+    ids=["null child", "no status", "twice", "undeclared", "null value"],
+)
+def test_answer_that_breaks_the_protocol_is_a_failure_and_never_leaves(answer: SyncAnswer, words: str) -> None:
+    response = client_with(answer).post("/graph/sync", data=call())
+    assert response.status_code == 500
+    assert is_one_sentence(response)
+    assert words in response.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 404),
+        ("POST", "/graph", 404),
+        ("POST", "/graph/sync/", 404),
+        ("POST", "//graph/sync", 404),
+        ("POST", "/nothing/sync", 404),
+        ("POST", "/graph/finalize", 404),
+        ("GET", "/graph/sync", 405),
+        ("PUT", "/graph/sync", 405),
+        ("OPTIONS", "/graph/sync", 405),
+        ("POST", "/healthz", 405),
+    ],
+)
+def test_unknown_path_and_wrong_method_get_one_sentence(method: str, path: str, status: int) -> None:
+    response = client_with(GOOD).open(path, method=method)
+    assert response.status_code == status
+    assert is_one_sentence(response)
+
+
+def test_wrong_method_names_the_right_one() -> None:
+    response = client_with(GOOD).get("/graph/sync")
+    assert response.headers["Allow"] == "POST"
+    assert "use POST" in response.text
+
+
+def test_server_lives_and_is_ready() -> None:
+    client = client_with(GOOD)
+    assert [client.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+
+
+def test_draining_server_lives_but_is_not_ready_and_still_answers() -> None:
+    client = client_with(GOOD, is_draining=lambda: True)
+    assert [client.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 503]
+    assert client.post("/graph/sync", data=call()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ("abc-123", "abc-123"),
+        ("a b\tc", "abc"),
+        ("é", None),
+        ("", None),
+        ("x" * 500, "x" * 128),
+    ],
+    ids=["plain", "blanks", "not ASCII", "empty", "long"],
+)
+def test_request_id_is_the_callers_as_far_as_printable(asked: str, kept: str | None) -> None:
+    response = client_with(GOOD).post("/graph/sync", data=call(), headers={"X-Request-Id": asked})
+    answered = response.headers["X-Request-Id"]
+    assert answered == kept if kept is not None else len(answered) == 32
+
+
+def test_new_request_ids_differ() -> None:
+    client = client_with(GOOD)
+    first, second = (client.post("/graph/sync", data=call()).headers["X-Request-Id"] for _ in range(2))
+    assert first != second
+
+
+def test_every_hook_answers_on_its_public_paths() -> None:
+    app = create_app(parse_settings({}), lambda: make.NOW)
+    found = {rule.rule for rule in app.url_map.iter_rules()}
+    hooks = {
+        f"/{hook}/{call}" for hook in ("graph", "component", "model") for call in ("sync", "finalize", "customize")
+    }
+    assert found == {*hooks, "/healthz", "/readyz", "/metrics"}
+
+
+def test_graph_hook_is_served_with_its_own_kind() -> None:
+    client = create_app(parse_settings({}), lambda: make.NOW).test_client()
+    response = client.post("/component/sync", data=call())
+    assert response.status_code == 400
+    assert "answers for nvidia.com/v1alpha1 DynamoComponentDeployment" in response.text
+
+
+MODEL = {
+    "apiVersion": "nvidia.com/v1alpha1",
+    "kind": "DynamoModel",
+    "metadata": {"name": "m", "namespace": "default", "uid": "u", "generation": 1, "finalizers": []},
+    "spec": {
+        "modelName": "adapter",
+        "baseModelName": "base/model",
+        "modelType": "lora",
+        "source": {"uri": "s3://bucket/adapter"},
+    },
+}
+SLICE = {
+    "apiVersion": "discovery.k8s.io/v1",
+    "kind": "EndpointSlice",
+    "metadata": {
+        "name": "s",
+        "namespace": "default",
+        "labels": {contract.LABEL_MODEL_HASH: model_hash("base/model"), "kubernetes.io/service-name": "svc"},
+    },
+    "addressType": "IPv4",
+    "endpoints": [
+        {"addresses": ["10.0.0.1"], "conditions": {"ready": True}, "targetRef": {"kind": "Pod", "name": "p"}}
+    ],
+    "ports": [{"name": "system", "port": 9090}],
+}
+
+
+def model_call() -> bytes:
+    related = {"EndpointSlice.discovery.k8s.io/v1": {"default/s": SLICE}}
+    return orjson.dumps({"controller": {}, "object": MODEL, "attachments": {}, "related": related})
+
+
+def test_model_hook_asks_the_prober_first_and_passes_the_id_on() -> None:
+    asked: list[tuple[str, tuple[str, ...], str]] = []
+
+    def ask(wanted: LoadRequest, sync_id: str) -> LoadReport:
+        asked.append((wanted.key, tuple(target.address for target in wanted.targets), sync_id))
+        return LoadReport()
+
+    client = create_app(parse_settings({}), lambda: make.NOW, ask).test_client()
+    response = client.post("/model/sync", data=model_call(), headers={"X-Request-Id": "i"})
+    assert response.status_code == 200, response.text
+    assert response.json is not None
+    assert response.json["attachments"] == []
+    assert response.json["status"]["totalEndpoints"] == 1
+    assert asked == [("default/m", ("http://10.0.0.1:9090",), "i")]
+
+
+def test_unreachable_prober_is_503_and_the_status_stays_as_it_is() -> None:
+    def ask(wanted: LoadRequest, sync_id: str) -> LoadReport:
+        raise ProberUnavailable("the prober cannot be reached")
+
+    client = create_app(parse_settings({}), lambda: make.NOW, ask).test_client()
+    response = client.post("/model/sync", data=model_call())
+    assert (response.status_code, response.text) == (503, "the prober cannot be reached\n")

@@ -1,0 +1,320 @@
+"""The chart: equal files, exact rights, strict values; rendered where helm is found.
+
+`pytest --update-golden` copies `crds/` and `metacontroller/` into the chart.
+"""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from hooks import __version__, files
+from hooks.rendering import OPTIONAL_KINDS
+from hooks.settings import Settings, parse_settings
+from tests.installation import ROOT, named, needed_rights, of_kind, plain, program, rights
+
+CHART = ROOT / "chart"
+COPIES = [
+    *sorted((ROOT / "crds").glob("nvidia.com_*.yaml")),
+    *(ROOT / "metacontroller" / name for name in (*files.CONTROLLER_FILES, "optional.yaml", "rbac.yaml")),
+]
+VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
+VALUE_OF = {name: "inferencePool" if name == "inference-pool" else name for name in OPTIONAL_KINDS}
+KUBERNETES = "1.36.0"
+
+
+def template(*options: str, name: str = "dynamo-hooks") -> list[dict[str, Any]]:
+    command = [program("helm"), "template", name, str(CHART), "--namespace", "dynamo-system"]
+    run = subprocess.run(
+        [*command, "--kube-version", KUBERNETES, *options], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return [document for document in yaml.load_all(run.stdout, yaml.CSafeLoader) if document]
+
+
+def refusal(*options: str) -> str:
+    command = [program("helm"), "template", "dynamo-hooks", str(CHART), "--kube-version", KUBERNETES, *options]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode != 0
+    return run.stderr
+
+
+def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        whole = key in {"resources", "nodeSelector"} or not isinstance(value, dict) or not value
+        if whole:
+            yield f"{path}{key}", value
+        else:
+            yield from leaves(value, f"{path}{key}.")
+
+
+def camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+# What needs no helm
+
+
+@pytest.mark.parametrize("source", COPIES, ids=lambda path: path.name)
+def test_chart_ships_the_same_file(source: Path, request: pytest.FixtureRequest) -> None:
+    copy = CHART / "files" / source.relative_to(ROOT)
+    if request.config.getoption("--update-golden"):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(source.read_bytes())
+    assert copy.is_file(), f"{copy.name} is missing in the chart; pytest --update-golden copies it"
+    assert copy.read_bytes() == source.read_bytes()
+
+
+def test_chart_ships_nothing_else() -> None:
+    shipped = {path.relative_to(CHART / "files") for path in (CHART / "files").rglob("*") if path.is_file()}
+    assert shipped == {path.relative_to(ROOT) for path in COPIES}
+
+
+def test_crds_stay_when_the_release_goes() -> None:
+    for crd in files.crds():
+        assert crd["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+
+
+def test_chart_has_the_version_of_the_package() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+    images = {
+        c["image"]
+        for c in named(plain("hooks.yaml"), "Deployment", "dynamo-hooks")["spec"]["template"]["spec"]["containers"]
+    }
+    assert images == {f"dynamo-hooks:{__version__}"}
+
+
+def test_every_setting_is_a_value() -> None:
+    settings = {camel(name) for name in Settings.model_fields if name != "hook_replicas"}
+    assert set(VALUES["settings"]) == settings
+    assert set(SCHEMA["properties"]["settings"]["properties"]) == settings
+
+
+def test_defaults_satisfy_the_schema() -> None:
+    assert [error.message for error in jsonschema_rs.validator_for(SCHEMA).iter_errors(VALUES)] == []
+
+
+def test_schema_knows_the_values_and_no_others() -> None:
+    def assert_same(values: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+        assert schema["additionalProperties"] is False
+        assert set(values) == set(schema["properties"]) - {"global"}
+        for key, value in values.items():
+            if "properties" in schema["properties"][key] and key != "resources":
+                assert_same(value, schema["properties"][key])
+
+    assert_same(VALUES, SCHEMA)
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"replica": 2}, "'replica'"),
+    ({"replicas": 0}, "0"),
+    ({"replicas": "2"}, '"2"'),
+    ({"grove": "yes"}, '"yes"'),
+    ({"image": {"repository": "hooks:latest"}}, '"hooks:latest"'),
+    ({"image": {"pullPolicy": "Sometimes"}}, '"Sometimes"'),
+    ({"settings": {"discoveryBackend": "consul"}}, '"consul"'),
+    ({"settings": {"hookReplicas": 3}}, "'hookReplicas'"),
+    ({"settings": {"loraMandate": "soon"}}, '"soon"'),
+    ({"settings": {"enginePort": 70000}}, "70000"),
+    ({"settings": {"groveTerminationDelay": "15"}}, '"15"'),
+    ({"settings": {"imagePullSecrets": True}}, "true"),
+    ({"serviceMonitor": {"interval": "30"}}, '"30"'),
+    ({"metacontroller": {"install": True}}, "'install'"),
+]
+
+
+@pytest.mark.parametrize(("values", "named_value"), WRONG, ids=[json.dumps(values) for values, _ in WRONG])
+def test_wrong_value_is_refused(values: dict[str, Any], named_value: str) -> None:
+    errors = [error.message for error in jsonschema_rs.validator_for(SCHEMA).iter_errors(values)]
+    assert len(errors) == 1
+    assert named_value in errors[0]
+
+
+RIGHT: list[dict[str, Any]] = [
+    {"grove": "auto", "lws": "on", "volcano": True, "istio": "off", "inferencePool": False},
+    {"image": {"repository": "registry.example:5000/team/dynamo-hooks", "tag": "1.0"}},
+    {"settings": {"kaiScheduler": True, "explainPods": "off", "imagePullSecrets": False, "effectWriteBack": "always"}},
+    {
+        "settings": {
+            "loraMandate": 2.5,
+            "loraRequestTimeout": "600s",
+            "maxBodyBytes": "32 MiB",
+            "replicaWriters": ["a:b"],
+        }
+    },
+    {
+        "settings": {
+            "natsAddress": "nats://nats.example:4222",
+            "groveTerminationDelay": "1h30m0s",
+            "mpiSecret": "ns/name",
+        }
+    },
+]
+
+
+@pytest.mark.parametrize("values", RIGHT, ids=json.dumps)
+def test_right_value_is_taken_by_schema_and_settings(values: dict[str, Any]) -> None:
+    assert [error.message for error in jsonschema_rs.validator_for(SCHEMA).iter_errors(values)] == []
+
+
+def test_readme_lists_every_value_with_its_default() -> None:
+    rows = re.findall(r"^\| `([A-Za-z.]+)` \| `(.*?)` \|", (CHART / "README.md").read_text(), re.MULTILINE)
+    assert rows == [(key, show(value)) for key, value in leaves(VALUES)]
+
+
+def show(value: Any) -> str:
+    if isinstance(value, str) and value:
+        return value
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+# What helm renders
+
+
+def test_chart_passes_lint() -> None:
+    command = [program("helm"), "lint", "--strict", str(CHART), "--kube-version", KUBERNETES]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize("installed", [set(), {"grove"}, {"lws", "volcano"}, set(OPTIONAL_KINDS)], ids=sorted)
+@pytest.mark.parametrize("by", ["value", "boolean", "capability"])
+def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str) -> None:
+    options: list[str] = []
+    for name, value in VALUE_OF.items():
+        wanted = name in installed
+        if by == "capability" and wanted:
+            kind = OPTIONAL_KINDS[name][0]
+            options += ["--api-versions", f"{kind.api_version}/{kind.kind}"]
+        elif by == "boolean":
+            options += ["--set", f"{value}={json.dumps(wanted)}"]
+        elif by == "value":
+            options += ["--set", f"{value}={'on' if wanted else 'off'}"]
+    documents = template(*options)
+    rendered = {
+        d["metadata"]["name"]: d["spec"] for d in of_kind(documents, "CompositeController", "DecoratorController")
+    }
+    assert rendered == {d["metadata"]["name"]: d["spec"] for d in files.controllers("", installed)}
+    role = named(documents, "ClusterRole", "dynamo-hooks-metacontroller")
+    assert rights(role["rules"]) == needed_rights(frozenset(installed))
+
+
+def test_installed_kind_can_be_switched_off() -> None:
+    documents = template("--api-versions", "grove.io/v1alpha1/PodCliqueSet", "--set", "grove=off")
+    assert named(documents, "CompositeController", "dynamo-graph")["spec"] == files.controllers("")[0]["spec"]
+
+
+def test_etcd_discovery_declares_the_finalize_hook() -> None:
+    documents = template("--set", "settings.discoveryBackend=etcd")
+    component = named(documents, "CompositeController", "dynamo-component")
+    assert component["spec"] == files.controllers("", etcd_finalize=True)[1]["spec"]
+
+
+def test_controllers_call_the_service_of_the_release() -> None:
+    documents = template("--namespace", "elsewhere", name="blue")
+    (service,) = of_kind(documents, "Service")
+    assert (service["metadata"]["name"], service["metadata"]["namespace"]) == ("blue-dynamo-hooks", "elsewhere")
+    expected = {"name": "blue-dynamo-hooks", "namespace": "elsewhere", "port": service["spec"]["ports"][0]["port"]}
+    for controller in of_kind(documents, "CompositeController", "DecoratorController"):
+        assert [h["webhook"]["service"] for h in controller["spec"]["hooks"].values()] == [expected] * len(
+            controller["spec"]["hooks"]
+        )
+
+
+def test_chart_renders_the_crds_of_the_files() -> None:
+    by_name = sorted(of_kind(template(), "CustomResourceDefinition"), key=lambda crd: crd["metadata"]["name"])
+    assert by_name == files.crds()
+    assert of_kind(template("--set", "crds.install=false"), "CustomResourceDefinition") == []
+
+
+SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
+    ({}, {}),
+    ({"logLevel": "debug", "explainPods": False}, {"log_level": "debug", "explain_pods": "off"}),
+    (
+        {"maxBodyBytes": 33554432, "loraMandate": 2.5, "enginePort": 9100, "replicaWriters": ["a:b", "c"]},
+        {"max_body_bytes": "33554432", "lora_mandate": "2.5", "engine_port": "9100", "replica_writers": "a:b,c"},
+    ),
+    ({"ingressHostSuffix": "", "kaiScheduler": "on"}, {"ingress_host_suffix": "", "kai_scheduler": "on"}),
+    ({"effectWriteBack": False, "imagePullSecrets": "all"}, {"effect_write_back": "off", "image_pull_secrets": "all"}),
+    ({"plannerClusterRole": "mine"}, {"planner_cluster_role": "mine"}),
+]
+
+
+@pytest.mark.parametrize(("values", "expected"), SETTINGS, ids=[json.dumps(values) for values, _ in SETTINGS])
+def test_values_reach_the_hooks_as_settings(values: dict[str, Any], expected: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump({"replicas": 3, "settings": values}))
+    documents = template("--values", str(path))
+    (deployment,) = of_kind(documents, "Deployment")
+    for container in deployment["spec"]["template"]["spec"]["containers"]:
+        variables = {entry["name"]: entry["value"] for entry in container["env"]}
+        assert parse_settings(variables) == parse_settings({}, {"hook_replicas": "3", **expected})
+
+
+@pytest.mark.parametrize("name", ["dynamo-hooks", "blue"])
+def test_bound_roles_are_those_that_the_hooks_are_told(name: str) -> None:
+    documents = template(name=name)
+    (deployment,) = of_kind(documents, "Deployment")
+    variables = {e["name"]: e["value"] for e in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
+    settings = parse_settings({k: v for k, v in variables.items() if k.startswith("DYNAMO_HOOKS_")})
+    told = [settings.epp_cluster_role, settings.planner_cluster_role]
+    (role,) = (r for r in of_kind(documents, "ClusterRole") if r["metadata"]["name"].endswith("-metacontroller"))
+    assert [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule] == [told]
+    for role_name, plain_name in zip(told, ("dynamo-hooks-epp", "dynamo-hooks-planner"), strict=True):
+        expected = named(plain("rbac.yaml"), "ClusterRole", plain_name)["rules"]
+        assert named(documents, "ClusterRole", role_name)["rules"] == expected
+
+
+def test_pods_are_confined() -> None:
+    (deployment,) = of_kind(template(), "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in pod["containers"]:
+        confined = {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert container["securityContext"] == confined
+        assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]
+
+
+def test_chart_and_plain_manifests_run_the_same_pods() -> None:
+    (chart,) = of_kind(template(), "Deployment")
+    in_files = named(plain("hooks.yaml"), "Deployment", "dynamo-hooks")
+    ours, theirs = ({c["name"]: c for c in d["spec"]["template"]["spec"]["containers"]} for d in (chart, in_files))
+    assert ours.keys() == theirs.keys()
+    for name, container in theirs.items():
+        same = ("image", "securityContext", "resources", "volumeMounts", "lifecycle", "livenessProbe", "readinessProbe")
+        assert {key: ours[name].get(key) for key in same} == {key: container.get(key) for key in same}
+    keys = ("securityContext", "volumes", "terminationGracePeriodSeconds", "automountServiceAccountToken")
+    assert {k: chart["spec"]["template"]["spec"][k] for k in keys} == {
+        k: in_files["spec"]["template"]["spec"][k] for k in keys
+    }
+    assert chart["spec"]["strategy"]["rollingUpdate"] == in_files["spec"]["strategy"]["rollingUpdate"]
+
+
+def test_optional_objects_are_left_out_unless_wanted() -> None:
+    wanted = ["--set", "serviceMonitor.enabled=true", "--set", "serviceMonitor.labels.team=serving"]
+    assert {d["kind"] for d in template(*wanted)} - {d["kind"] for d in template()} == {"ServiceMonitor"}
+    off = ("podDisruptionBudget.enabled", "controllers.install", "metacontroller.rbac.create", "crds.install")
+    documents = template(*(part for value in off for part in ("--set", f"{value}=false")))
+    left = {"ClusterRole", "Deployment", "Service", "ServiceAccount"}
+    assert {document["kind"] for document in documents} == left
+
+
+def test_helm_refuses_wrong_values_with_the_place() -> None:
+    errors = refusal("--set", "grove=maybe", "--set", "settings.lora=3")
+    assert "'/grove': value must be one of 'auto', 'on', 'off'" in errors
+    assert "'/settings': additional properties 'lora' not allowed" in errors

@@ -1,0 +1,193 @@
+"""crds/ against the models it is generated from, the names users know, and what Kubernetes asks of a definition.
+
+`pytest tests/test_crds.py --update-golden` writes crds/*.yaml anew.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.crds.reading import BY_KIND, DCD, DGD, DGDR, DGDSA, DM, DWM, KINDS, Node, node_at, root_of, walk
+
+CRDS = Path(__file__).parent.parent / "crds"
+CLIENT_SIDE_APPLY_BYTES = 262_144
+HEADER = "# Generated from hooks/api: pytest tests/test_crds.py --update-golden\n"
+
+
+def file_of(kind: str) -> Path:
+    return CRDS / f"nvidia.com_{BY_KIND[kind]['spec']['names']['plural']}.yaml"
+
+
+def write_crd(crd: Node) -> str:
+    return HEADER + yaml.safe_dump(crd, sort_keys=False, width=120, allow_unicode=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_hold_what_the_models_say(kind: str, request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        file_of(kind).write_text(write_crd(BY_KIND[kind]), encoding="utf-8")
+    assert file_of(kind).read_text(encoding="utf-8") == write_crd(BY_KIND[kind])
+    assert yaml.safe_load(file_of(kind).read_text(encoding="utf-8")) == BY_KIND[kind]
+
+
+def test_kustomization_lists_every_file_and_nothing_else() -> None:
+    listed = yaml.safe_load((CRDS / "kustomization.yaml").read_text())["resources"]
+    assert sorted(listed) == sorted(file_of(kind).name for kind in KINDS)
+    assert sorted(path.name for path in CRDS.glob("nvidia.com_*")) == sorted(listed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_definition_fits_the_annotation_of_client_side_apply(kind: str) -> None:
+    assert len(json.dumps(BY_KIND[kind], separators=(",", ":")).encode()) < CLIENT_SIDE_APPLY_BYTES
+
+
+NAMES = [
+    (DGD, "dynamographdeployments", "dynamographdeployment", "dgd"),
+    (DCD, "dynamocomponentdeployments", "dynamocomponentdeployment", "dcd"),
+    (DM, "dynamomodels", "dynamomodel", "dm"),
+    (DGDR, "dynamographdeploymentrequests", "dynamographdeploymentrequest", "dgdr"),
+    (DGDSA, "dynamographdeploymentscalingadapters", "dynamographdeploymentscalingadapter", "dgdsa"),
+    (DWM, "dynamoworkermetadatas", "dynamoworkermetadata", "dwm"),
+]
+
+
+def test_there_are_these_kinds() -> None:
+    assert [name[0] for name in NAMES] == [DGD, DCD, DM, DGDR, DGDSA, DWM]
+    assert sorted(KINDS) == sorted(name[0] for name in NAMES)
+
+
+@pytest.mark.parametrize(("kind", "plural", "singular", "short"), NAMES, ids=[name[3] for name in NAMES])
+def test_names_are_upstreams(kind: str, plural: str, singular: str, short: str) -> None:
+    crd = BY_KIND[kind]
+    assert crd["apiVersion"] == "apiextensions.k8s.io/v1"
+    assert crd["kind"] == "CustomResourceDefinition"
+    assert crd["metadata"]["name"] == f"{plural}.nvidia.com"
+    assert crd["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    assert crd["spec"]["group"] == "nvidia.com"
+    assert crd["spec"]["scope"] == "Namespaced"
+    assert crd["spec"]["names"] == {
+        "kind": kind,
+        "listKind": f"{kind}List",
+        "plural": plural,
+        "singular": singular,
+        "shortNames": [short],
+        "categories": ["dynamo"],
+    }
+    (version,) = crd["spec"]["versions"]
+    assert (version["name"], version["served"], version["storage"]) == ("v1alpha1", True, True)
+    assert {"apiVersion", "kind", "metadata", "spec"} <= set(root_of(kind)["properties"])
+
+
+COLUMNS = {
+    DGD: [
+        ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
+        ("Backend", "string", ".spec.backendFramework"),
+        ("Age", "date", ".metadata.creationTimestamp"),
+    ],
+    DCD: [
+        ("DynamoComponent", "string", ".spec.serviceName"),
+        ("Available", "string", ".status.conditions[?(@.type=='Available')].status"),
+        ("Backend", "string", ".spec.backendFramework"),
+        ("Age", "date", ".metadata.creationTimestamp"),
+    ],
+    DM: [
+        ("BaseModel", "string", ".spec.baseModelName"),
+        ("Type", "string", ".spec.modelType"),
+        ("Ready", "integer", ".status.readyEndpoints"),
+        ("Total", "integer", ".status.totalEndpoints"),
+        ("Age", "date", ".metadata.creationTimestamp"),
+    ],
+    DGDR: [
+        ("Model", "string", ".spec.model"),
+        ("Backend", "string", ".status.backend"),
+        ("State", "string", ".status.state"),
+        ("DGD-State", "string", ".status.deployment.state"),
+        ("Age", "date", ".metadata.creationTimestamp"),
+    ],
+    DGDSA: [
+        ("DGD", "string", ".spec.dgdRef.name"),
+        ("SERVICE", "string", ".spec.dgdRef.serviceName"),
+        ("REPLICAS", "integer", ".status.replicas"),
+        ("AGE", "date", ".metadata.creationTimestamp"),
+    ],
+    DWM: [("Age", "date", ".metadata.creationTimestamp")],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_those_of_kubectl_get(kind: str) -> None:
+    columns = BY_KIND[kind]["spec"]["versions"][0]["additionalPrinterColumns"]
+    assert [(column["name"], column["type"], column["jsonPath"]) for column in columns] == COLUMNS[kind]
+
+
+SCALE = {
+    "specReplicasPath": ".spec.replicas",
+    "statusReplicasPath": ".status.replicas",
+    "labelSelectorPath": ".status.selector",
+}
+SUBRESOURCES: Node = {kind: {"status": {}} for kind in (DGD, DCD, DM, DGDR)} | {DGDSA: {"status": {}, "scale": SCALE}}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_subresources(kind: str) -> None:
+    assert BY_KIND[kind]["spec"]["versions"][0].get("subresources") == SUBRESOURCES.get(kind)
+
+
+def test_workers_records_are_labelled_with_their_discovery_backend() -> None:
+    assert BY_KIND[DWM]["metadata"]["labels"] == {"nvidia.com/dynamo-discovery-backend": "kubernetes"}
+
+
+ALLOWED_KEYS = {
+    *("type", "format", "description", "default", "enum", "pattern", "minimum", "minLength", "maxLength", "maxItems"),
+    *("maxProperties", "properties", "additionalProperties", "items", "required", "anyOf"),
+    *("x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"),
+    *("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type", "x-kubernetes-validations"),
+}
+NODES = [(kind, path, node) for kind in KINDS for path, node in walk(root_of(kind))]
+
+
+def test_every_node_has_a_type_or_is_int_or_string() -> None:
+    untyped = [(kind, path) for kind, path, node in NODES if "type" not in node]
+    int_or_string = [(kind, path) for kind, path, node in NODES if node.get("x-kubernetes-int-or-string")]
+    assert untyped == int_or_string
+    assert len(untyped) > 0
+
+
+def test_nodes_have_only_keys_that_a_definition_may_have() -> None:
+    assert {key for _, _, node in NODES for key in node} <= ALLOWED_KEYS
+
+
+def test_no_node_has_both_fields_and_free_keys() -> None:
+    assert [path for _, path, node in NODES if {"properties", "additionalProperties"} <= node.keys()] == []
+
+
+def test_required_fields_exist() -> None:
+    missing = [(k, p, f) for k, p, n in NODES for f in n.get("required", ()) if f not in n.get("properties", {})]
+    assert missing == []
+
+
+def test_keys_of_map_lists_are_required_or_have_a_default() -> None:
+    for kind, path, node in NODES:
+        for key in node.get("x-kubernetes-list-map-keys", ()):
+            item = node["items"]
+            assert key in item.get("required", ()) or "default" in item["properties"][key], f"{kind}{path} {key}"
+
+
+def test_defaults_fit_their_types() -> None:
+    types = {"string": str, "boolean": bool, "integer": int}
+    defaults = [(node["default"], types[node["type"]]) for _, _, node in NODES if "default" in node]
+    assert [value for value, kind in defaults if type(value) is not kind] == []
+
+
+def test_rules_stand_on_objects_only() -> None:
+    assert {node["type"] for _, _, node in NODES if "x-kubernetes-validations" in node} == {"object"}
+
+
+def test_fields_of_ours_are_described_and_those_of_kubernetes_are_not() -> None:
+    pod_spec = next(node for kind, path, node in NODES if (kind, path) == (DCD, ".spec.extraPodSpec"))
+    below = [path for path, node in walk(pod_spec) if "description" in node]
+    assert below == ["", ".mainContainer"]
+    assert all("description" in part for part in node_at(DCD, "spec")["properties"].values())
+    assert all("description" in part for part in node_at(DGD, "status")["properties"].values())

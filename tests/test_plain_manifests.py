@@ -1,0 +1,49 @@
+"""The folder `metacontroller/` as `kubectl apply -k` takes it: exact rights, one kustomization."""
+
+import subprocess
+from typing import Any
+
+import yaml
+
+from hooks import files
+from hooks.settings import Settings
+from tests.installation import ROOT, discovery_rights, named, needed_rights, of_kind, plain, program, rights
+
+
+def test_plain_role_holds_exactly_what_metacontroller_needs() -> None:
+    role = named(plain("rbac.yaml"), "ClusterRole", "dynamo-hooks-metacontroller")
+    assert rights(role["rules"]) == needed_rights(frozenset())
+
+
+def test_roles_bound_by_graphs_are_the_settings_defaults() -> None:
+    settings = Settings()
+    bound = sorted([settings.epp_cluster_role, settings.planner_cluster_role])
+    role, *_ = of_kind(plain("rbac.yaml"), "ClusterRole")
+    (bind,) = (rule for rule in role["rules"] if "resourceNames" in rule)
+    expected = ["rbac.authorization.k8s.io"], ["clusterroles"], bound, ["bind"]
+    assert (bind["apiGroups"], bind["resources"], bind["resourceNames"], bind["verbs"]) == expected
+    assert set(bound) <= {role["metadata"]["name"] for role in of_kind(plain("rbac.yaml"), "ClusterRole")}
+
+
+def test_planner_may_discover_as_workers_do() -> None:
+    planner = named(plain("rbac.yaml"), "ClusterRole", "dynamo-hooks-planner")
+    assert discovery_rights() <= rights(planner["rules"])
+
+
+def test_no_role_holds_a_wildcard() -> None:
+    for role in of_kind(plain("rbac.yaml"), "ClusterRole"):
+        assert not [right for right in rights(role["rules"]) if "*" in right]
+
+
+def test_plain_manifests_are_one_kustomization() -> None:
+    command = [program("kubectl"), "kustomize", str(ROOT / "metacontroller")]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    documents = list(yaml.load_all(run.stdout, yaml.CSafeLoader))
+    controllers = of_kind(documents, "CompositeController", "DecoratorController")
+    assert by_name(controllers) == by_name(files.controllers(""))
+    assert by_name(of_kind(documents, "CustomResourceDefinition")) == by_name(files.crds())
+    assert len(of_kind(documents, "Namespace", "Deployment", "Service")) == 3
+
+
+def by_name(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {document["metadata"]["name"]: document for document in documents}
