@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Protocol
 
 from hooks import contract, files
@@ -116,17 +115,27 @@ def run_simulation(plan: Plan, programs: Programs, viewer: Viewer) -> Frame:
         def look(frame: Frame) -> None:
             viewer.show(frame)
             programs.servers.check()
-            if programs.engines is not None:
-                programs.engines.follow(frame.family.by_uid.values())
 
-        return _watch(cluster, roots, plan, look)
+        return _watch(cluster, roots, plan, look, engines=programs.engines)
 
 
-def _watch(cluster: SimulatedCluster, roots: Sequence[Ref], plan: Plan, look: Callable[[Frame], None]) -> Frame:
+def _watch(
+    cluster: SimulatedCluster,
+    roots: Sequence[Ref],
+    plan: Plan,
+    look: Callable[[Frame], None],
+    *,
+    engines: Engines | None,
+) -> Frame:
+    def is_done() -> bool:
+        if engines is not None:
+            engines.follow(cluster)
+        return _all_ready(cluster, roots)
+
     begin = time.monotonic()
     while True:
         real = (time.monotonic() - begin) * plan.speed
-        cluster.run_until(partial(_all_ready, cluster, roots), min(real, plan.timeout) - cluster.clock.seconds)
+        cluster.run_until(is_done, min(real, plan.timeout) - cluster.clock.seconds)
         frame = take_frame(cluster, roots)
         look(frame)
         if frame.ready or frame.seconds >= plan.timeout:

@@ -61,6 +61,11 @@ def wait_for_event(admin: ApiClient, controller: Manifest, reason: str) -> None:
     wait_for(lambda: admin.list("v1", "Event", "default", fieldSelector=about), what, 90)
 
 
+def load_documents(example: Path) -> list[Manifest]:
+    """The documents of one file, in its order."""
+    return list(yaml.safe_load_all(example.read_text()))
+
+
 def load_example(name: str) -> Manifest:
     """The only document of one file of the folder `examples`."""
     document: Manifest = yaml.safe_load((ROOT / "examples" / f"{name}.yaml").read_text())

@@ -10,7 +10,7 @@ import yaml
 
 from tests.cluster import third_party
 from tests.cluster.api_client import ApiClient
-from tests.cluster.dynamo import EXAMPLES
+from tests.cluster.dynamo import EXAMPLES, load_documents
 
 OPTIONAL = {"istio": third_party.ISTIO, "inference-pool": third_party.INFERENCE_POOL}
 """Optional kinds by the name of `--with`, and where their CRDs come from."""
@@ -41,8 +41,8 @@ def differences(sent: Any, stored: Any, path: str = "") -> list[str]:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_every_child_is_accepted_and_stored_as_sent(example: Path, api: ApiClient) -> None:
-    manifest = yaml.safe_load(example.read_text())
-    api.create(manifest, strict=True, dry_run=True)
+    for manifest in load_documents(example):
+        api.create(manifest, strict=True, dry_run=True)
     children = render(example, api.namespace)
     assert {child["kind"] for child in children} >= {"Deployment"}
     for child in children:
