@@ -17,7 +17,6 @@ import requests
 
 from hooks.effects import Effect, ScalePodClique
 from hooks.k8s import kinds
-from hooks.logs import logger
 
 DEADLINE_SECONDS = 2.0
 ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -68,12 +67,11 @@ class EffectsClient:
         address = f"[{host}]" if ":" in host else host
         return cls(url=f"https://{address}:{port}", token_file=folder / "token", ca_file=folder / "ca.crt")
 
-    def __call__(self, effects: tuple[Effect, ...]) -> None:
-        """Carry out effects and log those that failed."""
-        for result in self.carry_out(effects):
-            if result.outcome is Outcome.FAILED:
-                fields = {"effect": _describe(result.effect), "reason": result.reason}
-                logger.warning("an effect failed", extra={"fields": fields})
+    def __call__(self, effects: tuple[Effect, ...]) -> list[str]:
+        """Carry out effects; returns a sentence for each that failed or that this client does not know."""
+        reasons = {Outcome.FAILED: "", Outcome.NOT_OURS: "nothing carries it out in this version"}
+        results = (result for result in self.carry_out(effects) if result.outcome in reasons)
+        return [f"{_describe(result.effect)}: {result.reason or reasons[result.outcome]}" for result in results]
 
     def carry_out(self, effects: tuple[Effect, ...]) -> tuple[Result, ...]:
         """Carry out effects in order and say what came of each; never raises."""

@@ -44,9 +44,12 @@ def model_hash(model: str) -> str:
 
 
 def model_service_name(owner: str, model: str) -> str:
-    """Name of the headless Service over one owner's pods that serve a base model: `<owner>-model-<hash>`."""
-    suffix = f"-model-{model_hash(model)}"
-    return fit_name(to_dns_label(owner), 63 - len(suffix)) + suffix
+    """Name of the headless Service over one owner's pods that serve a base model: `<owner>-model-<hash>`.
+
+    A Service's name begins with a letter: an owner's that does not gets `m-` in front.
+    """
+    suffix, label = f"-model-{model_hash(model)}", to_dns_label(owner)
+    return fit_name(label if label[:1].isalpha() else f"m-{label}", 63 - len(suffix)) + suffix
 
 
 def discovery_account(graph: str) -> str:

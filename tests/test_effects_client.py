@@ -1,6 +1,5 @@
 """The effects client against a played API server: what it asks, what it makes of every kind of answer."""
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,15 +122,15 @@ def test_effects_of_others_are_left_alone(tmp_path: Path) -> None:
     assert result.outcome is Outcome.NOT_OURS
 
 
-def test_called_as_the_server_calls_it_a_failure_is_only_logged(
-    server: responses.RequestsMock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_called_as_the_server_calls_it_failures_come_back_as_sentences(
+    server: responses.RequestsMock, tmp_path: Path
 ) -> None:
     server.get(SCALE, status=403, json={"message": "forbidden"})
-    with caplog.at_level(logging.WARNING, logger="hooks"):
-        client(tmp_path)((EFFECT,))
-    (record,) = caplog.records
-    assert record.__dict__["fields"]["effect"] == "scale PodClique ns/g-0-a to 3"
-    assert "secret" not in str(record.__dict__)
+    failed, unknown = client(tmp_path)((EFFECT, EtcdPrefixDrop(prefix="/ns/components/a")))
+    assert failed.startswith("scale PodClique ns/g-0-a to 3: GET ")
+    assert failed.endswith("403 forbidden")
+    assert unknown == "EtcdPrefixDrop: nothing carries it out in this version"
+    assert "secret" not in failed
 
 
 def test_client_of_a_pod_knows_its_server_and_account(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ from tests.component.render import answer
 
 ROOT = Path(__file__).parents[2]
 CRDS = ROOT.parent / "shared" / "crds"
-EXAMPLES = sorted((ROOT / "examples").glob("*-multinode.yaml"))
+EXAMPLES = [
+    ROOT / "examples" / f"{name}-multinode.yaml" for name in ("sglang-disagg", "trtllm-disagg", "vllm-dp", "vllm-ray")
+]
 SCHEMAS = {
     "lws v0.7.0": "lws/v0.7.0/leaderworkersets.yaml",
     "lws v0.10.0": "lws/v0.10.0/leaderworkersets.yaml",

@@ -16,7 +16,10 @@ from hooks.simulator.progress import is_ready
 from tests.simulator.hooked import build_cluster
 
 LWS = ("lws", "volcano")
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*-multinode.yaml"))
+EXAMPLES = [
+    Path(__file__).parents[2] / "examples" / f"{name}-multinode.yaml"
+    for name in ("sglang-disagg", "trtllm-disagg", "vllm-dp", "vllm-ray")
+]
 KEY = {
     "apiVersion": "v1",
     "kind": "Secret",
