@@ -6,7 +6,7 @@ The only place that catches broadly. It reads the body and the clock, asks the p
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
@@ -43,8 +43,8 @@ Sync = Callable[[SyncRequest, Facts], SyncAnswer]
 Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]
 AskProber = Callable[[LoadRequest, str], LoadReport]
 """Tells the prober what is wanted under a sync id and returns what it knows; raises `ProberUnavailable`."""
-CarryOut = Callable[[tuple[Effect, ...]], None]
-"""Makes effects true outside."""
+CarryOut = Callable[[tuple[Effect, ...]], Sequence[str]]
+"""Makes effects true outside; returns a sentence for each that is not."""
 
 MAX_ID_CHARACTERS = 128
 MAX_MESSAGE_CHARACTERS = 2000
@@ -205,11 +205,11 @@ def _carry_out(effects: tuple[Effect, ...], carry_out: CarryOut | None) -> str:
     if carry_out is None:
         return f"not carried out: {names}"
     try:
-        carry_out(effects)
+        faults = carry_out(effects)
     except Exception:
         logger.exception("effects failed", extra={"fields": {"sync_id": g.sync_id, "effects": names}})
         return f"failed: {names}"
-    return f"carried out: {names}"
+    return f"failed: {'; '.join(faults)}" if faults else f"carried out: {names}"
 
 
 def _tell_readiness(is_draining: bool) -> Response:

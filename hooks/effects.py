@@ -13,4 +13,17 @@ class EtcdPrefixDrop:
     prefix: str
 
 
-Effect = EtcdPrefixDrop
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalePodClique:
+    """So many replicas of a PodClique or PodCliqueScalingGroup (`kind`), by its scale subresource.
+
+    Grove reads the replicas of a PodCliqueSet's template when it makes them, and never again.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    replicas: int
+
+
+Effect = EtcdPrefixDrop | ScalePodClique

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hooks import contract
 from hooks.k8s.hashing import short_hash
-from hooks.k8s.names import fit_name, to_dns_label
+from hooks.k8s.names import MAX_LABEL, fit_name, to_dns_label
 
 
 def dynamo_namespace(namespace: str, graph: str, *, is_global: bool = False) -> str:
@@ -44,9 +44,12 @@ def model_hash(model: str) -> str:
 
 
 def model_service_name(owner: str, model: str) -> str:
-    """Name of the headless Service over one owner's pods that serve a base model: `<owner>-model-<hash>`."""
-    suffix = f"-model-{model_hash(model)}"
-    return fit_name(to_dns_label(owner), 63 - len(suffix)) + suffix
+    """Name of the headless Service over one owner's pods that serve a base model: `<owner>-model-<hash>`.
+
+    A Service's name begins with a letter: an owner's that does not gets `m-` in front.
+    """
+    suffix, label = f"-model-{model_hash(model)}", to_dns_label(owner)
+    return fit_name(label if label[:1].isalpha() else f"m-{label}", 63 - len(suffix)) + suffix
 
 
 def discovery_account(graph: str) -> str:
@@ -72,3 +75,12 @@ def epp_config_map(graph: str) -> str:
 def epp_pool(graph: str) -> str:
     """InferencePool of a graph."""
     return f"{graph}-pool"
+
+
+def mpi_secret(owner: str) -> str:
+    """Secret with the SSH key of multinode TensorRT-LLM, copied for one graph or one component that stands alone.
+
+    It names a volume too, so it is a DNS label.
+    """
+    suffix = "-mpi-ssh"
+    return fit_name(to_dns_label(owner), MAX_LABEL - len(suffix)) + suffix

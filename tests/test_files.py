@@ -61,7 +61,7 @@ def test_graph_declares_what_every_cluster_has() -> None:
 
 
 def test_component_declares_what_every_cluster_has() -> None:
-    expected = {"services": "InPlace", "deployments": "InPlace", "ingresses": "InPlace"}
+    expected = dict.fromkeys(("secrets", "services", "deployments", "ingresses"), "InPlace")
     assert strategies(by_name()["dynamo-component"]) == expected
 
 

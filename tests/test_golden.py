@@ -29,6 +29,8 @@ GOLDEN = ROOT / "tests" / "golden"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 CALLS = sorted(path.parent for path in GOLDEN.glob("*/*/*/request.yaml"))
 INSTALLED = frozenset({"istio", "inference-pool"})
+ORCHESTRATORS = {"lws": frozenset({"lws", "volcano"}), "grove": frozenset({"grove"})}
+MULTINODE = [path for path in EXAMPLES if "multinode" in path.stem]
 
 
 def name_of_call(path: Path) -> str:
@@ -71,19 +73,31 @@ def test_same_call_in_another_order_gives_the_same_bytes(client: FlaskClient, ca
     assert post(client, call, shuffle(body, random.Random(7))) == first
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("example", [path for path in EXAMPLES if path not in MULTINODE], ids=lambda p: p.stem)
 def test_example_renders_as_recorded(example: Path, request: pytest.FixtureRequest) -> None:
     text = format_documents(render_example(example))
     update = bool(request.config.getoption("--update-golden"))
     compare(GOLDEN / "examples" / example.name, text, update=update)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
+@pytest.mark.parametrize("example", MULTINODE, ids=lambda p: p.stem)
+def test_example_over_several_nodes_renders_as_recorded(
+    example: Path, orchestrator: str, request: pytest.FixtureRequest
+) -> None:
+    children = render_example(example, ORCHESTRATORS[orchestrator])
+    for child in children:
+        assert_sound(child)
+    update = bool(request.config.getoption("--update-golden"))
+    compare(GOLDEN / "examples" / orchestrator / example.name, format_documents(children), update=update)
+
+
+@pytest.mark.parametrize("example", [path for path in EXAMPLES if path not in MULTINODE], ids=lambda p: p.stem)
 def test_rendering_twice_gives_the_same_bytes(example: Path) -> None:
     assert format_documents(render_example(example)) == format_documents(render_example(example))
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("example", [path for path in EXAMPLES if path not in MULTINODE], ids=lambda p: p.stem)
 def test_rendered_children_are_sound(example: Path) -> None:
     children = render_example(example)
     assert children
@@ -92,9 +106,9 @@ def test_rendered_children_are_sound(example: Path) -> None:
     assert_services_select_pods(children)
 
 
-def render_example(path: Path, **settings: str) -> list[Manifest]:
+def render_example(path: Path, installed: frozenset[str] = frozenset()) -> list[Manifest]:
     documents = load_checked([str(path)], "default")
-    return list(every_child(render_checked(documents, parse_settings({}, settings), INSTALLED)))
+    return list(every_child(render_checked(documents, parse_settings({}), INSTALLED | installed)))
 
 
 def assert_sound(child: Manifest) -> None:

@@ -43,6 +43,8 @@ def test_component_is_named_after_graph_and_service() -> None:
     assert identity.component_name("g", "VllmDecodeWorker") == "g-vllmdecodeworker"
 
 
-@pytest.mark.parametrize("graph", ["g", "a" * 63, "with.dots.in.it"])
+@pytest.mark.parametrize("graph", ["g", "a" * 63, "with.dots.in.it", "0", "0" * 63])
 def test_model_service_name_always_fits(graph: str) -> None:
-    assert is_dns_label(identity.model_service_name(graph, "Qwen/Qwen3-0.6B"))
+    name = identity.model_service_name(graph, "Qwen/Qwen3-0.6B")
+    assert is_dns_label(name)
+    assert name[0].isalpha()

@@ -10,6 +10,7 @@ from flask import Flask
 from hooks.cli.options import read_settings, settings_option
 from hooks.cli.server import DRAIN_SECONDS, ServerOptions, run_server
 from hooks.logs import set_up_logging
+from hooks.settings import Switch
 
 _BIND = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
 
@@ -64,7 +65,10 @@ def serve(*, bind: str, workers: int, threads: int, drain: float, set_values: tu
 
     def load(is_draining: Callable[[], bool]) -> Flask:
         from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
+        from hooks.effects_client import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
 
-        return create_app(settings, lambda: datetime.now(UTC), is_draining=is_draining)
+        client = EffectsClient.in_cluster() if settings.effect_scale is Switch.ON else None
+        told = settings if client else settings.model_copy(update={"effect_scale": Switch.OFF})
+        return create_app(told, lambda: datetime.now(UTC), carry_out=client, is_draining=is_draining)
 
     run_server(ServerOptions(bind=bind, workers=workers, threads=threads, drain=drain), load)

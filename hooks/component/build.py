@@ -1,36 +1,83 @@
 """A component's children, as its plan says; no decision is made here."""
 
+from dataclasses import dataclass
+
 from hooks import contract
 from hooks.component.exposure import build_exposure
+from hooks.component.groups import GroupMetadata, GroupsPlan, build_groups
+from hooks.component.mpi_key import build_key
+from hooks.component.placement import Orchestrator, Placement, Role
 from hooks.component.plan import ComponentPlan
-from hooks.component.pod_template import build_pod_spec
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, build_metadata, sort_manifests
+from hooks.component.pod_template import build_pod
+from hooks.k8s.types import Manifest, build_metadata, name_of, sort_manifests
 from hooks.k8s.workloads import PodTemplate, build_deployment
 
 
-def build_children(plan: ComponentPlan) -> list[Manifest]:
-    """Build the Deployment and what exposes it, in a fixed order.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A component's children, in a fixed order.
+
+    `workloads` are its Deployment or LeaderWorkerSets, also those that are not among the children this time. `warnings`
+    are what there is to say to the user about its pods.
+    """
+
+    children: tuple[Manifest, ...]
+    workloads: tuple[Manifest, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Workloads:
+    """All workloads, those of them that may exist now with what they need beside them, and warnings."""
+
+    wanted: tuple[Manifest, ...]
+    children: tuple[Manifest, ...]
+    warnings: tuple[str, ...]
+
+
+def build_component(plan: ComponentPlan) -> Built:
+    """Build the workloads and what exposes them.
 
     Raises:
         InvalidSpec: the pod cannot be built from what the user wrote.
     """
     exposed = build_exposure(plan.subject, plan.exposure, labels=plan.labels, annotations=plan.annotations)
-    return sort_manifests([_build_workload(plan), *exposed])
+    key = build_key(plan.mpi_key) if plan.mpi_key else []
+    workloads = _build_groups(plan, plan.groups) if plan.groups else _build_deployment(plan)
+    running = () if plan.waits_for else workloads.children
+    return Built(
+        children=tuple(sort_manifests([*running, *key, *exposed])),
+        workloads=workloads.wanted,
+        warnings=workloads.warnings,
+    )
 
 
-def workload_of(children: list[Manifest]) -> Manifest:
-    """The Deployment among a component's children."""
-    return next(child for child in children if child["kind"] == kinds.DEPLOYMENT.kind)
-
-
-def _build_workload(plan: ComponentPlan) -> Manifest:
+def _build_deployment(plan: ComponentPlan) -> _Workloads:
     """Build the Deployment; its selector is the component's own label alone, as it can never change."""
     name, namespace = plan.subject.name, plan.subject.namespace
-    return build_deployment(
+    pod = build_pod(plan.pod, _single_node(plan.subject.service))
+    deployment = build_deployment(
         build_metadata(name, namespace, labels=plan.labels, annotations=plan.annotations),
         replicas=plan.replicas,
         match_labels={contract.LABEL_SELECTOR: name},
         strategy=plan.strategy,
-        template=PodTemplate(labels=plan.pod_labels, annotations=plan.pod_annotations, spec=build_pod_spec(plan.pod)),
+        template=PodTemplate(labels=plan.pod_labels, annotations=plan.pod_annotations, spec=pod.spec),
     )
+    return _Workloads(wanted=(deployment,), children=(deployment,), warnings=pod.warnings)
+
+
+def _build_groups(plan: ComponentPlan, groups: GroupsPlan) -> _Workloads:
+    metadata = GroupMetadata(
+        labels=plan.labels,
+        annotations=plan.annotations,
+        pod_labels=plan.pod_labels,
+        pod_annotations=plan.pod_annotations,
+    )
+    built = build_groups(groups, metadata, plan.pod)
+    present = tuple(found for found in built.sets if name_of(found) not in groups.withheld)
+    return _Workloads(wanted=built.sets, children=(*present, *built.pod_groups), warnings=built.warnings)
+
+
+def _single_node(service: str) -> Placement:
+    """The place of a pod that is a whole replica; who made it plays no part then."""
+    return Placement(role=Role.MAIN, orchestrator=Orchestrator.LWS, node_count=1, service=service)

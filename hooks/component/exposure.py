@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hooks import contract
 from hooks.api.component_spec import Ingress
 from hooks.component.defaults import ComponentDefaults
+from hooks.component.placement import Role
 from hooks.component.subject import ComponentType, Subject
 from hooks.identity import model_hash, model_service_name
 from hooks.k8s.objects import HttpBackend, ServicePort, build_ingress, build_service, build_virtual_service
@@ -40,26 +41,32 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """What was decided; `ports` are empty where the component has no Service."""
+    """What was decided; `ports` are empty where the component has no Service, `selector` picks the pods that serve."""
 
     ports: tuple[ServicePort, ...]
+    selector: Mapping[str, str]
     owns_model_service: bool
     ingress: Route | None
     virtual_service: Route | None
 
 
-def plan_exposure(subject: Subject, defaults: ComponentDefaults, ingress: Ingress | None) -> Exposure:
+def plan_exposure(
+    subject: Subject, defaults: ComponentDefaults, ingress: Ingress | None, *, is_multinode: bool
+) -> Exposure:
     """Decide how a component is reached.
 
     A Service exists under Kubernetes discovery, for frontends and endpoint pickers, and where a host is sent to one. A
-    graph makes one model Service for all its components, one that stands alone makes its own.
+    graph makes one model Service for all its components, one that stands alone makes its own. Of a replica over several
+    nodes only the leader is reached.
     """
     enabled = ingress if ingress and ingress.enabled else None
     by_class = _route(enabled, class_name=enabled.ingress_controller_class_name or "") if enabled else None
     by_gateway = _route(enabled, gateway=_gateway(enabled)) if enabled else None
     routes = [route for route in (by_class, by_gateway) if route and (route.class_name or route.gateway)]
     wants_service = subject.uses_kubernetes_discovery or subject.type in {ComponentType.FRONTEND, ComponentType.EPP}
+    role = {contract.LABEL_ROLE: Role.LEADER.value} if is_multinode else {}
     return Exposure(
+        selector={**subject.selecting_labels(), **role},
         ports=_ports(defaults.service_port, exposed=bool(routes)) if wants_service or routes else (),
         owns_model_service=bool(subject.base_model) and not subject.graph,
         ingress=by_class if by_class in routes else None,
@@ -78,10 +85,11 @@ def build_exposure(
     """Build the objects; labels and annotations are the component's."""
     children: list[Manifest] = []
     if exposure.ports:
-        children.append(_build_component_service(subject, exposure.ports, labels, annotations))
+        children.append(_build_component_service(subject, exposure, labels, annotations))
     if exposure.owns_model_service:
-        selector = subject.selecting_labels()
-        children.append(build_model_service(subject.name, subject.namespace, subject.base_model, selector=selector))
+        children.append(
+            build_model_service(subject.name, subject.namespace, subject.base_model, selector=exposure.selector)
+        )
     for route in (exposure.ingress, exposure.virtual_service):
         if route:
             laid = {"labels": {**labels, **route.labels}, "annotations": {**annotations, **route.annotations}}
@@ -130,7 +138,7 @@ def _ports(own: ServicePort, *, exposed: bool) -> tuple[ServicePort, ...]:
 
 
 def _build_component_service(
-    subject: Subject, ports: tuple[ServicePort, ...], labels: Mapping[str, str], annotations: Mapping[str, str]
+    subject: Subject, exposure: Exposure, labels: Mapping[str, str], annotations: Mapping[str, str]
 ) -> Manifest:
     """Build the Service; workers are only found by it under Kubernetes discovery, a frontend is not looked for."""
     discovery = subject.discovery_labels()
@@ -139,7 +147,7 @@ def _build_component_service(
     metadata = build_metadata(
         subject.service_object_name, subject.namespace, labels={**labels, **discovery}, annotations=annotations
     )
-    return build_service(metadata, selector=subject.selecting_labels(), ports=ports)
+    return build_service(metadata, selector=exposure.selector, ports=exposure.ports)
 
 
 def _build_route(metadata: ObjectMeta, route: Route, service: str) -> Manifest:

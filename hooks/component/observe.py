@@ -1,29 +1,42 @@
-"""What a component's sync is shown: its workload, accounts, registry Secrets, and which optional kinds exist."""
+"""What a component's sync is shown: its workloads, accounts, Secrets, and which optional kinds exist."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks import contract
+from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.k8s import kinds
 from hooks.k8s.types import ReadManifest, is_deleting, labels_of, name_of
 from hooks.protocol import SyncRequest
+from hooks.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workloads:
+    """What runs a component: its Deployment, None while there is none, or its LeaderWorkerSets by name."""
+
+    deployment: ReadManifest | None
+    leader_worker_sets: Mapping[str, ReadManifest]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """Children and related objects of one component; `accounts` are those labelled for components, by name."""
 
-    deployment: ReadManifest | None
+    workloads: Workloads
+    mpi_key: ObservedKey
     accounts: tuple[str, ...]
     registry_secrets: tuple[RegistrySecret, ...]
     has_virtual_services: bool
     has_leader_worker_sets: bool
 
 
-def observe(request: SyncRequest) -> Observed:
+def observe(request: SyncRequest, settings: Settings) -> Observed:
     """Read a request's children and related objects."""
     return Observed(
-        deployment=observe_deployment(request),
+        workloads=observe_workloads(request),
+        mpi_key=observe_key(request, settings),
         accounts=tuple(
             sorted(
                 name_of(account)
@@ -39,7 +52,10 @@ def observe(request: SyncRequest) -> Observed:
     )
 
 
-def observe_deployment(request: SyncRequest) -> ReadManifest | None:
-    """The component's Deployment, or None while there is none."""
+def observe_workloads(request: SyncRequest) -> Workloads:
+    """What runs the component now."""
     metadata = request.parent["metadata"]
-    return request.children.get(kinds.DEPLOYMENT, metadata["name"], metadata["namespace"])
+    return Workloads(
+        deployment=request.children.get(kinds.DEPLOYMENT, metadata["name"], metadata["namespace"]),
+        leader_worker_sets={name_of(found): found for found in request.children.of(kinds.LEADER_WORKER_SET)},
+    )

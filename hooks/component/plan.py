@@ -6,19 +6,21 @@ from dataclasses import dataclass, replace
 from hooks import contract
 from hooks.api.component import ComponentDeployment, ComponentDeploymentSpec
 from hooks.api.component_spec import ComponentSpec
-from hooks.component.backends import resolve_backend
+from hooks.component.backends import Backend, resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.defaults import ComponentDefaults, resolve_defaults
 from hooks.component.exposure import Exposure, plan_exposure
-from hooks.component.observe import Observed
+from hooks.component.groups import GroupsPlan, plan_groups
+from hooks.component.mpi_key import KeyPlan, plan_key
+from hooks.component.observe import Observed, Workloads
 from hooks.component.pod_template import PodPlan, users_account
 from hooks.component.pull_secrets import find_pull_secrets
 from hooks.component.strategy import resolve_strategy
-from hooks.component.subject import Subject, operator_labels, resolve_subject
+from hooks.component.subject import ComponentType, Subject, operator_labels, resolve_subject
 from hooks.component.volumes import plan_volumes
 from hooks.errors import InvalidSpec
-from hooks.identity import discovery_account
-from hooks.k8s.types import Json
+from hooks.identity import discovery_account, mpi_secret
+from hooks.k8s.types import Json, name_of
 from hooks.settings import Settings
 
 FALLBACK_ACCOUNT = "default"
@@ -31,10 +33,6 @@ NO_ORCHESTRATOR = (
     "LeaderWorkerSet and Volcano (kinds LeaderWorkerSet and PodGroup) and upgrade this chart with its option lws, or "
     "use a graph with Grove"
 )
-MULTINODE_NOT_BUILT = (
-    "spec.multinode: components over several nodes are not built in this version; remove multinode to run each replica "
-    "on one node"
-)
 
 _NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
 """Labels that others set on the component itself: whose child it is, and which installation cares for it."""
@@ -42,10 +40,17 @@ _NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentPlan:
-    """What a component becomes; `labels` and `annotations` are those of its objects, `warnings` end up in status."""
+    """What a component becomes; `labels` and `annotations` are those of its objects, `warnings` end up in status.
+
+    It becomes a Deployment, or the objects of `groups` where its replicas span nodes; none of either while `waits_for`
+    says, in half a sentence, what must be gone before. `mpi_key` is None where no key is to be copied.
+    """
 
     subject: Subject
     replicas: int
+    groups: GroupsPlan | None
+    waits_for: str
+    mpi_key: KeyPlan | None
     strategy: Mapping[str, Json]
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -62,13 +67,11 @@ def refuse_multinode(component: ComponentDeployment, seen: Observed) -> str:
 
     Asked before anything is planned: nothing at all may be created then.
     """
-    if not component.spec.is_multinode:
-        return ""
-    return MULTINODE_NOT_BUILT if seen.has_leader_worker_sets else NO_ORCHESTRATOR
+    return NO_ORCHESTRATOR if component.spec.is_multinode and not seen.has_leader_worker_sets else ""
 
 
 def plan_component(component: ComponentDeployment, seen: Observed, settings: Settings) -> ComponentPlan:
-    """Plan a single-node component whose spec has no problems.
+    """Plan a component whose spec has no problems, and which an orchestrator is there for if it spans nodes.
 
     Raises:
         InvalidSpec: the component's name cannot be that of the Service it needs.
@@ -77,11 +80,16 @@ def plan_component(component: ComponentDeployment, seen: Observed, settings: Set
     subject = resolve_subject(component, settings)
     defaults = resolve_defaults(spec, subject)
     labels = _object_labels(component, subject)
+    replicas = 1 if spec.replicas is None else spec.replicas
     exposure, warnings = _plan_exposure(spec, subject, defaults, seen)
     pod = _plan_pod(spec, subject, defaults, seen=seen, settings=settings)
+    key = plan_key(subject.name, subject.namespace, seen.mpi_key, settings) if copies_mpi_key(component) else None
     return ComponentPlan(
         subject=subject,
-        replicas=1 if spec.replicas is None else spec.replicas,
+        replicas=replicas,
+        groups=_plan_groups(spec, subject, replicas, seen.workloads),
+        waits_for=_find_predecessor(spec, seen.workloads),
+        mpi_key=key,
         strategy=resolve_strategy(spec.annotations, may_overlap=defaults.may_overlap),
         labels=labels,
         annotations=_object_annotations(spec, subject),
@@ -89,7 +97,7 @@ def plan_component(component: ComponentDeployment, seen: Observed, settings: Set
         pod_annotations=_pod_annotations(spec),
         pod=pod,
         exposure=exposure,
-        warnings=warnings,
+        warnings=(*warnings, *(key.warnings if key else ())),
         notes=(f"account {pod.account}", f"discovery {subject.discovery}"),
     )
 
@@ -107,6 +115,19 @@ def wants_pull_secrets(spec: ComponentSpec) -> bool:
     return spec.annotations.get(contract.ANNOTATION_DISABLE_PULL_SECRETS) != "true"
 
 
+def copies_mpi_key(component: ComponentDeployment) -> bool:
+    """Whether the component needs the SSH key and has no graph that copies it."""
+    if component.graph_name or not component.spec.is_multinode:
+        return False
+    return detect_backend(component.spec) is Backend.TRTLLM
+
+
+def detect_backend(spec: ComponentDeploymentSpec) -> Backend:
+    """The engine of a spec without problems."""
+    kind, command_line = ComponentType.of(spec.component_type), CommandLine.of(spec.main_container)
+    return resolve_backend(kind, command_line, spec.backend_framework)
+
+
 def named_account(spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults) -> str:
     """The ServiceAccount that follows from the spec: the user's, the type's, discovery's; empty where none does."""
     account = users_account(spec) or defaults.account
@@ -115,11 +136,30 @@ def named_account(spec: ComponentSpec, subject: Subject, defaults: ComponentDefa
     return discovery_account(subject.graph)
 
 
+def _plan_groups(spec: ComponentSpec, subject: Subject, replicas: int, workloads: Workloads) -> GroupsPlan | None:
+    if not spec.is_multinode:
+        return None
+    observed = workloads.leader_worker_sets
+    return plan_groups(subject.name, node_count=spec.node_count, replicas=replicas, observed=observed)
+
+
+def _find_predecessor(spec: ComponentSpec, workloads: Workloads) -> str:
+    """What of the other kind must be gone first: old and new together would ask for twice the GPUs.
+
+    Source: Dynamo operator leaves the old workload behind when the number of nodes crosses from one to several.
+    """
+    if not spec.is_multinode:
+        names = ", ".join(sorted(workloads.leader_worker_sets))
+        return f"it waits until LeaderWorkerSet {names} is gone" if names else ""
+    deployment = workloads.deployment
+    return f"it waits until Deployment {name_of(deployment)} is gone" if deployment is not None else ""
+
+
 def _plan_exposure(
     spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults, seen: Observed
 ) -> tuple[Exposure, tuple[str, ...]]:
     """Decide how the component is reached, and what of that this cluster cannot do."""
-    exposure = plan_exposure(subject, defaults, spec.ingress)
+    exposure = plan_exposure(subject, defaults, spec.ingress, is_multinode=spec.is_multinode)
     if exposure.ports and not subject.name[0].isalpha():
         raise InvalidSpec(f"metadata.name: {subject.name!r} must begin with a letter, as a Service is named so")
     if exposure.virtual_service and not seen.has_virtual_services:
@@ -135,16 +175,17 @@ def _plan_pod(
     seen: Observed,
     settings: Settings,
 ) -> PodPlan:
-    command_line = CommandLine.of(spec.main_container)
-    backend = resolve_backend(subject.type, command_line, spec.backend_framework)
+    backend = detect_backend(spec)
     found = find_pull_secrets(images_of(spec), seen.registry_secrets) if wants_pull_secrets(spec) else ()
     return PodPlan(
         subject=subject,
         spec=spec,
         defaults=defaults,
+        backend=backend,
         volumes=plan_volumes(spec, backend),
         account=named_account(spec, subject, defaults) or next(iter(seen.accounts), FALLBACK_ACCOUNT),
         pull_secrets=found,
+        mpi_secret=mpi_secret(subject.graph or subject.name),
         settings=settings,
     )
 

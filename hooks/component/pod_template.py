@@ -9,8 +9,12 @@ from typing import cast
 
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
+from hooks.component.backends import Backend
+from hooks.component.backends.launched import Launched
 from hooks.component.defaults import ComponentDefaults
 from hooks.component.environment import resolve_env
+from hooks.component.launch import launch
+from hooks.component.placement import Placement
 from hooks.component.resources import build_resources
 from hooks.component.subject import Subject
 from hooks.component.volumes import VolumePlan, shared_memory_volume
@@ -29,22 +33,36 @@ _ASSEMBLED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodPlan:
-    """What was decided about a component's pod; `account` is never empty on the component path."""
+    """What was decided about a component's pods; `account` is never empty on the component path.
+
+    `mpi_secret` names the Secret with the ssh keys; only TensorRT-LLM over several nodes looks at it.
+    """
 
     subject: Subject
     spec: ComponentSpec
     defaults: ComponentDefaults
+    backend: Backend
     volumes: VolumePlan
     account: str
     pull_secrets: tuple[str, ...]
+    mpi_secret: str
     settings: Settings
 
 
-def build_pod_spec(plan: PodPlan) -> PodSpec:
-    """Build the pod's spec; the user's containers stand before ours, which upstream appends.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltPod:
+    """A pod's spec, and what the engine's launch rules have to say to the user about it."""
+
+    spec: PodSpec
+    warnings: tuple[str, ...]
+
+
+def build_pod(plan: PodPlan, placement: Placement) -> BuiltPod:
+    """Build the pod in that place; the user's containers stand before ours, which upstream appends.
 
     Raises:
-        InvalidSpec: references between environment variables that cannot be expanded.
+        InvalidSpec: references between environment variables that cannot be expanded, or a command that the engine's
+            launch rules cannot make several nodes from.
     """
     users: Mapping[str, Json] = canonical_fragment(plan.spec.extra_pod_spec)
     base: dict[str, Json] = {
@@ -54,18 +72,18 @@ def build_pod_spec(plan: PodPlan) -> PodSpec:
     if "securityContext" not in users:
         base["securityContext"] = {"fsGroup": contract.DEFAULT_FS_GROUP}
     pod = overlay(base, {key: value for key, value in users.items() if key not in _ASSEMBLED})
-    main = _build_main_container(plan, users.get("mainContainer") or {})
-    pod["containers"] = [*_side_containers(users, "containers"), main]
-    volumes = _volumes(plan, users.get("volumes") or [])
+    launched = _launch(plan, placement, _build_main_container(plan, users.get("mainContainer") or {}))
+    pod["containers"] = [*_side_containers(users, "containers"), launched.container]
+    volumes = add_named(_volumes(plan, users.get("volumes") or []), launched.volumes)
     secrets = add_named(users.get("imagePullSecrets") or [], ({"name": name} for name in plan.pull_secrets))
     optional = {
-        "initContainers": _side_containers(users, "initContainers"),
+        "initContainers": add_named(_side_containers(users, "initContainers"), launched.init_containers),
         "volumes": volumes,
         "imagePullSecrets": secrets,
         "serviceAccountName": plan.account,
     }
     pod.update({key: value for key, value in optional.items() if value})
-    return cast("PodSpec", pod)
+    return BuiltPod(spec=cast("PodSpec", pod), warnings=launched.warnings)
 
 
 def users_account(spec: ComponentSpec) -> str:
@@ -96,6 +114,17 @@ def _build_main_container(plan: PodPlan, users: Mapping[str, Json]) -> dict[str,
     }
     container.update({key: value for key, value in optional.items() if value})
     return container
+
+
+def _launch(plan: PodPlan, placement: Placement, container: Mapping[str, Json]) -> Launched:
+    return launch(
+        container,
+        placement,
+        backend=plan.backend,
+        resources=plan.spec.resources,
+        annotations=plan.spec.annotations,
+        mpi_secret=plan.mpi_secret,
+    )
 
 
 def _env(plan: PodPlan, users: Sequence[EnvVar]) -> list[EnvVar]:

@@ -3,7 +3,8 @@
 from hooks import contract
 from hooks.api.component import ComponentDeployment
 from hooks.component.defaults import resolve_defaults
-from hooks.component.plan import images_of, named_account, wants_pull_secrets
+from hooks.component.mpi_key import resolve_key_rule
+from hooks.component.plan import copies_mpi_key, images_of, named_account, wants_pull_secrets
 from hooks.component.subject import resolve_subject
 from hooks.k8s import kinds
 from hooks.protocol import RelatedRule
@@ -11,7 +12,7 @@ from hooks.settings import Settings
 
 
 def resolve_related(component: ComponentDeployment, settings: Settings) -> list[RelatedRule]:
-    """Labelled ServiceAccounts where the spec leads to no account, registry Secrets where there is an image.
+    """Labelled ServiceAccounts where the spec leads to no account, registry Secrets for images, the SSH key for MPI.
 
     A rule costs a sync of the component at each change of what it selects, so none is asked for without need.
     """
@@ -24,6 +25,8 @@ def resolve_related(component: ComponentDeployment, settings: Settings) -> list[
     if is_wanted and settings.image_pull_secrets != "off":
         only_labelled = settings.image_pull_secrets == "labelled"
         rules.append(_rule("secrets", subject.namespace, {contract.LABEL_IMAGE_PULL: "true"} if only_labelled else {}))
+    if copies_mpi_key(component):
+        rules.append(resolve_key_rule(settings, subject.namespace))
     return rules
 
 

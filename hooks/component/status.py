@@ -1,19 +1,18 @@
-"""A component's status: three conditions and the counts of its workload, from what was observed.
+"""A component's status: three conditions and the counts of its workloads, from what was observed.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go; types, reasons and the beginnings
 of messages are upstream's, what follows a colon is ours.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
-import orjson
-
-from hooks import contract
+from hooks.component.observe import Workloads
 from hooks.component.plan import ComponentPlan
-from hooks.k8s.conditions import Condition, Truth, merge_conditions
-from hooks.k8s.readiness import Readiness, read_deployment
-from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, name_of
+from hooks.component.progress import Progress
+from hooks.k8s.conditions import Condition, Truth, find_condition, merge_conditions
+from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.protocol import SyncRequest
 
 AVAILABLE = "Available"
@@ -22,113 +21,152 @@ READY_TYPE = "Ready"
 VALIDATION_FAILED = "ValidationFailed"
 NO_ORCHESTRATOR_AVAILABLE = "NoOrchestratorAvailable"
 
+SETTLING_SECONDS = 10.0
+"""How long a status that does not say which spec it is of must have had to become that of the new one."""
+
 _MAX_MESSAGE = 32_768
 """The longest message that the schema of a condition allows."""
 
-_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
-_UNMANAGED = (
-    "it carries no last-applied annotation, so changes to it cannot be followed: run Metacontroller with dynamic apply"
+_DEPLOYMENT_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+_GROUP_COUNTS = ("replicas", "updatedReplicas", "readyReplicas")
+_UNCONFIRMED = (
+    "LeaderWorkerSet before version 0.9 does not say which spec its status is of, so it is looked at again in a moment"
 )
 
 
-def report(
-    request: SyncRequest, plan: ComponentPlan, *, desired: Manifest, observed: ReadManifest | None, now: datetime
-) -> dict[str, Json]:
-    """Write the status; `desired` is the Deployment of this sync, `observed` the one that exists.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The status, and the seconds after which it is to be looked at again; 0 when nothing is waited for but changes."""
 
-    While the two differ in spec the component is not ready: what was observed is the state of an older spec.
+    status: dict[str, Json]
+    resync_after_seconds: float = 0
+
+
+def report(
+    request: SyncRequest,
+    plan: ComponentPlan,
+    progress: Progress,
+    *,
+    seen: Workloads,
+    warnings: tuple[str, ...],
+    now: datetime,
+) -> Report:
+    """Write the status of a component; `warnings` are further sentences for the condition Ready.
+
+    While a workload differs in spec from the one wanted the component is not ready: what was observed is the state of
+    an older spec.
     """
-    readiness = _read_workload(desired, observed)
-    remarks = plan.warnings if observed is None else (*plan.warnings, *_remarks(desired, observed))
-    return _write(request, _workload_conditions(readiness, remarks), observed, now)
+    wait = _settling_seconds(request, now) if progress.is_unconfirmed and not progress.waiting else 0.0
+    words = _GROUP_WORDS if plan.groups else _DEPLOYMENT_WORDS
+    because = _UNCONFIRMED if wait else _because(plan, progress)
+    conditions = _workload_conditions(words, because, (*warnings, *progress.remarks))
+    service = _count_sets(seen.leader_worker_sets, plan.groups.names) if plan.groups else _count(seen.deployment)
+    return Report(status=_write(request, conditions, service, now), resync_after_seconds=wait)
 
 
 def report_problems(
-    request: SyncRequest, problems: tuple[str, ...], *, reason: str, observed: ReadManifest | None, now: datetime
+    request: SyncRequest, problems: tuple[str, ...], *, reason: str, seen: Workloads, now: datetime
 ) -> dict[str, Json]:
-    """Write the status of a component that cannot be rendered; its workload is as it was, and is still counted."""
+    """Write the status of a component that cannot be rendered; its workloads are as they were, and still counted."""
     text = "; ".join(problems)
     message = f"Validation failed: {text}" if reason == VALIDATION_FAILED else text
     conditions = tuple(
         Condition(type=type_, status="False", reason=reason, message=message[:_MAX_MESSAGE])
         for type_ in (AVAILABLE, COMPONENT_READY, READY_TYPE)
     )
-    return _write(request, conditions, observed, now)
+    sets = seen.leader_worker_sets
+    return _write(request, conditions, _count_sets(sets, tuple(sets)) or _count(seen.deployment), now)
 
 
-def _read_workload(desired: Manifest, observed: ReadManifest | None) -> Readiness:
-    readiness = read_deployment(observed)
-    if readiness.ready and observed is not None and not _is_applied(desired, observed):
-        return Readiness(ready=False, reason="its new spec is being applied")
-    return readiness
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    """How a condition names the workloads when they are ready and when not: reason and beginning of the message."""
+
+    ready: tuple[str, str]
+    not_ready: tuple[str, str]
 
 
-def _is_applied(desired: Manifest, observed: ReadManifest) -> bool:
-    """Whether the last spec that was applied is the one wanted now; True where nobody recorded it.
+_DEPLOYMENT_WORDS = _Words(
+    ready=("DeploymentReady", "Deployment is ready"), not_ready=("DeploymentNotReady", "Deployment is not ready")
+)
+_GROUP_WORDS = _Words(
+    ready=("AllLeaderWorkerSetsReady", "All LeaderWorkerSets are ready"),
+    not_ready=("LeaderWorkerSetsNotReady", "Some LeaderWorkerSets are not ready"),
+)
 
-    The annotation holds the whole desired object of the last apply.
+
+def _because(plan: ComponentPlan, progress: Progress) -> str:
+    """Why the workloads are not ready; empty when they are. One reason for all of them is said once."""
+    if plan.waits_for:
+        return plan.waits_for
+    if plan.groups is None:
+        return "; ".join(progress.waiting.values())
+    return "; ".join(f"{name}: {reason}" for name, reason in progress.waiting.items())
+
+
+def _settling_seconds(request: SyncRequest, now: datetime) -> float:
+    """How long to wait before a good status is believed; 0 once it was believed, or has been good for long enough.
+
+    The sync that changes a workload turns Ready to False, so the time since then is the time since the change.
     """
-    text = annotations_of(observed).get(contract.ANNOTATION_LAST_APPLIED)
-    if text is None:
-        return True
-    applied = orjson.loads(text)
-    return bool(applied.get("spec") == desired["spec"])
+    ready = find_condition(request.status.get("conditions") or (), READY_TYPE)
+    if ready is None:
+        return SETTLING_SECONDS
+    if ready.get("status") == "True":
+        return 0.0
+    passed = (now - datetime.fromisoformat(ready["lastTransitionTime"])).total_seconds()
+    return max(0.0, SETTLING_SECONDS - passed)
 
 
-def _remarks(desired: Manifest, observed: ReadManifest) -> Iterator[str]:
-    """What applying in place cannot do to the Deployment that exists."""
-    if contract.ANNOTATION_LAST_APPLIED not in annotations_of(observed):
-        yield f"Deployment {name_of(observed)}: {_UNMANAGED}"
-    wanted, live = _init_containers(desired), _init_containers(observed)
-    # Metacontroller merges by name: what is there keeps its place, what is new goes to the end.
-    stored = [*(name for name in live if name in wanted), *(name for name in wanted if name not in live)]
-    if stored != wanted:
-        yield (
-            f"Deployment {name_of(observed)} runs its init containers in the order {', '.join(stored)} instead of "
-            f"{', '.join(wanted)}, which cannot be changed in place: delete the Deployment to have it made anew"
-        )
-
-
-def _init_containers(deployment: ReadManifest) -> list[str]:
-    pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
-    return [str(container["name"]) for container in pod.get("initContainers") or ()]
-
-
-def _workload_conditions(readiness: Readiness, remarks: tuple[str, ...]) -> tuple[Condition, ...]:
-    truth: Truth = "True" if readiness.ready else "False"
-    because = f": {readiness.reason}" if readiness.reason else ""
-    ready = "ready" if readiness.ready else "not ready"
-    suffix = "Ready" if readiness.ready else "NotReady"
-    available = f"Deployment is {ready}{because}"
-    component = f"DynamoComponent is {ready}{because}"
+def _workload_conditions(words: _Words, because: str, remarks: tuple[str, ...]) -> tuple[Condition, ...]:
+    truth: Truth = "False" if because else "True"
+    reason, beginning = words.not_ready if because else words.ready
+    ready, suffix = ("not ready", "NotReady") if because else ("ready", "Ready")
+    end = f": {because}" if because else ""
+    available, component = f"{beginning}{end}", f"DynamoComponent is {ready}{end}"
     return (
-        Condition(type=AVAILABLE, status=truth, reason=f"Deployment{suffix}", message=available[:_MAX_MESSAGE]),
+        Condition(type=AVAILABLE, status=truth, reason=reason, message=available[:_MAX_MESSAGE]),
         Condition(type=COMPONENT_READY, status=truth, reason=f"Component{suffix}", message=component[:_MAX_MESSAGE]),
         Condition(
             type=READY_TYPE,
             status=truth,
-            reason=f"Deployment{suffix}",
+            reason=reason,
             message="; ".join((available, *remarks))[:_MAX_MESSAGE],
         ),
     )
 
 
 def _write(
-    request: SyncRequest, conditions: tuple[Condition, ...], observed: ReadManifest | None, now: datetime
+    request: SyncRequest, conditions: tuple[Condition, ...], service: Mapping[str, Json], now: datetime
 ) -> dict[str, Json]:
     previous = request.status.get("conditions") or ()
     status: dict[str, Json] = {
         "conditions": merge_conditions(previous, conditions, now=now, generation=request.generation)
     }
-    if observed is not None:
-        status["service"] = _service(observed)
-    return status
+    return {**status, "service": service} if service else status
 
 
-def _service(deployment: ReadManifest) -> Mapping[str, Json]:
+def _count(deployment: ReadManifest | None) -> Mapping[str, Json]:
+    """Counts of a Deployment; none while there is none."""
+    if deployment is None:
+        return {}
     counts = deployment.get("status") or {}
     return {
         "componentKind": "Deployment",
         "componentName": name_of(deployment),
-        **{field: int(counts.get(field) or 0) for field in _COUNTS},
+        **{field: int(counts.get(field) or 0) for field in _DEPLOYMENT_COUNTS},
+    }
+
+
+def _count_sets(sets: Mapping[str, ReadManifest], names: tuple[str, ...]) -> Mapping[str, Json]:
+    """Counts of those LeaderWorkerSets that are among the names, in sum; none while there is none of them."""
+    present = [name for name in names if name in sets]
+    if not present:
+        return {}
+    counts = [sets[name].get("status") or {} for name in present]
+    return {
+        "componentKind": "LeaderWorkerSet",
+        "componentName": present[0],
+        "componentNames": sorted(present),
+        **{field: sum(int(count.get(field) or 0) for count in counts) for field in _GROUP_COUNTS},
     }

@@ -4,9 +4,10 @@ from functools import lru_cache
 
 from hooks.api.base import parse_parent
 from hooks.api.component import ComponentDeployment
-from hooks.component.build import build_children, workload_of
-from hooks.component.observe import Observed, observe, observe_deployment
+from hooks.component.build import build_component
+from hooks.component.observe import Observed, observe, observe_workloads
 from hooks.component.plan import plan_component, refuse_multinode
+from hooks.component.progress import measure_progress
 from hooks.component.related import resolve_related
 from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, VALIDATION_FAILED, report, report_problems
 from hooks.component.subject import resolve_deleted_subject
@@ -28,16 +29,18 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     Raises:
         InvalidSpec: the spec cannot be rendered, and a child does not say what was last applied.
     """
+    seen = observe(request, facts.settings)
     try:
-        component = _read_valid(wording_of(request.parent))
-        seen = observe(request)
+        component, problems = _read(wording_of(request.parent))
         refusal = refuse_multinode(component, seen)
-        if not refusal:
+        if not refusal and not problems:
             return _render(request, component, seen, facts)
     except InvalidSpec as error:
         # Sorted: the order in which a request happens to hold its keys is no part of the answer.
-        return _freeze(request, tuple(sorted(error.problems)), VALIDATION_FAILED, facts)
-    return _freeze(request, (refusal,), NO_ORCHESTRATOR_AVAILABLE, facts)
+        refusal, problems = "", tuple(sorted(error.problems))
+    if refusal:
+        return _freeze(request, (refusal, *problems), NO_ORCHESTRATOR_AVAILABLE, facts)
+    return _freeze(request, problems, VALIDATION_FAILED, facts)
 
 
 def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -57,29 +60,35 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     The answer is kept for as long as the spec is the same, so it must follow from the spec alone.
     """
     try:
-        component = _read_valid(wording_of(request.parent))
+        component, problems = _read(wording_of(request.parent))
     except InvalidSpec:
         return []  # sync says what is wrong; a new spec is a new question
-    return resolve_related(component, facts.settings)
+    return [] if problems else resolve_related(component, facts.settings)
 
 
 @lru_cache(maxsize=4 * REMEMBERED)
-def _read_valid(wording: bytes) -> ComponentDeployment:
+def _read(wording: bytes) -> tuple[ComponentDeployment, tuple[str, ...]]:
+    """Read a component, and say in a fixed order what is wrong with it."""
     component = parse_parent(ComponentDeployment, parent_of(wording))
-    if problems := validate_component(component):
-        raise InvalidSpec(problems)
-    return component
+    return component, tuple(sorted(validate_component(component)))
 
 
 def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed, facts: Facts) -> SyncAnswer:
     plan = plan_component(component, seen, facts.settings)
-    children = build_children(plan)
-    status = report(request, plan, desired=workload_of(children), observed=seen.deployment, now=facts.now)
-    return SyncAnswer(children=children, status=status, notes=(*plan.notes, *plan.warnings))
+    built = build_component(plan)
+    progress = measure_progress(plan, built, seen.workloads)
+    warnings = (*plan.warnings, *built.warnings)
+    told = report(request, plan, progress, seen=seen.workloads, warnings=warnings, now=facts.now)
+    return SyncAnswer(
+        children=list(built.children),
+        status=told.status,
+        resync_after_seconds=told.resync_after_seconds,
+        notes=(*plan.notes, *warnings),
+    )
 
 
 def _freeze(request: SyncRequest, problems: tuple[str, ...], reason: str, facts: Facts) -> SyncAnswer:
     children = last_good_children(request.children.all(), problems)
-    observed = observe_deployment(request)
-    status = report_problems(request, problems, reason=reason, observed=observed, now=facts.now)
+    seen = observe_workloads(request)
+    status = report_problems(request, problems, reason=reason, seen=seen, now=facts.now)
     return SyncAnswer(children=children, status=status, notes=problems, problems=problems)

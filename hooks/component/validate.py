@@ -14,6 +14,7 @@ from hooks.component.backends import Backend, resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.exposure import ingress_host
 from hooks.component.fragments import validate_fragments
+from hooks.component.groups import validate_groups
 from hooks.component.resources import validate_resources
 from hooks.component.strategy import validate_strategy
 from hooks.component.subject import ComponentType
@@ -34,6 +35,7 @@ def validate_component(component: ComponentDeployment) -> tuple[str, ...]:
         *_too_long("metadata.name", component.metadata.name),
         *_bad_label("spec.serviceName", spec.service_name),
         *validate_spec(spec, "spec", framework=spec.backend_framework),
+        *validate_groups(spec, component.metadata.name, "spec"),
     ]
     if ComponentType.of(spec.component_type) is ComponentType.EPP:
         problems += _validate_epp(spec.epp_config, "spec", has_graph=bool(component.graph_name))

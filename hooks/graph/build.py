@@ -1,8 +1,10 @@
 """The children of a planned graph; decides nothing."""
 
+from hooks.component.mpi_key import build_key
 from hooks.graph.accounts import build_account
 from hooks.graph.claims import build_claims
 from hooks.graph.components import build_component
+from hooks.graph.grove import build_grove
 from hooks.graph.inference_pool import build_picker
 from hooks.graph.model_services import build_model_service
 from hooks.graph.plan import GraphPlan
@@ -11,10 +13,11 @@ from hooks.k8s.types import Manifest, sort_manifests
 
 
 def build_children(plan: GraphPlan) -> list[Manifest]:
-    """Build all children, sorted by kind and name."""
+    """Build all children, sorted by kind and name; no workload while one of the other path is still there."""
     return sort_manifests(
         [
-            *(build_component(component) for component in plan.components),
+            *(() if plan.waits_for else _build_workloads(plan)),
+            *(build_key(plan.mpi_key) if plan.mpi_key else ()),
             *(build_adapter(adapter) for adapter in plan.adapters),
             *build_claims(plan.claims),
             *(child for account in plan.accounts for child in build_account(account)),
@@ -22,3 +25,9 @@ def build_children(plan: GraphPlan) -> list[Manifest]:
             *(build_model_service(service) for service in plan.model_services),
         ]
     )
+
+
+def _build_workloads(plan: GraphPlan) -> list[Manifest]:
+    if plan.grove is not None:
+        return build_grove(plan.grove)
+    return [build_component(component) for component in plan.components]

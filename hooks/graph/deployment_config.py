@@ -57,10 +57,16 @@ def read_overrides(text: str, service: str) -> Overrides:
     """
     try:
         document = _parse(text, parse_int=int)
-        entries = {name: _read_entry(name, entry) for name, entry in _fields(document, "it", fold=False).items()}
+        fields = _fields(document, "it", fold=False)
+        entries = {name: _read_entry(_shown(name), entry) for name, entry in fields.items()}
     except InvalidSpec as error:
         raise InvalidSpec(f"failed to parse {VARIABLE}: {error}") from error
     return entries.get(service, Overrides())
+
+
+def _shown(name: str) -> str:
+    """A name as it can stand in a message of one line."""
+    return name if name.isprintable() else ascii(name)
 
 
 def _read_entry(name: str, entry: Json) -> Overrides:

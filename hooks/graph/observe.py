@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import orjson
-
 from hooks import contract
+from hooks.component.mpi_key import ObservedKey, observe_key
+from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
+from hooks.graph.applied import read_applied_spec
+from hooks.graph.grove_observe import ObservedGrove, observe_grove
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, name_of
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, name_of
 from hooks.protocol import OPTIONAL_KINDS, SyncRequest
+from hooks.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,8 @@ class Observed:
 
     `adapters` holds the replicas that each scaling adapter asks for, `claims` the claims that are children,
     `foreign_claims` names of claims that belong to somebody else, `bindings` what each RoleBinding grants,
-    `installed` the optional kinds that the controller declares.
+    `installed` the optional kinds that the controller declares, `grove` what runs under Grove, `mpi_key` the SSH key of
+    multinode TensorRT-LLM with the graph's copy of it.
     """
 
     components: Mapping[str, ObservedComponent]
@@ -60,9 +64,12 @@ class Observed:
     foreign_claims: frozenset[str]
     bindings: Mapping[str, RoleReference]
     installed: frozenset[GroupVersionKind]
+    grove: ObservedGrove
+    mpi_key: ObservedKey
+    registry_secrets: tuple[RegistrySecret, ...]
 
 
-def observe(request: SyncRequest) -> Observed:
+def observe(request: SyncRequest, settings: Settings) -> Observed:
     """Read the children and related objects of a graph's sync."""
     children, uid = request.children, request.parent["metadata"].get("uid", "")
     claims = {name_of(claim): _observe_claim(claim) for claim in children.of(kinds.PERSISTENT_VOLUME_CLAIM)}
@@ -74,6 +81,9 @@ def observe(request: SyncRequest) -> Observed:
         foreign_claims=frozenset(name_of(claim) for claim in related if not _is_owned(claim, uid)) - claims.keys(),
         bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
         installed=frozenset(kind for kind in OPTIONAL_KINDS if children.has_kind(kind)),
+        grove=observe_grove(request),
+        mpi_key=observe_key(request, settings),
+        registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
     )
 
 
@@ -84,18 +94,11 @@ def _observe_component(child: ReadManifest) -> ObservedComponent:
         generation=int(child["metadata"].get("generation", 0)),
         observed_generation=int(status.get("observedGeneration", 0)),
         spec=child.get("spec") or {},
-        applied_spec=_applied_spec(child),
+        applied_spec=read_applied_spec(child),
         is_available=available.get("status") == "True",
         message=str(available.get("message") or ""),
         service=status.get("service") or {},
     )
-
-
-def _applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:
-    text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
-    applied = orjson.loads(text) if text else {}
-    spec: Mapping[str, Json] | None = applied.get("spec")
-    return spec
 
 
 def _replicas_of(adapter: ReadManifest) -> int:

@@ -1,6 +1,6 @@
 """Every decision about a graph's children, each with a note that says why.
 
-Which path a graph takes is decided here: one DynamoComponentDeployment per service is the only one so far.
+A graph becomes a PodCliqueSet or one DynamoComponentDeployment per service; `path` says which.
 """
 
 from collections.abc import Mapping
@@ -8,14 +8,19 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.api.graph import GraphDeployment
+from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.errors import InvalidSpec
 from hooks.graph.accounts import AccountPlan, plan_accounts
 from hooks.graph.claims import ClaimsPlan, plan_claims
 from hooks.graph.components import ComponentPlan, Surroundings, plan_component
+from hooks.graph.grove import GrovePlan, plan_grove
 from hooks.graph.inference_pool import PickerPlan, plan_picker
 from hooks.graph.ingress import default_ingress
 from hooks.graph.model_services import ModelServicePlan, plan_model_services
+from hooks.graph.mpi_key import needs_mpi_key
+from hooks.graph.multinode import check_components
 from hooks.graph.observe import Observed
+from hooks.graph.path import plan_path
 from hooks.graph.scaling import AdapterPlan, plan_adapters
 from hooks.identity import component_name
 from hooks.k8s import kinds
@@ -27,17 +32,21 @@ _NO_ORCHESTRATOR = (
     "no multinode orchestrator available: {services} span several nodes; install Grove, or LeaderWorkerSet together "
     "with Volcano, and let the controller declare their kinds"
 )
-_NOT_IN_THIS_VERSION = (
-    "multinode is not in this version: {services} span several nodes; take multinode out, or wait for a version that "
-    "renders it for {orchestrator}"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphPlan:
-    """All children of a graph, decided but not yet shaped, sorted by name within each kind."""
+    """All children of a graph, decided but not yet shaped, sorted by name within each kind.
 
+    `components` are the services as components, of which only those are made where `grove` is None. `waits_for` is half
+    a sentence: what of the other path must be gone before any workload is returned; empty for nothing.
+    """
+
+    name: str
     components: tuple[ComponentPlan, ...]
+    grove: GrovePlan | None
+    waits_for: str
+    mpi_key: KeyPlan | None
     adapters: tuple[AdapterPlan, ...]
     claims: ClaimsPlan
     accounts: tuple[AccountPlan, ...]
@@ -54,39 +63,42 @@ def plan_graph(
     Raises:
         InvalidSpec: services span several nodes and nothing can run them, or a service's configuration is unreadable.
     """
-    note = _choose_path(graph, seen.installed)
+    path = plan_path(graph, seen)
+    note = "path: Grove" if path.takes_grove else _choose_path(graph, seen.installed)
     adapters = plan_adapters(graph, seen.adapters)
     accounts = plan_accounts(graph, seen, settings)
+    asked = {adapter.service: adapter.replicas for adapter in adapters}
+    components = _plan_components(graph, raw, seen, asked=asked, settings=settings)
+    if not path.takes_grove:
+        check_components(components)
+    grove = plan_grove(graph, components, seen, settings) if path.takes_grove else None
     return GraphPlan(
-        components=_plan_components(
-            graph, raw, seen, asked={a.service: a.replicas for a in adapters}, settings=settings
-        ),
+        name=graph.metadata.name,
+        components=components,
+        grove=grove,
+        waits_for=path.waits_for,
+        mpi_key=_plan_mpi_key(graph, seen, settings),
         adapters=adapters,
         claims=plan_claims(graph, seen),
         accounts=accounts,
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
-        notes=(note, *_notes(adapters, accounts)),
+        notes=(note, *_waiting(path.waits_for), *(grove.notes if grove else ()), *_notes(adapters, accounts)),
     )
 
 
 def _choose_path(graph: GraphDeployment, installed: frozenset[GroupVersionKind]) -> str:
-    """Why the graph becomes components; multinode services are refused before anything is created.
+    """Why the graph becomes components; services over several nodes that nothing can run are refused.
 
     Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcileResources.
     """
-    wants_grove = graph.metadata.annotations.get(contract.ANNOTATION_ENABLE_GROVE, "").lower() != "false"
-    has_grove = kinds.POD_CLIQUE_SET in installed and wants_grove
-    has_lws = {kinds.LEADER_WORKER_SET, kinds.POD_GROUP} <= installed
     multinode = sorted(name for name, spec in graph.spec.services.items() if spec.is_multinode)
-    if multinode:
+    if multinode and not {kinds.LEADER_WORKER_SET, kinds.POD_GROUP} <= installed:
         services = ", ".join(f"spec.services[{name}]" for name in multinode)
-        orchestrator = "Grove" if has_grove else "LeaderWorkerSet"
-        text = _NOT_IN_THIS_VERSION if has_grove or has_lws else _NO_ORCHESTRATOR
-        raise InvalidSpec(f"{_FAILED_PASS}: {text.format(services=services, orchestrator=orchestrator)}")
-    if not wants_grove:
+        raise InvalidSpec(f"{_FAILED_PASS}: {_NO_ORCHESTRATOR.format(services=services)}")
+    if kinds.POD_CLIQUE_SET in installed:
         return f"path: components, by the annotation {contract.ANNOTATION_ENABLE_GROVE}"
-    return f"path: components, as {'this version has no other' if has_grove else 'Grove is not declared'}"
+    return "path: components, as Grove is not declared"
 
 
 def _plan_components(
@@ -99,8 +111,7 @@ def _plan_components(
 ) -> tuple[ComponentPlan, ...]:
     ingress, plans, problems = default_ingress(graph.metadata.name, settings), [], []
     for service in sorted(graph.spec.services):
-        observed = seen.components.get(component_name(graph.metadata.name, service))
-        restart_at = observed.restart_at if observed else ""
+        restart_at = _restart_of(graph.metadata.name, service, seen)
         around = Surroundings(replicas=asked.get(service), restart_at=restart_at, ingress=ingress)
         try:
             plans.append(plan_component(graph, service, raw[service], around))
@@ -109,6 +120,23 @@ def _plan_components(
     if problems:
         raise InvalidSpec(tuple(problems))
     return tuple(plans)
+
+
+def _restart_of(graph: str, service: str, seen: Observed) -> str:
+    """The restart that a service's pods were last told of; empty for none."""
+    observed, existing = seen.components.get(component_name(graph, service)), seen.grove.pod_clique_set
+    under_grove = existing.restarts.get(service, "") if existing else ""
+    return (observed.restart_at if observed else "") or under_grove
+
+
+def _plan_mpi_key(graph: GraphDeployment, seen: Observed, settings: Settings) -> KeyPlan | None:
+    if not needs_mpi_key(graph):
+        return None
+    return plan_key(graph.metadata.name, graph.metadata.namespace, seen.mpi_key, settings)
+
+
+def _waiting(waits_for: str) -> list[str]:
+    return [f"no workload is returned: {waits_for}"] if waits_for else []
 
 
 def _notes(adapters: tuple[AdapterPlan, ...], accounts: tuple[AccountPlan, ...]) -> list[str]:

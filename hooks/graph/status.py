@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from hooks.graph.applied import is_applied
 from hooks.graph.components import ComponentPlan, clean_json
+from hooks.graph.grove_status import find_remarks, report_grove_services, why_grove_unready
 from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
 from hooks.k8s.conditions import Condition, Truth, merge_conditions
@@ -48,14 +50,14 @@ class Previous:
 
 def report(plan: GraphPlan, seen: Observed, previous: Previous) -> dict[str, Json]:
     """The status of a graph that could be rendered; `status.restart` stays as it was."""
-    waiting = dict(sorted([*_unready_components(plan, seen), *_missing_claims(plan)]))
+    waiting = dict(sorted([*_unready_workloads(plan, seen), *_missing_claims(plan)]))
     if waiting:
         state, reason = State.PENDING, Reason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
     else:
         state, reason, message = State.SUCCESSFUL, Reason.ALL_READY, "All resources are ready"
-    message = "; ".join([message, *plan.claims.warnings, *_unannotated(plan, seen)])[:_MAX_MESSAGE]
-    services = {c.service: clean_json(seen.components[c.name].service) for c in _reporting(plan, seen)}
+    message = "; ".join([message, *_remarks(plan, seen)])[:_MAX_MESSAGE]
+    services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     return {
         **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
         **({"restart": previous.status["restart"]} if previous.status.get("restart") else {}),
@@ -82,6 +84,21 @@ def _truth(state: State) -> Truth:
     return "True" if state is State.SUCCESSFUL else "False"
 
 
+def _unready_workloads(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, str]]:
+    if plan.waits_for:
+        yield plan.name, plan.waits_for
+    elif plan.grove is None:
+        yield from _unready_components(plan, seen)
+    elif why := why_grove_unready(plan.grove, seen.grove):
+        yield plan.name, why
+
+
+def _remarks(plan: GraphPlan, seen: Observed) -> list[str]:
+    """What there is to say whether or not the graph is ready."""
+    of_grove = find_remarks(plan.grove, seen.grove) if plan.grove else _unannotated(plan, seen)
+    return [*plan.claims.warnings, *(plan.mpi_key.warnings if plan.mpi_key else ()), *of_grove]
+
+
 def _unready_components(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, str]]:
     for component in plan.components:
         why = _why_unready(component, seen.components.get(component.name))
@@ -101,7 +118,7 @@ def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
     """
     if seen is None:
         return "resource not found"
-    if not (_carries(seen.spec, plan.spec) if seen.applied_spec is None else seen.applied_spec == plan.spec):
+    if not is_applied(plan.spec, live=seen.spec, applied=seen.applied_spec):
         return "spec not yet applied"
     if seen.observed_generation < seen.generation:
         counts = f"generation={seen.generation}, observedGeneration={seen.observed_generation}"
@@ -114,25 +131,15 @@ def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
     return ""
 
 
-def _carries(seen: Json, wanted: Json) -> bool:
-    """Whether everything wanted is there; the server may have filled in more."""
-    if isinstance(wanted, dict):
-        if not isinstance(seen, dict) or not wanted.keys() <= seen.keys():
-            return False
-        return all(_carries(seen[key], item) for key, item in wanted.items())
-    if isinstance(wanted, list):
-        return isinstance(seen, list) and len(seen) == len(wanted) and all(map(_carries, seen, wanted))
-    return bool(seen == wanted)
-
-
 def _init_containers(spec: Mapping[str, Json]) -> list[Json]:
     """Names in order: Metacontroller merges the list by name and keeps the order of the existing object."""
     found = (spec.get("extraPodSpec") or {}).get("initContainers")
     return [container.get("name") for container in found if isinstance(container, dict)] if found else []
 
 
-def _reporting(plan: GraphPlan, seen: Observed) -> Iterator[ComponentPlan]:
-    return (c for c in plan.components if c.name in seen.components and seen.components[c.name].service)
+def _services(plan: GraphPlan, seen: Observed) -> dict[str, Json]:
+    found = ((component.service, seen.components.get(component.name)) for component in plan.components)
+    return {service: component.service for service, component in found if component is not None and component.service}
 
 
 def _unannotated(plan: GraphPlan, seen: Observed) -> list[str]:

@@ -10,8 +10,10 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
-from hooks.graph.observe import observe
-from hooks.graph.plan import plan_graph
+from hooks.graph.grove_status import missing_exposure
+from hooks.graph.observe import Observed, observe
+from hooks.graph.plan import GraphPlan, plan_graph
+from hooks.graph.related import resolve_related
 from hooks.graph.status import Previous, Reason, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
@@ -33,6 +35,8 @@ from hooks.wording import REMEMBERED, parent_of, wording_of
 _ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
 """Kinds of which Metacontroller applies nothing once they exist; a stub keeps them."""
 
+_LOOK_AGAIN_SECONDS = 5
+
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     """Answer which children and status a graph should have.
@@ -40,7 +44,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     Raises:
         InvalidSpec: the spec cannot be rendered and a child's last good state is unknown.
     """
-    seen = observe(request)
+    seen = observe(request, facts.settings)
     try:
         graph, services = _read_valid(wording_of(request.parent), seen.installed)
     except InvalidSpec as error:
@@ -50,7 +54,13 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.FAILED, error.problems)
     status = report(plan, seen, _previous(request, facts))
-    return SyncAnswer(children=build_children(plan), status=status, notes=plan.notes)
+    return SyncAnswer(
+        children=build_children(plan),
+        status=status,
+        effects=plan.grove.effects if plan.grove else (),
+        resync_after_seconds=_look_again(plan, seen),
+        notes=plan.notes,
+    )
 
 
 def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:  # noqa: ARG001 - the signature that all hooks share
@@ -61,22 +71,9 @@ def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:  # noqa: ARG001 
     return SyncAnswer(children=children, status=status, finalized=True, notes=("nothing to undo",))
 
 
-def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # noqa: ARG001 - as above
-    """Ask for the claims that the graph names, whoever made them; an entry without a name asks for nothing."""
-    found = (request.parent.get("spec") or {}).get("pvcs")
-    entries = found if isinstance(found, list) else []
-    names = {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
-    if not names - {""}:
-        return []
-    claims, namespace = kinds.PERSISTENT_VOLUME_CLAIM, request.parent["metadata"]["namespace"]
-    return [
-        RelatedRule(
-            api_version=claims.api_version,
-            resource="persistentvolumeclaims",
-            namespace=namespace,
-            names=tuple(sorted(names - {""})),
-        )
-    ]
+def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
+    """Ask for claims that the graph names, what Grove made of it, registry Secrets and the SSH key."""
+    return resolve_related(request, facts.settings)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -119,3 +116,16 @@ def _stub(child: ReadManifest) -> Manifest:
 
 def _previous(request: SyncRequest, facts: Facts) -> Previous:
     return Previous(status=request.status, generation=request.generation, now=facts.now)
+
+
+def _look_again(plan: GraphPlan, seen: Observed) -> float:
+    """Seconds until the graph is to be synced again of itself; 0 for never.
+
+    An effect that failed is seen in nothing that changes. Nor is a Service whose creation met one of the same name that
+    was about to go: Metacontroller takes that for success.
+    """
+    grove = plan.grove
+    is_waiting = bool(plan.waits_for) or (
+        grove is not None and bool(grove.effects or missing_exposure(grove, seen.grove))
+    )
+    return _LOOK_AGAIN_SECONDS if is_waiting else 0

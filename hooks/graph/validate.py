@@ -11,6 +11,8 @@ from hooks.api.component_spec import ComponentSpec
 from hooks.api.graph import GraphDeployment, PersistentVolumeClaimRequest
 from hooks.component.subject import ComponentType
 from hooks.component.validate import validate_spec
+from hooks.graph.grove_rules import validate_for_grove
+from hooks.graph.path import takes_grove
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
@@ -38,6 +40,7 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
             for service, spec in sorted(graph.spec.services.items())
             for problem in _validate_service(graph, service, spec, installed)
         ),
+        *(validate_for_grove(graph) if takes_grove(graph.metadata.annotations, installed) else ()),
     )
 
 

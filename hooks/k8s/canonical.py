@@ -29,6 +29,7 @@ _EMPTY_MEANS_SOMETHING = frozenset({"storageClassName", "type", "service"})
 _QUANTITIES = frozenset({"sizeLimit", "divisor"})
 _QUANTITY_MAPS = frozenset({"limits", "requests", "overhead"})
 _TOKEN_SECONDS = 3600
+_NUMBERS_END = 2.0**63
 
 
 class _Absent:
@@ -70,7 +71,7 @@ def find_faults(value: Json, path: str) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             yield from find_faults(item, f"{path}[{index}]")
-    elif isinstance(value, float) and not value.is_integer():
+    elif isinstance(value, float) and not _is_whole(value):
         yield f"{path}: {_not_whole(value)}"
 
 
@@ -188,13 +189,17 @@ def _complete_item(item: Json) -> Json:
 
 
 def _whole(value: float) -> int:
-    if not value.is_integer():
+    if not _is_whole(value):
         raise ValueError(_not_whole(value))
     return int(value)
 
 
+def _is_whole(value: float) -> bool:
+    return value.is_integer() and abs(value) < _NUMBERS_END
+
+
 def _not_whole(value: float) -> str:
-    return f"{value} is not a whole number"
+    return f"{value} is {'too large for 64 bits' if value.is_integer() else 'not a whole number'}"
 
 
 _RULES: Mapping[str, Callable[[Json], Json]] = {

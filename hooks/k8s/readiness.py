@@ -1,6 +1,7 @@
 """Is a workload ready, and if not, why. Reads what its controller reports, knows nothing of what was asked for since.
 
-Source: Kubernetes, kubectl's rollout_status.go; Dynamo operator, internal/controller, IsDeploymentReady.
+Source: Kubernetes, kubectl's rollout_status.go; Dynamo operator, internal/controller, IsDeploymentReady and
+IsLeaderWorkerSetReady; LeaderWorkerSet, pkg/controllers/leaderworkerset_controller.go.
 """
 
 from collections.abc import Mapping
@@ -29,13 +30,56 @@ def read_deployment(deployment: ReadManifest | None) -> Readiness:
     return Readiness(ready=False, reason=f"{reason}; {trouble}" if trouble else reason)
 
 
+def read_leader_worker_set(found: ReadManifest | None) -> Readiness:
+    """Whether a LeaderWorkerSet runs all its groups, all of its newest spec.
+
+    Counts of 0 are absent from its status, and surge groups may be counted. Where it says no generation (before version
+    0.9, see `reports_generation`) the status may be that of an older spec.
+    """
+    if found is None:
+        return Readiness(ready=False, reason="it is not created yet")
+    reason = _set_hindrance(found) or _set_shortage(found)
+    return Readiness(ready=not reason, reason=reason)
+
+
+def reports_generation(workload: ReadManifest) -> bool:
+    """Whether the status says which generation of the spec it is of."""
+    return "observedGeneration" in (workload.get("status") or {})
+
+
+def _set_hindrance(found: ReadManifest) -> str:
+    if is_deleting(found):
+        return "it is being deleted"
+    return _unseen_generation(found) if reports_generation(found) else ""
+
+
+def _set_shortage(found: ReadManifest) -> str:
+    desired = _desired_replicas(found)
+    for field in ("updatedReplicas", "readyReplicas"):
+        if (count := _count(found, field)) < desired:
+            return f"desired={desired}, {field.removesuffix('Replicas')}={count}"
+    conditions = (found.get("status") or {}).get("conditions") or ()
+    available = find_condition(conditions, "Available") or {}
+    generation = int(found["metadata"].get("generation", 0))
+    # A condition that turned False keeps its old reason and message, so only its status counts.
+    if available.get("status") != "True" or int(available.get("observedGeneration", generation)) != generation:
+        return "it does not report Available"
+    if is_true(conditions, "UpdateInProgress"):
+        return "it is being updated"
+    return ""
+
+
 def _hindrance(deployment: ReadManifest) -> str:
     if is_deleting(deployment):
         return "it is being deleted"
     if (deployment.get("spec") or {}).get("paused"):
         return "it is paused"
-    generation = int(deployment["metadata"].get("generation", 0))
-    observed = _count(deployment, "observedGeneration")
+    return _unseen_generation(deployment)
+
+
+def _unseen_generation(workload: ReadManifest) -> str:
+    generation = int(workload["metadata"].get("generation", 0))
+    observed = _count(workload, "observedGeneration")
     if observed < generation:
         return f"its controller has not seen generation {generation} yet, only {observed}"
     return ""
@@ -54,9 +98,9 @@ def _shortage(deployment: ReadManifest) -> str:
     return ""
 
 
-def _desired_replicas(deployment: ReadManifest) -> int:
-    """How many pods a Deployment wants; 1 where it does not say."""
-    replicas = (deployment.get("spec") or {}).get("replicas")
+def _desired_replicas(workload: ReadManifest) -> int:
+    """How many pods or groups a workload wants; 1 where it does not say."""
+    replicas = (workload.get("spec") or {}).get("replicas")
     return 1 if replicas is None else int(replicas)
 
 
@@ -72,5 +116,5 @@ def _trouble(status: Mapping[str, Json]) -> str:
     return ""
 
 
-def _count(deployment: ReadManifest, field: str) -> int:
-    return int((deployment.get("status") or {}).get(field) or 0)
+def _count(workload: ReadManifest, field: str) -> int:
+    return int((workload.get("status") or {}).get(field) or 0)

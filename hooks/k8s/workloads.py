@@ -49,3 +49,30 @@ def build_deployment(
         "template": template.to_json(),
     }
     return build_manifest(kinds.DEPLOYMENT, metadata, spec=spec)
+
+
+def build_leader_worker_set(metadata: ObjectMeta, *, size: int, leader: PodTemplate, worker: PodTemplate) -> Manifest:
+    """Build a LeaderWorkerSet of one group: a leader and `size - 1` workers, made as soon as there is a leader.
+
+    Source: leaderworkerset.x-k8s.io/v1 LeaderWorkerSet.
+    """
+    spec = {
+        "replicas": 1,
+        "startupPolicy": "LeaderCreated",
+        "leaderWorkerTemplate": {
+            "size": size,
+            "leaderTemplate": leader.to_json(),
+            "workerTemplate": worker.to_json(),
+        },
+    }
+    return build_manifest(kinds.LEADER_WORKER_SET, metadata, spec=spec)
+
+
+def build_pod_group(metadata: ObjectMeta, *, min_member: int) -> Manifest:
+    """Build a Volcano PodGroup: none of its pods is placed before `min_member` of them can be.
+
+    Nothing else is set: the scheduler writes its own fields into the object, which has no status subresource.
+
+    Source: scheduling.volcano.sh/v1beta1 PodGroup.
+    """
+    return build_manifest(kinds.POD_GROUP, metadata, spec={"minMember": min_member})

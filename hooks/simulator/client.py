@@ -65,6 +65,17 @@ class Client:
 
         return self._logged(self._write("patch", ref, old, subresource), carry_out)
 
+    def scale(self, ref: Ref, replicas: int) -> None:
+        """Set an object's replicas through its scale subresource; raises ApiError."""
+        old = self._store.get(ref)
+
+        def carry_out() -> Manifest:
+            if old is None:
+                raise ApiError(404, "NotFound", f'{ref.kind} "{ref.name}" not found')
+            return self._store.update({**old, "spec": {**old["spec"], "replicas": replicas}})
+
+        self._logged(self._write("patch", ref, old, "scale"), carry_out)
+
     def delete(self, ref: Ref, propagation: Propagation = "Background", uid: str = "") -> None:
         """Delete an object; raises ApiError."""
 

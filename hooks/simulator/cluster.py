@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from hooks.effects import Effect, ScalePodClique
+from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
 from hooks.simulator.admission import admit_built_in
 from hooks.simulator.client import Client, Write
@@ -21,7 +23,7 @@ from hooks.simulator.pods import Fault
 from hooks.simulator.resources import OPTIONAL, Catalogue, Resource
 from hooks.simulator.store import Propagation, Ref, Store, copy_json, ref_of
 from hooks.simulator.webhook import Hook
-from hooks.simulator.workloads import concerned, reconcile
+from hooks.simulator.workloads import WEBHOOKS, concerned, reconcile
 
 AdmitCustom = Callable[[Manifest], Manifest]
 """A custom resource as the API server stores it, with defaults and without unknown fields; raises ApiError."""
@@ -118,6 +120,17 @@ class SimulatedCluster:
     ) -> None:
         """Delete an object; raises ApiError."""
         self._user.delete(Ref(kind.group, kind.kind, namespace, name), propagation)
+
+    def carry_out(self, effects: tuple[Effect, ...]) -> None:
+        """Scale as an effects client would: only what exists and differs; other effects have nothing to act on here."""
+        client = self._client("dynamo-hooks")
+        for effect in effects:
+            if not isinstance(effect, ScalePodClique):
+                continue
+            ref = Ref(kinds.POD_CLIQUE.group, effect.kind, effect.namespace, effect.name)
+            live = self._store.get(ref)
+            if live is not None and live["spec"]["replicas"] != effect.replicas:
+                client.scale(ref, effect.replicas)
 
     def hold(self, glob: str) -> None:
         """Keep matching pods from becoming ready (`Kubelet` says what matches)."""
@@ -235,5 +248,6 @@ class SimulatedCluster:
 
     def _admit(self, resource: Resource, new: Manifest, old: Manifest | None) -> Manifest:
         if resource.custom:
-            return self._setup.admit(new)
+            webhook = WEBHOOKS.get(resource.kind)
+            return self._setup.admit(webhook(new, old) if webhook else new)
         return admit_built_in(resource, new, old)

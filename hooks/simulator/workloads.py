@@ -1,7 +1,8 @@
 """Which controller function looks after which kind, and which objects a change gives it work with.
 
 Another workload kind is one more entry in `RECONCILERS`: a function that takes one step for one object, called again
-after every change of the object itself, of its pods, and of what it owns.
+after every change of the object itself, of its pods, and of what it owns. What its webhooks refuse and fill in is an
+entry in `WEBHOOKS`.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,11 +12,20 @@ from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.client import Client
 from hooks.simulator.deployments import reconcile_deployment
 from hooks.simulator.endpoints import reconcile_service
+from hooks.simulator.grove import reconcile_pod_clique_set, reconcile_scaling_group
+from hooks.simulator.grove_pods import followers_of, reconcile_pod_clique
+from hooks.simulator.grove_webhook import admit_pod_clique_set
+from hooks.simulator.leader_worker_set_webhook import admit_leader_worker_set
+from hooks.simulator.leader_worker_sets import reconcile_leader_worker_set
 from hooks.simulator.ownership import owners_of
+from hooks.simulator.pod_groups import group_of, reconcile_pod_group
 from hooks.simulator.store import Change, Ref, Store, ref_of
 
 Reconcile = Callable[[Store, Client, Manifest, str], None]
 """(store, client, object, present timestamp)."""
+
+Webhook = Callable[[Manifest, Manifest | None], Manifest]
+"""(new object, old object or None) to the object as it is stored; raises ApiError."""
 
 
 def _reconcile_service(store: Store, client: Client, service: Manifest, _now: str) -> None:
@@ -24,12 +34,26 @@ def _reconcile_service(store: Store, client: Client, service: Manifest, _now: st
 
 RECONCILERS: Mapping[GroupVersionKind, Reconcile] = {
     kinds.DEPLOYMENT: reconcile_deployment,
+    kinds.LEADER_WORKER_SET: reconcile_leader_worker_set,
+    kinds.POD_CLIQUE: reconcile_pod_clique,
+    kinds.POD_CLIQUE_SCALING_GROUP: reconcile_scaling_group,
+    kinds.POD_CLIQUE_SET: reconcile_pod_clique_set,
+    kinds.POD_GROUP: reconcile_pod_group,
     kinds.SERVICE: _reconcile_service,
+}
+
+WEBHOOKS: Mapping[GroupVersionKind, Webhook] = {
+    kinds.LEADER_WORKER_SET: admit_leader_worker_set,
+    kinds.POD_CLIQUE_SET: admit_pod_clique_set,
 }
 
 
 def concerned(store: Store, change: Change) -> list[Ref]:
-    """Objects that have a reconciler and to which the change matters: itself, its owners, Services beside a pod."""
+    """Objects that have a reconciler and to which the change matters.
+
+    The object itself, its owners, for a pod the Services beside it and its PodGroup, for a PodClique those that wait
+    for it.
+    """
     found = [change.ref] if change.new is not None and _has_reconciler(change.current) else []
     owner = _first_owner(store, change.current)
     while owner is not None:
@@ -38,6 +62,10 @@ def concerned(store: Store, change: Change) -> list[Ref]:
         owner = _first_owner(store, owner)
     if change.ref.kind == kinds.POD.kind:
         found += [ref_of(service) for service in store.list_kind(kinds.SERVICE, change.ref.namespace)]
+        group = group_of(change.current)
+        found += [group] if group else []
+    if change.ref.kind == kinds.POD_CLIQUE.kind:
+        found += followers_of(store, change.current)
     return found
 
 

@@ -158,8 +158,9 @@ def test_rights_of_the_plain_manifests_are_enough_without_optional_kinds(
 
 
 def _can_be_ready(manifest: Manifest) -> bool:
-    """Not so a model: kwok's pods have no engines that could load an adapter."""
-    return bool(manifest["kind"] != "DynamoModel")
+    """Not so a model: kwok's pods have no engines. Nor services over several nodes: nobody runs their sets here."""
+    services = manifest["spec"].get("services") or {}
+    return manifest["kind"] != "DynamoModel" and not any("multinode" in service for service in services.values())
 
 
 def _live_and_die(api: ApiClient, audit: Audit, manifests: list[Manifest]) -> None:

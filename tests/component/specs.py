@@ -116,7 +116,7 @@ class Shapes:
             ),
             modelRef=st.fixed_dictionaries({"name": TEXT}),
             readinessProbe=self.probe(),
-            multinode=st.fixed_dictionaries({"nodeCount": st.integers(0, 2 if self.wild else 1)}),
+            multinode=st.fixed_dictionaries({"nodeCount": st.integers(0, 2) if self.wild else st.just(1)}),
             eppConfig=self.object(configMapRef=self.object(name=self.name, key=self.name)),
         )
 

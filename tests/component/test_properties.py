@@ -32,6 +32,24 @@ def test_any_spec_gives_valid_children_or_problems(name: str, graph: str, spec: 
             assert_consistent(child, given.children)
 
 
+@settings(max_examples=200, deadline=None)
+@given(COMPONENT_NAME, st.sampled_from(["", "g"]), ANY_SPEC, st.integers(-1, 3))
+def test_any_spec_over_several_nodes_gives_valid_children_or_problems(
+    name: str, graph: str, spec: dict[str, Any], nodes: int
+) -> None:
+    parent = make.component(name, graph, **{**spec, "multinode": {"nodeCount": nodes}})
+    request = make.sync_request(parent, related=[make.pull_secret("s", "nvcr.io")], installed=("lws", "volcano"))
+    given = sync.sync(request, make.facts())
+    write_sync_answer(given, request.children)
+    assert all(given.problems)
+    if given.problems:
+        assert given.children == []
+    for child in given.children:
+        assert_named_validly(child)
+        if child["kind"] == "LeaderWorkerSet":
+            assert_group_consistent(child, given.children)
+
+
 @settings(max_examples=100, deadline=None)
 @given(ANY_SPEC)
 def test_order_of_keys_changes_no_answer(spec: dict[str, Any]) -> None:
@@ -79,6 +97,26 @@ def assert_consistent(deployment: Manifest, children: list[Manifest]) -> None:
     names = [entry["name"] for entry in main["env"]]
     assert names == sorted(set(names))
     assert "" not in [entry.get("value") for entry in main["env"]]
+
+
+def assert_group_consistent(found: Manifest, children: list[Manifest]) -> None:
+    group, name = found["spec"]["leaderWorkerTemplate"], found["metadata"]["name"]
+    assert len(name) <= 50
+    assert LABEL.fullmatch(name)
+    leader, worker = group["leaderTemplate"], group["workerTemplate"]
+    for template in (leader, worker):
+        assert template["spec"]["schedulerName"] == "volcano"
+        assert template["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == name
+        assert_unique([volume["name"] for volume in template["spec"].get("volumes", [])])
+        main = template["spec"]["containers"][-1]
+        assert main["command"]
+        assert main["args"]
+    (gang,) = [c for c in children if c["kind"] == "PodGroup" and c["metadata"]["name"] == name]
+    assert gang["spec"]["minMember"] == group["size"]
+    for service in (child for child in children if child["kind"] == "Service"):
+        selector = service["spec"]["selector"].items()
+        assert selector <= leader["metadata"]["labels"].items()
+        assert not selector <= worker["metadata"]["labels"].items()
 
 
 def assert_unique(values: list[str]) -> None:

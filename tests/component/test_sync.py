@@ -165,15 +165,8 @@ def test_multinode_without_orchestrator_keeps_what_runs() -> None:
     assert given.children == answer(make.component("c", "g", **SPEC)).children
 
 
-def test_multinode_with_orchestrator_says_that_it_is_not_built() -> None:
-    given = answer(make.component("c", "g", **MULTINODE), installed=("lws", "volcano"))
-    assert given.children == []
-    assert "not built in this version" in given.problems[0]
-
-
-@pytest.mark.parametrize("nodes", [0, 1])
-def test_one_node_is_no_multinode(nodes: int) -> None:
-    given = answer(make.component("c", "g", **{**SPEC, "multinode": {"nodeCount": nodes}}))
+def test_one_node_is_no_multinode() -> None:
+    given = answer(make.component("c", "g", **{**SPEC, "multinode": {"nodeCount": 1}}))
     assert only(given.children, "Deployment")
 
 

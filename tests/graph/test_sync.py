@@ -251,10 +251,8 @@ def test_picker_that_cannot_work_is_refused(epp_config: Any, installed: list[str
     [
         (None, [], "no multinode orchestrator available"),
         (None, ["lws"], "no multinode orchestrator available"),
-        (None, ["lws", "volcano"], "multinode is not in this version"),
-        (None, ["grove"], "multinode is not in this version"),
         ("FALSE", ["grove"], "no multinode orchestrator available"),
-        ("no", ["grove"], "multinode is not in this version"),
+        ("false", ["grove", "volcano"], "no multinode orchestrator available"),
     ],
 )
 def test_multinode_is_refused_before_anything_is_created(
@@ -271,15 +269,60 @@ def test_multinode_is_refused_before_anything_is_created(
     assert world.ready(answer)["message"].startswith(beginning)
 
 
+GPU = {"limits": {"gpu": "1"}}
+
+
+def test_multinode_services_become_multinode_components_where_leader_worker_sets_are() -> None:
+    graph = make.graph({"w": make.service(multinode={"nodeCount": 2}, resources=GPU)})
+    answer = world.ask(graph, installed=["lws", "volcano"])
+    assert answer.problems == ()
+    component = world.child(answer.children, "DynamoComponentDeployment", "g-w")
+    assert component["spec"]["multinode"] == {"nodeCount": 2}
+
+
+IMPOSSIBLE: dict[str, tuple[dict[str, Any], str, str]] = {
+    "no GPU limit": (
+        {"w": make.service(multinode={"nodeCount": 2})},
+        "g",
+        "spec.services[w].resources.limits.gpu: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod",
+    ),
+    "name too long": (
+        {"w" * 46: make.service(multinode={"nodeCount": 2}, resources=GPU, replicas=11)},
+        "g",
+        f"spec.services[{'w' * 46}].multinode: the LeaderWorkerSet would be named 'g-{'w' * 46}-10', which has 51",
+    ),
+    "no DNS-1035 label": (
+        {"w": make.service(multinode={"nodeCount": 2}, resources=GPU)},
+        "a.b",
+        "spec.services[w].multinode: a LeaderWorkerSet cannot be named 'a.b-w-0'",
+    ),
+    "named like a LeaderWorkerSet": (
+        {"w": make.service(multinode={"nodeCount": 2}, resources=GPU), "W-1": {}},
+        "g",
+        "spec.services[W-1]: its name g-w-1 may be that of a LeaderWorkerSet of spec.services[w]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("services", "name", "beginning"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
+def test_what_leader_worker_set_would_refuse_is_refused_first(
+    services: dict[str, Any], name: str, beginning: str
+) -> None:
+    answer = world.ask(make.graph(services, name), installed=["lws", "volcano"])
+    assert answer.children == []
+    assert len(answer.problems) == 1
+    assert answer.problems[0].startswith(beginning)
+
+
+def test_gpus_that_a_deployment_config_asks_for_count_as_the_limit() -> None:
+    config = '{"w": {"ServiceArgs": {"Resources": {"GPU": "2"}}}}'
+    service = make.service(multinode={"nodeCount": 2}, envs=[{"name": "DYN_DEPLOYMENT_CONFIG", "value": config}])
+    assert world.ask(make.graph({"w": service}), installed=["lws", "volcano"]).problems == ()
+
+
 def test_one_node_is_not_multinode() -> None:
     answer = world.ask(make.graph({"w": make.service(multinode={"nodeCount": 1})}))
     assert answer.problems == ()
-
-
-def test_single_node_graph_takes_components_although_grove_is_there() -> None:
-    answer = world.ask(make.graph(), installed=["grove"])
-    assert world.names(answer.children, COMPONENT) == ["g-frontend", "g-worker"]
-    assert answer.notes[0] == "path: components, as this version has no other"
 
 
 def test_unreadable_deployment_configs_fail_together() -> None:

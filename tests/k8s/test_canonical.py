@@ -113,3 +113,8 @@ def test_all_unreadable_values_are_found_with_their_places() -> None:
 
 def test_fragment_without_faults_has_none() -> None:
     assert list(find_faults(CASES["quantity in milli"][0], "spec")) == []
+
+
+def test_number_that_no_answer_could_hold_is_found() -> None:
+    assert list(find_faults({"a": 2.0**63}, "spec")) == ["spec.a: 9.223372036854776e+18 is too large for 64 bits"]
+    assert canonical_fragment({"a": 2.0**53}) == {"a": 2**53}

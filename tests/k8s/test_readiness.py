@@ -1,10 +1,10 @@
-"""When a Deployment counts as ready, and what is said when it does not."""
+"""When a workload counts as ready, and what is said when it does not."""
 
 from typing import Any
 
 import pytest
 
-from hooks.k8s.readiness import read_deployment
+from hooks.k8s.readiness import read_deployment, read_leader_worker_set, reports_generation
 from tests import make
 
 
@@ -76,3 +76,68 @@ def test_deployment_is_ready(observed: Any) -> None:
 def test_deployment_scaled_to_zero_waits_for_its_last_pod() -> None:
     assert not read_deployment(deployment(0, replicas=1)).ready
     assert read_deployment(deployment(0)).ready
+
+
+def lws(desired: int = 2, **status: Any) -> dict[str, Any]:
+    full = {
+        "observedGeneration": 3,
+        "replicas": desired,
+        "readyReplicas": desired,
+        "updatedReplicas": desired,
+        "conditions": [{**condition("Available", "True"), "observedGeneration": 3}],
+        **status,
+    }
+    kept = {key: value for key, value in full.items() if value is not None}
+    return {"metadata": {"name": "l", "generation": 3}, "spec": {"replicas": desired}, "status": kept}
+
+
+AVAILABLE = condition("Available", "True")
+SETS_NOT_READY = {
+    "there is none": (None, "it is not created yet"),
+    "being deleted": (
+        {**lws(), "metadata": {"name": "l", "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        "it is being deleted",
+    ),
+    "old generation": (lws(observedGeneration=2), "its controller has not seen generation 3 yet, only 2"),
+    "not updated": (lws(updatedReplicas=1), "desired=2, updated=1"),
+    "not ready": (lws(readyReplicas=1), "desired=2, ready=1"),
+    "zero is absent": (lws(readyReplicas=None), "desired=2, ready=0"),
+    "condition missing": (lws(conditions=[]), "it does not report Available"),
+    "condition false keeps its old reason": (
+        lws(conditions=[{**AVAILABLE, "status": "False", "reason": "AllGroupsReady"}]),
+        "it does not report Available",
+    ),
+    "condition of an old generation": (
+        lws(conditions=[{**AVAILABLE, "observedGeneration": 2}]),
+        "it does not report Available",
+    ),
+    "being updated": (lws(conditions=[AVAILABLE, condition("UpdateInProgress", "True")]), "it is being updated"),
+    "no status at all": ({"metadata": {"name": "l"}, "spec": {}}, "desired=1, updated=0"),
+}
+
+
+@pytest.mark.parametrize(("observed", "reason"), SETS_NOT_READY.values(), ids=SETS_NOT_READY.keys())
+def test_leader_worker_set_is_not_ready_and_says_why(observed: Any, reason: str) -> None:
+    readiness = read_leader_worker_set(observed)
+    assert (readiness.ready, readiness.reason) == (False, reason)
+
+
+SETS_READY = {
+    "all groups": lws(),
+    "surge groups are counted too": lws(replicas=3, readyReplicas=3, updatedReplicas=3),
+    "version that reports no generation": lws(observedGeneration=None, conditions=[AVAILABLE]),
+    "update is over": lws(conditions=[AVAILABLE, condition("UpdateInProgress", "False")]),
+    "none wanted": lws(0, replicas=None, readyReplicas=None, updatedReplicas=None),
+}
+
+
+@pytest.mark.parametrize("observed", SETS_READY.values(), ids=SETS_READY.keys())
+def test_leader_worker_set_is_ready(observed: Any) -> None:
+    readiness = read_leader_worker_set(observed)
+    assert (readiness.ready, readiness.reason) == (True, "")
+
+
+def test_a_status_without_generation_is_known_as_such() -> None:
+    assert reports_generation(lws())
+    assert not reports_generation(lws(observedGeneration=None))
+    assert not reports_generation({"metadata": {"name": "l"}})

@@ -1,7 +1,14 @@
-"""Shape of a Deployment."""
+"""Shapes of workloads."""
 
 from hooks.k8s.types import PodSpec, build_metadata
-from hooks.k8s.workloads import RECREATE, PodTemplate, build_deployment, rolling_update
+from hooks.k8s.workloads import (
+    RECREATE,
+    PodTemplate,
+    build_deployment,
+    build_leader_worker_set,
+    build_pod_group,
+    rolling_update,
+)
 
 POD = PodSpec(containers=[{"name": "main"}])
 
@@ -34,3 +41,31 @@ def test_pod_annotations_are_sorted() -> None:
 
 def test_recreate_has_no_amounts() -> None:
     assert RECREATE == {"type": "Recreate"}
+
+
+def test_leader_worker_set_is_one_group_of_a_leader_and_workers() -> None:
+    leader, worker = (PodTemplate(labels={"role": role}, annotations={}, spec=POD) for role in ("leader", "worker"))
+    found = build_leader_worker_set(build_metadata("a-0", "ns"), size=3, leader=leader, worker=worker)
+    assert found == {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "a-0", "namespace": "ns"},
+        "spec": {
+            "replicas": 1,
+            "startupPolicy": "LeaderCreated",
+            "leaderWorkerTemplate": {
+                "size": 3,
+                "leaderTemplate": leader.to_json(),
+                "workerTemplate": worker.to_json(),
+            },
+        },
+    }
+
+
+def test_pod_group_says_only_how_many_pods_belong_together() -> None:
+    assert build_pod_group(build_metadata("a-0", "ns"), min_member=3) == {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "a-0", "namespace": "ns"},
+        "spec": {"minMember": 3},
+    }

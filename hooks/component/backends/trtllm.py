@@ -1,0 +1,200 @@
+"""TensorRT-LLM over several nodes: the leader starts all ranks by mpirun, over ssh, on workers that run only sshd.
+
+The files of ssh go to `$HOME/.ssh` and are named by their whole path, so that it is right for any user that has a home
+directory: `~` inside of these files would mean the home that /etc/passwd names, whatever `$HOME` says.
+
+Source: Dynamo operator, internal/dynamo/backend_trtllm.go, the newer form; TensorRT-LLM, trtllm-llmapi-launch.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from hooks.component.backends.command_line import CommandLine
+from hooks.component.backends.launched import Launched, without_probes
+from hooks.component.backends.shell import is_python, quote, quote_line, require_command
+from hooks.component.placement import Orchestrator, Placement, Role
+from hooks.component.volumes import claim_volume
+from hooks.errors import InvalidSpec
+from hooks.k8s.pods import add_named, literal_env
+from hooks.k8s.types import Json
+
+SSH_PORT = 2222
+KEY_PATH = "/ssh-pk"
+WAIT_SECONDS = 300
+MAX_LINE_BYTES = 131_071
+"""Linux gives a process no argument longer than this (MAX_ARG_STRLEN)."""
+
+_KEEP_HOST_NAMES = {"OMPI_MCA_orte_keep_fqdn_hostnames": "1"}
+_FORWARDED = frozenset(
+    {
+        "CUDA_VISIBLE_DEVICES",
+        "HF_DATASETS_CACHE",
+        "HF_ENDPOINT",
+        "HF_HOME",
+        "HF_TOKEN",
+        "HOME",
+        "HUGGING_FACE_HUB_TOKEN",
+        "LD_LIBRARY_PATH",
+        "MODEL_PATH",
+        "NCCL_DEBUG",
+        "NCCL_IB_DISABLE",
+        "NCCL_P2P_DISABLE",
+        "PATH",
+        "PYTHONPATH",
+        "TENSORRT_LLM_CACHE_DIR",
+        "TOKENIZERS_PARALLELISM",
+        "TRANSFORMERS_CACHE",
+        "TRTLLM_USE_UCX_KVCACHE",
+        "USER",
+    }
+)
+_SSH = f"-p {SSH_PORT} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa"
+_READINESS = {
+    "tcpSocket": {"port": SSH_PORT},
+    "initialDelaySeconds": 20,
+    "periodSeconds": 20,
+    "timeoutSeconds": 5,
+    "failureThreshold": 10,
+}
+_HOST_KEYS = ("rsa", "ecdsa", "ed25519")
+_COMMAND_FILE = "$HOME/.ssh/engine.sh"
+# trtllm-llmapi-launch joins its arguments and splits them again at blanks, expanding wildcards: only such words come
+# through it as they are.
+_SPLITTABLE = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
+_SPLITTABLE_SCRIPT = re.compile(r"(?:[A-Za-z0-9@%+=:,./_ \t-]|\$\w|\$\{\w+\})+", re.ASCII)
+_NO_GPUS = "spec.resources ask for no GPU, so mpirun is told to start 0 ranks; set resources.limits.gpu"
+
+
+def launch_trtllm(container: Mapping[str, Json], placement: Placement, *, gpus: int, mpi_secret: str) -> Launched:
+    """Launch TensorRT-LLM on a node of several, each with that many GPUs and thus ranks.
+
+    `mpi_secret` names the Secret with the keys `private.key` and `private.key.pub`.
+
+    Raises:
+        InvalidSpec: no command, or a command line longer than Linux takes.
+    """
+    is_worker = placement.role is Role.WORKER
+    parts = _worker_parts() if is_worker else _leader_parts(container, placement, gpus)
+    volume = claim_volume(mpi_secret)
+    probes = {"readinessProbe": _READINESS} if is_worker else {}
+    changed = {
+        **(without_probes(container) if is_worker else container),
+        **probes,
+        "command": ["/bin/sh", "-c"],
+        "args": [_join(parts)],
+        "env": add_named(container.get("env") or (), literal_env(_KEEP_HOST_NAMES)),
+        "volumeMounts": [
+            *(container.get("volumeMounts") or ()),
+            {"name": volume, "mountPath": KEY_PATH, "readOnly": True},
+        ],
+    }
+    return Launched(
+        container=changed,
+        volumes=({"name": volume, "secret": {"secretName": mpi_secret, "defaultMode": 0o644}},),
+        warnings=() if gpus or is_worker else (_NO_GPUS,),
+    )
+
+
+def _join(parts: Iterable[str]) -> str:
+    line = " && ".join(parts)
+    size = len(line.encode())
+    if size > MAX_LINE_BYTES:
+        raise InvalidSpec(
+            f"spec.extraPodSpec.mainContainer.args: the command line for several nodes has {size} bytes, must have at "
+            f"most {MAX_LINE_BYTES}; shorten the arguments or lower spec.multinode.nodeCount"
+        )
+    return line
+
+
+def _leader_parts(container: Mapping[str, Json], placement: Placement, gpus: int) -> tuple[str, ...]:
+    require_command(container, "trtllm")
+    preparation, command = _engine_command(CommandLine.of(container))
+    hosts = (placement.leader_host, *placement.worker_hosts)
+    names = _FORWARDED.union(entry["name"] for entry in container.get("env") or ())
+    forwarded = " ".join(f"-x {quote(name)}" for name in sorted(names))
+    mpirun = (
+        f"mpirun --allow-run-as-root --oversubscribe -n {placement.node_count * gpus} -H {','.join(hosts)} "
+        f'--mca pml ob1 --mca plm_rsh_args "{_SSH}" {forwarded} '
+        f"bash -c {quote(f'trtllm-llmapi-launch {command}')}"
+    )
+    wait = (_wait_for(placement.worker_hosts),) if placement.orchestrator is Orchestrator.LWS else ()
+    return (*_key_parts("$HOME/.ssh"), *preparation, *wait, mpirun)
+
+
+def _worker_parts() -> tuple[str, ...]:
+    keys = tuple(f"$HOME/.ssh/host_keys/ssh_host_{kind}_key" for kind in _HOST_KEYS)
+    settings = (
+        f"Port {SSH_PORT}",
+        *(f"HostKey {key}" for key in keys),
+        "PidFile $HOME/.ssh/run/sshd.pid",
+        "PermitRootLogin yes",
+        "PasswordAuthentication no",
+        "PubkeyAuthentication yes",
+        "AuthorizedKeysFile $HOME/.ssh/authorized_keys",
+        # A home directory on a volume may be writable for its group, which sshd otherwise refuses.
+        "StrictModes no",
+    )
+    return (
+        *_key_parts("$HOME/.ssh $HOME/.ssh/host_keys $HOME/.ssh/run"),
+        *(f"ssh-keygen -t {kind} -f {key} -N ''" for kind, key in zip(_HOST_KEYS, keys, strict=True)),
+        _write_lines(settings, "$HOME/.ssh/sshd_config"),
+        "/usr/sbin/sshd -D -f $HOME/.ssh/sshd_config",
+    )
+
+
+def _key_parts(directories: str) -> tuple[str, ...]:
+    """Put the keys where ssh and sshd look for them, with the rights that they insist on."""
+    settings = ("Host *", "IdentityFile $HOME/.ssh/id_rsa", "StrictHostKeyChecking no", f"Port {SSH_PORT}")
+    return (
+        f"mkdir -p {directories}",
+        f"ls -la {KEY_PATH}/",
+        f"cp {KEY_PATH}/private.key $HOME/.ssh/id_rsa",
+        f"cp {KEY_PATH}/private.key.pub $HOME/.ssh/id_rsa.pub",
+        f"cp {KEY_PATH}/private.key.pub $HOME/.ssh/authorized_keys",
+        "chmod 600 $HOME/.ssh/id_rsa $HOME/.ssh/authorized_keys",
+        "chmod 644 $HOME/.ssh/id_rsa.pub",
+        _write_lines(settings, "$HOME/.ssh/config"),
+    )
+
+
+def _write_lines(lines: Iterable[str], path: str) -> str:
+    """Write a file by printf; `$HOME` stands outside of the quotes."""
+    text = "".join(rf"{line}\n" for line in lines).replace("$HOME", "'$HOME'")
+    return f"printf '{text}' > {path}"
+
+
+def _wait_for(hosts: Iterable[str]) -> str:
+    """Wait until all workers have a name in DNS and let us in.
+
+    Upstream waits for the name alone. A leader that comes before a worker's sshd then fails, and LeaderWorkerSet makes
+    the whole group anew.
+    """
+    let_in = f'ssh {_SSH} -o BatchMode=yes -o ConnectTimeout=5 "$host" true </dev/null >/dev/null 2>&1'
+    return (
+        f"{{ deadline=$(($(date +%s) + {WAIT_SECONDS})); for host in {' '.join(hosts)}; do "
+        f'until getent hosts "$host" >/dev/null 2>&1 && {let_in}; do '
+        f'if [ "$(date +%s)" -gt "$deadline" ]; then echo "worker $host is not there after {WAIT_SECONDS} s" >&2; '
+        f'exit 1; fi; echo "waiting for worker $host"; sleep 2; done; done; }}'
+    )
+
+
+def _engine_command(line: CommandLine) -> tuple[tuple[str, ...], str]:
+    """The user's command as text behind `trtllm-llmapi-launch`, with what must be done before.
+
+    What that program would take apart goes into a file. Only rank 0 runs it, which is on this very node.
+    """
+    words = (*line.command, *line.args)
+    if all(_SPLITTABLE.fullmatch(word) for word in words):
+        return (), quote_line(words)
+    if _is_plain_script(words):
+        return (), words[-1].strip()
+    written = quote(f"exec {quote_line(words)}")
+    return (f"printf '%s\\n' {written} > {_COMMAND_FILE}",), f"sh {_COMMAND_FILE}"
+
+
+def _is_plain_script(words: tuple[str, ...]) -> bool:
+    """Whether this is a shell whose script is one Python command that reads the same without the shell."""
+    if len(words) != 3 or words[:2] not in {(shell, "-c") for shell in ("sh", "bash", "/bin/sh", "/bin/bash")}:
+        return False
+    script = words[2]
+    return _SPLITTABLE_SCRIPT.fullmatch(script) is not None and is_python((script.split() or [""])[0])

@@ -1,0 +1,204 @@
+"""vLLM over several nodes: one engine across them by Ray or by its own processes, or an engine on each of them.
+
+| the model's parts need | then |
+|---|---|
+| more GPUs than a node has | Ray, or by annotation the multiprocessing executor: one engine over all nodes |
+| no more, but all replicas of data parallelism do | some engines on each node, hybrid load balancing |
+| no more at all, or no GPUs are asked for | nothing; said in a warning |
+
+Source: Dynamo operator, internal/dynamo/backend_vllm.go.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+from typing import assert_never
+
+from hooks import contract
+from hooks.component.backends.command_line import CommandLine
+from hooks.component.backends.launched import Launched, without_probes
+from hooks.component.backends.shell import (
+    Program,
+    add_flags,
+    program_of,
+    quote_line,
+    require_command,
+    warn_of_unread_program,
+)
+from hooks.component.placement import Placement, Role
+from hooks.k8s.pods import add_named, field_env
+from hooks.k8s.types import Json
+
+RAY_PORT = 6379
+DATA_PARALLEL_PORT = 13445
+MASTER_PORT = 29500
+WAIT_CONTAINER = "wait-for-leader-mp"
+SIDE_CHANNEL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
+
+_ENGINE = "vllm"
+_RAY_FLAG = "--distributed-executor-backend ray"
+_SIZE = re.compile(r"[0-9]{1,9}")
+_VARIABLE = re.compile(r"\$\((\w+)\)|\$(\w+)|\$\{(\w+)\}")
+_TENSOR = frozenset({"--tensor-parallel-size", "-tp"})
+_PIPELINE = frozenset({"--pipeline-parallel-size", "-pp"})
+_DATA = frozenset({"--data-parallel-size", "-dp"})
+_QUOTES = "'\""
+
+# Python is PID 1 there and would otherwise ignore SIGTERM for the whole grace period.
+_WAIT_FOR_LEADER = """\
+import signal, socket, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+address = (sys.argv[1], int(sys.argv[2]))
+while True:
+    try:
+        socket.create_connection(address, timeout=5).close()
+        break
+    except OSError as error:
+        print("waiting for the leader at", *address, error, flush=True)
+        time.sleep(2)
+"""
+
+
+class Mode(StrEnum):
+    """How vLLM uses the nodes of a replica."""
+
+    ALONE = "alone"
+    RAY = "ray"
+    MULTIPROCESSING = "mp"
+    DATA_PARALLEL = "data-parallel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sizes:
+    """GPUs that one engine needs, and how many engines there are, as the flags say; 1 where they say nothing."""
+
+    world: int
+    data: int
+
+
+def launch_vllm(
+    container: Mapping[str, Json], placement: Placement, *, gpus: int, annotations: Mapping[str, str]
+) -> Launched:
+    """Launch vLLM on a node of several, each with that many GPUs.
+
+    Raises:
+        InvalidSpec: no command, or a shell's script in which no Python runs vLLM.
+    """
+    sizes = _read_sizes(container)
+    mode = _resolve_mode(sizes, gpus, annotations)
+    launched = _launch(mode, container, placement, local_engines=gpus // sizes.world)
+    if placement.role is not Role.WORKER:
+        return launched
+    return replace(launched, container=without_probes(launched.container))
+
+
+def _resolve_mode(sizes: _Sizes, gpus: int, annotations: Mapping[str, str]) -> Mode:
+    if gpus == 0:
+        return Mode.ALONE
+    if sizes.world > gpus:
+        executor = annotations.get(contract.ANNOTATION_EXECUTOR_BACKEND, "").strip().lower()
+        return Mode.MULTIPROCESSING if executor == Mode.MULTIPROCESSING else Mode.RAY
+    return Mode.DATA_PARALLEL if sizes.world * sizes.data > gpus else Mode.ALONE
+
+
+def _launch(mode: Mode, container: Mapping[str, Json], placement: Placement, *, local_engines: int) -> Launched:
+    match mode:
+        case Mode.ALONE:
+            return Launched(container=dict(container), warnings=(_warn_of_separate_engines(placement),))
+        case Mode.RAY:
+            return Launched(container=_with_ray(container, placement))
+        case Mode.MULTIPROCESSING:
+            return _with_processes(container, placement)
+        case Mode.DATA_PARALLEL:
+            return _with_data_parallelism(container, placement, local_engines)
+        case never:
+            assert_never(never)
+
+
+def _with_ray(container: Mapping[str, Json], placement: Placement) -> dict[str, Json]:
+    if placement.role is Role.WORKER:
+        line = f"ray start --address={placement.leader_host}:{RAY_PORT} --block"
+    else:
+        line = f"ray start --head --port={RAY_PORT} && {_engine_on_ray(container)}"
+    return {**container, "command": ["/bin/sh", "-c"], "args": [line]}
+
+
+def _engine_on_ray(container: Mapping[str, Json]) -> str:
+    """The user's command as text for a shell; a shell's script stays one argument of that shell."""
+    require_command(container, _ENGINE)
+    told = add_flags(container, _RAY_FLAG, engine=_ENGINE, needs_shell=False)
+    line = CommandLine.of(told)
+    flag = f" {_RAY_FLAG}" if program_of(line, _ENGINE) is Program.OTHER else ""
+    return f"{quote_line((*line.command, *line.args))}{flag}"
+
+
+def _with_processes(container: Mapping[str, Json], placement: Placement) -> Launched:
+    is_worker = placement.role is Role.WORKER
+    flags = (
+        f"--distributed-executor-backend mp --nnodes {placement.node_count} --master-addr {placement.leader_host} "
+        f"--master-port {MASTER_PORT} --node-rank {placement.node_rank}{' --headless' if is_worker else ''}"
+    )
+    told = add_flags(container, flags, engine=_ENGINE, needs_shell=placement.rank_needs_shell)
+    told["env"] = add_named(container.get("env") or (), (field_env(SIDE_CHANNEL_HOST, "status.podIP"),))
+    return Launched(
+        container=told,
+        init_containers=(_build_wait_container(container, placement),) if is_worker else (),
+        warnings=warn_of_unread_program(container, _ENGINE),
+    )
+
+
+def _with_data_parallelism(container: Mapping[str, Json], placement: Placement, local_engines: int) -> Launched:
+    flags = (
+        f"--data-parallel-hybrid-lb --data-parallel-size-local {local_engines} "
+        f"--data-parallel-start-rank {placement.scaled_rank(local_engines)} "
+        f"--data-parallel-address {placement.leader_host} --data-parallel-rpc-port {DATA_PARALLEL_PORT}"
+    )
+    return Launched(
+        container=add_flags(container, flags, engine=_ENGINE, needs_shell=placement.role is Role.WORKER),
+        warnings=warn_of_unread_program(container, _ENGINE),
+    )
+
+
+def _build_wait_container(container: Mapping[str, Json], placement: Placement) -> Mapping[str, Json]:
+    """Build what holds a worker back until its leader listens, in the engine's own image, which has Python.
+
+    Upstream runs a script from a ConfigMap there. The address is an argument, as Grove's variables cannot be used in
+    the values of others.
+    """
+    kept = {key: container[key] for key in ("image", "imagePullPolicy", "securityContext") if key in container}
+    command = ["python3", "-c", _WAIT_FOR_LEADER, placement.leader_host, str(MASTER_PORT)]
+    return {"name": WAIT_CONTAINER, **kept, "command": command}
+
+
+def _read_sizes(container: Mapping[str, Json]) -> _Sizes:
+    words = CommandLine.of(container).text.split()
+    values = {entry["name"]: entry.get("value", "") for entry in container.get("env") or ()}
+    return _Sizes(
+        world=_read_size(words, _TENSOR, values) * _read_size(words, _PIPELINE, values),
+        data=_read_size(words, _DATA, values),
+    )
+
+
+def _read_size(words: list[str], flags: frozenset[str], values: Mapping[str, str]) -> int:
+    """The first size that one of these flags gives; 1 where none does, or its value is no number."""
+    for word, following in pairwise([*words, ""]):
+        name, equals, value = word.strip(_QUOTES).partition("=")
+        if name.replace("_", "-") in flags:
+            number = _expand(value if equals else following, values).strip(_QUOTES)
+            if _SIZE.fullmatch(number) and int(number) > 0:
+                return int(number)
+    return 1
+
+
+def _expand(word: str, values: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda found: values.get(found[found.lastindex or 0], ""), word)
+
+
+def _warn_of_separate_engines(placement: Placement) -> str:
+    return (
+        f"spec.multinode: vLLM is not spread over the {placement.node_count} nodes, as one node's GPUs are enough for "
+        "--tensor-parallel-size x --pipeline-parallel-size x --data-parallel-size, or resources ask for no GPU; "
+        "raise these sizes, set resources.limits.gpu, or remove multinode"
+    )

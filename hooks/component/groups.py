@@ -1,0 +1,176 @@
+"""Replicas over several nodes: for each one LeaderWorkerSet and one Volcano PodGroup, named `<component>-<index>`.
+
+Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, generateLeaderWorkerSet and
+generateVolcanoPodGroup; LeaderWorkerSet, pkg/webhooks and the names of what it makes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from hooks import contract
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.placement import MAX_NODES, Orchestrator, Placement, Role
+from hooks.component.pod_template import PodPlan, build_pod
+from hooks.errors import InvalidSpec
+from hooks.k8s.hashing import canonical_json, short_hash
+from hooks.k8s.types import Manifest, PodSpec, ReadManifest, annotations_of, build_metadata, is_deleting
+from hooks.k8s.workloads import PodTemplate, build_leader_worker_set, build_pod_group
+
+MAX_NAME = 50
+"""LeaderWorkerSet makes no workers for a longer name: theirs and a hash become a label's value of 63 characters."""
+
+MAX_GROUPS = 1000
+"""Each replica is two objects of its own, and all of them travel in every call of the hook."""
+
+_LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_ROLES = (Role.LEADER, Role.WORKER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsPlan:
+    """The replicas of a component over several nodes; `names` are those of its LeaderWorkerSets, by index.
+
+    LeaderWorkerSets in `withheld` are left out of this answer, each with the reason: half a sentence.
+    """
+
+    node_count: int
+    names: tuple[str, ...]
+    withheld: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupMetadata:
+    """Labels and annotations of the objects and of their pods, but for what tells replicas and roles apart."""
+
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    pod_labels: Mapping[str, str]
+    pod_annotations: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltGroups:
+    """The objects of all replicas, also those withheld, and what there is to say to the user about their pods."""
+
+    sets: tuple[Manifest, ...]
+    pod_groups: tuple[Manifest, ...]
+    warnings: tuple[str, ...]
+
+
+def validate_groups(spec: ComponentSpec, name: str, path: str) -> Iterator[str]:
+    """Problems of a component of that name whose replicas may span nodes; `path` is that of its spec."""
+    nodes = spec.node_count
+    if not 1 <= nodes <= MAX_NODES:
+        yield f"{path}.multinode.nodeCount is {nodes}, must be from 2 to {MAX_NODES}"
+    if not spec.is_multinode:
+        return
+    replicas = 1 if spec.replicas is None else spec.replicas
+    if replicas > MAX_GROUPS:
+        yield f"{path}.replicas is {replicas}, must be at most {MAX_GROUPS} for a component over several nodes"
+    yield from _validate_name(name, max(replicas - 1, 0), path)
+    if not (spec.resources and spec.resources.limits and spec.resources.limits.gpu):
+        yield (
+            f"{path}.resources.limits.gpu: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod; "
+            "say how many GPUs of each node a component over several nodes needs"
+        )
+
+
+def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[str, ReadManifest]) -> GroupsPlan:
+    """Plan the replicas of a component; `observed` are its LeaderWorkerSets by name.
+
+    One whose immutable fields differ is left out once, and so deleted; when it is gone it is returned again. A hash in
+    an annotation tells which ones differ; one without it was not made by this version and is taken as it is.
+    """
+    names = tuple(f"{name}-{index}" for index in range(replicas))
+    present = {wanted: observed[wanted] for wanted in names if wanted in observed}
+    reasons = {wanted: _why_replaced(live, node_count) for wanted, live in present.items()}
+    withheld = {wanted: reason for wanted, reason in reasons.items() if reason}
+    return GroupsPlan(node_count=node_count, names=names, withheld=withheld)
+
+
+def build_groups(plan: GroupsPlan, metadata: GroupMetadata, pod: PodPlan) -> BuiltGroups:
+    """Build the objects of all replicas; the pods of two replicas differ in a label and an annotation alone.
+
+    Raises:
+        InvalidSpec: a pod cannot be built from what the user wrote, or has no command or arguments.
+    """
+    leader, worker = (build_pod(pod, _placement(pod, plan.node_count, role)) for role in _ROLES)
+    for built in (leader, worker):
+        _check_started(built.spec)
+    specs = {Role.LEADER: leader.spec, Role.WORKER: worker.spec}
+    namespace = pod.subject.namespace
+    sets, pod_groups = [], []
+    for index, name in enumerate(plan.names):
+        label = {contract.LABEL_INSTANCE: str(index)}
+        pod_groups.append(build_pod_group(build_metadata(name, namespace, labels=label), min_member=plan.node_count))
+        templates = {role: _build_template(metadata, specs[role], role, name=name, label=label) for role in _ROLES}
+        annotations = {**metadata.annotations, contract.ANNOTATION_IMMUTABLE_HASH: _hash_immutable(plan.node_count)}
+        own = build_metadata(name, namespace, labels={**metadata.labels, **label}, annotations=annotations)
+        sets.append(
+            build_leader_worker_set(
+                own, size=plan.node_count, leader=templates[Role.LEADER], worker=templates[Role.WORKER]
+            )
+        )
+    warnings = tuple(dict.fromkeys((*leader.warnings, *worker.warnings)))
+    return BuiltGroups(sets=tuple(sets), pod_groups=tuple(pod_groups), warnings=warnings)
+
+
+def _validate_name(name: str, highest: int, path: str) -> Iterator[str]:
+    """A LeaderWorkerSet names a Service, its pods and a label's value."""
+    longest = f"{name}-{highest}"
+    if len(longest) > MAX_NAME:
+        yield (
+            f"{path}.multinode: the LeaderWorkerSet would be named {longest!r}, which has {len(longest)} characters, "
+            f"must have at most {MAX_NAME}; shorten the name of the component, or of the graph or service"
+        )
+    if _LABEL_1035.fullmatch(longest) is None:
+        yield (
+            f"{path}.multinode: a LeaderWorkerSet cannot be named {longest!r}; the name of the component must begin "
+            "with a letter and hold only lower case letters, digits and -"
+        )
+
+
+def _why_replaced(live: ReadManifest, node_count: int) -> str:
+    if is_deleting(live):
+        return "it is being deleted"
+    wanted = _hash_immutable(node_count)
+    if annotations_of(live).get(contract.ANNOTATION_IMMUTABLE_HASH, wanted) != wanted:
+        return "it is deleted and made anew, as its number of nodes changed"
+    return ""
+
+
+def _hash_immutable(node_count: int) -> str:
+    """Hash of what LeaderWorkerSet refuses to change in place: its size, before version 0.7."""
+    return short_hash(canonical_json({"size": node_count}))
+
+
+def _placement(pod: PodPlan, node_count: int, role: Role) -> Placement:
+    return Placement(role=role, orchestrator=Orchestrator.LWS, node_count=node_count, service=pod.subject.service)
+
+
+def _check_started(spec: PodSpec) -> None:
+    """Refuse a pod that LeaderWorkerSet would start without a command: the image's own knows nothing of its place."""
+    main = spec["containers"][-1]
+    path = "spec.extraPodSpec.mainContainer"
+    if not main.get("command"):
+        raise InvalidSpec(f"{path}.command: container Command cannot be nil for LWS pod; write how it is started")
+    if not main.get("args"):
+        raise InvalidSpec(f"{path}.args: container Args cannot be empty for LWS pod; write its arguments there")
+
+
+def _build_template(
+    metadata: GroupMetadata, spec: PodSpec, role: Role, *, name: str, label: Mapping[str, str]
+) -> PodTemplate:
+    """Build the template of one role; the operator's labels are set last.
+
+    A worker serves no requests of its own, so the label by which a model's endpoints are found is its leader's alone.
+    """
+    dropped = {contract.LABEL_SELECTOR} | ({contract.LABEL_MODEL_HASH} if role is Role.WORKER else set())
+    labels = {key: value for key, value in metadata.pod_labels.items() if key not in dropped}
+    gang: PodSpec = {**spec, "schedulerName": contract.VOLCANO_SCHEDULER}
+    return PodTemplate(
+        labels={**labels, **label, contract.LABEL_ROLE: role.value},
+        annotations={**metadata.pod_annotations, contract.ANNOTATION_GANG: name},
+        spec=gang,
+    )

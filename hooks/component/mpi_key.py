@@ -1,0 +1,107 @@
+"""The SSH key with which the nodes of TensorRT-LLM start each other: a Secret copied from the configured place.
+
+Two parents cannot own one object, so each graph has a copy of its own, and so has a component that stands alone.
+
+Source: Dynamo operator, internal/secret/replicator.go.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hooks.identity import mpi_secret
+from hooks.k8s import kinds
+from hooks.k8s.types import Json, Manifest, ReadManifest, build_manifest, build_metadata, is_deleting
+from hooks.protocol import RelatedRule, SyncRequest
+from hooks.settings import Settings
+
+_KEYS = ("private.key", "private.key.pub")
+_NOT_DECLARED = (
+    "the SSH key of multinode TensorRT-LLM cannot be copied, as the controller does not declare Secrets: upgrade the "
+    "installation's controllers"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A Secret's content, values in base64; they never show in a text of ours."""
+
+    type: str
+    data: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedKey:
+    """The configured Secret and the owner's copy of it; None where there is none."""
+
+    source: Secret | None
+    copy: Secret | None
+    can_copy: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyPlan:
+    """The copy to be made, None where there is nothing to copy, and what there is to say about it."""
+
+    name: str
+    namespace: str
+    secret: Secret | None
+    warnings: tuple[str, ...]
+
+
+def key_source(settings: Settings, namespace: str) -> tuple[str, str]:
+    """Namespace and name of the configured Secret; without a namespace in the setting it is the owner's."""
+    configured, _, name = settings.mpi_secret.rpartition("/")
+    return configured or namespace, name
+
+
+def resolve_key_rule(settings: Settings, namespace: str) -> RelatedRule:
+    """Ask for the configured Secret."""
+    configured, name = key_source(settings, namespace)
+    return RelatedRule(api_version=kinds.SECRET.api_version, resource="secrets", namespace=configured, names=(name,))
+
+
+def observe_key(request: SyncRequest, settings: Settings) -> ObservedKey:
+    """Read the configured Secret and the copy that the parent, a graph or a component, has of it."""
+    metadata = request.parent["metadata"]
+    namespace, name = key_source(settings, metadata["namespace"])
+    return ObservedKey(
+        source=_read(request.related.get(kinds.SECRET, name, namespace)),
+        copy=_read(request.children.get(kinds.SECRET, mpi_secret(metadata["name"]), metadata["namespace"])),
+        can_copy=request.children.has_kind(kinds.SECRET),
+    )
+
+
+def plan_key(owner: str, namespace: str, seen: ObservedKey, settings: Settings) -> KeyPlan:
+    """Decide on the copy; one that exists outlives its source, as running pods need it when they restart."""
+    found = seen.source or seen.copy
+    secret = Secret(type=(seen.copy or found).type, data=found.data) if found and seen.can_copy else None
+    warnings = (_NOT_DECLARED,) if not seen.can_copy else _warn(found, seen, "/".join(key_source(settings, namespace)))
+    return KeyPlan(name=mpi_secret(owner), namespace=namespace, secret=secret, warnings=warnings)
+
+
+def build_key(plan: KeyPlan) -> list[Manifest]:
+    """Build the copy, if there is something to copy."""
+    if plan.secret is None:
+        return []
+    content: dict[str, Json] = {"type": plan.secret.type}
+    if plan.secret.data:
+        content["data"] = dict(sorted(plan.secret.data.items()))
+    return [build_manifest(kinds.SECRET, build_metadata(plan.name, plan.namespace), **content)]
+
+
+def _read(secret: ReadManifest | None) -> Secret | None:
+    if secret is None or is_deleting(secret):
+        return None
+    return Secret(type=str(secret.get("type") or "Opaque"), data=secret.get("data") or {})
+
+
+def _warn(found: Secret | None, seen: ObservedKey, source: str) -> tuple[str, ...]:
+    if found is None:
+        absent = f"Secret {source} with the SSH key of multinode TensorRT-LLM does not exist, so its pods cannot start"
+        remedy = f"create it with the keys {' and '.join(_KEYS)}, or name another by the setting mpi_secret"
+        return (f"{absent}: {remedy}",)
+    if missing := [key for key in _KEYS if key not in found.data]:
+        return (f"Secret {source} has no {' and no '.join(missing)}, so multinode TensorRT-LLM cannot start",)
+    if seen.source is None:
+        return (f"Secret {source} with the SSH key of multinode TensorRT-LLM is gone; its copy is kept",)
+    return ()

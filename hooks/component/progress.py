@@ -1,0 +1,106 @@
+"""How far the workloads of a component have come: which are not ready and why, and what cannot be changed in place."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from hooks import contract
+from hooks.component.build import Built
+from hooks.component.observe import Workloads
+from hooks.component.plan import ComponentPlan
+from hooks.k8s import kinds
+from hooks.k8s.readiness import read_deployment, read_leader_worker_set, reports_generation
+from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, name_of
+
+_UNMANAGED = (
+    "it carries no last-applied annotation, so changes to it cannot be followed: run Metacontroller with dynamic apply"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where the workloads stand.
+
+    `waiting` says why a workload is not ready, by name in their order; `remarks` are sentences for the user.
+    `is_unconfirmed` is set where a status does not say which spec it is of, so that it may be that of an older one.
+    """
+
+    waiting: Mapping[str, str]
+    remarks: tuple[str, ...]
+    is_unconfirmed: bool
+
+
+def measure_progress(plan: ComponentPlan, built: Built, seen: Workloads) -> Progress:
+    """Compare the workloads of this sync with those that exist."""
+    observed = {name_of(wanted): _find(wanted, seen) for wanted in built.workloads}
+    reasons = {name_of(wanted): _why_unready(plan, wanted, observed[name_of(wanted)]) for wanted in built.workloads}
+    pairs = [(wanted, live) for wanted in built.workloads if (live := observed[name_of(wanted)]) is not None]
+    return Progress(
+        waiting={name: reason for name, reason in reasons.items() if reason},
+        remarks=tuple(remark for wanted, live in pairs for remark in _remark(wanted, live)),
+        is_unconfirmed=plan.groups is not None and any(not reports_generation(live) for _, live in pairs),
+    )
+
+
+def _find(wanted: Manifest, seen: Workloads) -> ReadManifest | None:
+    if gvk_of(wanted) == kinds.DEPLOYMENT:
+        return seen.deployment
+    return seen.leader_worker_sets.get(name_of(wanted))
+
+
+def _why_unready(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None) -> str:
+    if plan.waits_for:
+        return plan.waits_for
+    withheld = plan.groups.withheld.get(name_of(wanted)) if plan.groups else None
+    if withheld:
+        return withheld
+    readiness = read_leader_worker_set(live) if plan.groups else read_deployment(live)
+    if readiness.ready and live is not None and not _is_applied(wanted, live):
+        return "its new spec is being applied"
+    return readiness.reason
+
+
+def _is_applied(desired: Manifest, observed: ReadManifest) -> bool:
+    """Whether the last spec that was applied is the one wanted now; True where nobody recorded it.
+
+    The annotation holds the whole desired object of the last apply.
+    """
+    text = annotations_of(observed).get(contract.ANNOTATION_LAST_APPLIED)
+    if text is None:
+        return True
+    applied = orjson.loads(text)
+    return bool(applied.get("spec") == desired["spec"])
+
+
+def _remark(wanted: Manifest, live: ReadManifest) -> Iterator[str]:
+    """What applying in place cannot do to a workload that exists."""
+    named = f"{wanted['kind']} {name_of(wanted)}"
+    if contract.ANNOTATION_LAST_APPLIED not in annotations_of(live):
+        yield f"{named}: {_UNMANAGED}"
+    for ours, theirs in zip(_pod_specs(wanted), _pod_specs(live), strict=True):
+        names, stored = _init_containers(ours), _stored_order(_init_containers(ours), _init_containers(theirs))
+        if stored != names:
+            yield (
+                f"{named} runs its init containers in the order {', '.join(stored)} instead of {', '.join(names)}, "
+                f"which cannot be changed in place: delete the {wanted['kind']} to have it made anew"
+            )
+
+
+def _pod_specs(workload: ReadManifest) -> list[Mapping[str, Json]]:
+    spec = workload.get("spec") or {}
+    group = spec.get("leaderWorkerTemplate") or {}
+    if gvk_of(workload) == kinds.LEADER_WORKER_SET:
+        templates = [group.get("leaderTemplate"), group.get("workerTemplate")]
+    else:
+        templates = [spec.get("template")]
+    return [(template or {}).get("spec") or {} for template in templates]
+
+
+def _init_containers(pod: Mapping[str, Json]) -> list[str]:
+    return [str(container["name"]) for container in pod.get("initContainers") or ()]
+
+
+def _stored_order(wanted: list[str], live: list[str]) -> list[str]:
+    """Metacontroller merges by name: what is there keeps its place, what is new goes to the end."""
+    return [*(name for name in live if name in wanted), *(name for name in wanted if name not in live)]

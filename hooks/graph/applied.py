@@ -1,0 +1,32 @@
+"""Whether a child carries the spec that it should have, as the cluster holds it and as it was last applied."""
+
+from collections.abc import Mapping
+
+import orjson
+
+from hooks import contract
+from hooks.k8s.types import Json, ReadManifest, annotations_of
+
+
+def read_applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:
+    """The spec as it was last applied; None where nothing tells, under server-side apply."""
+    text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
+    applied = orjson.loads(text) if text else {}
+    spec: Mapping[str, Json] | None = applied.get("spec")
+    return spec
+
+
+def is_applied(wanted: Json, *, live: Json, applied: Json) -> bool:
+    """Whether a child has the wanted spec; `applied` is what was last applied, None where nothing tells."""
+    return _carries(live, wanted) if applied is None else bool(applied == wanted)
+
+
+def _carries(seen: Json, wanted: Json) -> bool:
+    """Whether everything wanted is there; the server may have filled in more."""
+    if isinstance(wanted, dict):
+        if not isinstance(seen, dict) or not wanted.keys() <= seen.keys():
+            return False
+        return all(_carries(seen[key], item) for key, item in wanted.items())
+    if isinstance(wanted, list):
+        return isinstance(seen, list) and len(seen) == len(wanted) and all(map(_carries, seen, wanted))
+    return bool(seen == wanted)

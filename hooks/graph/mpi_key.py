@@ -1,0 +1,21 @@
+"""Whether a graph needs the SSH key of multinode TensorRT-LLM, which it copies for its services on either path."""
+
+from hooks.api.graph import GraphDeployment
+from hooks.component.backends import Backend, resolve_backend
+from hooks.component.backends.command_line import CommandLine
+from hooks.component.subject import ComponentType
+from hooks.errors import InvalidSpec
+
+
+def needs_mpi_key(graph: GraphDeployment) -> bool:
+    """Whether a service runs TensorRT-LLM over several nodes; one whose engine cannot be told does not count."""
+    return any(_is_trtllm(graph, service) for service, spec in graph.spec.services.items() if spec.is_multinode)
+
+
+def _is_trtllm(graph: GraphDeployment, service: str) -> bool:
+    spec = graph.spec.services[service]
+    kind, command_line = ComponentType.of(spec.component_type), CommandLine.of(spec.main_container)
+    try:
+        return resolve_backend(kind, command_line, graph.spec.backend_framework) is Backend.TRTLLM
+    except InvalidSpec:
+        return False  # the sync says what is wrong with it

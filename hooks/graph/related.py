@@ -1,0 +1,74 @@
+"""Which related objects a graph's sync wants to see.
+
+The answer is kept for as long as the spec is the same, whatever becomes of annotations: it must not follow from these.
+"""
+
+from collections.abc import Iterator
+
+from hooks import contract
+from hooks.api.base import parse_parent
+from hooks.api.graph import GraphDeployment
+from hooks.component.mpi_key import resolve_key_rule
+from hooks.errors import InvalidSpec
+from hooks.graph.mpi_key import needs_mpi_key
+from hooks.k8s import kinds
+from hooks.k8s.grove import LABEL_PART_OF
+from hooks.k8s.types import GroupVersionKind, ReadManifest
+from hooks.protocol import CustomizeRequest, RelatedRule, plural_of
+from hooks.settings import Settings
+
+_ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})
+
+
+def resolve_related(request: CustomizeRequest, settings: Settings) -> list[RelatedRule]:
+    """Claims by name; under Grove also what it made, and registry Secrets; the SSH key where it is needed."""
+    parent = request.parent
+    rules = list(_claims(parent))
+    if kinds.POD_CLIQUE_SET in request.child_kinds:
+        rules += _grove_parts(parent)
+        rules += _registry_secrets(parent["metadata"]["namespace"], settings)
+    if request.child_kinds & _ORCHESTRATORS and _needs_key(parent):
+        rules.append(resolve_key_rule(settings, parent["metadata"]["namespace"]))
+    return rules
+
+
+def _claims(parent: ReadManifest) -> Iterator[RelatedRule]:
+    """The claims that the graph names, whoever made them; an entry without a name asks for nothing."""
+    found = (parent.get("spec") or {}).get("pvcs")
+    entries = found if isinstance(found, list) else []
+    names = {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
+    if names - {""}:
+        yield _rule(kinds.PERSISTENT_VOLUME_CLAIM, parent["metadata"]["namespace"], names=tuple(sorted(names - {""})))
+
+
+def _grove_parts(parent: ReadManifest) -> list[RelatedRule]:
+    metadata = parent["metadata"]
+    labels = {LABEL_PART_OF: metadata["name"]}
+    scaled = (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)
+    return [_rule(kind, metadata["namespace"], match_labels=labels) for kind in scaled]
+
+
+def _registry_secrets(namespace: str, settings: Settings) -> list[RelatedRule]:
+    if settings.image_pull_secrets == "off":
+        return []
+    labels = {contract.LABEL_IMAGE_PULL: "true"} if settings.image_pull_secrets == "labelled" else {}
+    return [_rule(kinds.SECRET, namespace, match_labels=labels)]
+
+
+def _needs_key(parent: ReadManifest) -> bool:
+    try:
+        return needs_mpi_key(parse_parent(GraphDeployment, parent))
+    except InvalidSpec:
+        return False  # sync says what is wrong; a new spec is a new question
+
+
+def _rule(
+    kind: GroupVersionKind, namespace: str, *, names: tuple[str, ...] = (), match_labels: dict[str, str] | None = None
+) -> RelatedRule:
+    return RelatedRule(
+        api_version=kind.api_version,
+        resource=plural_of(kind),
+        namespace=namespace,
+        names=names,
+        match_labels=match_labels or {},
+    )

@@ -1,0 +1,240 @@
+"""Grove's objects: builds the PodCliqueSet, says what of one can never change, and reads what Grove reports.
+
+Names: `p` is the set, `0` its only replica. A clique of its own is the PodClique `p-0-<clique>`; a scaling group is the
+PodCliqueScalingGroup `p-0-<group>`, whose replica i holds the PodCliques `p-0-<group>-<i>-<clique>`.
+
+Source: Grove v0.1.0-alpha.6 to alpha.12, operator/api/core/v1alpha1, and its validating webhook.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hooks.k8s import kinds
+from hooks.k8s.types import Json, Manifest, ObjectMeta, PodSpec, ReadManifest, build_manifest, is_deleting, name_of
+
+MAX_COMBINED_NAME = 45
+LABEL_PART_OF = "app.kubernetes.io/part-of"
+LABEL_KAI_QUEUE = "kai.scheduler/queue"
+KAI_SCHEDULER = "kai-scheduler"
+ANY_ORDER = "CliqueStartupTypeAnyOrder"
+EXPLICIT = "CliqueStartupTypeExplicit"
+_AVAILABLE = {kinds.POD_CLIQUE.kind: "readyReplicas", kinds.POD_CLIQUE_SCALING_GROUP.kind: "availableReplicas"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clique:
+    """Pods of one template; `replicas` counts at creation alone, and 1 is the least that Grove knows."""
+
+    name: str
+    replicas: int
+    min_available: int
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    pod_spec: PodSpec
+    starts_after: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """Write the item of `spec.template.cliques`."""
+        spec: dict[str, Json] = {
+            "roleName": self.name,
+            "replicas": self.replicas,
+            "minAvailable": self.min_available,
+            "podSpec": self.pod_spec,
+        }
+        if self.starts_after:
+            spec["startsAfter"] = list(self.starts_after)
+        metadata = {"labels": dict(sorted(self.labels.items())), "annotations": dict(sorted(self.annotations.items()))}
+        return {"name": self.name, **{key: value for key, value in metadata.items() if value}, "spec": spec}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingGroup:
+    """Cliques that are scaled together; each of `replicas` (counted at creation alone) holds one of every clique."""
+
+    name: str
+    clique_names: tuple[str, ...]
+    replicas: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Write the item of `spec.template.podCliqueScalingGroups`."""
+        return {
+            "name": self.name,
+            "cliqueNames": list(self.clique_names),
+            "replicas": self.replicas,
+            "minAvailable": 1,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scalable:
+    """A PodClique or PodCliqueScalingGroup; `observed_generation` is None where its version of Grove tells none.
+
+    `available` are the ready pods of a PodClique, the available replicas of a PodCliqueScalingGroup.
+    """
+
+    kind: str
+    name: str
+    generation: int
+    observed_generation: int | None
+    is_deleting: bool
+    desired: int
+    replicas: int
+    updated: int
+    available: int
+
+    def to_status(self) -> dict[str, Json]:
+        """Write the entry of a graph's `status.services`."""
+        return {
+            "componentKind": self.kind,
+            "componentName": self.name,
+            "replicas": self.replicas,
+            "updatedReplicas": self.updated,
+            _AVAILABLE[self.kind]: self.available,
+        }
+
+
+def build_pod_clique_set(
+    metadata: ObjectMeta, cliques: Iterable[Clique], groups: Sequence[ScalingGroup], *, termination_delay: str
+) -> Manifest:
+    """Build the set, cliques in Grove's order; `termination_delay` is a canonical Go duration, `0s` writes none."""
+    ordered = order_cliques(cliques)
+    template: dict[str, Json] = {
+        "cliqueStartupType": EXPLICIT if any(clique.starts_after for clique in ordered) else ANY_ORDER,
+        "headlessServiceConfig": {"publishNotReadyAddresses": True},
+        "cliques": [clique.to_json() for clique in ordered],
+    }
+    if termination_delay != "0s":
+        template["terminationDelay"] = termination_delay
+    if groups:
+        template["podCliqueScalingGroups"] = [group.to_json() for group in sorted(groups, key=lambda g: g.name)]
+    return build_manifest(kinds.POD_CLIQUE_SET, metadata, spec={"replicas": 1, "template": template})
+
+
+def order_cliques(cliques: Iterable[Clique]) -> list[Clique]:
+    """By name, but each behind every clique of whose name its own is the end: Grove takes the first that matches.
+
+    Source: Grove, operator/internal/utils/kubernetes, the search for a PodClique's template by suffix of its name.
+    """
+    waiting = sorted(cliques, key=lambda clique: clique.name)
+    ordered: list[Clique] = []
+    while waiting:
+        first = next(c for c in waiting if not any(o is not c and o.name.endswith(c.name) for o in waiting))
+        ordered.append(first)
+        waiting.remove(first)
+    return ordered
+
+
+def find_immutable_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[str]:
+    """What of the change from one `spec` of a PodCliqueSet to another Grove refuses, each as `where: old to new`.
+
+    `old` is a spec as it was last applied.
+    """
+    before, after = (_immutable_parts(spec.get("template") or {}) for spec in (old, new))
+    for where in sorted(before.keys() | after.keys()):
+        if where not in before or where not in after:
+            yield f"{where}: {'present to absent' if where in before else 'absent to present'}"
+            continue
+        for name, wanted in after[where].items():
+            was = before[where].get(name)
+            if was != wanted:
+                yield f"{where}{name}: {_show(was)} to {_show(wanted)}"
+
+
+def read_scalable(manifest: ReadManifest) -> Scalable:
+    """Read a PodClique or PodCliqueScalingGroup; counts that are absent are 0."""
+    status: Mapping[str, Any] = manifest.get("status") or {}
+    kind, observed = str(manifest["kind"]), status.get("observedGeneration")
+    return Scalable(
+        kind=kind,
+        name=name_of(manifest),
+        generation=int(manifest["metadata"].get("generation", 0)),
+        observed_generation=None if observed is None else int(observed),
+        is_deleting=is_deleting(manifest),
+        desired=int((manifest.get("spec") or {}).get("replicas", 1)),
+        replicas=int(status.get("replicas") or 0),
+        updated=int(status.get("updatedReplicas") or 0),
+        available=int(status.get(_AVAILABLE[kind]) or 0),
+    )
+
+
+def why_unready(found: Scalable | None) -> str:
+    """Why a PodClique or PodCliqueScalingGroup is not ready at its own size and template; empty when it is.
+
+    Source: Dynamo operator, internal/dynamo/grove.go, CheckPodCliqueReady and CheckPCSGReady.
+    """
+    if found is None:
+        return "resource not found"
+    if found.is_deleting:
+        return "it is being deleted"
+    if found.observed_generation is not None and found.observed_generation < found.generation:
+        return f"spec not yet processed: {_generations(found.generation, found.observed_generation)}"
+    return _shortage(found) if found.desired else ""
+
+
+def _shortage(found: Scalable) -> str:
+    if found.available < found.desired:
+        word = _AVAILABLE[found.kind].removesuffix("Replicas")
+        return f"desired={found.desired}, {word}={found.available}"
+    if found.updated < found.desired:
+        return f"desired={found.desired}, updated={found.updated}"
+    if found.replicas != found.desired:
+        return f"performing rolling update: desired={found.desired}, replicas={found.replicas}"
+    return ""
+
+
+def why_unprocessed(pod_clique_set: ReadManifest) -> str:
+    """Why what the set's PodCliques report may still be of its former template; empty when it is of the present one.
+
+    The first generation's PodCliques can be of no other, so a version of Grove that tells nothing is trusted there.
+    """
+    if is_deleting(pod_clique_set):
+        return "it is being deleted"
+    status: Mapping[str, Any] = pod_clique_set.get("status") or {}
+    generation = int(pod_clique_set["metadata"].get("generation", 0))
+    observed = status.get("observedGeneration")
+    if observed is None:
+        return "" if generation <= 1 else "observedGeneration is nil"
+    if int(observed) < generation:
+        return f"spec not yet processed: {_generations(generation, int(observed))}"
+    # Named rollingUpdateProgress up to alpha.8, updateProgress from alpha.7.
+    running = (status.get(key) or {} for key in ("rollingUpdateProgress", "updateProgress"))
+    is_updating = any(progress and not progress.get("updateEndedAt") for progress in running)
+    return "performing rolling update of its cliques" if is_updating else ""
+
+
+def read_errors(pod_clique_set: ReadManifest) -> tuple[str, ...]:
+    """What Grove complains of, as it says it; Grove sets and clears the list itself."""
+    errors = (pod_clique_set.get("status") or {}).get("lastErrors") or ()
+    return tuple(str(error.get("description") or error.get("code") or "an error without a text") for error in errors)
+
+
+def _generations(generation: int, observed: int) -> str:
+    return f"generation={generation}, observedGeneration={observed}"
+
+
+def _immutable_parts(template: Mapping[str, Any]) -> dict[str, dict[str, Json]]:
+    """Place to field to value of everything that Grove keeps for ever, with the defaults that its webhook sets."""
+    cliques, startup = template.get("cliques") or (), template.get("cliqueStartupType") or ANY_ORDER
+    order = None if startup == ANY_ORDER else [clique["name"] for clique in cliques]
+    parts: dict[str, dict[str, Json]] = {"": {"cliqueStartupType": startup, "order of cliques": order}}
+    for clique in cliques:
+        spec = clique.get("spec") or {}
+        parts[f"clique {clique['name']}"] = {
+            " roleName": spec.get("roleName"),
+            " minAvailable": spec.get("minAvailable") or spec.get("replicas") or 1,
+            " startsAfter": list(spec.get("startsAfter") or ()),
+            " schedulerName": (spec.get("podSpec") or {}).get("schedulerName"),
+        }
+    for group in template.get("podCliqueScalingGroups") or ():
+        parts[f"scaling group {group['name']}"] = {
+            " cliqueNames": list(group.get("cliqueNames") or ()),
+            " minAvailable": group.get("minAvailable") or 1,
+        }
+    return parts
+
+
+def _show(value: Json) -> str:
+    if value is None:
+        return "absent"
+    return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)

@@ -1,0 +1,126 @@
+"""What a component over several nodes reports of its LeaderWorkerSets."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from hooks.k8s.types import Manifest
+from hooks.protocol import SyncAnswer
+from tests import make
+from tests.component.groups import INSTALLED, SETS, spec
+from tests.component.render import answer
+
+
+def set_status(ready: int = 1, *, generation: int | None = 1, updated: int = 1) -> dict[str, Any]:
+    """Status of a LeaderWorkerSet of one group; counts of 0 are absent, as is the generation before version 0.9."""
+    counts = {"replicas": 1, "readyReplicas": ready, "updatedReplicas": updated}
+    available = {"type": "Available", "status": "True" if ready else "False", "reason": "AllGroupsReady", "message": ""}
+    seen = {} if generation is None else {"observedGeneration": generation}
+    return {**seen, **{key: count for key, count in counts.items() if count}, "conditions": [available]}
+
+
+def running(fields: dict[str, Any], *statuses: dict[str, Any]) -> list[Manifest]:
+    """The children of that spec as the cluster holds them, the LeaderWorkerSets with these statuses in order."""
+    found = answer(make.component("c", "g", **fields), installed=INSTALLED).children
+    left = iter(statuses)
+    return [make.observed(child, **({"status": next(left)} if child["kind"] == SETS else {})) for child in found]
+
+
+def ask(
+    fields: dict[str, Any], observed: list[Manifest], *, status: Any = None, seconds: float = 0
+) -> tuple[SyncAnswer, dict[str, dict[str, Any]]]:
+    """The answer so many seconds later, and its conditions by type."""
+    parent = make.component("c", "g", **fields, **({"status": status} if status else {}))
+    facts = make.facts(make.NOW + timedelta(seconds=seconds))
+    given = answer(parent, observed, installed=INSTALLED, facts=facts)
+    assert given.status is not None
+    return given, {condition["type"]: condition for condition in given.status["conditions"]}
+
+
+def test_all_sets_ready_make_the_component_ready() -> None:
+    given, found = ask(spec(replicas=2), running(spec(replicas=2), set_status(), set_status()))
+    assert [condition["status"] for condition in found.values()] == ["True"] * 3
+    assert found["Available"]["reason"] == "AllLeaderWorkerSetsReady"
+    assert found["Available"]["message"] == "All LeaderWorkerSets are ready"
+    assert given.resync_after_seconds == 0
+
+
+def test_one_set_that_is_not_ready_is_named_and_counts_are_sums() -> None:
+    fields = spec(replicas=3)
+    observed = running(fields, set_status(), set_status(ready=0), set_status())
+    given, found = ask(fields, observed)
+    assert found["Available"]["status"] == "False"
+    assert found["Available"]["reason"] == "LeaderWorkerSetsNotReady"
+    assert found["Available"]["message"] == "Some LeaderWorkerSets are not ready: c-1: desired=1, ready=0"
+    assert given.status is not None
+    assert given.status["service"] == {
+        "componentKind": "LeaderWorkerSet",
+        "componentName": "c-0",
+        "componentNames": ["c-0", "c-1", "c-2"],
+        "replicas": 3,
+        "updatedReplicas": 3,
+        "readyReplicas": 2,
+    }
+
+
+def test_no_replicas_are_ready_and_count_nothing() -> None:
+    given, found = ask(spec(replicas=0), [])
+    assert found["Ready"]["status"] == "True"
+    assert given.status is not None
+    assert "service" not in given.status
+
+
+def test_status_of_an_older_generation_does_not_count() -> None:
+    observed = running(spec(), set_status(generation=1))
+    observed[0]["metadata"]["generation"] = 2
+    assert ask(spec(), observed)[1]["Ready"]["message"].endswith("has not seen generation 2 yet, only 1")
+
+
+def test_new_spec_that_is_not_applied_yet_is_not_ready() -> None:
+    found = ask(spec(envs=[{"name": "A", "value": "1"}]), running(spec(), set_status()))[1]
+    assert found["Ready"]["message"].endswith("c-0: its new spec is being applied")
+
+
+def test_status_without_generation_is_believed_only_after_a_while() -> None:
+    changed = spec(envs=[{"name": "A", "value": "1"}])
+    ready = {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-03-01T11:00:00Z"}]}
+    first, found = ask(changed, running(spec(), set_status(generation=None)), status=ready)
+    assert (found["Ready"]["status"], first.resync_after_seconds) == ("False", 0)
+
+    applied = running(changed, set_status(generation=None))
+    second, found = ask(changed, applied, status=first.status, seconds=1)
+    assert found["Ready"]["status"] == "False"
+    assert "before version 0.9 does not say which spec its status is of" in found["Ready"]["message"]
+    assert second.resync_after_seconds == 9
+
+    third, found = ask(changed, applied, status=second.status, seconds=10)
+    assert (found["Ready"]["status"], third.resync_after_seconds) == ("True", 0)
+    fourth, found = ask(changed, applied, status=third.status, seconds=11)
+    assert (found["Ready"]["status"], fourth.resync_after_seconds) == ("True", 0)
+
+
+def test_status_without_generation_that_nobody_reported_on_is_looked_at_again() -> None:
+    given, found = ask(spec(), running(spec(), set_status(generation=None)))
+    assert (found["Ready"]["status"], given.resync_after_seconds) == ("False", 10)
+
+
+@pytest.mark.parametrize("role", ["leaderTemplate", "workerTemplate"])
+def test_reordered_init_containers_are_reported_for_both_roles(role: str) -> None:
+    def fields(*names: str) -> dict[str, Any]:
+        pod = {**spec()["extraPodSpec"], "initContainers": [{"name": name, "image": "i"} for name in names]}
+        return spec(extraPodSpec=pod)
+
+    observed = running(fields("new", "a"), set_status())
+    live = observed[0]["spec"]["leaderWorkerTemplate"][role]["spec"]
+    live["initContainers"] = [{"name": "a", "image": "i"}]
+    message = ask(fields("new", "a"), observed)[1]["Ready"]["message"]
+    assert "LeaderWorkerSet c-0 runs its init containers in the order a, new instead of new, a" in message
+
+
+def test_component_that_cannot_be_rendered_still_counts_its_sets() -> None:
+    observed = running(spec(replicas=2), set_status(), set_status())
+    given, found = ask(spec(replicas=2, resources={}), observed)
+    assert found["Ready"]["reason"] == "ValidationFailed"
+    assert given.status is not None
+    assert given.status["service"]["readyReplicas"] == 2

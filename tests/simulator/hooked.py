@@ -1,0 +1,65 @@
+"""A simulated cluster with the project's own controllers, whose hooks are called as functions and not over HTTP."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hooks import contract, files
+from hooks.cli.simulation import admit_custom
+from hooks.component import sync as component
+from hooks.facts import Facts
+from hooks.graph import sync as graph
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.protocol import (
+    parse_customize_request,
+    parse_sync_request,
+    write_customize_answer,
+    write_sync_answer,
+)
+from hooks.settings import parse_settings
+from hooks.simulator.clock import Clock
+from hooks.simulator.cluster import Setup, SimulatedCluster
+from hooks.simulator.webhook import Hook, HookAnswer
+
+URL = "http://127.0.0.1:1"
+_CORES: Mapping[str, tuple[Any, GroupVersionKind]] = {
+    "graph": (graph, contract.GRAPH),
+    "component": (component, contract.COMPONENT),
+}
+
+
+def build_cluster(installed: Iterable[str] = (), **settings: str) -> SimulatedCluster:
+    """A cluster with those optional kinds, and with the controllers of graphs and components."""
+    clock = Clock()
+    controllers = [found for found in files.controllers(URL, installed) if found["kind"] == "CompositeController"]
+    setup = Setup(
+        hook=_call_cores(clock, settings),
+        controllers=[_with_secrets(found) for found in controllers],
+        crds=files.crds(),
+        optional=frozenset(installed),
+        admit=admit_custom,
+    )
+    return SimulatedCluster(setup, clock)
+
+
+def _with_secrets(controller: Manifest) -> Manifest:
+    """The controller, which also declares the Secrets that hold copies of the MPI key."""
+    rule = {"apiVersion": "v1", "resource": "secrets", "updateStrategy": {"method": "InPlace"}}
+    declared = controller["spec"]["childResources"]
+    if any(found["resource"] == "secrets" for found in declared):
+        return controller
+    return {**controller, "spec": {**controller["spec"], "childResources": [*declared, rule]}}
+
+
+def _call_cores(clock: Clock, settings: Mapping[str, str]) -> Hook:
+    given = parse_settings({}, settings)
+
+    def hook(path: str, body: bytes) -> HookAnswer:
+        name, call = path.strip("/").split("/")
+        core, kind = _CORES[name]
+        facts = Facts(now=clock.now, settings=given)
+        if call == "customize":
+            return 200, {}, write_customize_answer(core.customize(parse_customize_request(body, kind), facts))
+        request = parse_sync_request(body, kind)
+        return 200, {}, write_sync_answer(getattr(core, call)(request, facts), request.children)
+
+    return hook
