@@ -8,6 +8,7 @@ Source: Metacontroller v4.17, pkg/controller/common/api/v2, composite/api/v2, de
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -20,6 +21,8 @@ from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
 
 MAX_CHILD_BYTES = 200 * 1024
 """Metacontroller stores each child whole in an annotation, which may hold 256 KiB together with the others."""
+
+_CHILD_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 OPTIONAL_KINDS = (
     kinds.POD_CLIQUE_SET,
@@ -171,8 +174,8 @@ def write_sync_answer(answer: SyncAnswer, declared: Objects, *, decorator: bool 
     Raises:
         InvalidAnswer: the answer breaks the contract; one line that names the child and the fault.
     """
-    check_children(answer.children, declared)
-    document: dict[str, Json] = {"attachments" if decorator else "children": answer.children}
+    children = b",".join(check_children(answer.children, declared))
+    document: dict[str, Json] = {}
     if answer.status is not None:
         _check_status(answer.status)
         document["status"] = answer.status
@@ -182,7 +185,9 @@ def write_sync_answer(answer: SyncAnswer, declared: Objects, *, decorator: bool 
         document["resyncAfterSeconds"] = answer.resync_after_seconds
     if answer.finalized:
         document["finalized"] = True
-    return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    rest = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)[1:]
+    key = b"attachments" if decorator else b"children"
+    return b'{"%s":[%s]%s%s' % (key, children, b"" if rest == b"}" else b",", rest)
 
 
 def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:
@@ -200,21 +205,22 @@ def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:
     return orjson.dumps({"relatedResources": documents}, option=orjson.OPT_SORT_KEYS)
 
 
-def check_children(children: list[Manifest], declared: Objects) -> None:
-    """Refuse children that Metacontroller could not apply as they are meant.
+def check_children(children: list[Manifest], declared: Objects) -> list[bytes]:
+    """Write each child as JSON with sorted keys; refuse those that Metacontroller could not apply as they are meant.
 
     Raises:
         InvalidAnswer: names the child and the fault.
     """
     seen: dict[tuple[str, str], set[str]] = {}
+    texts: list[bytes] = []
     for child in children:
         kind, namespace, name = _check_identity(child, declared)
         namespaces = seen.setdefault((kind, name), set())
         if namespaces and (namespace in namespaces or "" in {namespace, *namespaces}):  # "" is the parent's namespace
             raise InvalidAnswer(f"{_title(child)} is returned twice")
         namespaces.add(namespace)
-        _check_labels(child)
-        _check_content(child)
+        texts.append(_write_child(child))
+    return texts
 
 
 def _parse_body(body: bytes) -> Mapping[str, Any]:
@@ -306,6 +312,26 @@ def _check_identity(child: Any, declared: Objects) -> tuple[str, str, str]:
     return gvk.key, str(metadata.get("namespace", "")), name
 
 
+def _write_child(child: Manifest) -> bytes:
+    try:
+        text = orjson.dumps(child, option=_CHILD_OPTIONS)
+    except TypeError as error:
+        raise InvalidAnswer(f"{_title(child)} is not JSON: {error}") from error
+    if len(text) > MAX_CHILD_BYTES:
+        raise InvalidAnswer(f"{_title(child)} has {len(text)} bytes as JSON, must have at most {MAX_CHILD_BYTES}")
+    _check_text(text)
+    return text
+
+
+@lru_cache(maxsize=2048)
+def _check_text(text: bytes) -> None:
+    """Check what a child says; the same text, as most syncs return it, is looked through once."""
+    child = orjson.loads(text)
+    _check_labels(child)
+    if fault := _find_fault(child, ""):
+        raise InvalidAnswer(f"{_title(child)}: {fault}")
+
+
 def _check_labels(child: Manifest) -> None:
     metadata = child["metadata"]
     for key in ("labels", "annotations"):
@@ -316,39 +342,19 @@ def _check_labels(child: Manifest) -> None:
         raise InvalidAnswer(f"{_title(child)} carries the label controller-uid, which only Metacontroller may set")
 
 
-def _check_content(child: Manifest) -> None:
-    try:
-        text = orjson.dumps(child)
-    except TypeError as error:
-        raise InvalidAnswer(f"{_title(child)} is not JSON: {error}") from error
-    if len(text) > MAX_CHILD_BYTES:
-        raise InvalidAnswer(f"{_title(child)} has {len(text)} bytes as JSON, must have at most {MAX_CHILD_BYTES}")
-    if not _is_plain(child) and (fault := _find_fault(child, "")):
-        raise InvalidAnswer(f"{_title(child)}: {fault}")
-
-
 def _check_status(status: Any) -> None:
     if not isinstance(status, dict):
         raise InvalidAnswer(f"the status is {type(status).__name__}, must be an object")
-    if not _is_plain(status) and (fault := _find_fault(status, "")):
+    try:
+        _check_status_text(orjson.dumps(status, option=_CHILD_OPTIONS))
+    except TypeError as error:
+        raise InvalidAnswer(f"the status is not JSON: {error}") from error
+
+
+@lru_cache(maxsize=512)
+def _check_status_text(text: bytes) -> None:
+    if fault := _find_fault(orjson.loads(text), ""):
         raise InvalidAnswer(f"status: {fault}")
-
-
-def _is_plain(value: Json) -> bool:
-    """Whether a map holds only maps, lists, strings, integers and booleans; quick, as every answer passes here.
-
-    What is a subclass of one of these, such as a StrEnum, is not plain, but may be right.
-    """
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        for item in one.values() if type(one) is dict else one:
-            kind = type(item)
-            if kind is dict or kind is list:
-                waiting.append(item)
-            elif kind is not str and kind is not int and kind is not bool:
-                return False
-    return True
 
 
 def _find_fault(value: Json, path: str) -> str | None:

@@ -1,18 +1,24 @@
 """Whether a child carries the spec that it should have, as the cluster holds it and as it was last applied."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import orjson
 
 from hooks import contract
 from hooks.k8s.types import Json, ReadManifest, annotations_of
+from hooks.wording import REMEMBERED
 
 
 def read_applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:
     """The spec as it was last applied; None where nothing tells, under server-side apply."""
     text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
-    applied = orjson.loads(text) if text else {}
-    spec: Mapping[str, Json] | None = applied.get("spec")
+    return _read_spec(text) if text else None
+
+
+@lru_cache(maxsize=4 * REMEMBERED)
+def _read_spec(text: str) -> Mapping[str, Json] | None:
+    spec: Mapping[str, Json] | None = orjson.loads(text).get("spec")
     return spec
 
 
