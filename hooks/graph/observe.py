@@ -1,7 +1,8 @@
 """Children and related objects of a graph, read once into frozen values; decides nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
@@ -84,6 +85,25 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
         grove=observe_grove(request),
         mpi_key=observe_key(request, settings),
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
+    )
+
+
+def without_status(seen: Observed) -> Observed:
+    """What of it a plan follows from: of each component only that it is there, and which restart it was told of."""
+    return replace(seen, components={name: _told(found.restart_at) for name, found in seen.components.items()})
+
+
+@lru_cache(maxsize=64)
+def _told(restart_at: str) -> ObservedComponent:
+    annotations = {contract.ANNOTATION_RESTART_AT: restart_at} if restart_at else {}
+    return ObservedComponent(
+        generation=0,
+        observed_generation=0,
+        spec={"annotations": annotations},
+        applied_spec=None,
+        is_available=False,
+        message="",
+        service={},
     )
 
 

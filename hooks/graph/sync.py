@@ -1,6 +1,7 @@
 """The graph hook: the stages in order, nothing else."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from hooks import contract
@@ -11,7 +12,7 @@ from hooks.facts import Facts
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
 from hooks.graph.grove_status import missing_exposure
-from hooks.graph.observe import Observed, observe
+from hooks.graph.observe import Observed, observe, without_status
 from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.related import resolve_related
 from hooks.graph.status import Previous, Reason, report, report_failure
@@ -30,6 +31,7 @@ from hooks.k8s.types import (
 )
 from hooks.last_good import last_good_children
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.settings import Settings
 from hooks.wording import REMEMBERED, parent_of, wording_of
 
 _ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
@@ -44,18 +46,18 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     Raises:
         InvalidSpec: the spec cannot be rendered and a child's last good state is unknown.
     """
-    seen = observe(request, facts.settings)
+    seen, wording = observe(request, facts.settings), wording_of(request.parent)
     try:
-        graph, services = _read_valid(wording_of(request.parent), seen.installed)
+        _read_valid(wording, seen.installed)
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.INVALID, error.problems)
     try:
-        plan = plan_graph(graph, services, seen, facts.settings)
+        plan, children = _plan(_Grounds(wording=wording, seen=without_status(seen), settings=facts.settings))
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.FAILED, error.problems)
     status = report(plan, seen, _previous(request, facts))
     return SyncAnswer(
-        children=build_children(plan),
+        children=list(children),
         status=status,
         effects=plan.grove.effects if plan.grove else (),
         resync_after_seconds=_look_again(plan, seen),
@@ -86,6 +88,25 @@ def _read_valid(
     if problems := validate_graph(graph, installed):
         raise InvalidSpec(problems)
     return graph, clean_json(parent["spec"].get("services") or {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grounds:
+    """All that a graph's plan follows from; a status of a component is no part of it."""
+
+    wording: bytes
+    seen: Observed
+    settings: Settings
+
+    def __hash__(self) -> int:
+        return hash(self.wording)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _plan(grounds: _Grounds) -> tuple[GraphPlan, tuple[Manifest, ...]]:
+    graph, services = _read_valid(grounds.wording, grounds.seen.installed)
+    plan = plan_graph(graph, services, grounds.seen, grounds.settings)
+    return plan, tuple(build_children(plan))
 
 
 def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[str, ...]) -> SyncAnswer:
