@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXAMPLE ?= examples/vllm-disagg.yaml
+EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types unit cluster bench clean
@@ -10,7 +10,7 @@ EXAMPLE ?= examples/vllm-disagg.yaml
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## bring an example graph to Ready in the in-memory cluster
+demo: $(VENV)/.installed ## bring example graphs and a LoRA adapter to Ready in the in-memory cluster
 	@$(BIN)/dynamo-hooks simulate $(EXAMPLE)
 
 test: lint types unit cluster ## lint, types, every test that this machine can run
