@@ -1,17 +1,15 @@
 """Options that several commands share, and what each refuses with which sentence."""
 
 import os
-import re
 import sys
 from collections.abc import Iterable
 
 import click
 
 from hooks.errors import InvalidSettings
+from hooks.k8s.names import is_dns_label
 from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
-
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:
@@ -47,7 +45,7 @@ def _parse_kinds(_context: click.Context, _parameter: click.Parameter, lists: tu
 
 
 def _parse_namespace(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
-    if not _DNS_LABEL.fullmatch(name):
+    if not is_dns_label(name):
         raise click.BadParameter(
             f"{name!r} is no namespace; write at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
         )

@@ -5,7 +5,6 @@ A graph's services are checked by the same functions, under another path.
 Source: Dynamo operator, internal/webhook/validation/shared.go and internal/dynamo/graph.go, whose texts are kept.
 """
 
-import re
 from collections.abc import Iterator
 
 from hooks.api.component import ComponentDeployment
@@ -20,12 +19,8 @@ from hooks.component.strategy import validate_strategy
 from hooks.component.subject import ComponentType
 from hooks.component.volumes import mount_path
 from hooks.errors import InvalidSpec
-from hooks.k8s.names import MAX_LABEL
+from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_subdomain
 from hooks.k8s.quantities import parse_quantity
-
-_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_MAX_SUBDOMAIN = 253
 
 
 def validate_component(component: ComponentDeployment) -> tuple[str, ...]:
@@ -73,7 +68,7 @@ def _validate_mounts(spec: ComponentSpec, backend: Backend, path: str) -> Iterat
         at = f"{path}.volumeMounts[{index}]"
         if not mount.name:
             yield f"{at}.name: volumeMount.name is required when volumeMounts is set"
-        elif not _is_subdomain(mount.name):
+        elif not is_subdomain(mount.name):
             yield f"{at}.name: {mount.name!r} is no name of a PersistentVolumeClaim"
         if mount_path(mount, backend):
             continue
@@ -107,7 +102,7 @@ def _validate_epp(config: EppConfig | None, path: str, *, has_graph: bool) -> It
 def _validate_ingress(ingress: Ingress, path: str) -> Iterator[str]:
     if not ingress.host:
         yield f"{path}.ingress.host is required when ingress is enabled"
-    elif not _is_subdomain(ingress_host(ingress).removeprefix("*.")):
+    elif not is_subdomain(ingress_host(ingress).removeprefix("*.")):
         yield f"{path}.ingress.host: {ingress_host(ingress)!r} is no host name; use lower case letters, digits, - and ."
 
 
@@ -131,9 +126,5 @@ def _too_long(path: str, name: str) -> Iterator[str]:
 
 def _bad_label(path: str, value: str) -> Iterator[str]:
     yield from _too_long(path, value)
-    if value and _LABEL_VALUE.fullmatch(value) is None:
+    if value and not has_label_value_form(value):
         yield f"{path}: {value!r} is no label value; use letters, digits, -, _ and . between letters or digits"
-
-
-def _is_subdomain(name: str) -> bool:
-    return len(name) <= _MAX_SUBDOMAIN and _SUBDOMAIN.fullmatch(name) is not None

@@ -3,7 +3,6 @@
 Further rules of admission stand beside these; whatever passes here gives children that the API server can accept.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from hooks import identity
@@ -14,13 +13,10 @@ from hooks.component.validate import validate_spec
 from hooks.graph.grove_rules import validate_for_grove
 from hooks.graph.path import takes_grove
 from hooks.k8s import kinds
-from hooks.k8s.names import MAX_LABEL
+from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_subdomain
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
 from hooks.k8s.types import GroupVersionKind, Json
 
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_MAX_SUBDOMAIN = 253
 _NO_INFERENCE_POOL = (
     "cannot deploy EPP component: InferencePool API group (inference.networking.k8s.io) is not available in the "
     "cluster. EPP requires the Gateway API Inference Extension to be installed. Please install the Gateway API "
@@ -48,7 +44,7 @@ def _validate_name(graph: GraphDeployment) -> Iterator[str]:
     name = graph.metadata.name
     if len(name) > MAX_LABEL:
         yield f"metadata.name has {len(name)} characters, must have at most {MAX_LABEL}: it becomes a label"
-    if not _SUBDOMAIN.fullmatch(name):
+    if not has_subdomain_form(name):
         yield f"metadata.name {name!r} must consist of lower case letters, digits, '-' and '.'"
 
 
@@ -57,7 +53,7 @@ def _validate_claims(claims: Sequence[PersistentVolumeClaimRequest]) -> Iterator
         path = f"spec.pvcs[{index}]"
         if not claim.name:
             yield f"{path}.name is required"
-        elif len(claim.name) > _MAX_SUBDOMAIN or not _SUBDOMAIN.fullmatch(claim.name):
+        elif not is_subdomain(claim.name):
             yield f"{path}.name {claim.name!r} must consist of lower case letters, digits, '-' and '.'"
         if claim.create:
             yield from _validate_created(path, claim)
@@ -107,7 +103,7 @@ def _validate_service(
 def _validate_service_name(graph: GraphDeployment, service: str) -> Iterator[str]:
     path, metadata = f"spec.services[{service}]", graph.metadata
     name = identity.component_name(metadata.name, service)
-    if not _LABEL_VALUE.fullmatch(service) or not _SUBDOMAIN.fullmatch(name):
+    if not has_label_value_form(service) or not has_subdomain_form(name):
         yield f"{path}: the name {name} is not possible; a service's name has letters, digits and '-' only"
     if len(name) > MAX_LABEL:
         yield (

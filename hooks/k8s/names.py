@@ -8,13 +8,31 @@ import re
 from hooks.k8s.hashing import short_hash
 
 MAX_LABEL = 63
+MAX_SUBDOMAIN = 253
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _HASH_LENGTH = 8
 
 
 def is_dns_label(name: str, limit: int = MAX_LABEL) -> bool:
     """Whether the text is an RFC 1123 label of at most `limit` characters."""
     return len(name) <= limit and _LABEL.fullmatch(name) is not None
+
+
+def is_subdomain(name: str) -> bool:
+    """Whether the text is an RFC 1123 subdomain, as most objects are named."""
+    return len(name) <= MAX_SUBDOMAIN and has_subdomain_form(name)
+
+
+def has_subdomain_form(name: str) -> bool:
+    """Whether the text is a subdomain but for its length."""
+    return _SUBDOMAIN.fullmatch(name) is not None
+
+
+def has_label_value_form(value: str) -> bool:
+    """Whether the text is a label's value, and not an empty one, but for its length."""
+    return _LABEL_VALUE.fullmatch(value) is not None
 
 
 def to_dns_label(name: str) -> str:
