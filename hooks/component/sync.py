@@ -78,7 +78,7 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
     built = build_component(plan)
     progress = measure_progress(plan, built, seen.workloads)
     warnings = (*plan.warnings, *built.warnings)
-    told = report(request, plan, progress, seen=seen.workloads, warnings=warnings, now=facts.now)
+    told = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     return SyncAnswer(
         children=list(built.children),
         status=told.status,

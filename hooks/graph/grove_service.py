@@ -119,6 +119,7 @@ def _seen_by_component(seen: Observed) -> ObservedOfComponent:
     """What a component's plan looks at, as the graph sees it; its workloads and its SSH key are the graph's affair."""
     return ObservedOfComponent(
         workloads=_NO_WORKLOADS,
+        pods=(),
         mpi_key=_NO_KEY,
         accounts=(),
         registry_secrets=seen.registry_secrets,
