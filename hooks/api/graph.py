@@ -97,6 +97,7 @@ class GraphDeploymentStatus(ApiModel):
     services: Annotated[Mapping[str, ServiceReplicaStatus], Schema("Replicas, by service name.")] = Field(
         default_factory=dict
     )
+    components_ready: Annotated[str, Schema("How many components are ready of how many, for example `3/4`.")] = ""
     restart: Annotated[RestartStatus | None, Schema("The restart that runs, or ran last.")] = None
     checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by service name.")] = Field(
         default_factory=dict

@@ -10,14 +10,15 @@ from enum import StrEnum
 
 from hooks.graph.applied import is_applied
 from hooks.graph.components import ComponentPlan, clean_json
-from hooks.graph.grove_status import find_remarks, report_grove_services, why_grove_unready
+from hooks.graph.grove_status import count_ready_services, find_remarks, report_grove_services, why_grove_unready
 from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
 from hooks.k8s.conditions import Condition, Truth, merge_conditions
+from hooks.k8s.pod_reasons import Explanation
 from hooks.k8s.types import Json
 
 READY = "Ready"
-_KEPT = ("restart", "services")
+_KEPT = ("restart", "services", "componentsReady")
 _MAX_MESSAGE = 32_768
 """The longest message that the schema of a condition allows."""
 
@@ -48,9 +49,14 @@ class Previous:
     now: datetime
 
 
-def report(plan: GraphPlan, seen: Observed, previous: Previous) -> dict[str, Json]:
-    """The status of a graph that could be rendered; `status.restart` stays as it was."""
-    waiting = dict(sorted([*_unready_workloads(plan, seen), *_missing_claims(plan)]))
+def report(
+    plan: GraphPlan, seen: Observed, previous: Previous, explained: Mapping[str, Explanation]
+) -> dict[str, Json]:
+    """The status of a graph that could be rendered; `status.restart` stays as it was.
+
+    `explained` says by service of a graph under Grove why it is not ready.
+    """
+    waiting = dict(sorted([*_unready_workloads(plan, seen, explained), *_missing_claims(plan)]))
     if waiting:
         state, reason = State.PENDING, Reason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
@@ -62,6 +68,7 @@ def report(plan: GraphPlan, seen: Observed, previous: Previous) -> dict[str, Jso
         **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
         **({"restart": previous.status["restart"]} if previous.status.get("restart") else {}),
         **({"services": services} if services else {}),
+        "componentsReady": _count_ready(plan, seen),
     }
 
 
@@ -84,12 +91,25 @@ def _truth(state: State) -> Truth:
     return "True" if state is State.SUCCESSFUL else "False"
 
 
-def _unready_workloads(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, str]]:
+def _count_ready(plan: GraphPlan, seen: Observed) -> str:
+    """`3/4`: components, or services under Grove, that are ready at the wanted spec, of all that there should be."""
+    if plan.waits_for:
+        ready = 0
+    elif plan.grove is not None:
+        ready = count_ready_services(plan.grove, seen.grove)
+    else:
+        ready = len(plan.components) - sum(1 for _ in _unready_components(plan, seen))
+    return f"{ready}/{len(plan.components)}"
+
+
+def _unready_workloads(
+    plan: GraphPlan, seen: Observed, explained: Mapping[str, Explanation]
+) -> Iterator[tuple[str, str]]:
     if plan.waits_for:
         yield plan.name, plan.waits_for
     elif plan.grove is None:
         yield from _unready_components(plan, seen)
-    elif why := why_grove_unready(plan.grove, seen.grove):
+    elif why := why_grove_unready(plan.grove, seen.grove, explained):
         yield plan.name, why
 
 

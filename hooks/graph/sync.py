@@ -12,6 +12,7 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
+from hooks.graph.explain import explain_services
 from hooks.graph.grove_status import missing_exposure
 from hooks.graph.observe import Observed, observe, without_status
 from hooks.graph.plan import GraphPlan, plan_graph
@@ -19,6 +20,7 @@ from hooks.graph.related import resolve_related
 from hooks.graph.status import Previous, Reason, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
+from hooks.k8s.pod_reasons import Explanation
 from hooks.k8s.types import (
     GroupVersionKind,
     Json,
@@ -56,12 +58,13 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         plan, children = _plan(_Grounds(wording=wording, seen=without_status(seen), settings=facts.settings))
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.FAILED, error.problems)
-    status = report(plan, seen, _previous(request, facts))
+    explained = explain_services(plan, seen, facts.now)
+    status = report(plan, seen, _previous(request, facts), explained)
     return SyncAnswer(
         children=children,
         status=status,
         effects=plan.grove.effects if plan.grove else (),
-        resync_after_seconds=_look_again(plan, seen),
+        resync_after_seconds=_look_again(plan, seen, explained),
         notes=plan.notes,
     )
 
@@ -140,7 +143,7 @@ def _previous(request: SyncRequest, facts: Facts) -> Previous:
     return Previous(status=request.status, generation=request.generation, now=facts.now)
 
 
-def _look_again(plan: GraphPlan, seen: Observed) -> float:
+def _look_again(plan: GraphPlan, seen: Observed, explained: Mapping[str, Explanation]) -> float:
     """Seconds until the graph is to be synced again of itself; 0 for never.
 
     An effect that failed is seen in nothing that changes. Nor is a Service whose creation met one of the same name that
@@ -150,4 +153,6 @@ def _look_again(plan: GraphPlan, seen: Observed) -> float:
     is_waiting = bool(plan.waits_for) or (
         grove is not None and bool(grove.effects or missing_exposure(grove, seen.grove))
     )
-    return _LOOK_AGAIN_SECONDS if is_waiting else 0
+    if is_waiting:
+        return _LOOK_AGAIN_SECONDS
+    return round(min((one.seconds for one in explained.values() if one.seconds), default=0.0), 1)
