@@ -8,7 +8,7 @@ from pydantic import Field
 from hooks.api.base import ApiModel, ObjectMeta
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Rule, Schema
-from hooks.api.status import Condition, ServiceReplicaStatus
+from hooks.api.status import UNSEEN, Condition, ServiceReplicaStatus
 from hooks.k8s.types import Json
 
 
@@ -110,6 +110,6 @@ class GraphDeployment(ApiModel):
 
     metadata: ObjectMeta
     spec: Annotated[GraphDeploymentSpec, Schema("What to run.")] = Field(default_factory=GraphDeploymentSpec)
-    status: Annotated[GraphDeploymentStatus, Schema("What was observed.")] = Field(
+    status: Annotated[GraphDeploymentStatus, Schema("What was observed.", default=UNSEEN)] = Field(
         default_factory=GraphDeploymentStatus
     )
