@@ -29,6 +29,10 @@ class Trouble(StrEnum):
     PROGRESSING = "Progressing"
 
 
+NEEDS_SOMEBODY = frozenset(Trouble) - {Trouble.ROLLING_OUT, Trouble.PROGRESSING}
+"""Reasons that do not go away by waiting."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """Why something is not ready.
