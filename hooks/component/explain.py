@@ -12,7 +12,7 @@ from hooks.component.pod_template import PodPlan
 from hooks.component.progress import Progress
 from hooks.k8s.pod_reasons import Explanation, Trouble, choose_worst, explain_denial, explain_pods
 from hooks.k8s.types import ReadManifest
-from hooks.settings import Switch
+from hooks.settings import Settings, Switch
 
 
 def explain(plan: ComponentPlan, progress: Progress, seen: Observed, now: datetime) -> Explanation:
@@ -22,12 +22,12 @@ def explain(plan: ComponentPlan, progress: Progress, seen: Observed, now: dateti
     right.
     """
     if not progress.is_current:
-        return _rolling() if _has_workload(seen) else _progressing(plan)
+        return explain_rollout() if _has_workload(seen) else _progressing(plan)
     deployment = seen.workloads.deployment
     denial = explain_denial(deployment.get("status") or {}) if deployment is not None else None
     found = [*([denial] if denial else []), *explain_missing(plan.pod), *_explain_key(plan)]
     return choose_worst([*found, *explain_own_pods(seen.pods, now)]) or (
-        _rolling() if progress.is_rolling else _progressing(plan)
+        explain_rollout() if progress.is_rolling else _progressing(plan)
     )
 
 
@@ -36,6 +36,22 @@ def explain_own_pods(pods: Iterable[ReadManifest], now: datetime) -> Iterator[Ex
     found = explain_pods(pods, now)
     if found is not None:
         yield found
+
+
+def explain_progress(namespace: str, service: str, settings: Settings) -> Explanation:
+    """What is left to say where nothing is known to be wrong: pods that are not read may know better."""
+    if settings.explain_pods is Switch.ON:
+        return Explanation(reason=Trouble.PROGRESSING)
+    return Explanation(
+        reason=Trouble.PROGRESSING,
+        finding="its pods are not read, as the setting explain_pods is off",
+        remedy=f"see kubectl get pods -n {namespace} -l {contract.LABEL_COMPONENT}={service}",
+    )
+
+
+def explain_rollout() -> Explanation:
+    """What there is to say while pods are replaced."""
+    return Explanation(reason=Trouble.ROLLING_OUT, finding="pods of an older spec give way to new ones")
 
 
 def explain_missing(pod: PodPlan) -> Iterator[Explanation]:
@@ -71,17 +87,5 @@ def _has_workload(seen: Observed) -> bool:
     return seen.workloads.deployment is not None or bool(seen.workloads.leader_worker_sets)
 
 
-def _rolling() -> Explanation:
-    return Explanation(reason=Trouble.ROLLING_OUT, finding="pods of an older spec give way to new ones")
-
-
 def _progressing(plan: ComponentPlan) -> Explanation:
-    if plan.pod.settings.explain_pods is Switch.ON:
-        return Explanation(reason=Trouble.PROGRESSING)
-    subject = plan.subject
-    selector = f"-n {subject.namespace} -l {contract.LABEL_COMPONENT}={subject.service}"
-    return Explanation(
-        reason=Trouble.PROGRESSING,
-        finding="its pods are not read, as the setting explain_pods is off",
-        remedy=f"see kubectl get pods {selector}",
-    )
+    return explain_progress(plan.subject.namespace, plan.subject.service, plan.pod.settings)

@@ -4,25 +4,26 @@ On the other path each component explains itself.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 
-from hooks.component.explain import explain_own_pods
+from hooks.component.explain import explain_own_pods, explain_progress, explain_rollout
+from hooks.facts import Facts
 from hooks.graph.grove import GrovePlan
 from hooks.graph.grove_service import GroveService
 from hooks.graph.grove_status import find_unready, is_refused_scaling, is_settled
 from hooks.graph.observe import Observed
 from hooks.graph.plan import GraphPlan
+from hooks.k8s import kinds
 from hooks.k8s.grove import Scalable
 from hooks.k8s.pod_reasons import Explanation, Trouble, choose_worst
 
 
-def explain_services(plan: GraphPlan, seen: Observed, now: datetime) -> Mapping[str, Explanation]:
+def explain_services(plan: GraphPlan, seen: Observed, facts: Facts) -> Mapping[str, Explanation]:
     """By service, why it is not ready; nothing for those that are, and for a graph of components."""
     if plan.grove is None or plan.waits_for:
         return {}
     denied = _explain_errors(seen)
     return {
-        service.service: _explain(plan, plan.grove, service, seen, now=now, denied=denied)
+        service.service: _explain(plan, plan.grove, service, seen, facts=facts, denied=denied)
         for service in find_unready(plan.grove, seen.grove)
     }
 
@@ -33,19 +34,20 @@ def _explain(
     service: GroveService,
     seen: Observed,
     *,
-    now: datetime,
+    facts: Facts,
     denied: tuple[Explanation, ...],
 ) -> Explanation:
     """Pods of an older template explain nothing: what is wrong with them may be what was just put right."""
     found = seen.grove.scalables.get((service.kind, service.target))
+    progress = explain_progress(grove.namespace, service.service, facts.settings)
     if not is_settled(grove, seen.grove):
-        return _rolling() if found is not None else Explanation(reason=Trouble.PROGRESSING)
+        return explain_rollout() if found is not None else progress
     if is_refused_scaling(grove, service, seen.grove):
         remedy = "switch the setting effect_scale on"
         return Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
-    pods = explain_own_pods(seen.pods.get(service.service, ()), now)
+    pods = explain_own_pods(seen.pods.get(service.service, ()), facts.now)
     worst = choose_worst([*denied, *service.lacks, *_explain_key(plan, service), *pods])
-    return worst or (_rolling() if _is_rolling(found) else Explanation(reason=Trouble.PROGRESSING))
+    return worst or (explain_rollout() if _is_rolling(found) else progress)
 
 
 def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, ...]:
@@ -69,8 +71,5 @@ def _explain_errors(seen: Observed) -> tuple[Explanation, ...]:
 
 
 def _is_rolling(found: Scalable | None) -> bool:
-    return found is not None and found.updated < found.replicas
-
-
-def _rolling() -> Explanation:
-    return Explanation(reason=Trouble.ROLLING_OUT, finding="pods of an older spec give way to new ones")
+    """Whether old pods are left; a PodCliqueScalingGroup counts what is not available among those not updated."""
+    return found is not None and found.kind == kinds.POD_CLIQUE.kind and found.updated < found.replicas

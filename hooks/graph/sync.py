@@ -59,7 +59,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         plan, children = _plan(_Grounds(wording=wording, seen=without_status(seen), settings=facts.settings))
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.FAILED, error.problems)
-    explained = explain_services(plan, seen, facts.now)
+    explained = explain_services(plan, seen, facts)
     status = report(plan, seen, _previous(request, facts), explained)
     return SyncAnswer(
         children=children,
