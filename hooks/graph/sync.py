@@ -7,6 +7,7 @@ from functools import lru_cache
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
+from hooks.children import Children
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
@@ -58,7 +59,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         return _freeze(request, facts, Reason.FAILED, error.problems)
     status = report(plan, seen, restart, _previous(request, facts))
     return SyncAnswer(
-        children=list(children),
+        children=children,
         status=status,
         effects=plan.grove.effects if plan.grove else (),
         resync_after_seconds=_look_again(plan, seen),
@@ -105,15 +106,15 @@ class _Grounds:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _plan(grounds: _Grounds) -> tuple[GraphPlan, tuple[Manifest, ...]]:
+def _plan(grounds: _Grounds) -> tuple[GraphPlan, Children]:
     graph, services = _read_valid(grounds.wording, grounds.seen.installed)
     plan = plan_graph(graph, services, grounds.seen, grounds.settings, restarts=grounds.restarts)
-    return plan, tuple(build_children(plan))
+    return plan, Children(build_children(plan))
 
 
 def _plan_restarting(
     request: SyncRequest, wording: bytes, seen: Observed, settings: Settings
-) -> tuple[GraphPlan, tuple[Manifest, ...], Restart]:
+) -> tuple[GraphPlan, Children, Restart]:
     """The plan, its children and the restart, which goes on by what is ready at the plan as it was told so far."""
     graph, _ = _read_valid(wording, seen.installed)
     restart = plan_restart(graph, request.status.get("restart") or {}, observe_told(graph, seen))
