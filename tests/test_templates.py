@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 CALLS = sorted(path.parent for path in (ROOT / "tests" / "golden").glob("*/sync/*/request.yaml"))
 HOOKS: Mapping[Any, Any] = {contract.GRAPH: graph_hook, contract.COMPONENT: component_hook}
-GROVES = {kinds.POD_CLIQUE.kind, kinds.POD_CLIQUE_SCALING_GROUP.kind}
+RELATED = {kinds.POD.kind, kinds.POD_CLIQUE.kind, kinds.POD_CLIQUE_SCALING_GROUP.kind}
 PATHS = {"components": (), "groups": ("lws", "volcano"), "Grove": ("grove",)}
 LATER = make.NOW + timedelta(days=400, seconds=7)
 KEY = {
@@ -118,9 +118,9 @@ def descend(parent: Manifest, installed: list[str], given: Circumstances) -> lis
 
 
 def answer_to(parent: Manifest, seen: list[Manifest], installed: list[str], given: Circumstances) -> SyncAnswer:
-    """The hook's answer; of what is seen, Grove's objects are related and the others children."""
-    parts = [found for found in seen if found["kind"] in GROVES]
-    children = [found for found in seen if found["kind"] not in GROVES]
+    """The hook's answer; of what is seen, pods and Grove's objects are related and the others children."""
+    parts = [found for found in seen if found["kind"] in RELATED]
+    children = [found for found in seen if found["kind"] not in RELATED]
     request = make.sync_request(parent, children, [KEY, *parts], installed=installed)
     answer: SyncAnswer = HOOKS[gvk_of(parent)].sync(request, make.facts(given.now))
     assert answer.problems == ()
@@ -137,9 +137,20 @@ def observe(child: Manifest, given: Circumstances) -> Manifest:
 
 
 def parts_of(child: Manifest, given: Circumstances) -> list[Manifest]:
-    """What Grove makes of a PodCliqueSet, scaled by somebody to a size that nobody asked for."""
-    if child["kind"] != kinds.POD_CLIQUE_SET.kind:
-        return []
+    """A pod of each template; and what Grove makes of a PodCliqueSet, which somebody scaled."""
+    pods = [_pod(template, number, given) for number, template in enumerate(find_templates([child]).values())]
+    return [*pods, *(_grove_parts(child, given) if child["kind"] == kinds.POD_CLIQUE_SET.kind else ())]
+
+
+def _pod(template: Any, number: int, given: Circumstances) -> Manifest:
+    labels = template["metadata"]["labels"] if "metadata" in template else template["labels"]
+    metadata = {"name": f"pod-{number}", "namespace": make.NAMESPACE, "generation": 1, "labels": labels}
+    pod = {"apiVersion": "v1", "kind": kinds.POD.kind, "metadata": metadata, "spec": {"nodeName": "n"}}
+    assert given.seen is not None
+    return {**pod, "status": {**given.seen(pod), "phase": "Pending"}}
+
+
+def _grove_parts(child: Manifest, given: Circumstances) -> list[Manifest]:
     name, template = child["metadata"]["name"], child["spec"]["template"]
     groups = template.get("podCliqueScalingGroups", [])
     grouped = {clique for group in groups for clique in group["cliqueNames"]}
