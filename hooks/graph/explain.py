@@ -9,7 +9,7 @@ from hooks.component.explain import explain_own_pods, explain_progress, explain_
 from hooks.facts import Facts
 from hooks.graph.grove import GrovePlan
 from hooks.graph.grove_service import GroveService
-from hooks.graph.grove_status import find_unready, is_refused_scaling, is_settled
+from hooks.graph.grove_status import find_unready_grove_services, is_refused_scaling, is_settled
 from hooks.graph.observe import Observed
 from hooks.graph.plan import GraphPlan
 from hooks.k8s import kinds
@@ -21,10 +21,11 @@ def explain_services(plan: GraphPlan, seen: Observed, facts: Facts) -> Mapping[s
     """By service, why it is not ready; nothing for those that are, and for a graph of components."""
     if plan.grove is None or plan.waits_for:
         return {}
-    denied = _explain_errors(seen)
+    denied, unready = _explain_errors(seen), find_unready_grove_services(plan.grove, seen.grove)
     return {
         service.service: _explain(plan, plan.grove, service, seen, facts=facts, denied=denied)
-        for service in find_unready(plan.grove, seen.grove)
+        for service in plan.grove.services
+        if service.service in unready
     }
 
 

@@ -28,11 +28,6 @@ def why_grove_unready(plan: GrovePlan, seen: ObservedGrove, explained: Mapping[s
     return "; ".join([*_set_reasons(plan, seen.pod_clique_set), *_service_reasons(plan, seen, explained)])
 
 
-def find_unready(plan: GrovePlan, seen: ObservedGrove) -> Iterator[GroveService]:
-    """Services that are not ready, as far as Grove has processed the wanted spec."""
-    return (service for service in plan.services if _why_unready(plan, service, seen))
-
-
 def is_settled(plan: GrovePlan, seen: ObservedGrove) -> bool:
     """Whether what Grove reports of the services is of the wanted spec."""
     return not any(_set_reasons(plan, seen.pod_clique_set))
@@ -46,9 +41,10 @@ def is_refused_scaling(plan: GrovePlan, service: GroveService, seen: ObservedGro
     return not any(effect.name == service.target and effect.kind == service.kind for effect in plan.effects)
 
 
-def count_ready_services(plan: GrovePlan, seen: ObservedGrove) -> int:
-    """Services that are ready at the wanted spec."""
-    return len(plan.services) - sum(1 for _ in find_unready(plan, seen)) if is_settled(plan, seen) else 0
+def find_unready_grove_services(plan: GrovePlan, seen: ObservedGrove) -> frozenset[str]:
+    """Services that are not ready at the wanted spec: all of them until Grove has taken the set's spec over."""
+    is_set_ready = seen.pod_clique_set is not None and not list(_set_reasons(plan, seen.pod_clique_set))
+    return frozenset(s.service for s in plan.services if not is_set_ready or _why_unready(plan, s, seen))
 
 
 def report_grove_services(plan: GrovePlan, seen: ObservedGrove) -> dict[str, Json]:
