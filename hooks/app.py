@@ -21,6 +21,7 @@ from hooks.effects import Effect
 from hooks.errors import BodyTooLarge, HookError, LeaveAlone
 from hooks.facts import Facts
 from hooks.graph import sync as graph
+from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s.types import GroupVersionKind
 from hooks.logs import CallReport, log_bodies, log_call, logger
 from hooks.metrics import Metrics, create_metrics, record_call
@@ -101,6 +102,12 @@ def all_hooks(ask_prober: AskProber) -> dict[str, Hook]:
             sync=_report_first(model.sync, ask_prober),
             finalize=_report_first(model.finalize, ask_prober),
             customize=model.customize,
+            is_decorator=True,
+        ),
+        "scaling-adapter": Hook(
+            kind=contract.SCALING_ADAPTER,
+            sync=scaling_adapter.sync,
+            customize=scaling_adapter.customize,
             is_decorator=True,
         ),
     }
