@@ -1,9 +1,7 @@
 """However many replicas the adapters of a graph ask for, its pods are the same, on every path."""
 
 import copy
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,6 +11,7 @@ from hooks.component import sync as component
 from hooks.k8s.types import Manifest, name_of
 from tests import make
 from tests.graph import world
+from tests.templates import find_changes, find_templates
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PATHS = {
@@ -74,27 +73,11 @@ def scaled(graph: Manifest, installed: list[str], replicas: int) -> list[Manifes
     return found
 
 
-def templates(children: list[Manifest]) -> Iterator[tuple[str, Any]]:
-    """Everything that pods are made from, with where it stands."""
-    for child in children:
-        name, spec = f"{child['kind']} {name_of(child)}", child.get("spec", {})
-        match child["kind"]:
-            case "Deployment":
-                yield name, spec["template"]
-            case "LeaderWorkerSet":
-                template = spec["leaderWorkerTemplate"]
-                yield name, [template["leaderTemplate"], template["workerTemplate"]]
-            case "PodCliqueSet":
-                for clique in spec["template"]["cliques"]:
-                    kept = {key: clique.get(key) for key in ("labels", "annotations")}
-                    yield f"{name} {clique['name']}", [kept, clique["spec"]["podSpec"]]
-
-
 @pytest.mark.parametrize(("graph", "installed"), CASES)
 def test_replicas_of_adapters_touch_no_pod_template(graph: Manifest, installed: list[str]) -> None:
-    before, after = (dict(templates(scaled(graph, installed, count))) for count in (1, 7))
+    before, after = (find_templates(scaled(graph, installed, count)) for count in (1, 7))
     assert before
-    assert before == {name: after.get(name) for name in before}
+    assert find_changes(before, after) == []
 
 
 @pytest.mark.parametrize(("graph", "installed"), CASES)
