@@ -128,13 +128,13 @@ def test_effects_are_handed_on_once_the_answer_is_good() -> None:
 
 
 def test_effect_that_is_switched_off_is_not_handed_on(caplog: pytest.LogCaptureFixture) -> None:
-    carried: list[Any] = []
     caplog.set_level(logging.INFO)
     hook = Hook(kind=contract.GRAPH, sync=answering(SyncAnswer(status={}, effects=(EFFECT,))), customize=relating)
     settings = parse_settings({}, {"effect_scale": "off"})
-    app = create_app(settings, lambda: make.NOW, hooks={"graph": hook}, carry_out=carried.extend)
+    app = create_app(
+        settings, lambda: make.NOW, hooks={"graph": hook}, carry_out=lambda effects: pytest.fail(str(effects))
+    )
     assert app.test_client().post("/graph/sync", data=call()).status_code == 200
-    assert carried == []
     assert [line.get("effects") for line in logged(caplog, "call")] == [None]
 
 
