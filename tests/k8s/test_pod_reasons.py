@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from hooks.k8s.conditions import format_time
-from hooks.k8s.pod_reasons import Trouble, explain_denial, explain_pods
+from hooks.k8s.pod_reasons import explain_denial, explain_pods
+from hooks.k8s.troubles import Trouble
 from tests import make
 
 
@@ -264,6 +265,36 @@ def test_pod_within_the_time_of_its_probe_is_looked_at_again() -> None:
     explanation = explain_pods(pods, make.NOW)
     assert explanation is not None
     assert (explanation.pod, explanation.seconds) == ("c", 8)
+
+
+GROUP = {"leaderworkerset.sigs.k8s.io/name": "c-0"}
+GOING = {"deletionTimestamp": "2026-03-01T12:01:00Z", "deletionGracePeriodSeconds": 60}
+
+
+def over(code: int, at: str, **labels: str) -> dict[str, Any]:
+    """A pod of a group on its way out, whose container ended at that time."""
+    terminated = {"exitCode": code, "reason": "Error", "finishedAt": at}
+    return pod(metadata={"labels": GROUP, **GOING, **labels}, container={"state": {"terminated": terminated}})
+
+
+def test_pod_for_whose_end_its_group_is_made_anew_is_named() -> None:
+    """LeaderWorkerSet lets no container start twice, so that no back-off and no count of restarts ever shows."""
+    explanation = explain_pods([over(1, "2026-03-01T11:59:59Z")], make.NOW)
+    assert explanation is not None
+    assert explanation.reason is Trouble.CRASH_LOOP
+    assert explanation.finding == "container main ends, and its whole group is made anew, with exit code 1"
+
+
+def test_pod_that_ends_because_it_is_deleted_explains_nothing() -> None:
+    assert explain_pods([over(143, "2026-03-01T12:00:05Z")], make.NOW) is None
+    assert explain_pods([over(0, "2026-03-01T11:59:59Z")], make.NOW) is None
+
+
+def test_pod_of_a_group_that_ended_once_is_named_before_it_goes() -> None:
+    restarted = {"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 1, **running(1, started=False)}
+    explanation = explain_pods([pod(labels=GROUP, container=restarted)], make.NOW)
+    assert explanation is not None
+    assert explanation.reason is Trouble.CRASH_LOOP
 
 
 DENIALS = {
