@@ -47,6 +47,8 @@ _CONFIG_REASON = "CreateContainerConfigError"
 _KILLED = {137: "killed, as after a failed liveness or startup probe", 143: "asked to stop, as after a failed probe"}
 _REPEATED = 2
 """Ends after which a container is said to be in a loop; one restart may be a dependency that was late."""
+_RECOVERED_SECONDS = 600
+"""Source: Kubernetes, pod lifecycle: after so long without an end the back-off begins anew."""
 
 _GROUP_LABEL = "leaderworkerset.sigs.k8s.io/name"
 
@@ -92,7 +94,7 @@ def _explain_container(pod: ReadManifest, container: _Container, now: datetime) 
         return _explain_image(container, reason, str(waiting.get("message") or ""))
     if reason == _CONFIG_REASON:
         return _explain_configuration(pod, container, str(waiting.get("message") or ""))
-    if how_often := _how_often_it_ends(pod, container.status, reason):
+    if how_often := _how_often_it_ends(pod, container.status, reason, now):
         return _explain_crash(pod, container, reason, how_often)
     running: Mapping[str, Json] = state.get("running") or {}
     if running and container.runs_on and container.status.get("started"):
@@ -106,7 +108,7 @@ def _explain_image(container: _Container, reason: str, message: str) -> Explanat
     if reason == "InvalidImageName":
         finding, remedy = "is no name of an image", "correct it"
     elif _DENIED.search(message):
-        finding, remedy = "is not for us to pull", "give the pod a pull secret for its registry"
+        finding, remedy = "is refused by its registry", "give the pod a pull secret, or correct the name"
     elif _ABSENT.search(message):
         finding, remedy = "does not exist in its registry", "correct its name or tag"
     return Explanation(
@@ -131,9 +133,9 @@ def _explain_configuration(pod: ReadManifest, container: _Container, message: st
     )
 
 
-def _how_often_it_ends(pod: ReadManifest, status: Mapping[str, Json], reason: str) -> str:
+def _how_often_it_ends(pod: ReadManifest, status: Mapping[str, Json], reason: str, now: datetime) -> str:
     """Half a sentence on a container that crashes; empty for one of which that cannot be said."""
-    if reason in _START_REASONS or _ends(status) >= _REPEATED:
+    if reason in _START_REASONS or (_ends(status) >= _REPEATED and not _has_recovered(status, now)):
         return "ends again and again, last"
     if _GROUP_LABEL in labels_of(pod) and _ended_before_deletion(pod, status):
         return "ends, and its whole group is made anew,"
@@ -180,10 +182,17 @@ def _explain_probe(pod: ReadManifest, container: _Container, since: str, now: da
 
 
 def _ends(status: Mapping[str, Json]) -> int:
-    """How often the container has ended badly, as far as its last end was a bad one."""
+    """How often the container has ended, by whatever code: those of a workload are there to run on."""
     is_over = bool((status.get("state") or {}).get("terminated"))
-    bad = int(_last_end(status).get("exitCode") or 0) != 0
-    return int(status.get("restartCount") or 0) + is_over if bad else 0
+    return int(status.get("restartCount") or 0) + is_over
+
+
+def _has_recovered(status: Mapping[str, Json], now: datetime) -> bool:
+    """Whether the container has run for so long since its last end that the kubelet too has forgotten it."""
+    since = ((status.get("state") or {}).get("running") or {}).get("startedAt")
+    if not since or not status.get("started"):
+        return False
+    return (now - datetime.fromisoformat(since)).total_seconds() >= _RECOVERED_SECONDS
 
 
 def _ended_before_deletion(pod: ReadManifest, status: Mapping[str, Json]) -> bool:
