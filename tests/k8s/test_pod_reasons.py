@@ -342,7 +342,7 @@ ENDS = st.fixed_dictionaries(
     {"exitCode": st.integers(0, 255), "message": st.just("hunter2")},
     optional={"reason": st.sampled_from(["OOMKilled", "Error"]), "finishedAt": st.just("2026-03-01T11:59:00Z")},
 )
-STATES = st.one_of(
+STATES: st.SearchStrategy[dict[str, Any]] = st.one_of(
     st.just({}),
     st.fixed_dictionaries(
         {"waiting": st.fixed_dictionaries({"reason": st.sampled_from(REASONS), "message": st.just("hunter2")})}
