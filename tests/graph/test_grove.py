@@ -19,7 +19,7 @@ SGLANG = ["python3", "-m", "dynamo.sglang"]
 TRTLLM = ["python3", "-m", "dynamo.trtllm"]
 LEADER_HOST = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-worker-ldr-0.$(GROVE_HEADLESS_SERVICE)"
 COMPONENT = "DynamoComponentDeployment"
-WAIT = " (Progressing: nothing to do but wait)"
+WAIT = " (Progressing: wait)"
 
 
 def ask(graph: Manifest, children: Any = (), related: Any = (), **settings: str) -> SyncAnswer:
