@@ -142,7 +142,9 @@ def _unready_components(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, 
 
 def _missing_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
     for name in plan.claims.missing:
-        yield f"PersistentVolumeClaim {name}", "not found; create it, or set create in its entry of spec.pvcs"
+        remedy = "create it, or set create in its entry of spec.pvcs"
+        explanation = Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, remedy=remedy)
+        yield f"PersistentVolumeClaim {name}", f"not found ({explanation})"
 
 
 def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:

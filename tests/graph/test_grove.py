@@ -479,7 +479,7 @@ def test_group_is_scaled_as_a_whole() -> None:
 
 def test_scaling_that_is_switched_off_is_told() -> None:
     answer = scaled(5, effect_scale="off")
-    assert answer.effects == ()
+    assert scalings(answer) == ()
     reason = "podclique/g-0-frontend: replicas=2, wanted=5: not applied, as the setting effect_scale is off"
     remedy = "WaitingForDependency: nothing scales it - switch the setting effect_scale on"
     assert world.ready(answer)["message"] == f"Resources not ready: g: {reason} ({remedy})"
