@@ -21,6 +21,7 @@ SHELL = (
     "hooks.model.prober",
     "hooks.model.prober_client",
     "hooks.namespace_locks",
+    "hooks.output_copier",
     "hooks.simulator",
 )
 LEDGER = "hooks.model.prober.ledger"
