@@ -17,7 +17,7 @@ URL = "https://127.0.0.1:6443"
 POD = f"{URL}/api/v1/namespaces/ns/pods/p"
 CONFIG_MAP = f"{URL}/api/v1/namespaces/ns/configmaps/dgdr-output-qwen"
 GRAPH = "config_with_planner.yaml"
-RUNNING = {"running": {}}
+RUNNING: dict[str, Any] = {"running": {}}
 SUCCEEDED = {"terminated": {"exitCode": 0}}
 DENIED = {"kind": "Status", "message": 'pods "p" is forbidden'}
 
