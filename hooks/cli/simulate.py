@@ -112,8 +112,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     FILE is a file, a directory (read recursively) or - for standard input. The hooks server runs as a process of its
     own; pods are only played. With a DynamoModel among the documents the prober runs as well, and pods answer it on
-    loopback addresses as engines do. A request's profiler runs for ten seconds and measures nothing. Progress goes to standard error, the tree of objects and their status to standard
-    output. Exit status 0 when all is Ready, 1 with the reasons when not.
+    loopback addresses as engines do. A request's profiler runs for ten seconds and measures nothing. Progress goes to
+    standard error, the tree of objects and their status to standard output. Exit status 0 when all is Ready, 1 with the
+    reasons when not.
     """
     settings = read_settings(set_values)
     try:

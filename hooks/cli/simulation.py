@@ -176,7 +176,7 @@ def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:
 def _target_namespaces(documents: Iterable[Document]) -> Iterator[str]:
     """Namespaces that requests want their graphs in."""
     for document in documents:
-        if kind_of(document.object) == contract.GRAPH_REQUEST:
+        if document.is_ours and kind_of(document.object) == contract.GRAPH_REQUEST:
             overrides = document.object.get("spec", {}).get("deploymentOverrides") or {}
             yield overrides.get("namespace") or "default"
 
