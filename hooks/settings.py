@@ -101,6 +101,11 @@ class Settings(BaseModel):
     profiling_cluster_role: Name = Field(
         "dynamo-hooks-profiling", description="ClusterRole that profilers are bound to"
     )
+    hooks_image: str = Field("", description="image of the hooks themselves, which hands a profiler's output over")
+    profiler_module: str = Field(
+        "benchmarks.profiler.profile_sla", description="Python module that a profiler image runs"
+    )
+    profiling_deadline: Seconds = Field(86_400.0, description="seconds until a profiling Job is given up")
     image_pull_secrets: Literal["labelled", "all", "off"] = Field(
         "labelled", description="which registry Secrets are matched to images: those labelled, `all`, or none (`off`)"
     )

@@ -246,6 +246,7 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"ingressHostSuffix": "", "kaiScheduler": "on"}, {"ingress_host_suffix": "", "kai_scheduler": "on"}),
     ({"effectWriteBack": False, "imagePullSecrets": "all"}, {"effect_write_back": "off", "image_pull_secrets": "all"}),
     ({"plannerClusterRole": "mine"}, {"planner_cluster_role": "mine"}),
+    ({"hooksImage": "mine:1", "profilingDeadline": "3600s"}, {"hooks_image": "mine:1", "profiling_deadline": "3600"}),
 ]
 
 
@@ -255,9 +256,10 @@ def test_values_reach_the_hooks_as_settings(values: dict[str, Any], expected: di
     path.write_text(yaml.safe_dump({"replicas": 3, "settings": values}))
     documents = template("--values", str(path))
     (deployment,) = of_kind(documents, "Deployment")
+    own = {"hook_replicas": "3", "hooks_image": f"dynamo-hooks:{__version__}"}
     for container in deployment["spec"]["template"]["spec"]["containers"]:
         variables = {entry["name"]: entry["value"] for entry in container["env"]}
-        assert parse_settings(variables) == parse_settings({}, {"hook_replicas": "3", **expected})
+        assert parse_settings(variables) == parse_settings({}, {**own, **expected})
 
 
 @pytest.mark.parametrize("name", ["dynamo-hooks", "blue"])
@@ -266,10 +268,11 @@ def test_bound_roles_are_those_that_the_hooks_are_told(name: str) -> None:
     (deployment,) = of_kind(documents, "Deployment")
     variables = {e["name"]: e["value"] for e in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
     settings = parse_settings({k: v for k, v in variables.items() if k.startswith("DYNAMO_HOOKS_")})
-    told = [settings.epp_cluster_role, settings.planner_cluster_role]
+    told = [settings.epp_cluster_role, settings.planner_cluster_role, settings.profiling_cluster_role]
     (role,) = (r for r in of_kind(documents, "ClusterRole") if r["metadata"]["name"].endswith("-metacontroller"))
     assert [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule] == [told]
-    for role_name, plain_name in zip(told, ("dynamo-hooks-epp", "dynamo-hooks-planner"), strict=True):
+    plain_names = ("dynamo-hooks-epp", "dynamo-hooks-planner", "dynamo-hooks-profiling")
+    for role_name, plain_name in zip(told, plain_names, strict=True):
         expected = named(plain("rbac.yaml"), "ClusterRole", plain_name)["rules"]
         assert named(documents, "ClusterRole", role_name)["rules"] == expected
 

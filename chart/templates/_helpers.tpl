@@ -43,6 +43,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- .Values.settings.eppClusterRole | default (printf "%s-epp" (include "dynamo-hooks.fullname" .)) -}}
 {{- end }}
 
+{{- define "dynamo-hooks.profilingRole" -}}
+{{- .Values.settings.profilingClusterRole | default (printf "%s-profiling" (include "dynamo-hooks.fullname" .)) -}}
+{{- end }}
+
 {{- /* YAML reads an unquoted on and off as booleans: both spellings mean the same here. */ -}}
 {{- define "dynamo-hooks.switch" -}}
 {{- if kindIs "bool" . }}{{ ternary "on" "off" . }}{{ else }}{{ . }}{{ end -}}
@@ -75,7 +79,7 @@ capabilities:
 
 {{- /* One variable for each setting that has a value; enginePort becomes DYNAMO_HOOKS_ENGINE_PORT. */ -}}
 {{- define "dynamo-hooks.settings" -}}
-{{- $own := dict "hookReplicas" .Values.replicas "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) -}}
+{{- $own := dict "hookReplicas" .Values.replicas "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) "profilingClusterRole" (include "dynamo-hooks.profilingRole" .) "hooksImage" (.Values.settings.hooksImage | default (include "dynamo-hooks.image" .)) -}}
 {{- $variables := list -}}
 {{- range $key, $value := merge $own .Values.settings -}}
 {{- if not (kindIs "invalid" $value) -}}

@@ -31,6 +31,9 @@ class ProfilingConfig(ApiModel):
         None
     )
     tolerations: Annotated[tuple[Json, ...], Schema("Tolerations of the profiling job.", kubernetes=TOLERATION)] = ()
+    node_selector: Annotated[Mapping[str, str], Schema("Labels of the nodes that the profiling job may run on.")] = (
+        Field(default_factory=dict)
+    )
 
 
 class DeploymentOverrides(ApiModel):
