@@ -50,8 +50,8 @@ def _describe_waiting(pod: ReadManifest) -> Iterator[str]:
 
 def _state(pod: ReadManifest, container: str) -> dict[str, Json]:
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
-    found = next((status for status in statuses if status.get("name") == container), {})
-    return found.get("state") or {}
+    states: list[dict[str, Json]] = [status.get("state") or {} for status in statuses if status["name"] == container]
+    return states[0] if states else {}
 
 
 def _message(said: ReadManifest) -> str:

@@ -74,7 +74,7 @@ def discover_hardware(nodes: Sequence[Node]) -> dict[str, Json]:
 
 
 def has_hardware_by_hand(config: Json) -> bool:
-    """Whether the profiler's configuration says enough of the hardware itself: a GPU fact, or both ends of the range."""
+    """Whether the profiler's configuration says enough of the hardware: one fact, or both ends of a range."""
     hardware, engine = _part(config, "hardware"), _part(config, "engine")
     if any(hardware.get(key) is not None for names in _BY_HAND for key in names):
         return True

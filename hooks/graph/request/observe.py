@@ -70,11 +70,13 @@ class Observed:
     """All that a request's sync sees beside the request.
 
     `graphs` are those of the target namespace and all children, by (namespace, name); `config_maps` likewise;
-    `namespaces` uid by name; `children` in the order of kind and name.
+    `namespaces` uid by name; `children` in the order of kind and name. `shows_graphs` says that a graph which is not
+    among `graphs` does not exist.
     """
 
     job: ObservedJob | None
     graphs: Mapping[tuple[str, str], ObservedGraph]
+    shows_graphs: bool
     config_maps: Mapping[tuple[str, str], ObservedConfigMap]
     namespaces: Mapping[str, str]
     nodes: tuple[Node, ...]
@@ -91,6 +93,7 @@ def observe(request: SyncRequest) -> Observed:
     return Observed(
         job=_observe_job(job, related.of(kinds.POD)) if job is not None else None,
         graphs={_key(graph): _observe_graph(graph, uid) for graph in graphs},
+        shows_graphs=related.has_kind(contract.GRAPH),
         config_maps={_key(found): _observe_config_map(found) for found in config_maps},
         namespaces={
             name_of(found): found["metadata"].get("uid", "")
