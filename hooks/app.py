@@ -21,6 +21,7 @@ from hooks.effects import Effect
 from hooks.errors import BodyTooLarge, HookError, LeaveAlone
 from hooks.facts import Facts
 from hooks.graph import sync as graph
+from hooks.graph.request import sync as graph_request
 from hooks.k8s.types import GroupVersionKind
 from hooks.logs import CallReport, log_bodies, log_call, logger
 from hooks.metrics import Metrics, create_metrics, record_call
@@ -95,6 +96,12 @@ def all_hooks(ask_prober: AskProber) -> dict[str, Hook]:
         "graph": Hook(kind=contract.GRAPH, sync=graph.sync, finalize=graph.finalize, customize=graph.customize),
         "component": Hook(
             kind=contract.COMPONENT, sync=component.sync, finalize=component.finalize, customize=component.customize
+        ),
+        "request": Hook(
+            kind=contract.GRAPH_REQUEST,
+            sync=graph_request.sync,
+            finalize=graph_request.finalize,
+            customize=graph_request.customize,
         ),
         "model": Hook(
             kind=contract.MODEL,

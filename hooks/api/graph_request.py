@@ -90,6 +90,9 @@ class GraphRequestStatus(ApiModel):
         Json, Schema("The graph that profiling led to.", open_object=True, embedded=True)
     ] = None
     deployment: Annotated[GeneratedDeploymentStatus | None, Schema("The graph that was created.")] = None
+    spec_hash: Annotated[
+        str, Schema("Fingerprint of the spec that is profiled; while the spec has another one, nothing is done.")
+    ] = ""
 
 
 class GraphRequest(ApiModel):

@@ -91,7 +91,7 @@ FIELDS = [
     (
         DGDR,
         "status",
-        "backend conditions deployment generatedDeployment observedGeneration profilingResults state",
+        "backend conditions deployment generatedDeployment observedGeneration profilingResults specHash state",
         "",
     ),
     (DGDR, "status.deployment", "created name namespace state", ""),
