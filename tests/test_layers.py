@@ -21,6 +21,7 @@ SHELL = (
     "hooks.model.prober",
     "hooks.model.prober_client",
     "hooks.namespace_locks",
+    "hooks.output_copier",
     "hooks.simulator",
 )
 LEDGER = "hooks.model.prober.ledger"
@@ -31,6 +32,7 @@ FORBIDDEN = frozenset(
 GROUND = {"hooks.k8s": 0, "hooks.errors": 0}
 TYPES = (
     "hooks.api",
+    "hooks.children",
     "hooks.contract",
     "hooks.crds",
     "hooks.effects",

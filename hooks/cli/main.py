@@ -19,6 +19,7 @@ class LazyGroup(click.Group):
         "controllers": "Print Metacontroller's controllers for a hooks URL.",
         "serve": "Serve the hooks over HTTP.",
         "prober": "Run the prober that loads and verifies LoRA adapters.",
+        "copy-output": "Hand a profiler's output over, as a container beside it.",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -26,10 +27,11 @@ class LazyGroup(click.Group):
         return list(self.modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import `hooks.cli.<command>` and take its command."""
+        """Import `hooks.cli.<command>` and take its command; what has a dash on the line has a low line in Python."""
         if cmd_name not in self.modules:
             return None
-        command = getattr(importlib.import_module(f"hooks.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(importlib.import_module(f"hooks.cli.{name}"), name)
         assert isinstance(command, click.Command)  # noqa: S101 - a module's command is named like the module
         return command
 
@@ -48,5 +50,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    No command but `serve` and `prober` needs a cluster to talk to.
+    No command but `serve`, `prober` and `copy-output` needs a cluster to talk to.
     """

@@ -17,6 +17,7 @@ from hooks.simulator.engines import Engines, reserve_port, run_engines
 from hooks.simulator.hook_client import connect_hook
 from hooks.simulator.pods import Fault
 from hooks.simulator.processes import Servers, run_servers
+from hooks.simulator.profiler import Profiler
 from hooks.simulator.progress import Family, Progress, is_ready, kind_of, measure_progress
 from hooks.simulator.resources import UnknownKind
 from hooks.simulator.store import ApiError, Ref, ref_of
@@ -28,7 +29,10 @@ FRAME_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a user asked for; times are seconds of the cluster, `speed` of them pass in a real second."""
+    """What a user asked for; times are seconds of the cluster, `speed` of them pass in a real second.
+
+    `profiler_output` is what profilers leave behind; empty for graphs made up.
+    """
 
     documents: tuple[Document, ...]
     installed: frozenset[str]
@@ -36,6 +40,7 @@ class Plan:
     speed: float
     held: tuple[str, ...]
     broken: Mapping[str, Fault]
+    profiler_output: str = ""
 
     @property
     def has_models(self) -> bool:
@@ -157,7 +162,8 @@ def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:
         crds=files.crds(),
         optional=plan.installed,
         admit=admit_custom,
-        namespaces=sorted({"default", *namespaces}),
+        namespaces=sorted({"default", *namespaces, *_target_namespaces(plan.documents)}),
+        profiler=Profiler(output=plan.profiler_output),
     )
     cluster = SimulatedCluster(setup, Clock(datetime.now(UTC)))
     for glob in plan.held:
@@ -165,6 +171,14 @@ def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:
     for glob, fault in plan.broken.items():
         cluster.break_pods(glob, fault)
     return cluster
+
+
+def _target_namespaces(documents: Iterable[Document]) -> Iterator[str]:
+    """Namespaces that requests want their graphs in."""
+    for document in documents:
+        if document.is_ours and kind_of(document.object) == contract.GRAPH_REQUEST:
+            overrides = document.object.get("spec", {}).get("deploymentOverrides") or {}
+            yield overrides.get("namespace") or "default"
 
 
 def admit_custom(obj: Manifest) -> Manifest:

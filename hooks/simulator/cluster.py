@@ -5,7 +5,7 @@ is there, `run_for` and `run_until` also let time bring retries and resyncs.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,13 +13,16 @@ from hooks.effects import Effect, ScalePodClique
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
 from hooks.simulator.admission import admit_built_in
+from hooks.simulator.alarms import Alarms
 from hooks.simulator.client import Client, Write
 from hooks.simulator.clock import Clock
 from hooks.simulator.controller import Controller, Event
 from hooks.simulator.controller_spec import parse_controller
 from hooks.simulator.garbage import collect_garbage, needs_collecting
+from hooks.simulator.job_pods import JobPods
 from hooks.simulator.kubelet import Kubelet, Pace
 from hooks.simulator.pods import Fault
+from hooks.simulator.profiler import Profiler
 from hooks.simulator.resources import OPTIONAL, Catalogue, Resource
 from hooks.simulator.store import Propagation, Ref, Store, copy_json, ref_of
 from hooks.simulator.webhook import Hook
@@ -52,6 +55,7 @@ class Setup:
     optional: frozenset[str] = frozenset()
     admit: AdmitCustom = copy_json
     pace: Pace | None = None
+    profiler: Profiler = field(default_factory=Profiler)
     choose: Choose = lambda _count: 0
     namespaces: Iterable[str] = ("default",)
 
@@ -74,7 +78,9 @@ class SimulatedCluster:
         self._past_events: list[Event] = []
         self._unattended: dict[Ref, None] = {}
         self._garbage = False
-        self.kubelet = Kubelet(self._store, self._client("kubelet"), self.clock, pace=setup.pace)
+        self._alarms = Alarms(self._store, self.clock)
+        job_pods = JobPods(self._store, self._client("output-copier"), self.clock, setup.profiler)
+        self.kubelet = Kubelet(self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace)
         for name in setup.namespaces:
             self.create_namespace(name)
         for controller in setup.controllers:
@@ -216,10 +222,12 @@ class SimulatedCluster:
 
     def next_time(self) -> float | None:
         """When something happens next of itself, in seconds of the clock; None if nothing ever will."""
-        sources = [self.kubelet.next_time(), *(controller.next_time() for controller in self._controllers.values())]
+        sources = [self.kubelet.next_time(), self._alarms.next_time()]
+        sources += [controller.next_time() for controller in self._controllers.values()]
         return min((time for time in sources if time is not None), default=None)
 
     def _possible_work(self) -> list[Callable[[], Any]]:
+        self._unattended |= dict.fromkeys(self._alarms.ring())
         work: list[Callable[[], Any]] = [self._collect_garbage] if self._garbage else []
         work += [partial(self._attend, ref) for ref in self._unattended]
         for controller in self._controllers.values():
@@ -232,6 +240,7 @@ class SimulatedCluster:
                 self._garbage |= needs_collecting(change)
                 self._unattended |= dict.fromkeys(concerned(self._store, change))
                 self.kubelet.observe(change)
+                self._alarms.observe(change)
                 for controller in self._controllers.values():
                     controller.observe(change)
 

@@ -15,6 +15,7 @@ from hooks.simulator.endpoints import reconcile_service
 from hooks.simulator.grove import reconcile_pod_clique_set, reconcile_scaling_group
 from hooks.simulator.grove_pods import followers_of, reconcile_pod_clique
 from hooks.simulator.grove_webhook import admit_pod_clique_set
+from hooks.simulator.jobs import reconcile_job
 from hooks.simulator.leader_worker_set_webhook import admit_leader_worker_set
 from hooks.simulator.leader_worker_sets import reconcile_leader_worker_set
 from hooks.simulator.ownership import owners_of
@@ -34,6 +35,7 @@ def _reconcile_service(store: Store, client: Client, service: Manifest, _now: st
 
 RECONCILERS: Mapping[GroupVersionKind, Reconcile] = {
     kinds.DEPLOYMENT: reconcile_deployment,
+    kinds.JOB: reconcile_job,
     kinds.LEADER_WORKER_SET: reconcile_leader_worker_set,
     kinds.POD_CLIQUE: reconcile_pod_clique,
     kinds.POD_CLIQUE_SCALING_GROUP: reconcile_scaling_group,
