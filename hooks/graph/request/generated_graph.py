@@ -12,6 +12,7 @@ from functools import lru_cache
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
+from hooks.children import MAX_CHILD_BYTES
 from hooks.crds import find_faults, prune
 from hooks.errors import InvalidSpec
 from hooks.graph.components import clean_json
@@ -21,7 +22,6 @@ from hooks.k8s.hashing import canonical_json
 from hooks.k8s.names import is_subdomain
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_reader import YamlDocument, read_yaml
-from hooks.protocol import MAX_CHILD_BYTES
 from hooks.wording import REMEMBERED
 
 MAX_ADDITIONAL_BYTES = 250_000
