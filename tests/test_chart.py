@@ -210,13 +210,15 @@ def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str
 
 def test_installed_kind_can_be_switched_off() -> None:
     documents = template("--api-versions", "grove.io/v1alpha1/PodCliqueSet", "--set", "grove=off")
-    assert named(documents, "CompositeController", "dynamo-graph")["spec"] == files.controllers("")[0]["spec"]
+    kind, name = "CompositeController", "dynamo-graph"
+    assert named(documents, kind, name)["spec"] == named(files.controllers(""), kind, name)["spec"]
 
 
 def test_etcd_discovery_declares_the_finalize_hook() -> None:
     documents = template("--set", "settings.discoveryBackend=etcd")
-    component = named(documents, "CompositeController", "dynamo-component")
-    assert component["spec"] == files.controllers("", etcd_finalize=True)[1]["spec"]
+    kind, name = "CompositeController", "dynamo-component"
+    expected = named(files.controllers("", etcd_finalize=True), kind, name)
+    assert named(documents, kind, name)["spec"] == expected["spec"]
 
 
 def test_controllers_call_the_service_of_the_release() -> None:
