@@ -16,19 +16,19 @@ from flask.testing import FlaskClient
 
 from hooks import contract
 from hooks.app import create_app
-from hooks.cli.options import read_offline_settings
 from hooks.cli.output import format_documents, order_keys
 from hooks.cli.render import render_checked
 from hooks.cli.validate import load_checked
 from hooks.k8s.types import Manifest
 from hooks.rendering import every_child
-from hooks.settings import Settings
+from hooks.settings import Settings, parse_settings
 from tests import make
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 CALLS = sorted(path.parent for path in GOLDEN.glob("*/*/*/request.yaml"))
+SETTINGS = parse_settings({}, {"hooks_image": "hooks:1"})
 INSTALLED = frozenset({"istio", "inference-pool"})
 ORCHESTRATORS = {"lws": frozenset({"lws", "volcano"}), "grove": frozenset({"grove"})}
 MULTINODE = [path for path in EXAMPLES if "multinode" in path.stem]
@@ -109,7 +109,7 @@ def test_rendered_children_are_sound(example: Path) -> None:
 
 def render_example(path: Path, installed: frozenset[str] = frozenset()) -> list[Manifest]:
     documents = load_checked([str(path)], "default")
-    return list(every_child(render_checked(documents, read_offline_settings(()), INSTALLED | installed)))
+    return list(every_child(render_checked(documents, SETTINGS, INSTALLED | installed)))
 
 
 def assert_sound(child: Manifest) -> None:
