@@ -155,8 +155,15 @@ def _relate(rules: Iterable[RelatedRule], world: Sequence[Manifest]) -> Objects:
             if plural_of(kind) == rule.resource and kind.api_version == rule.api_version and _matches(rule, manifest):
                 namespace = manifest["metadata"].get("namespace", rule.namespace)
                 key = f"{namespace}/{name_of(manifest)}" if namespace else name_of(manifest)
-                found.setdefault(kind.key, {})[key] = manifest
+                found.setdefault(kind.key, {})[key] = _place(manifest, namespace)
     return Objects(found)
+
+
+def _place(manifest: Manifest, namespace: str) -> ReadManifest:
+    """The object as the API server has it, which knows the namespace that a file leaves open."""
+    if not namespace:
+        return manifest
+    return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
 
 
 def _matches(rule: RelatedRule, manifest: ReadManifest) -> bool:

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 
 import click
 
+from hooks import __version__
 from hooks.errors import InvalidSettings
 from hooks.k8s.names import is_dns_label
 from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
+
+_OWN_IMAGE = f"dynamo-hooks:{__version__}"
 
 
 def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:
@@ -34,6 +37,12 @@ def read_settings(set_values: Iterable[str]) -> Settings:
     except InvalidSettings as error:
         click.echo(str(error), err=True)
         sys.exit(2)
+
+
+def read_offline_settings(set_values: Iterable[str]) -> Settings:
+    """The same for a command without a cluster, where no image is pulled: that of the hooks is ours if nobody says."""
+    settings = read_settings(set_values)
+    return settings if settings.hooks_image else settings.model_copy(update={"hooks_image": _OWN_IMAGE})
 
 
 def _parse_kinds(_context: click.Context, _parameter: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from hooks.cli.manifests import ManifestFaults
-from hooks.cli.options import namespace_option, read_settings, settings_option, with_option
+from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.simulation import Frame, Plan, Refused, run_programs, run_simulation
 from hooks.cli.simulation_report import ProgressView, explain, format_json, print_result
 from hooks.cli.validate import load_checked, refuse
@@ -116,7 +116,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     standard error, the tree of objects and their status to standard output. Exit status 0 when all is Ready, 1 with the
     reasons when not.
     """
-    settings = read_settings(set_values)
+    settings = read_offline_settings(set_values)
     try:
         documents = load_checked(paths, namespace)
     except ManifestFaults as error:
@@ -135,7 +135,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
         profiler_output=profiler_output.read() if profiler_output else "",
     )
     try:
-        frame = _run(plan, [*set_values, *NO_EFFECTS], engine_port=settings.engine_port)
+        values = [f"hooks_image={settings.hooks_image}", *set_values, *NO_EFFECTS]
+        frame = _run(plan, values, engine_port=settings.engine_port)
     except (Refused, ServerFailed, EngineFailed, ControllerNotStarted, MetacontrollerWouldCrash, NeverSettles) as error:
         click.echo(str(error), err=True)
         sys.exit(1)

@@ -18,7 +18,7 @@ from hooks.simulator.hook_client import connect_hook
 from hooks.simulator.pods import Fault
 from hooks.simulator.processes import Servers, run_servers
 from hooks.simulator.profiler import Profiler
-from hooks.simulator.progress import Family, Progress, is_ready, kind_of, measure_progress
+from hooks.simulator.progress import Family, Progress, has_ended, is_ready, kind_of, measure_progress
 from hooks.simulator.resources import UnknownKind
 from hooks.simulator.store import ApiError, Ref, ref_of
 from hooks.simulator.webhook import Hook
@@ -61,6 +61,11 @@ class Frame:
     def ready(self) -> bool:
         """Whether every object of ours is ready."""
         return all(found.ready for found in self.progress)
+
+    @property
+    def over(self) -> bool:
+        """Whether every object of ours is ready or never will be."""
+        return all(found.ready or found.ended for found in self.progress)
 
 
 class Viewer(Protocol):
@@ -106,7 +111,7 @@ def run_programs(plan: Plan, settings: Sequence[str], *, engine_port: int) -> It
 
 
 def run_simulation(plan: Plan, programs: Programs, viewer: Viewer) -> Frame:
-    """Run until everything is ready or the time is up; the viewer is shown every frame.
+    """Run until everything is ready or never will be, or the time is up; the viewer is shown every frame.
 
     Raises:
         Refused: a document that an API server would refuse.
@@ -135,7 +140,7 @@ def _watch(
     def is_done() -> bool:
         if engines is not None:
             engines.follow(cluster)
-        return _all_ready(cluster, roots)
+        return _all_over(cluster, roots)
 
     begin = time.monotonic()
     while True:
@@ -143,14 +148,14 @@ def _watch(
         cluster.run_until(is_done, min(real, plan.timeout) - cluster.clock.seconds)
         frame = take_frame(cluster, roots)
         look(frame)
-        if frame.ready or frame.seconds >= plan.timeout:
+        if frame.over or frame.seconds >= plan.timeout:
             return frame
         time.sleep(FRAME_SECONDS)
 
 
-def _all_ready(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
+def _all_over(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
     found = (cluster.get(GroupVersionKind(ref.group, "", ref.kind), ref.name, ref.namespace) for ref in roots)
-    return all(obj is None or is_ready(obj) for obj in found)
+    return all(obj is None or is_ready(obj) or has_ended(obj) for obj in found)
 
 
 def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:

@@ -16,7 +16,7 @@ from hooks.cli.simulation import Frame
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.kubelet import phase_of
-from hooks.simulator.progress import Family, Progress, is_ready, kind_of
+from hooks.simulator.progress import Family, Progress, is_ready, kind_of, request_state
 from hooks.simulator.resources import REPLICA_SET
 
 
@@ -141,7 +141,17 @@ def _describe_phase(obj: Manifest) -> str:
     return str(obj.get("status", {}).get("phase", "Pending"))
 
 
+def _describe_job(obj: Manifest) -> str:
+    status = obj.get("status", {})
+    ends = [
+        condition["type"] for condition in status.get("conditions", ()) if condition["type"] in {"Complete", "Failed"}
+    ]
+    return ends[0] if ends else f"{status.get('active', 0)} active"
+
+
 _DESCRIPTIONS: Mapping[GroupVersionKind, Callable[[Manifest], str]] = {
+    contract.GRAPH_REQUEST: request_state,
+    kinds.JOB: _describe_job,
     kinds.POD: phase_of,
     kinds.DEPLOYMENT: _describe_replicas,
     REPLICA_SET: _describe_replicas,

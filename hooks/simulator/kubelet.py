@@ -150,13 +150,17 @@ class Kubelet:
         return pod is not None and runs_once(pod)
 
     def _stops_at(self, ref: Ref, stage: Stage) -> bool:
-        names = self._names(ref)
-        fault = self._fault(names)
-        if fault is Fault.CRASH_LOOP and self._runs_once(ref):
-            return False
-        if fault is not None and FAULT_STAGE[fault] is stage:
+        if self._holding_fault(ref, stage) is not None:
             return True
+        names = self._names(ref)
         return stage is Stage.STARTING and any(fnmatchcase(name, glob) for glob in self._held for name in names)
+
+    def _holding_fault(self, ref: Ref, stage: Stage) -> Fault | None:
+        """The fault that keeps a pod at this stage; one that crashes and runs once is not kept, it ends."""
+        fault = self._fault(self._names(ref))
+        if fault is None or FAULT_STAGE[fault] is not stage:
+            return None
+        return None if fault is Fault.CRASH_LOOP and self._runs_once(ref) else fault
 
     def _revisit(self, glob: str) -> None:
         """Look again at every pod that a changed rule is about, taking back what its fault does not allow."""
@@ -196,9 +200,8 @@ class Kubelet:
             return
         if stage is not Stage.PENDING and "nodeName" not in pod["spec"]:
             pod = self._client.update({**pod, "spec": {**pod["spec"], "nodeName": "node-1"}})
-        fault = self._fault(self._names(ref))
-        shown = fault if fault is not None and FAULT_STAGE[fault] is stage else None
-        status = build_pod_status(pod, stage, shown, self._clock.timestamp)
+        fault = self._holding_fault(ref, stage)
+        status = build_pod_status(pod, stage, fault, self._clock.timestamp)
         if not same(pod.get("status", {}), status):
             self._client.update_status({**pod, "status": status})
 

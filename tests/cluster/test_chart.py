@@ -15,6 +15,7 @@ from tests.cluster.dynamo import (
     COMPONENT,
     DYNAMO,
     EXAMPLES,
+    GRAPH,
     ROOT,
     condition,
     load_documents,
@@ -158,9 +159,10 @@ def test_rights_of_the_plain_manifests_are_enough_without_optional_kinds(
 
 
 def _can_be_ready(manifest: Manifest) -> bool:
-    """Not so a model: kwok's pods have no engines. Nor services over several nodes: nobody runs their sets here."""
-    services = manifest["spec"].get("services") or {}
-    return manifest["kind"] != "DynamoModel" and not any("multinode" in service for service in services.values())
+    """Not so a model or a request: kwok's pods have no engines and no profilers. Nor services over several nodes."""
+    services = (manifest.get("spec") or {}).get("services") or {}
+    is_multinode = any("multinode" in service for service in services.values())
+    return manifest["kind"] in {GRAPH, COMPONENT} and not is_multinode
 
 
 def _live_and_die(api: ApiClient, audit: Audit, manifests: list[Manifest]) -> None:

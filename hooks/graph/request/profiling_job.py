@@ -17,7 +17,7 @@ from hooks.api.graph_request import GraphRequest, ProfilingConfig
 from hooks.errors import InvalidSpec
 from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.names import MAX_LABEL, MAX_SUBDOMAIN, fit_label_value, fit_name
-from hooks.k8s.pods import field_env
+from hooks.k8s.pods import field_env, literal_env, merge_env
 from hooks.k8s.rbac import RoleReference, build_role_binding, build_service_account
 from hooks.k8s.types import Container, EnvVar, Json, Manifest, PodSpec, VolumeMount, build_metadata
 from hooks.k8s.workloads import PodTemplate, build_job
@@ -53,8 +53,8 @@ _FAILURE_RULES: tuple[Mapping[str, Json], ...] = (
 class JobPlan:
     """Every decision about the Job.
 
-    `uid` is the request's. `hardware` are facts about the cluster's GPUs that go into the profiler's configuration
-    under `hardware`, each unless the user wrote it; {} when nothing was discovered.
+    `uid` is the request's, empty where it is only rendered. `hardware` are facts about the cluster's GPUs that go into
+    the profiler's configuration under `hardware`, each unless the user wrote it; {} when nothing was discovered.
     """
 
     request: GraphRequest
@@ -253,15 +253,16 @@ def _discovery_flag(plan: JobPlan) -> list[str]:
 def _build_environment(plan: JobPlan) -> list[EnvVar]:
     """Variables of the profiler, sorted; without the token's Secret open models can still be profiled."""
     metadata, settings = plan.request.metadata, plan.settings
-    token = {"key": _TOKEN_KEY, "name": _TOKEN_SECRET, "optional": True}
-    return [
-        {"name": "DGDR_NAME", "value": metadata.name},
-        {"name": "DGDR_NAMESPACE", "value": metadata.namespace},
-        {"name": "DGDR_UID", "value": plan.uid},
-        {"name": "ETCD_ENDPOINTS", "value": settings.etcd_address or f"{metadata.namespace}-etcd:2379"},
-        {"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": {"secretKeyRef": token}},
-        {"name": "NATS_SERVER", "value": settings.nats_address or f"nats://{metadata.namespace}-nats:4222"},
-    ]
+    secret = {"key": _TOKEN_KEY, "name": _TOKEN_SECRET, "optional": True}
+    token: EnvVar = {"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": {"secretKeyRef": secret}}
+    texts = {
+        "DGDR_NAME": metadata.name,
+        "DGDR_NAMESPACE": metadata.namespace,
+        "DGDR_UID": plan.uid,
+        "ETCD_ENDPOINTS": settings.etcd_address or f"{metadata.namespace}-etcd:2379",
+        "NATS_SERVER": settings.nats_address or f"nats://{metadata.namespace}-nats:4222",
+    }
+    return merge_env(literal_env(texts), [token])
 
 
 def _build_copier(plan: JobPlan, config: Mapping[str, Json]) -> Container:
@@ -288,7 +289,7 @@ def _build_copier(plan: JobPlan, config: Mapping[str, Json]) -> Container:
         "name": contract.OUTPUT_COPIER_CONTAINER,
         "image": plan.settings.hooks_image,
         "command": ["dynamo-hooks", "copy-output"],
-        "args": [f"--{key}={value}" for key, value in options.items()],
+        "args": [f"--{key}={value}" for key, value in options.items() if value],
         "env": [field_env("POD_NAME", "metadata.name"), field_env("POD_NAMESPACE", "metadata.namespace")],
         "resources": dict(_COPIER_RESOURCES),
         "securityContext": dict(_CONFINED),
