@@ -28,9 +28,8 @@ ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 CALLS = sorted(path.parent for path in GOLDEN.glob("*/*/*/request.yaml"))
-SETTINGS = parse_settings({}, {"hooks_image": "hooks:1"})
 INSTALLED = frozenset({"istio", "inference-pool"})
-SETTINGS = parse_settings({}, {"hooks_image": "dynamo-hooks:0.1.0"})
+SETTINGS = parse_settings({}, {"hooks_image": "hooks:1"})
 """Without its own image, which every installation tells, no profiling Job can be made."""
 ORCHESTRATORS = {"lws": frozenset({"lws", "volcano"}), "grove": frozenset({"grove"})}
 MULTINODE = [path for path in EXAMPLES if "multinode" in path.stem]

@@ -60,7 +60,10 @@ def test_every_example_comes_to_ready() -> None:
     for name in ("qwen-aic", "qwen-online", "mocker"):
         assert f"DynamoGraphDeploymentRequest {name}  Ready" in result.stdout
         assert f"Job profile-{name}  Complete" in result.stdout
-    assert "DynamoGraphDeploymentRequest default/qwen-aic: Ready; components 4/4; pods 4 Ready, 1 Succeeded" in result.stderr
+    assert (
+        "DynamoGraphDeploymentRequest default/qwen-aic: Ready; components 4/4; pods 4 Ready, 1 Succeeded"
+        in result.stderr
+    )
 
 
 def test_request_that_applies_itself_ends_in_a_ready_graph() -> None:
