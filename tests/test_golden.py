@@ -21,15 +21,16 @@ from hooks.cli.render import render_checked
 from hooks.cli.validate import load_checked
 from hooks.k8s.types import Manifest
 from hooks.rendering import every_child
-from hooks.settings import Settings, parse_settings
+from hooks.settings import parse_settings
 from tests import make
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 CALLS = sorted(path.parent for path in GOLDEN.glob("*/*/*/request.yaml"))
-SETTINGS = parse_settings({}, {"hooks_image": "hooks:1"})
 INSTALLED = frozenset({"istio", "inference-pool"})
+SETTINGS = parse_settings({}, {"hooks_image": "hooks:1"})
+"""Without its own image, which every installation tells, no profiling Job can be made."""
 ORCHESTRATORS = {"lws": frozenset({"lws", "volcano"}), "grove": frozenset({"grove"})}
 MULTINODE = [path for path in EXAMPLES if "multinode" in path.stem]
 
@@ -40,7 +41,7 @@ def name_of_call(path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def client() -> FlaskClient:
-    return create_app(Settings(), lambda: make.NOW).test_client()
+    return create_app(SETTINGS, lambda: make.NOW).test_client()
 
 
 def post(client: FlaskClient, call: Path, body: Any) -> bytes:

@@ -5,8 +5,9 @@ request. All kinds are OnDelete, so what exists is kept by a stub and never chan
 """
 
 from hooks import contract
+from hooks.graph.request.applied_graph import Target
 from hooks.graph.request.observe import ANNOTATION_SPEC_HASH, Child, Observed
-from hooks.graph.request.plan import RequestPlan, Target
+from hooks.graph.request.plan import RequestPlan
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata, gvk_of, name_of, sort_manifests

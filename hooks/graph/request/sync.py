@@ -9,9 +9,10 @@ from hooks.facts import Facts
 from hooks.graph.request.build import build_children, keep_children
 from hooks.graph.request.conditions import Grounds
 from hooks.graph.request.events import Story, find_events
+from hooks.graph.request.fingerprint import is_edited
 from hooks.graph.request.observe import Observed, observe
 from hooks.graph.request.phases import Position, State
-from hooks.graph.request.plan import is_edited, plan_request
+from hooks.graph.request.plan import plan_request
 from hooks.graph.request.previous import Previous
 from hooks.graph.request.profiling_job import uses_ai_configurator
 from hooks.graph.request.related import resolve_related

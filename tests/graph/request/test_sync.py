@@ -66,6 +66,15 @@ def test_running_job_is_profiling(config: Any, text: str) -> None:
     assert told(answer) == [("Normal", "ProfilingJobCreated", text)]
 
 
+def test_running_job_needs_nothing_of_what_it_was_made_of() -> None:
+    parent = jobs.request(configMapRef={"name": "base"})
+    base = world.config_map("base", {"disagg.yaml": "a: b"})
+    pending = world.after(parent, ask(parent, related=[base]))
+    answer = ask(pending, [world.job(parent, related=[base])], hooks_image="")
+    assert state(answer) == "Profiling"
+    assert children(answer) == ["Job/profile-qwen", *ACCESS]
+
+
 def test_trouble_of_a_pod_is_told_while_the_job_runs() -> None:
     waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
     parent = jobs.request()

@@ -58,12 +58,17 @@ def is_child(manifest: Manifest) -> bool:
     return contract.LABEL_CONTROLLER_UID in manifest["metadata"].get("labels", {})
 
 
-def job(parent: Manifest, *, ended: str = "", message: str = "", now: datetime = make.NOW) -> Manifest:
+def job(
+    parent: Manifest,
+    *,
+    ended: str = "",
+    message: str = "",
+    now: datetime = make.NOW,
+    related: Iterable[Manifest] = (),
+) -> Manifest:
     """The Job that the hook asked for, as the cluster holds it; `ended` is a condition: Complete or Failed."""
     bare = {key: value for key, value in parent.items() if key != "status"}
-    wanted = next(
-        c for c in ask(bare, related=[config_map("base", {"disagg.yaml": "a: b"})]).children if c["kind"] == "Job"
-    )
+    wanted = next(child for child in ask(bare, related=related).children if child["kind"] == "Job")
     conditions = [condition(ended, message=message, now=now)] if ended else []
     status = {"conditions": conditions, **({"completionTime": format_time(now)} if ended == "Complete" else {})}
     return make.observed(wanted, status=status)
