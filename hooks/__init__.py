@@ -10,7 +10,7 @@ A map, from the ground up (imports point only upwards in this list's order, neve
 * `model`: a DynamoModel's endpoints and adapters, with its prober; beside the two.
 * `rendering`: graphs and components down to their last child, without a cluster.
 * The shell touches the outside: `app`, `cli`, `logs`, `metrics`, `files`, `simulator`, `model.prober`, and for what no
-  answer can say `effects_client`, `api_server`, `etcd_client`.
+  answer can say `effects_client`, `api_server`, `etcd_client`; `output_copier` stands beside a request's profiler.
 
 Start with `hooks/component/sync.py` and follow its five calls; the other hooks have the same shape.
 """
