@@ -1,4 +1,4 @@
-# Hooks and prober in one image: docker build -t dynamo-hooks:0.1.0 .
+# Hooks, prober and output copier in one image: docker build -t dynamo-hooks:0.1.0 .
 ARG PYTHON_VERSION=3.12
 
 FROM python:${PYTHON_VERSION}-slim AS build

@@ -217,6 +217,7 @@ def test_every_hook_answers_on_its_public_paths() -> None:
         for hook in ("graph", "component", "request", "model")
         for call in ("sync", "finalize", "customize")
     }
+    hooks |= {f"/scaling-adapter/{call}" for call in ("sync", "customize")}
     assert found == {*hooks, "/healthz", "/readyz", "/metrics"}
 
 

@@ -10,12 +10,15 @@ import pytest
 import requests
 import responses
 
+from hooks.api_server import ApiServer
 from hooks.graph.request.profiler_output import Errand
-from hooks.output_copier import ClusterAccess, CopyFailed, OutputCopier, Pace, read_files
+from hooks.output_copier import CopyFailed, OutputCopier, Pace, read_files
 
 URL = "https://127.0.0.1:6443"
 POD = f"{URL}/api/v1/namespaces/ns/pods/p"
 CONFIG_MAP = f"{URL}/api/v1/namespaces/ns/configmaps/dgdr-output-qwen"
+READ = POD.removeprefix(URL)
+APPLY = f"{CONFIG_MAP.removeprefix(URL)}?fieldManager=dynamo-hooks-copy-output&force=true"
 GRAPH = "config_with_planner.yaml"
 RUNNING: dict[str, Any] = {"running": {}}
 SUCCEEDED = {"terminated": {"exitCode": 0}}
@@ -35,7 +38,7 @@ class Time:
         self.now += seconds
 
     def pace(self) -> Pace:
-        return Pace(clock=lambda: self.now, sleep=self.sleep, jitter=lambda: 1.0)
+        return Pace(sleep=self.sleep, jitter=lambda: 1.0)
 
 
 @pytest.fixture
@@ -70,7 +73,7 @@ def copier(tmp_path: Path, time: Time, said: list[str]) -> OutputCopier:
             folder="/data",
         ),
         folder=tmp_path,
-        access=ClusterAccess(url=URL, token_file=tmp_path / "token", ca_file=tmp_path / "ca.crt"),
+        server=ApiServer(url=URL, token_file=tmp_path / "token", ca_file=tmp_path / "ca.crt", clock=lambda: time.now),
         deadline_seconds=1000,
         say=said.append,
         pace=time.pace(),
@@ -164,7 +167,7 @@ def test_refusal_that_will_stay_one_is_told_at_once(
 ) -> None:
     server.get(POD, json=pod(SUCCEEDED))
     server.patch(CONFIG_MAP, status=status, json={"message": "never"})
-    assert failure(copier) == f"could not apply ConfigMap dgdr-output-qwen: {status} never"
+    assert failure(copier) == f"could not apply ConfigMap dgdr-output-qwen: PATCH {APPLY}: {status} never"
     assert time.waits == []
 
 
@@ -176,14 +179,14 @@ def test_right_that_is_on_its_way_is_waited_for(
     server.get(POD, json=pod(SUCCEEDED))
     server.patch(CONFIG_MAP, json={})
     copier.run()
-    assert said[0] == f'could not read pod p, trying again: {status} pods "p" is forbidden'
+    assert said[0] == f'could not read pod p, trying again: GET {READ}: {status} pods "p" is forbidden'
 
 
 def test_right_that_never_comes_is_given_up_long_before_the_deadline(
     server: responses.RequestsMock, copier: OutputCopier, time: Time
 ) -> None:
     server.get(POD, status=403, json=DENIED)
-    assert failure(copier) == 'could not read pod p: 403 pods "p" is forbidden'
+    assert failure(copier) == f'could not read pod p: GET {READ}: 403 pods "p" is forbidden'
     assert 300 <= time.now < 340
 
 
@@ -192,7 +195,7 @@ def test_back_off_grows_to_half_a_minute_and_ends_with_the_deadline(
 ) -> None:
     server.get(POD, json=pod(SUCCEEDED))
     server.patch(CONFIG_MAP, body=requests.ConnectionError("refused"))
-    assert failure(copier) == "could not apply ConfigMap dgdr-output-qwen before the deadline: refused"
+    assert failure(copier) == f"could not apply ConfigMap dgdr-output-qwen before the deadline: PATCH {APPLY}: refused"
     assert time.waits[:7] == [1, 2, 4, 8, 16, 30, 30]
     assert time.now == 1000
 
@@ -212,7 +215,7 @@ def test_token_is_read_again_for_every_call(
 
 def test_redirection_is_not_followed(server: responses.RequestsMock, copier: OutputCopier) -> None:
     server.get(POD, status=302, headers={"Location": "https://127.0.0.1/elsewhere"})
-    assert failure(copier) == "could not read pod p: 302 Found"
+    assert failure(copier) == f"could not read pod p: GET {READ}: 302 Found"
 
 
 # Files
@@ -246,33 +249,3 @@ def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / GRAPH).mkdir()
     with pytest.raises(CopyFailed, match=f"{GRAPH} cannot be read: Is a directory"):
         read_files(tmp_path)
-
-
-# Access
-
-
-def test_access_is_that_of_the_pods_account(tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("t")
-    environment = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
-    access = ClusterAccess.in_cluster(environment, tmp_path)
-    assert access == ClusterAccess(
-        url="https://[fd00::1]:443", token_file=tmp_path / "token", ca_file=tmp_path / "ca.crt"
-    )
-
-
-@pytest.mark.parametrize(
-    ("environment", "words"),
-    [
-        ({}, "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"),
-        (
-            {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "443"},
-            "the pod must mount the token of its ServiceAccount",
-        ),
-    ],
-    ids=["outside", "no token"],
-)
-def test_outside_of_a_pod_the_sentence_says_what_is_missing(
-    environment: dict[str, str], words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(CopyFailed, match=words):
-        ClusterAccess.in_cluster(environment, tmp_path)

@@ -1,6 +1,5 @@
 """`dynamo-hooks copy-output`: beside a profiler in its pod, hands what it wrote over to the request."""
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -9,9 +8,9 @@ from types import FrameType
 import click
 
 from hooks import contract
-from hooks.effects_client import ACCOUNT_FOLDER
+from hooks.api_server import ACCOUNT_FOLDER, ApiServer
 from hooks.graph.request.profiler_output import Errand
-from hooks.output_copier import ClusterAccess, CopyFailed, OutputCopier
+from hooks.output_copier import CopyFailed, OutputCopier
 
 _TERMINATION_LOG = Path("/dev/termination-log")
 
@@ -93,12 +92,22 @@ def copy_output(  # noqa: PLR0913 - one parameter for each option
         folder=str(folder),
     )
     try:
-        access = ClusterAccess.in_cluster(os.environ, account_folder)
-        OutputCopier(errand=errand, folder=folder, access=access, deadline_seconds=deadline, say=_say).run()
+        server = _find_server(account_folder)
+        OutputCopier(errand=errand, folder=folder, server=server, deadline_seconds=deadline, say=_say).run()
     except CopyFailed as failure:
         _say(str(failure))
         _write_termination_message(str(failure))
         sys.exit(1)
+
+
+def _find_server(account_folder: Path) -> ApiServer:
+    server = ApiServer.in_cluster(folder=account_folder)
+    if server is None:
+        raise CopyFailed(
+            f"KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and {account_folder / 'token'} are needed: this runs in "
+            f"a pod that mounts the token of its ServiceAccount"
+        )
+    return server
 
 
 def _say(line: str) -> None:

@@ -135,9 +135,9 @@ def _may_start(job: Manifest, pods: Sequence[Manifest], now: str) -> bool:
 
 
 def _back_off_end(job: Manifest, pods: Sequence[Manifest]) -> datetime:
-    """When the next pod may be made after those that ended: 10 s, 20 s, 40 s … after the last failure that counts."""
+    """When the next pod may be made after those that failed: 10 s, 20 s, 40 s … later, counted or not."""
     ends = [_time(end) for pod in pods for end in _ends(pod)] or [_time(job["status"]["startTime"])]
-    failures = _count_failed(job, pods)
+    failures = sum(_phase(pod) == "Failed" for pod in pods)
     seconds = min(_BACK_OFF_SECONDS * 2 ** (failures - 1), _MAX_BACK_OFF_SECONDS) if failures else 0
     return max(ends) + timedelta(seconds=seconds)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hooks import contract
+from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.graph.request.failures import describe_pods
 from hooks.graph.request.gpu_discovery import Node, observe_nodes
 from hooks.graph.request.phases import Job
@@ -80,6 +81,7 @@ class Observed:
     config_maps: Mapping[tuple[str, str], ObservedConfigMap]
     namespaces: Mapping[str, str]
     nodes: tuple[Node, ...]
+    registry_secrets: tuple[RegistrySecret, ...]
     children: tuple[Child, ...]
 
 
@@ -101,6 +103,7 @@ def observe(request: SyncRequest) -> Observed:
             if not is_deleting(found)
         },
         nodes=observe_nodes(related.of(kinds.NODE)),
+        registry_secrets=observe_registry_secrets(related.of(kinds.SECRET)),
         children=tuple(
             Child(kind=gvk_of(child), namespace=child["metadata"].get("namespace", namespace), name=name_of(child))
             for child in children.all()

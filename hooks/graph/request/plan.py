@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
+from hooks.component.pull_secrets import find_pull_secrets
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.request.applied_graph import Target, plan_graph_to_apply
@@ -88,7 +89,7 @@ def plan_request(request: GraphRequest, seen: Observed, previous: Previous, fact
         problems=_problems(position, start, output),
         spec_hash=spec_hash(request),
         job=start.job if position is Position.PENDING else None,
-        access=_plan_access(request, facts.settings) if position in _WITH_ACCESS else (),
+        access=_plan_access(request, seen, facts.settings) if position in _WITH_ACCESS else (),
         target=target,
         graph=(
             plan_graph_to_apply(request, output.graph, target, facts.settings) if creates and output.graph else None
@@ -108,18 +109,25 @@ def _plan_start(request: GraphRequest, seen: Observed, settings: Settings) -> _S
     if found.problems:
         return _Start(spec=Spec.REFUSED, problems=found.problems)
     try:
-        job = build_profiling_job(_job_plan(request, found.hardware, settings))
+        job = build_profiling_job(_job_plan(request, seen, settings, found.hardware))
     except InvalidSpec as error:
         return _Start(spec=Spec.UNBUILDABLE, problems=error.problems)
     return _Start(spec=Spec.ACCEPTED, job=job)
 
 
-def _plan_access(request: GraphRequest, settings: Settings) -> tuple[Manifest, ...]:
-    return tuple(build_profiling_access(_job_plan(request, {}, settings)))
+def _plan_access(request: GraphRequest, seen: Observed, settings: Settings) -> tuple[Manifest, ...]:
+    return tuple(build_profiling_access(_job_plan(request, seen, settings, {})))
 
 
-def _job_plan(request: GraphRequest, hardware: Mapping[str, Json], settings: Settings) -> JobPlan:
-    return JobPlan(request=request, uid=request.metadata.uid, hardware=hardware, settings=settings)
+def _job_plan(request: GraphRequest, seen: Observed, settings: Settings, hardware: Mapping[str, Json]) -> JobPlan:
+    images = (request.spec.profiling_config.profiler_image, settings.hooks_image)
+    return JobPlan(
+        request=request,
+        uid=request.metadata.uid,
+        hardware=hardware,
+        settings=settings,
+        pull_secrets=find_pull_secrets(images, seen.registry_secrets),
+    )
 
 
 def _find_target(request: GraphRequest, output: FoundOutput, seen: Observed, previous: Previous) -> Target:

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import yaml
-
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest, ReadManifest, build_manifest, build_metadata
+from hooks.k8s.yaml_reader import read_yaml
 
 FILES = (contract.PROFILER_OUTPUT, contract.PROFILER_MOCKER_OUTPUT, contract.PROFILER_STATUS)
 """The files that are handed over, each as a key of its name."""
@@ -151,10 +150,10 @@ def _read_report(file: OutputFile | None) -> Mapping[str, Json] | None:
     if file is None:
         return None
     try:
-        report = yaml.safe_load(file.content)
-    except (yaml.YAMLError, UnicodeDecodeError):
+        found = next(read_yaml(file.content.decode()), None)
+    except (SyntaxError, UnicodeDecodeError):
         return {}
-    return report if isinstance(report, dict) else {}
+    return found.value if found and isinstance(found.value, dict) else {}
 
 
 def _because(report: Mapping[str, Json] | None) -> str:

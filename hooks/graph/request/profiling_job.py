@@ -8,25 +8,25 @@ Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_contro
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-
-import yaml
 
 from hooks import contract
 from hooks.api.graph_request import GraphRequest, ProfilingConfig
 from hooks.errors import InvalidSpec
+from hooks.graph.request.profiler_config import (
+    BASE_FILE,
+    OUTPUT_FOLDER,
+    merge_profiler_config,
+    write_profiler_config,
+)
 from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.names import MAX_LABEL, MAX_SUBDOMAIN, fit_label_value, fit_name
-from hooks.k8s.pods import field_env, literal_env, merge_env
+from hooks.k8s.pods import add_named, field_env, literal_env, merge_env
 from hooks.k8s.rbac import RoleReference, build_role_binding, build_service_account
 from hooks.k8s.types import Container, EnvVar, Json, Manifest, PodSpec, VolumeMount, build_metadata
 from hooks.k8s.workloads import PodTemplate, build_job
 from hooks.settings import Settings
 
 RETRIES = 3
-OUTPUT_FOLDER = PurePosixPath("/data")
-_CONFIG_FOLDER = "/config"
-_CONFIG_FILE = "disagg.yaml"
 _OUTPUT_VOLUME, _CONFIG_VOLUME = "profiling-output", "profiling-config"
 _USER = 1000
 _PULL_SECRET = "nvcr-imagepullsecret"  # noqa: S105 - the Secret's name
@@ -38,9 +38,6 @@ _CONFINED: Mapping[str, Json] = {
     "capabilities": {"drop": ["ALL"]},
     "readOnlyRootFilesystem": True,
 }
-_MAX_ARGUMENT_BYTES = 131_071
-"""Linux gives a process no argument longer than this, which leaves room for the final zero (MAX_ARG_STRLEN)."""
-
 _FAILURE_RULES: tuple[Mapping[str, Json], ...] = (
     # A pod that was evicted or preempted says nothing of the profiler: it is made anew and not counted.
     {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
@@ -55,12 +52,14 @@ class JobPlan:
 
     `uid` is the request's, empty where it is only rendered. `hardware` are facts about the cluster's GPUs that go into
     the profiler's configuration under `hardware`, each unless the user wrote it; {} when nothing was discovered.
+    `pull_secrets` are Secrets for its images' registries.
     """
 
     request: GraphRequest
     uid: str
     hardware: Mapping[str, Json]
     settings: Settings
+    pull_secrets: tuple[str, ...] = ()
 
 
 def job_name(request_name: str) -> str:
@@ -96,7 +95,7 @@ def build_profiling_job(plan: JobPlan) -> Manifest:
         InvalidSpec: the configuration cannot be handed to the profiler, or the setting `hooks_image` is missing.
     """
     spec, metadata = plan.request.spec.profiling_config, plan.request.metadata
-    config = merge_profiler_config(plan)
+    config = merge_profiler_config(plan.request, plan.hardware)
     labels = _labels(plan)
     template = PodTemplate(labels=labels, annotations={}, spec=_build_pod(plan, spec, config))
     return build_job(
@@ -121,54 +120,6 @@ def build_profiling_access(plan: JobPlan) -> list[Manifest]:
     ]
 
 
-def merge_profiler_config(plan: JobPlan) -> dict[str, Json]:
-    """The configuration as the profiler gets it: the user's, with what the request itself says laid into it.
-
-    Raises:
-        InvalidSpec: all parts that should be objects and are not, and an output folder that nobody would read.
-    """
-    request = plan.request
-    users = request.spec.profiling_config.config
-    problems = tuple(_find_config_problems(users))
-    if problems:
-        raise InvalidSpec(problems)
-    overrides = request.spec.deployment_overrides
-    image = {"dgd_image": overrides.workers_image} if overrides and overrides.workers_image else {}
-    graph = {"config": f"{_CONFIG_FOLDER}/{_CONFIG_FILE}"} if request.spec.profiling_config.config_map_ref else {}
-    namespace = {"namespace": request.metadata.namespace}
-    merged = {
-        "output_dir": str(OUTPUT_FOLDER),
-        **users,
-        "deployment": {**namespace, **_part(users, "deployment"), "model": request.spec.model, **image},
-        "engine": {**_part(users, "engine"), "backend": request.spec.backend, **graph},
-    }
-    return {**merged, "hardware": {**plan.hardware, **_part(users, "hardware")}} if plan.hardware else merged
-
-
-def _part(config: Mapping[str, Json], key: str) -> Mapping[str, Json]:
-    return config.get(key) or {}
-
-
-def _find_config_problems(config: Json) -> Iterator[str]:
-    path = "spec.profilingConfig.config"
-    if not isinstance(config, dict):
-        yield f"{path} is required and must be an object"
-        return
-    for key in ("deployment", "engine", "hardware"):
-        if not isinstance(config.get(key, {}), dict | None):
-            yield f"{path}.{key} is {config[key]!r}, must be an object"
-    folder = config.get("output_dir", str(OUTPUT_FOLDER))
-    if not isinstance(folder, str) or not _is_shared(PurePosixPath(folder)):
-        yield (
-            f"{path}.output_dir is {folder!r}: only {OUTPUT_FOLDER} is seen by the container that keeps the output; "
-            f"name a folder in it, or leave output_dir out"
-        )
-
-
-def _is_shared(folder: PurePosixPath) -> bool:
-    return folder.is_relative_to(OUTPUT_FOLDER) and ".." not in folder.parts
-
-
 def _labels(plan: JobPlan) -> dict[str, str]:
     simulated = uses_ai_configurator(plan.request.spec.profiling_config.config)
     return {
@@ -188,7 +139,7 @@ def _request_labels(plan: JobPlan) -> dict[str, str]:
 def _build_pod(plan: JobPlan, spec: ProfilingConfig, config: Mapping[str, Json]) -> PodSpec:
     pod: PodSpec = {
         "containers": [_build_profiler(plan, spec, config), _build_copier(plan, config)],
-        "imagePullSecrets": [{"name": _PULL_SECRET}],
+        "imagePullSecrets": add_named([{"name": _PULL_SECRET}], ({"name": name} for name in plan.pull_secrets)),
         "restartPolicy": "Never",
         "securityContext": {"fsGroup": _USER, "runAsGroup": _USER, "runAsNonRoot": True, "runAsUser": _USER},
         "serviceAccountName": account_name(plan.request.metadata.name),
@@ -207,20 +158,20 @@ def _build_volumes(spec: ProfilingConfig) -> Iterator[dict[str, Json]]:
     else:
         yield {"name": _OUTPUT_VOLUME, "emptyDir": {}}
     if spec.config_map_ref:
-        items = [{"key": spec.config_map_ref.key, "path": _CONFIG_FILE}]
+        items = [{"key": spec.config_map_ref.key, "path": BASE_FILE.name}]
         yield {"name": _CONFIG_VOLUME, "configMap": {"name": spec.config_map_ref.name, "items": items}}
 
 
 def _build_profiler(plan: JobPlan, spec: ProfilingConfig, config: Mapping[str, Json]) -> Container:
     mounts: list[VolumeMount] = [{"name": _OUTPUT_VOLUME, "mountPath": str(OUTPUT_FOLDER)}]
     if spec.config_map_ref:
-        mounts.append({"name": _CONFIG_VOLUME, "mountPath": _CONFIG_FOLDER, "readOnly": True})
+        mounts.append({"name": _CONFIG_VOLUME, "mountPath": str(BASE_FILE.parent), "readOnly": True})
     resources = _DEFAULT_RESOURCES if spec.resources is None else spec.resources
     container: Container = {
         "name": contract.PROFILER_CONTAINER,
         "image": spec.profiler_image,
         "command": ["python", "-m", plan.settings.profiler_module],
-        "args": ["--profile-config", _write_config(config), *_discovery_flag(plan)],
+        "args": ["--profile-config", write_profiler_config(config), *_discovery_flag(plan)],
         "env": _build_environment(plan),
         # What a profiler prints last is the reason that its request gives.
         "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -229,17 +180,6 @@ def _build_profiler(plan: JobPlan, spec: ProfilingConfig, config: Mapping[str, J
     if resources:
         container["resources"] = canonical_fragment(resources)
     return container
-
-
-def _write_config(config: Mapping[str, Json]) -> str:
-    text = yaml.safe_dump(dict(config), allow_unicode=True, width=2**31 - 1)
-    size = len(text.encode())
-    if size > _MAX_ARGUMENT_BYTES:
-        raise InvalidSpec(
-            f"spec.profilingConfig.config is {size} bytes as YAML, a process takes at most {_MAX_ARGUMENT_BYTES}; "
-            f"put large parts into a ConfigMap and name it in spec.profilingConfig.configMapRef"
-        )
-    return text
 
 
 def _discovery_flag(plan: JobPlan) -> list[str]:

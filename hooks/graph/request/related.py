@@ -41,6 +41,9 @@ def _rules(request: GraphRequest, settings: Settings) -> Iterator[RelatedRule]:
             contract.LABEL_REQUEST_NAMESPACE: metadata.namespace,
         }
         yield _rule(kinds.CONFIG_MAP, target, match_labels=labels)
+    if settings.image_pull_secrets != "off":
+        labels = {contract.LABEL_IMAGE_PULL: "true"} if settings.image_pull_secrets == "labelled" else {}
+        yield _rule(kinds.SECRET, metadata.namespace, match_labels=labels)
     if spec.auto_apply:
         # All of the namespace: the graph's name is known only later, and labels are the user's to take away.
         yield _rule(contract.GRAPH, target)

@@ -4,6 +4,7 @@
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,13 @@ import yaml
 
 from hooks.cli.output import format_documents
 from hooks.errors import InvalidSpec
+from hooks.graph.request.profiler_config import merge_profiler_config
 from hooks.graph.request.profiling_job import (
     JobPlan,
     account_name,
     build_profiling_access,
     build_profiling_job,
     job_name,
-    merge_profiler_config,
     output_config_map_name,
     uses_ai_configurator,
 )
@@ -67,6 +68,10 @@ def containers(job: Manifest) -> dict[str, Any]:
 def config_of(job: Manifest) -> Any:
     arguments = containers(job)["profiler"]["args"]
     return yaml.safe_load(arguments[arguments.index("--profile-config") + 1])
+
+
+def merged(plan: JobPlan) -> Any:
+    return merge_profiler_config(plan.request, plan.hardware)
 
 
 def arguments_of(plan: JobPlan) -> dict[str, str]:
@@ -139,35 +144,35 @@ def test_pods_carry_the_labels_of_the_job() -> None:
 
 
 def test_what_the_request_says_wins_over_the_configuration() -> None:
-    merged = merge_profiler_config(PLANS["everything"])
-    assert merged["deployment"] == {
+    config = merged(PLANS["everything"])
+    assert config["deployment"] == {
         "namespace": "bench",
         "model": "Qwen/Qwen3-0.6B",
         "serviceAccount": "x",
         "dgd_image": "workers:2",
     }
-    assert merged["engine"] == {"backend": "sglang", "max_context_length": 16384, "config": "/config/disagg.yaml"}
+    assert config["engine"] == {"backend": "sglang", "max_context_length": 16384, "config": "/config/disagg.yaml"}
 
 
 def test_discovered_hardware_fills_only_what_the_user_left_out() -> None:
-    assert merge_profiler_config(PLANS["everything"])["hardware"] == {
+    assert merged(PLANS["everything"])["hardware"] == {
         "numGpusPerNode": 4,
         "gpuModel": "NVIDIA-H200",
         "gpuVramMib": 143771,
         "system": "h200_sxm",
     }
-    assert "hardware" not in merge_profiler_config(PLANS["online"])
+    assert "hardware" not in merged(PLANS["online"])
 
 
 def test_configuration_of_the_user_is_not_changed() -> None:
     config = {"deployment": {"a": 1}, "engine": None}
-    merge_profiler_config(jobs.plan(jobs.request(config=config)))
+    merged(jobs.plan(jobs.request(config=config)))
     assert config == {"deployment": {"a": 1}, "engine": None}
 
 
 def test_profiler_reads_the_configuration_that_was_merged() -> None:
     for plan in PLANS.values():
-        assert config_of(build_profiling_job(plan)) == merge_profiler_config(plan)
+        assert config_of(build_profiling_job(plan)) == merged(plan)
 
 
 def test_profiler_discovers_gpus_itself_only_where_nothing_was_discovered_for_it() -> None:
@@ -245,6 +250,12 @@ def test_missing_image_of_the_hooks_is_told_by_its_setting() -> None:
 def test_configuration_that_no_process_takes_is_refused() -> None:
     with pytest.raises(InvalidSpec, match=r"is \d+ bytes as YAML, a process takes at most 131071"):
         build_profiling_job(jobs.plan(jobs.request(config={"notes": "x" * 131_072})))
+
+
+def test_registry_secrets_follow_the_one_of_upstream_each_once() -> None:
+    plan = replace(jobs.plan(), pull_secrets=("mine", "nvcr-imagepullsecret"))
+    pod = build_profiling_job(plan)["spec"]["template"]["spec"]
+    assert pod["imagePullSecrets"] == [{"name": "nvcr-imagepullsecret"}, {"name": "mine"}]
 
 
 def test_same_plan_gives_the_same_job_in_any_order_of_keys() -> None:
