@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hooks import contract
-from hooks.effects import Event, Reference
+from hooks.effects import Event
 from hooks.graph.request.conditions import DELETED_BY_USER
 from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, Previous
 from hooks.graph.request.status import IMMUTABLE
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
+from hooks.transitions import find_change, reference_of
 
 _BEFORE_PROFILING = frozenset({"", "ProfilingPending", "JobCreationFailed"})
 _BEFORE_CREATION = frozenset({"", "WaitingForSpec", "DeploymentPending", "DeploymentCreationFailed"})
@@ -23,7 +23,8 @@ _BEFORE_CREATION = frozenset({"", "WaitingForSpec", "DeploymentPending", "Deploy
 class _Rule:
     """An event when a condition's reason becomes one of `to`, coming from another that is one of `since`, if given.
 
-    An empty `text` stands for the condition's message.
+    An empty `text` stands for the condition's message. With `each_time` a new generation is told of too: a second spec
+    is wrong anew.
     """
 
     condition: str
@@ -32,10 +33,11 @@ class _Rule:
     type: Literal["Normal", "Warning"] = "Warning"
     since: frozenset[str] = frozenset()
     text: str = ""
+    each_time: bool = False
 
 
-def _warning(condition: str, to: str, reason: str = "") -> _Rule:
-    return _Rule(condition=condition, to=frozenset({to}), reason=reason or to)
+def _warning(condition: str, to: str, reason: str = "", *, each_time: bool = False) -> _Rule:
+    return _Rule(condition=condition, to=frozenset({to}), reason=reason or to, each_time=each_time)
 
 
 _GENERATED = _Rule(condition=SPEC_GENERATED, to=frozenset({"SpecGenerated"}), type="Normal", reason="SpecGenerated")
@@ -58,12 +60,13 @@ _RULES = (
         reason="Initialized",
         text="DGDR initialized successfully",
     ),
-    _warning(VALIDATION, "ValidationFailed"),
+    _warning(VALIDATION, "ValidationFailed", each_time=True),
     _Rule(
         condition=VALIDATION,
         to=frozenset({"SpecChangeRejected"}),
         reason="SpecChangeRejected",
         text=IMMUTABLE.format(state="{request}"),
+        each_time=True,
     ),
     _Rule(
         condition=PROFILING,
@@ -119,8 +122,8 @@ def find_events(parent: ReadManifest, previous: Previous, status: Mapping[str, J
         "state": deployment.get("state", ""),
     }
     for rule in _RULES:
-        condition = find_condition(status["conditions"], rule.condition) or {}
-        if not _is_met(rule, str(condition.get("reason", "")), previous) or (rule is _CREATED and story.is_foreign):
+        condition = find_change(previous.status, status, rule.condition, by_generation=rule.each_time)
+        if condition is None or not _is_met(rule, condition, previous) or (rule is _CREATED and story.is_foreign):
             continue
         text = rule.text.format(**words) if rule.text else str(condition.get("message", ""))
         yield _event(parent, rule, text, previous)
@@ -128,21 +131,15 @@ def find_events(parent: ReadManifest, previous: Previous, status: Mapping[str, J
             yield from (_event(parent, _NO_CONFIG_MAP, remark, previous) for remark in story.remarks)
 
 
-def _is_met(rule: _Rule, reason: str, previous: Previous) -> bool:
+def _is_met(rule: _Rule, condition: Mapping[str, Json], previous: Previous) -> bool:
     before = previous.reason_of(rule.condition)
-    return reason in rule.to and before not in rule.to and (not rule.since or before in rule.since)
+    is_new = before not in rule.to or rule.each_time
+    return condition["reason"] in rule.to and is_new and (not rule.since or before in rule.since)
 
 
 def _event(parent: ReadManifest, rule: _Rule, message: str, previous: Previous) -> Event:
-    metadata = parent["metadata"]
     return Event(
-        about=Reference(
-            api_version=contract.GRAPH_REQUEST.api_version,
-            kind=contract.GRAPH_REQUEST.kind,
-            namespace=metadata["namespace"],
-            name=metadata["name"],
-            uid=metadata.get("uid", ""),
-        ),
+        about=reference_of(parent),
         type=rule.type,
         reason=rule.reason,
         message=message,

@@ -397,6 +397,8 @@ def test_edit_after_profiling_began_is_refused_until_it_is_undone(is_lost: bool)
     assert told(answer) == [("Warning", "SpecChangeRejected", REJECTED.format("Profiling"))]
     frozen = world.after(changed, answer)
     assert state(ask(frozen, [world.job(parent, ended="Complete")], [world.output()])) == "Profiling"
+    assert told(ask(frozen, [job])) == [], "it is told once"
+    assert told(ask(edited(frozen, model="a third"), [job])) == told(answer), "and again for another edit"
     undone = edited(frozen, model=parent["spec"]["model"])
     thawed = ask(undone, [world.job(parent, ended="Complete")], [world.output()])
     assert state(thawed) == "Ready"
