@@ -22,11 +22,13 @@ from hooks.k8s.hashing import canonical_json
 from hooks.k8s.names import is_subdomain
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_reader import YamlDocument, read_yaml
-from hooks.wording import REMEMBERED
 
 MAX_ADDITIONAL_BYTES = 250_000
 _MAX_OWN_BYTES = MAX_CHILD_BYTES - 4096
 """What is left for a child once labels and owner are added."""
+
+_REMEMBERED_OUTPUTS = 32
+"""Texts that a process remembers with what they hold; each may have a megabyte."""
 
 _FREE_FORM = re.compile(r"\.spec\.services\.[^.]+\.eppConfig\.config(\.|$)")
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
@@ -46,7 +48,7 @@ class Generated:
     remarks: tuple[str, ...]
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=_REMEMBERED_OUTPUTS)
 def read_output(text: str, default_name: str) -> Generated:
     """Read a key of the output ConfigMap; `default_name` is for a graph without a name.
 
