@@ -22,6 +22,7 @@ SHELL = (
     "hooks.model.prober_client",
     "hooks.namespace_locks",
     "hooks.simulator",
+    "hooks.web",
 )
 LEDGER = "hooks.model.prober.ledger"
 FORBIDDEN = frozenset(
@@ -47,6 +48,7 @@ FLOORS = {
     "hooks.component": 2,
     "hooks.graph": 3,
     "hooks.model": 3,
+    "hooks.admission_review": 4,
     "hooks.rendering": 4,
     **dict.fromkeys(SHELL, 5),
 }

@@ -1,6 +1,7 @@
 """Options that several commands share, and what each refuses with which sentence."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 
@@ -10,6 +11,22 @@ from hooks.errors import InvalidSettings
 from hooks.k8s.names import is_dns_label
 from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
+
+_BIND = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
+
+
+def parse_bind(_context: click.Context, _parameter: click.Parameter, bind: str | None) -> str | None:
+    """Check HOST:PORT; port 0 takes any free one, None is an option that was not given.
+
+    Raises:
+        click.BadParameter: it is not of that form.
+    """
+    if bind is None:
+        return None
+    match = _BIND.fullmatch(bind)
+    if match is None or int(match[2]) > 65535:
+        raise click.BadParameter(f"{bind!r} is no address; write HOST:PORT, such as 127.0.0.1:8080 or [::]:8080")
+    return bind
 
 
 def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:

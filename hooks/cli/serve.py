@@ -1,30 +1,16 @@
 """`dynamo-hooks serve`: the hooks over HTTP, until SIGTERM."""
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import click
-from flask import Flask
 
-from hooks.cli.options import read_settings, settings_option
-from hooks.cli.server import DRAIN_SECONDS, ServerOptions, run_server
+from hooks.cli.options import parse_bind, read_settings, settings_option
+from hooks.cli.secure_port import secure_port_options
+from hooks.cli.server import DRAIN_SECONDS, SecurePort, ServerOptions, run_server
+from hooks.cli.tls import TwoDoors, WsgiApp
 from hooks.logs import set_up_logging
 from hooks.settings import Switch
-
-_BIND = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
-
-
-def parse_bind(_context: click.Context, _parameter: click.Parameter, bind: str) -> str:
-    """Check HOST:PORT; port 0 takes any free one.
-
-    Raises:
-        click.BadParameter: it is not of that form.
-    """
-    match = _BIND.fullmatch(bind)
-    if match is None or int(match[2]) > 65535:
-        raise click.BadParameter(f"{bind!r} is no address; write HOST:PORT, such as 127.0.0.1:8080 or [::]:8080")
-    return bind
 
 
 @click.command(
@@ -33,6 +19,7 @@ Examples:
   dynamo-hooks serve
   dynamo-hooks serve --bind 0.0.0.0:8080 --workers 4
   dynamo-hooks serve --set discovery_backend=etcd --set etcd_address=http://etcd:2379
+  dynamo-hooks serve --admission-bind 0.0.0.0:9443 --tls-cert tls.crt --tls-key tls.key
   DYNAMO_HOOKS_LOG_LEVEL=debug dynamo-hooks serve --drain 0"""
 )
 @click.option(
@@ -53,9 +40,18 @@ Examples:
     metavar="SECONDS",
     help="How long to go on accepting after SIGTERM, with /readyz saying 503.",
 )
+@secure_port_options
 @settings_option
-def serve(*, bind: str, workers: int, threads: int, drain: float, set_values: tuple[str, ...]) -> None:
-    """Serve the hooks over HTTP, for Metacontroller to call.
+def serve(
+    *,
+    bind: str,
+    workers: int,
+    threads: int,
+    drain: float,
+    secure_port: SecurePort | None,
+    set_values: tuple[str, ...],
+) -> None:
+    """Serve the hooks over HTTP, for Metacontroller to call, and admission over HTTPS, for the API server.
 
     On SIGTERM every request is still answered: the server first drains, so that a Service stops sending, then finishes
     what is in flight. SIGINT ends it at once. Log lines go to standard error as JSON.
@@ -63,12 +59,19 @@ def serve(*, bind: str, workers: int, threads: int, drain: float, set_values: tu
     settings = read_settings(set_values)
     set_up_logging(settings.log_level)
 
-    def load(is_draining: Callable[[], bool]) -> Flask:
+    def load(is_draining: Callable[[], bool]) -> WsgiApp:
         from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
         from hooks.effects_client import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
 
         client = EffectsClient.in_cluster() if settings.effect_scale is Switch.ON else None
         told = settings if client else settings.model_copy(update={"effect_scale": Switch.OFF})
-        return create_app(told, lambda: datetime.now(UTC), carry_out=client, is_draining=is_draining)
+        hooks = create_app(told, lambda: datetime.now(UTC), carry_out=client, is_draining=is_draining)
+        if secure_port is None:
+            return hooks
+        from hooks.admission import create_admission_app  # noqa: PLC0415 - as above
+        from hooks.rules import DEFAULTS, RULES  # noqa: PLC0415 - only admission needs them
 
-    run_server(ServerOptions(bind=bind, workers=workers, threads=threads, drain=drain), load)
+        return TwoDoors(plain=hooks, secure=create_admission_app(settings, RULES, DEFAULTS, is_draining=is_draining))
+
+    options = ServerOptions(bind=bind, workers=workers, threads=threads, drain=drain, secure_port=secure_port)
+    run_server(options, load)
