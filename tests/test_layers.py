@@ -33,11 +33,15 @@ TYPES = (
     "hooks.api",
     "hooks.contract",
     "hooks.crds",
+    "hooks.defaulting",
     "hooks.effects",
     "hooks.facts",
     "hooks.identity",
+    "hooks.judging",
     "hooks.last_good",
     "hooks.protocol",
+    "hooks.review",
+    "hooks.rule_table",
     "hooks.settings",
     "hooks.wording",
 )
@@ -48,6 +52,7 @@ FLOORS = {
     "hooks.graph": 3,
     "hooks.model": 3,
     "hooks.rendering": 4,
+    "hooks.rules": 4,
     **dict.fromkeys(SHELL, 5),
 }
 
