@@ -124,6 +124,10 @@ class Settings(BaseModel):
     replica_writers: Annotated[tuple[str, ...], BeforeValidator(_read_writers)] = Field(
         (), description="further users, by exact name, who may change adapter-managed replicas; separated by commas"
     )
+    controller_accounts: Annotated[tuple[str, ...], BeforeValidator(_read_writers)] = Field(
+        ("system:serviceaccount:metacontroller:metacontroller",),
+        description="users, by exact name, under which Metacontroller and the hooks write; separated by commas",
+    )
     max_body_bytes: Size = Field(16 * 2**20, description="larger request bodies are refused with 413")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")
 

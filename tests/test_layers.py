@@ -34,11 +34,15 @@ TYPES = (
     "hooks.api",
     "hooks.contract",
     "hooks.crds",
+    "hooks.defaulting",
     "hooks.effects",
     "hooks.facts",
     "hooks.identity",
+    "hooks.judging",
     "hooks.last_good",
     "hooks.protocol",
+    "hooks.review",
+    "hooks.rule_table",
     "hooks.settings",
     "hooks.wording",
 )
@@ -50,6 +54,7 @@ FLOORS = {
     "hooks.model": 3,
     "hooks.admission_review": 4,
     "hooks.rendering": 4,
+    "hooks.rules": 4,
     **dict.fromkeys(SHELL, 5),
 }
 

@@ -53,8 +53,12 @@ def test_graph_is_successful_when_all_components_are_available() -> None:
     }
 
 
-def test_graph_without_services_is_successful() -> None:
-    assert world.ready(world.ask(make.graph({})))["status"] == "True"
+def test_graph_without_services_has_failed() -> None:
+    told = world.ready(world.ask(make.graph({})))
+    assert (told["status"], told["message"]) == (
+        "False",
+        "Validation failed: spec.services must have at least one service",
+    )
 
 
 @pytest.mark.parametrize(

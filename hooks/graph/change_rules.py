@@ -1,0 +1,87 @@
+"""What may not change in a graph once it exists, and who may change replicas that a scaling adapter manages.
+
+The old object is read as it is: one that was stored by another version may be of any shape.
+
+Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, whose order and texts are kept.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from hooks import contract, identity
+from hooks.api.component_spec import ComponentSpec, Multinode
+from hooks.api.graph import GraphDeployment
+from hooks.component.validate import read_backend, validate_change
+from hooks.judging import Findings
+from hooks.k8s.types import Json, ReadManifest
+from hooks.review import Review, User
+
+_ACCOUNT = "system:serviceaccount"
+
+
+def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) -> Findings:
+    """All that the change does and must not do."""
+    engine, before = validate_change(new.spec.backend_framework, read_backend(old)), _read_services(old)
+    problems = (
+        *engine.problems,
+        *_find_flipped_nodes(new.spec.services, before),
+        *_find_changed_services(new.spec.services, before),
+    )
+    if not may_change_replicas(review.user, new, review):
+        problems = (*problems, *_find_changed_replicas(new.spec.services, before))
+    return Findings(problems=problems, warnings=engine.warnings)
+
+
+def may_change_replicas(user: User | None, graph: GraphDeployment, review: Review) -> bool:
+    """Whether the user is one of those who scale; an exact name counts, nobody is known without one.
+
+    They are the graph's own planner, Metacontroller and the hooks themselves, and those whom the settings name.
+    """
+    if user is None:
+        return False
+    metadata, settings = graph.metadata, review.settings
+    planner = f"{_ACCOUNT}:{metadata.namespace}:{identity.planner_account(metadata.name)}"
+    return user.name in {planner, *settings.replica_writers, *settings.controller_accounts}
+
+
+def _find_flipped_nodes(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[str]:
+    for name, spec in sorted(new.items()):
+        if name in old and spec.is_multinode != _is_multinode(old[name]):
+            yield (
+                f"spec.services[{name}] cannot change node topology (between single-node and multi-node) after creation"
+            )
+
+
+def _find_changed_services(new: Mapping[str, Json], old: Mapping[str, Json]) -> Iterator[str]:
+    changes = (("added", new.keys() - old.keys()), ("removed", old.keys() - new.keys()))
+    told = [f"services {what}: [{' '.join(sorted(names))}]" for what, names in changes if names]
+    if told:
+        yield f"service topology is immutable and cannot be modified after creation: {', '.join(told)}"
+
+
+def _find_changed_replicas(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[str]:
+    for name, spec in sorted(new.items()):
+        is_managed = spec.scaling_adapter is not None and spec.scaling_adapter.enabled
+        if is_managed and name in old and (1 if spec.replicas is None else spec.replicas) != _replicas(old[name]):
+            yield (
+                f"spec.services[{name}].replicas cannot be modified directly when scaling adapter is enabled; scale or "
+                f"update the related {contract.SCALING_ADAPTER.kind} instead"
+            )
+
+
+def _read_services(manifest: ReadManifest) -> Mapping[str, Json]:
+    spec = manifest.get("spec")
+    services = spec.get("services") if isinstance(spec, Mapping) else None
+    return services if isinstance(services, Mapping) else {}
+
+
+def _is_multinode(service: Json) -> bool:
+    multinode = service.get("multinode") if isinstance(service, Mapping) else None
+    if not isinstance(multinode, Mapping):
+        return False
+    count = multinode.get("nodeCount", Multinode().node_count)
+    return isinstance(count, int) and count > 1
+
+
+def _replicas(service: Json) -> Json:
+    replicas = service.get("replicas") if isinstance(service, Mapping) else None
+    return 1 if replicas is None else replicas

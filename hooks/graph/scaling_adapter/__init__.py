@@ -1,0 +1,1 @@
+"""DynamoGraphDeploymentScalingAdapter: the replicas of one service of a graph, for autoscalers."""
