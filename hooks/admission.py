@@ -107,7 +107,10 @@ def _judge(plural: str, call: AdmissionCall, court: Court) -> Verdict:
     rule = court.rules.get(plural)
     if rule is None or call.new is None or not call.is_judged or _is_left_alone(call, court):
         return Verdict(problems=())
-    return rule(_review(call, court))
+    try:
+        return rule(_review(call, court))
+    except RecursionError:  # JSON may be nested more deeply than anything that means something
+        return Verdict(problems=("the object is nested too deeply",), reasons=("depth",))
 
 
 def _mutate(plural: str, court: Court) -> bytes:
