@@ -12,6 +12,7 @@ FILES = sorted(p for p in (ROOT / "hooks").rglob("*.py"))
 SHELL = (
     "hooks.__main__",
     "hooks.admission",
+    "hooks.api_server",
     "hooks.app",
     "hooks.cli",
     "hooks.effects_client",
