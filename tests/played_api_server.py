@@ -65,19 +65,12 @@ class PlayedApiServer:
         return _tell(self.objects[path])
 
     def _patch(self, path: str, body: Any) -> Answer:
-        """A JSON patch of the operations `test` and `add`, as far as they name what exists."""
+        """A JSON merge patch."""
         if path not in self.objects:
             return _refuse(404)
-        changed = json.loads(json.dumps(self.objects[path]))
-        for operation in body:
-            *way, last = operation["path"].lstrip("/").split("/")
-            place = changed
-            for step in way:
-                place = place[int(step)] if isinstance(place, list) else place[step]
-            if operation["op"] == "test" and place[last] != operation["value"]:
-                return _refuse(422)
-            place[last] = operation["value"]
-        self.put(path, changed)
+        if body.get("metadata", {}).get("resourceVersion") not in {None, self._version_of(path)}:
+            return _refuse(409)
+        self.put(path, _merge(self.objects[path], body))
         return _tell(self.objects[path])
 
     def _delete(self, path: str, body: Any) -> Answer:
@@ -89,6 +82,13 @@ class PlayedApiServer:
 
     def _version_of(self, path: str) -> str:
         return str(self.objects[path]["metadata"]["resourceVersion"])
+
+
+def _merge(old: Any, change: Any) -> Any:
+    if not isinstance(old, dict) or not isinstance(change, dict):
+        return change
+    merged = {**old, **{key: _merge(old.get(key), value) for key, value in change.items()}}
+    return {key: value for key, value in merged.items() if value is not None}
 
 
 def _tell(found: dict[str, Any], status: int = 200) -> Answer:

@@ -3,21 +3,20 @@
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
 from pathlib import Path
 
 import click
 
-from hooks.api_server import ApiServer, ApiServerError
+from hooks.api_server import ApiServer, Refused
 from hooks.cli.authority import Issued, issue, why_renew
-from hooks.cli.certificate_store import PARTS, CertificateStore
+from hooks.cli.certificate_store import PARTS, CertificateStore, WrittenMeanwhile
 
 _ATTEMPTS = 3
 """Somebody else may write in between: an upgrade of the chart, another renewal."""
-_IN_BETWEEN = {HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}
-_SECONDS = 10.0
+_SECONDS = 60.0
 _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
@@ -37,7 +36,8 @@ def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
     Authorities are published before the certificate: the API server trusts whatever it meets at every moment.
 
     Raises:
-        ApiServerError: the API server refuses.
+        Refused: the API server does not want to.
+        WrittenMeanwhile: somebody else wrote in between.
     """
     stored = store.read()
     reason = why_renew(stored.issued, wish.names, wish.now) if stored.secret is not None else "there is none yet"
@@ -83,11 +83,8 @@ def _write_file(path: Path, text: str, *, is_secret: bool) -> None:
 
 def _try_again(act: Callable[[], list[str]]) -> list[str]:
     for _ in range(_ATTEMPTS - 1):
-        try:
+        with suppress(WrittenMeanwhile):
             return act()
-        except ApiServerError as error:
-            if error.code not in _IN_BETWEEN:
-                raise
     return act()
 
 
@@ -99,10 +96,10 @@ def _parse_secret(_context: click.Context, _parameter: click.Parameter, secret: 
 
 def _find_server(url: str | None, token_file: Path | None, ca_file: Path | None) -> ApiServer:
     if url and token_file and ca_file:
-        return ApiServer(url=url.rstrip("/"), token_file=token_file, ca_file=ca_file, seconds=_SECONDS)
+        return ApiServer(url=url.rstrip("/"), token_file=token_file, ca_file=ca_file)
     if url or token_file or ca_file:
         raise click.UsageError("--server, --token-file and --ca-file belong together; give all three or none")
-    server = ApiServer.in_cluster(seconds=_SECONDS)
+    server = ApiServer.in_cluster()
     if server is None:
         raise click.UsageError("there is no account of a pod here; give --server, --token-file and --ca-file")
     return server
@@ -126,8 +123,9 @@ class _Target:
         if self.directory is not None:
             return keep_in_folder(self.directory, wish)
         server = _find_server(self.server, self.token_file, self.ca_file)
-        store = CertificateStore.of(server, self.secret or "", validating=self.validating, mutating=self.mutating)
-        return _try_again(lambda: keep_in_cluster(store, wish))
+        with server.converse(_SECONDS) as talk:
+            store = CertificateStore.of(talk, self.secret or "", validating=self.validating, mutating=self.mutating)
+            return _try_again(lambda: keep_in_cluster(store, wish))
 
 
 @click.command(
@@ -165,7 +163,7 @@ def certificates(*, names: tuple[str, ...], days: int, dry_run: bool, **places: 
     wish = Wish(names=names, lifetime=timedelta(days=days), now=datetime.now(UTC), dry_run=dry_run)
     try:
         said = target.keep(wish)
-    except (ApiServerError, OSError) as error:
+    except (Refused, WrittenMeanwhile, OSError) as error:
         click.echo(str(error), err=True)
         sys.exit(1)
     for line in said or ["the certificate is good and trusted; nothing was done"]:

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from cryptography import x509
 
-from hooks.api_server import ApiServerError
-from hooks.cli.authority import Issued, why_renew
+from hooks.api_server import Refused
+from hooks.cli.authority import why_renew
 from hooks.cli.certificate_store import CertificateStore
 from hooks.cli.certificates import Wish, keep_in_cluster, keep_in_folder
 from hooks.cli.main import main
@@ -38,12 +38,10 @@ def played(tmp_path: Path) -> Iterator[PlayedApiServer]:
         yield server
 
 
-def store(played: PlayedApiServer) -> CertificateStore:
-    return CertificateStore.of(played.server, "system/tls", validating=["hooks"], mutating=["hooks"])
-
-
-def stored(played: PlayedApiServer) -> Issued:
-    return store(played).read().issued
+@pytest.fixture
+def store(played: PlayedApiServer) -> Iterator[CertificateStore]:
+    with played.server.converse(60) as talk:
+        yield CertificateStore.of(talk, "system/tls", validating=["hooks"], mutating=["hooks"])
 
 
 def bundles(played: PlayedApiServer) -> set[str]:
@@ -52,73 +50,77 @@ def bundles(played: PlayedApiServer) -> set[str]:
     return {base64.b64decode(hook["clientConfig"]["caBundle"]).decode() for hook in hooks}
 
 
-def test_first_run_makes_a_certificate_that_every_webhook_trusts(played: PlayedApiServer) -> None:
-    said = keep_in_cluster(store(played), wish())
+def test_first_run_makes_a_certificate_that_every_webhook_trusts(
+    played: PlayedApiServer, store: CertificateStore
+) -> None:
+    said = keep_in_cluster(store, wish())
     assert said[-1] == "the certificate in system/tls was made anew: there is none yet"
     assert played.objects[SECRET]["type"] == "kubernetes.io/tls"
-    assert why_renew(stored(played), NAMES, make.NOW) == ""
-    assert bundles(played) == {stored(played).authorities}
+    assert why_renew(store.read().issued, NAMES, make.NOW) == ""
+    assert bundles(played) == {store.read().issued.authorities}
 
 
-def test_good_certificate_is_left_alone(played: PlayedApiServer) -> None:
-    keep_in_cluster(store(played), wish())
+def test_good_certificate_is_left_alone(played: PlayedApiServer, store: CertificateStore) -> None:
+    keep_in_cluster(store, wish())
     played.asked.clear()
-    assert keep_in_cluster(store(played), wish(days=200)) == []
+    assert keep_in_cluster(store, wish(days=200)) == []
     assert played.writes() == []
 
 
-def test_renewal_is_trusted_before_it_is_shown_and_the_old_one_still_is(played: PlayedApiServer) -> None:
-    keep_in_cluster(store(played), wish())
-    first = stored(played)
+def test_renewal_is_trusted_before_it_is_shown_and_the_old_one_still_is(
+    played: PlayedApiServer, store: CertificateStore
+) -> None:
+    keep_in_cluster(store, wish())
+    first = store.read().issued
     played.asked.clear()
-    keep_in_cluster(store(played), wish(days=250))
+    keep_in_cluster(store, wish(days=250))
     assert played.writes() == [("PATCH", VALIDATING), ("PATCH", MUTATING), ("PUT", SECRET)]
-    second = stored(played)
+    second = store.read().issued
     assert second.certificate != first.certificate
     assert bundles(played) == {second.authorities}
     assert second.authorities.endswith(first.authorities)
 
 
-def test_renewal_that_broke_off_is_made_good(played: PlayedApiServer) -> None:
-    keep_in_cluster(store(played), wish())
-    first = stored(played)
+def test_renewal_that_broke_off_is_made_good(played: PlayedApiServer, store: CertificateStore) -> None:
+    keep_in_cluster(store, wish())
+    first = store.read().issued
     played.before = lambda method, _path: 500 if method == "PUT" else None
-    with pytest.raises(ApiServerError):
-        keep_in_cluster(store(played), wish(days=250))
-    assert stored(played) == first
+    with pytest.raises(Refused):
+        keep_in_cluster(store, wish(days=250))
+    assert store.read().issued == first
     assert all(bundle.endswith(first.authorities) for bundle in bundles(played))
     played.before = lambda _method, _path: None
-    keep_in_cluster(store(played), wish(days=250))
-    assert bundles(played) == {stored(played).authorities}
-    assert stored(played).authorities.endswith(first.authorities)
+    keep_in_cluster(store, wish(days=250))
+    assert bundles(played) == {store.read().issued.authorities}
+    assert store.read().issued.authorities.endswith(first.authorities)
 
 
-def test_configuration_that_comes_later_is_told(played: PlayedApiServer) -> None:
+def test_configuration_that_comes_later_is_told(played: PlayedApiServer, store: CertificateStore) -> None:
     late = played.objects.pop(MUTATING)
-    said = keep_in_cluster(store(played), wish())
+    said = keep_in_cluster(store, wish())
     assert "mutatingwebhookconfigurations/hooks does not exist, so nothing trusts the certificate there" in said
     played.put(MUTATING, late)
-    said = keep_in_cluster(store(played), wish(days=1))
+    said = keep_in_cluster(store, wish(days=1))
     assert said == ["mutatingwebhookconfigurations/hooks trusts the certificate now"]
-    assert bundles(played) == {stored(played).authorities}
+    assert bundles(played) == {store.read().issued.authorities}
 
 
-def test_other_keys_and_labels_of_the_secret_stay(played: PlayedApiServer) -> None:
+def test_other_keys_and_labels_of_the_secret_stay(played: PlayedApiServer, store: CertificateStore) -> None:
     played.put(SECRET, {"metadata": {"name": "tls", "labels": {"a": "b"}}, "data": {"mine": "eA==", "tls.crt": "?"}})
-    keep_in_cluster(store(played), wish())
+    keep_in_cluster(store, wish())
     assert played.objects[SECRET]["data"]["mine"] == "eA=="
     assert played.objects[SECRET]["metadata"]["labels"] == {"a": "b"}
-    assert why_renew(stored(played), NAMES, make.NOW) == ""
+    assert why_renew(store.read().issued, NAMES, make.NOW) == ""
 
 
-def test_dry_run_writes_nothing(played: PlayedApiServer) -> None:
-    assert keep_in_cluster(store(played), wish(dry_run=True)) == [
+def test_dry_run_writes_nothing(played: PlayedApiServer, store: CertificateStore) -> None:
+    assert keep_in_cluster(store, wish(dry_run=True)) == [
         "the certificate in system/tls would be made anew: there is none yet"
     ]
-    keep_in_cluster(store(played), wish())
+    keep_in_cluster(store, wish())
     played.objects[MUTATING]["webhooks"][0]["clientConfig"] = {}
     played.asked.clear()
-    assert keep_in_cluster(store(played), wish(dry_run=True)) == [
+    assert keep_in_cluster(store, wish(dry_run=True)) == [
         "mutatingwebhookconfigurations/hooks would be told to trust the certificate"
     ]
     assert played.writes() == []
@@ -137,17 +139,19 @@ def in_cluster(played: PlayedApiServer, *arguments: str) -> Result:
     return run("--secret", "system/tls", "--validating", "hooks", "--mutating", "hooks", *where, *arguments)
 
 
-def test_command_says_what_it_did(played: PlayedApiServer) -> None:
+def test_command_says_what_it_did(played: PlayedApiServer, store: CertificateStore) -> None:
     first, second = in_cluster(played), in_cluster(played)
     assert (first.exit_code, second.exit_code) == (0, 0)
     assert first.stdout.splitlines()[-1].startswith("the certificate in system/tls was made anew")
     assert second.stdout == "the certificate is good and trusted; nothing was done\n"
 
 
-@pytest.mark.parametrize(("method", "code"), [("PUT", 409), ("PATCH", 422)])
-def test_command_tries_again_when_somebody_else_wrote(method: str, code: int, played: PlayedApiServer) -> None:
-    keep_in_cluster(store(played), Wish(names=("other",), lifetime=timedelta(days=1), now=make.NOW))
-    refusals = [code]
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_command_tries_again_when_somebody_else_wrote(
+    method: str, played: PlayedApiServer, store: CertificateStore
+) -> None:
+    keep_in_cluster(store, Wish(names=("other",), lifetime=timedelta(days=1), now=make.NOW))
+    refusals = [409]
 
     def refuse_once(asked: str, _path: str) -> int | None:
         return refusals.pop() if asked == method and refusals else None
@@ -155,10 +159,10 @@ def test_command_tries_again_when_somebody_else_wrote(method: str, code: int, pl
     played.before = refuse_once
     assert in_cluster(played).exit_code == 0
     assert refusals == []
-    assert bundles(played) == {stored(played).authorities}
+    assert bundles(played) == {store.read().issued.authorities}
 
 
-def test_command_that_is_refused_says_why(played: PlayedApiServer) -> None:
+def test_command_that_is_refused_says_why(played: PlayedApiServer, store: CertificateStore) -> None:
     played.before = lambda _method, _path: 403
     result = in_cluster(played)
     assert result.exit_code == 1
