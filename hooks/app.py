@@ -6,7 +6,7 @@ The only place that catches broadly. It reads the body and the clock, asks the p
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -16,14 +16,16 @@ from flask import Flask, Response, g, request
 from hooks import contract
 from hooks.component import sync as component
 from hooks.effects import Effect
+from hooks.errors import LeaveAlone
 from hooks.facts import Facts
 from hooks.graph import sync as graph
-from hooks.k8s.types import GroupVersionKind
+from hooks.k8s.types import GroupVersionKind, is_deleting
 from hooks.logs import CallReport, log_bodies, log_call, logger
 from hooks.metrics import Metrics, create_metrics, record_call
 from hooks.model import sync as model
 from hooks.model.prober_client import Prober
 from hooks.model.probes import LoadReport, LoadRequest
+from hooks.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.protocol import (
     CustomizeRequest,
     RelatedRule,
@@ -110,6 +112,33 @@ def _report_first(function: Callable[[SyncRequest, Facts, LoadReport | None], Sy
         return function(call, facts, None if wanted is None else ask(wanted, g.sync_id))
 
     return sync
+
+
+def guard(table: Mapping[str, Hook], look: Look) -> dict[str, Hook]:
+    """The same hooks, but parents in a namespace that another operator holds are left alone."""
+
+    def guarded(function: Sync) -> Sync:
+        def sync(call: SyncRequest, facts: Facts) -> SyncAnswer:
+            hold = look(call.parent["metadata"]["namespace"])
+            return function(call, facts) if hold is None else _leave_alone(call, hold)
+
+        return sync
+
+    return {
+        name: replace(hook, sync=guarded(hook.sync), finalize=hook.finalize and guarded(hook.finalize))
+        for name, hook in table.items()
+    }
+
+
+def _leave_alone(call: SyncRequest, hold: Hold) -> SyncAnswer:
+    """The answer about a parent that is another operator's: it may go, as nothing of ours is left to be done for it.
+
+    Raises:
+        LeaveAlone: it stays.
+    """
+    if not call.finalizing or not is_deleting(call.parent) or not hold.is_certain:
+        raise LeaveAlone(hold.reason, retry_after=RETRY_SECONDS)
+    return SyncAnswer(status=dict(call.status), finalized=True, notes=(hold.reason,))
 
 
 def create_app(
