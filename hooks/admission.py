@@ -31,9 +31,9 @@ KINDS: Mapping[str, GroupVersionKind] = {
     for kind in (
         contract.COMPONENT,
         contract.GRAPH,
+        contract.MODEL,
         contract.GRAPH_REQUEST,
         contract.SCALING_ADAPTER,
-        contract.MODEL,
     )
 }
 """Plural in the path to kind."""

@@ -28,6 +28,7 @@ VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 VALUE_OF = {name: "inferencePool" if name == "inference-pool" else name for name in OPTIONAL_KINDS}
 KUBERNETES = "1.36.0"
+SELECTORS = {"namespaceSelector", "objectSelector"}
 
 
 def template(*options: str, name: str = "dynamo-hooks") -> list[dict[str, Any]]:
@@ -48,7 +49,7 @@ def refusal(*options: str) -> str:
 
 def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in values.items():
-        whole = key in {"resources", "nodeSelector"} or not isinstance(value, dict) or not value
+        whole = key in {"resources", "nodeSelector", *SELECTORS} or not isinstance(value, dict) or not value
         if whole:
             yield f"{path}{key}", value
         else:
@@ -108,7 +109,7 @@ def test_schema_knows_the_values_and_no_others() -> None:
         assert schema["additionalProperties"] is False
         assert set(values) == set(schema["properties"]) - {"global"}
         for key, value in values.items():
-            if "properties" in schema["properties"][key] and key != "resources":
+            if "properties" in schema["properties"][key] and key not in {"resources", *SELECTORS}:
                 assert_same(value, schema["properties"][key])
 
     assert_same(VALUES, SCHEMA)

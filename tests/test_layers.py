@@ -41,6 +41,7 @@ TYPES = (
     "hooks.facts",
     "hooks.identity",
     "hooks.judging",
+    "hooks.installation",
     "hooks.last_good",
     "hooks.protocol",
     "hooks.review",

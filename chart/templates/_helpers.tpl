@@ -83,6 +83,9 @@ capabilities:
 {{- define "dynamo-hooks.settings" -}}
 {{- $own := dict "hookReplicas" .Values.replicas "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) "controllerAccounts" (.Values.settings.controllerAccounts | default (include "dynamo-hooks.controllerAccounts" .)) -}}
 {{- $variables := list -}}
+{{- if .Values.settings.installation -}}
+{{- $_ := set $own "installationNamespace" (include "dynamo-hooks.installationNamespace" .) -}}
+{{- end -}}
 {{- range $key, $value := merge $own .Values.settings -}}
 {{- if not (kindIs "invalid" $value) -}}
 {{- $variables = append $variables (dict "name" (printf "DYNAMO_HOOKS_%s" (snakecase $key | upper)) "value" (include "dynamo-hooks.settingValue" $value)) -}}
