@@ -258,3 +258,44 @@ WRONG: list[dict[str, Any]] = [
 @pytest.mark.parametrize("values", WRONG, ids=json.dumps)
 def test_wrong_value_is_refused(values: dict[str, Any]) -> None:
     assert len(list(jsonschema_rs.validator_for(SCHEMA).iter_errors(values))) == 1
+
+
+LOCKS = ("--set", "settings.namespaceLocks=on", "--set", "settings.effectEvents=off", "--set", "grove=off")
+NO_EFFECTS = (*LOCKS, "--set", "settings.effectWriteBack=off", "--set", "settings.effectScale=off")
+
+
+def test_locks_of_others_may_be_read_everywhere_and_nothing_else() -> None:
+    documents = template(*NO_EFFECTS)
+    role = named(documents, "ClusterRole", "dynamo-hooks-namespace-locks")
+    lease = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [contract.NAMESPACE_LOCK]}
+    assert role["rules"] == [{**lease, "verbs": ["get"]}]
+    binding = named(documents, "ClusterRoleBinding", "dynamo-hooks-namespace-locks")
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "namespace": "dynamo-system", "name": "dynamo-hooks"}]
+    assert has_account(documents)
+
+
+def test_own_lock_may_be_held_in_that_namespace_alone() -> None:
+    own = ("--set", "settings.installation=team-a", "--set", "settings.installationNamespace=team")
+    documents = template(*NO_EFFECTS, *own)
+    assert not [d for d in of_kind(documents, "ClusterRole") if d["metadata"]["name"].endswith("-namespace-locks")]
+    role, binding = (named(documents, kind, "dynamo-hooks-namespace-locks") for kind in ("Role", "RoleBinding"))
+    assert {role["metadata"]["namespace"], binding["metadata"]["namespace"]} == {"team"}
+    assert rights(role["rules"]) == {("coordination.k8s.io", "leases", "create")}
+    (rule,) = (rule for rule in role["rules"] if "resourceNames" in rule)
+    assert (rule["resourceNames"], rule["verbs"]) == ([contract.NAMESPACE_LOCK], ["get", "update", "delete"])
+    assert has_account(documents)
+
+
+def test_without_locks_there_is_no_right_to_leases() -> None:
+    documents = template(*NO_EFFECTS, "--set", "settings.namespaceLocks=off")
+    roles = of_kind(documents, "Role", "ClusterRole")
+    assert not any("leases" in rule["resources"] for role in roles for rule in role["rules"])
+    assert not has_account(documents)
+
+
+def has_account(documents: list[dict[str, Any]]) -> bool:
+    """Whether the hooks, and they alone, mount a token."""
+    (deployment,) = of_kind(documents, "Deployment")
+    hooks, prober = deployment["spec"]["template"]["spec"]["containers"]
+    assert all(mount["name"] != "account" for mount in prober["volumeMounts"])
+    return any(mount["name"] == "account" for mount in hooks["volumeMounts"])

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from hooks.effects import EtcdPrefixDrop
+from hooks.effects import ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.logs import JsonFormatter
 from hooks.model.probes import Adapter
@@ -104,14 +104,14 @@ def test_bodies_are_logged_only_at_debug_and_without_secrets(caplog: pytest.LogC
     assert list(line["request"]["related"]["Secret.v1"]["default/s"]["data"]) == ["k"]
 
 
-EFFECT = EtcdPrefixDrop(prefix="/a")
+EFFECT = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
 
 
 def test_effects_without_a_client_are_logged_as_not_carried_out(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     response = client_with(SyncAnswer(status={}, effects=(EFFECT,))).post("/graph/sync", data=call())
     assert response.status_code == 200
-    assert [line["effects"] for line in logged(caplog, "call")] == ["not carried out: EtcdPrefixDrop"]
+    assert [line["effects"] for line in logged(caplog, "call")] == ["not carried out: ScalePodClique"]
 
 
 def test_effects_are_handed_on_once_the_answer_is_good() -> None:
@@ -126,12 +126,12 @@ def test_effects_are_handed_on_once_the_answer_is_good() -> None:
 
 def test_failing_effect_does_not_fail_the_sync(caplog: pytest.LogCaptureFixture) -> None:
     def fail(effects: Any) -> None:
-        raise ConnectionError("no etcd")
+        raise ConnectionError("no server")
 
     caplog.set_level(logging.INFO)
     response = client_with(SyncAnswer(status={}, effects=(EFFECT,)), carry_out=fail).post("/graph/sync", data=call())
     assert response.status_code == 200
-    assert [line["effects"] for line in logged(caplog, "call")] == ["failed: EtcdPrefixDrop"]
+    assert [line["effects"] for line in logged(caplog, "call")] == ["failed: ScalePodClique"]
 
 
 def format_failure(error: Exception) -> dict[str, Any]:

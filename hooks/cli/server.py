@@ -74,13 +74,18 @@ class SecurePort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How to serve: `bind` is HOST:PORT, `drain` seconds."""
+    """How to serve: `bind` is HOST:PORT, `drain` seconds.
+
+    `begin` runs in each worker and gets what tells whether it is draining; `end` runs once, after all workers ended.
+    """
 
     bind: str
     workers: int
     threads: int
     drain: float = DRAIN_SECONDS
     secure_port: SecurePort | None = None
+    begin: Callable[[Callable[[], bool]], None] = lambda _is_draining: None
+    end: Callable[[], None] = lambda: None
 
 
 LoadApp = Callable[[Callable[[], bool]], WsgiApp]
@@ -247,6 +252,8 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "control_socket_disable": True,
             "when_ready": _begin_serving,
             "post_fork": _let_sigterm_end,
+            "post_worker_init": lambda _worker: self.options.begin(lambda: self.is_draining),
+            "on_exit": lambda _arbiter: self.options.end(),
             "child_exit": _forget_worker,
         }
         for key, value in values.items():

@@ -1,4 +1,4 @@
-"""The component hook: its stages in order, and nothing else."""
+"""The component hook: its stages in order, and nothing else; how one goes is in `removal`."""
 
 from functools import lru_cache
 
@@ -10,10 +10,7 @@ from hooks.component.plan import plan_component, refuse_multinode
 from hooks.component.progress import measure_progress
 from hooks.component.related import resolve_related
 from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, VALIDATION_FAILED, report, report_problems
-from hooks.component.subject import resolve_deleted_subject
 from hooks.component.validate import validate_component
-from hooks.contract import DISCOVERY_ETCD
-from hooks.effects import EtcdPrefixDrop
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.last_good import last_good_children
@@ -41,17 +38,6 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     if refusal:
         return _freeze(request, (refusal, *problems), NO_ORCHESTRATOR_AVAILABLE, facts)
     return _freeze(request, problems, VALIDATION_FAILED, facts)
-
-
-def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:
-    """Answer that a deleted component may go; with etcd discovery what it left there is to be dropped.
-
-    Works on a component whose spec is invalid.
-    """
-    subject = resolve_deleted_subject(request.parent, facts.settings)
-    prefix = f"/{subject.dynamo_namespace}/components/{subject.service}"
-    effects = (EtcdPrefixDrop(prefix=prefix),) if subject.discovery == DISCOVERY_ETCD else ()
-    return SyncAnswer(children=[], status=dict(request.status), finalized=True, effects=effects)
 
 
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:

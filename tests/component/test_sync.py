@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from hooks.component import sync
-from hooks.effects import EtcdPrefixDrop
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Manifest
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, write_sync_answer
@@ -219,29 +218,3 @@ def test_only_related_objects_that_are_needed_are_asked_for(
 def test_related_objects_of_an_unreadable_spec_are_none() -> None:
     request = CustomizeRequest(parent={**make.component("c"), "spec": {"replicas": "many"}})
     assert sync.customize(request, make.facts()) == []
-
-
-def finalize(parent: Manifest, **settings: str) -> SyncAnswer:
-    return sync.finalize(make.sync_request(parent, finalizing=True), make.facts(make.NOW, **settings))
-
-
-def test_deleted_component_leaves_nothing_in_etcd() -> None:
-    given = finalize(make.component("c", "g", serviceName="service1"), discovery_backend="etcd")
-    assert given.finalized
-    assert given.effects == (EtcdPrefixDrop(prefix="/default-g/components/service1"),)
-
-
-def test_deleted_component_under_kubernetes_discovery_just_goes() -> None:
-    given = finalize(make.component("c", "g"))
-    assert (given.finalized, given.effects, given.children) == (True, (), [])
-
-
-def test_deleted_component_keeps_its_status_to_the_end() -> None:
-    parent = make.component("c", "g", status={"conditions": []})
-    assert finalize(parent).status == {"conditions": []}
-
-
-def test_component_of_an_invalid_spec_can_be_deleted() -> None:
-    spec = {"serviceName": 5, "replicas": "many", "annotations": {"a": 1}, "globalDynamoNamespace": "yes"}
-    given = finalize({**make.component("c", "g"), "spec": spec}, discovery_backend="etcd")
-    assert given.effects == (EtcdPrefixDrop(prefix="/default-g/components/c"),)
