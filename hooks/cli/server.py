@@ -97,10 +97,10 @@ def run_server(options: ServerOptions, load_app: LoadApp) -> None:
 
     `load_app` runs after the metrics' directory is known and must import `hooks.metrics` itself, not before.
     """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn has its own handler: clean up then too
     owner = os.getpid()
     given = os.environ.get(METRICS_DIR)
     directory = Path(given or Path(tempfile.gettempdir(), f"dynamo-hooks-metrics-{owner}-{secrets.token_hex(8)}"))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn has its own handler: clean up then too
     try:
         _empty(directory)
         os.environ[METRICS_DIR] = str(directory)
