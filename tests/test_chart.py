@@ -236,6 +236,7 @@ def test_chart_renders_the_crds_of_the_files() -> None:
     assert of_kind(template("--set", "crds.install=false"), "CustomResourceDefinition") == []
 
 
+ACCOUNTS = "system:serviceaccount:metacontroller:metacontroller-helm,system:serviceaccount:dynamo-system:dynamo-hooks"
 SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({}, {}),
     ({"logLevel": "debug", "explainPods": False}, {"log_level": "debug", "explain_pods": "off"}),
@@ -246,6 +247,7 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"ingressHostSuffix": "", "kaiScheduler": "on"}, {"ingress_host_suffix": "", "kai_scheduler": "on"}),
     ({"effectWriteBack": False, "imagePullSecrets": "all"}, {"effect_write_back": "off", "image_pull_secrets": "all"}),
     ({"plannerClusterRole": "mine"}, {"planner_cluster_role": "mine"}),
+    ({"controllerAccounts": ["a", "b"]}, {"controller_accounts": "a,b"}),
 ]
 
 
@@ -257,7 +259,9 @@ def test_values_reach_the_hooks_as_settings(values: dict[str, Any], expected: di
     (deployment,) = of_kind(documents, "Deployment")
     for container in deployment["spec"]["template"]["spec"]["containers"]:
         variables = {entry["name"]: entry["value"] for entry in container["env"]}
-        assert parse_settings(variables) == parse_settings({}, {"hook_replicas": "3", **expected})
+        assert parse_settings(variables) == parse_settings(
+            {}, {"hook_replicas": "3", "controller_accounts": ACCOUNTS, **expected}
+        )
 
 
 @pytest.mark.parametrize("name", ["dynamo-hooks", "blue"])
