@@ -326,6 +326,7 @@ def test_no_token_is_created_where_none_is_wanted() -> None:
     assert token_sources(documents) == {}
 
 
+ACCOUNTS = "system:serviceaccount:metacontroller:metacontroller-helm,system:serviceaccount:dynamo-system:dynamo-hooks"
 SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({}, {}),
     ({"logLevel": "debug", "explainPods": False}, {"log_level": "debug", "explain_pods": "off"}),
@@ -336,6 +337,7 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"ingressHostSuffix": "", "kaiScheduler": "on"}, {"ingress_host_suffix": "", "kai_scheduler": "on"}),
     ({"effectWriteBack": False, "imagePullSecrets": "all"}, {"effect_write_back": "off", "image_pull_secrets": "all"}),
     ({"plannerClusterRole": "mine"}, {"planner_cluster_role": "mine"}),
+    ({"controllerAccounts": ["a", "b"]}, {"controller_accounts": "a,b"}),
 ]
 
 
@@ -352,6 +354,10 @@ def test_values_reach_the_hooks_as_settings(values: dict[str, Any], expected: di
 def variables_of(container: Mapping[str, Any]) -> dict[str, str]:
     """The variables of a container that have a literal value."""
     return {entry["name"]: entry["value"] for entry in container["env"] if "value" in entry}
+        variables = {entry["name"]: entry["value"] for entry in container["env"]}
+        assert parse_settings(variables) == parse_settings(
+            {}, {"hook_replicas": "3", "controller_accounts": ACCOUNTS, **expected}
+        )
 
 
 @pytest.mark.parametrize("name", ["dynamo-hooks", "blue"])
