@@ -348,16 +348,13 @@ def test_values_reach_the_hooks_as_settings(values: dict[str, Any], expected: di
     documents = template("--values", str(path))
     (deployment,) = of_kind(documents, "Deployment")
     for container in deployment["spec"]["template"]["spec"]["containers"]:
-        assert parse_settings(variables_of(container)) == parse_settings({}, {"hook_replicas": "3", **expected})
+        wanted = {"hook_replicas": "3", "controller_accounts": ACCOUNTS, **expected}
+        assert parse_settings(variables_of(container)) == parse_settings({}, wanted)
 
 
 def variables_of(container: Mapping[str, Any]) -> dict[str, str]:
     """The variables of a container that have a literal value."""
     return {entry["name"]: entry["value"] for entry in container["env"] if "value" in entry}
-        variables = {entry["name"]: entry["value"] for entry in container["env"]}
-        assert parse_settings(variables) == parse_settings(
-            {}, {"hook_replicas": "3", "controller_accounts": ACCOUNTS, **expected}
-        )
 
 
 @pytest.mark.parametrize("name", ["dynamo-hooks", "blue"])
