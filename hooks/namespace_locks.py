@@ -91,7 +91,7 @@ class LockReader:
     server: ApiServer
     clock: Clock
     ours: str = ""
-    _seen: dict[str, tuple[datetime, Lease | Hold]] = field(default_factory=dict)
+    _seen: dict[str, tuple[datetime, Lease | Hold]] = field(default_factory=dict, init=False)
 
     def look(self, namespace: str) -> Hold | None:
         """Why the namespace is to be left alone, or None; asks the API server at most every 10 s."""
@@ -140,8 +140,8 @@ class OwnLock:
     installation: str
     process: str
     is_alone: bool = False
-    _lease: Lease = NO_LEASE
-    _has_begun: bool = False
+    _lease: Lease = field(default=NO_LEASE, init=False)
+    _has_begun: bool = field(default=False, init=False)
 
     @property
     def ours(self) -> str:
