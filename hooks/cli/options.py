@@ -88,6 +88,19 @@ with_option = click.option(
 )
 """Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`."""
 
+known_kinds_option = click.option(
+    "--with",
+    "installed",
+    multiple=True,
+    metavar="LIST",
+    callback=lambda context, parameter, lists: _parse_kinds(context, parameter, lists) if lists else None,
+    help=(
+        f"Optional kinds of the cluster, separated by commas: {', '.join(OPTIONAL_KINDS)}; '' for none. Without it, "
+        "what depends on them is not judged."
+    ),
+)
+"""Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`, or None where the user does not say."""
+
 namespace_option = click.option(
     "-n",
     "--namespace",
