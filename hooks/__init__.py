@@ -9,7 +9,9 @@ A map, from the ground up (imports point only upwards in this list's order, neve
 * `graph`: a DynamoGraphDeployment becomes components and what they share.
 * `model`: a DynamoModel's endpoints and adapters, with its prober; beside the two.
 * `rendering`: graphs and components down to their last child, without a cluster.
-* The shell touches the outside: `app`, `cli`, `logs`, `metrics`, `files`, `simulator`, `model.prober`.
+* `review`, `rules`, `admission_review`: an object about to be stored, what is asked of it, and how that is said.
+* The shell touches the outside: `app` and `admission`, which share `web`; `cli`, `logs`, `metrics`, `files`,
+  `namespace_locks`, `installed_kinds`, `simulator`, `model.prober`.
 
 Start with `hooks/component/sync.py` and follow its five calls; the other hooks have the same shape.
 """

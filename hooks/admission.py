@@ -25,6 +25,8 @@ Rule = Callable[[Review], Verdict]
 Default = Callable[[Review], Sequence[Mapping[str, Json]]]
 IsLocked = Callable[[str], bool]
 """Whether a namespace belongs to another operator, whose objects we do not judge."""
+Installed = Callable[[], frozenset[GroupVersionKind] | None]
+"""The optional kinds of the cluster; None where they are not known."""
 
 KINDS: Mapping[str, GroupVersionKind] = {
     plural_of(kind): kind
@@ -53,6 +55,7 @@ class Court:
     rules: Mapping[str, Rule]
     defaults: Mapping[str, Default]
     is_locked: IsLocked
+    installed: Installed
     metrics: AdmissionMetrics
 
 
@@ -62,6 +65,7 @@ def create_admission_app(
     defaults: Mapping[str, Default],
     *,
     is_locked: IsLocked = lambda _namespace: False,
+    installed: Installed = lambda: None,
     is_draining: Callable[[], bool] = lambda: False,
 ) -> Flask:
     """Build the application; `rules` and `defaults` are by plural, and a kind may have none."""
@@ -71,6 +75,7 @@ def create_admission_app(
         rules=rules,
         defaults=defaults,
         is_locked=is_locked,
+        installed=installed,
         metrics=create_admission_metrics(),
     )
     for plural in KINDS:
@@ -140,7 +145,7 @@ def _is_left_alone(call: AdmissionCall, court: Court) -> bool:
 
 def _review(call: AdmissionCall, court: Court) -> Review:
     assert call.new is not None  # noqa: S101 - both callers have looked
-    return Review(new=call.new, old=call.old, user=call.user, settings=court.settings, installed=None)
+    return Review(new=call.new, old=call.old, user=call.user, settings=court.settings, installed=court.installed())
 
 
 def _end(response: Response) -> Response:

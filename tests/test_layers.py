@@ -18,6 +18,7 @@ SHELL = (
     "hooks.effects_client",
     "hooks.etcd_client",
     "hooks.files",
+    "hooks.installed_kinds",
     "hooks.logs",
     "hooks.metrics",
     "hooks.model.prober",

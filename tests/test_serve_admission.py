@@ -232,3 +232,36 @@ def test_wrong_options_end_with_one_sentence_and_status_2(arguments: list[str], 
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+SERVER_WITH_HOOKS = """
+import sys
+from pathlib import Path
+from flask import Flask
+from hooks.cli.server import ServerOptions, run_server
+
+folder = Path(sys.argv[1])
+
+def begin(is_draining):
+    (folder / "begun").open("a").write(f"{is_draining()}\\n")
+
+def end():
+    (folder / "ended").open("a").write("once\\n")
+
+options = ServerOptions(bind="127.0.0.1:0", workers=2, threads=1, drain=0, begin=begin, end=end)
+run_server(options, lambda is_draining: Flask("x"))
+"""
+
+
+def test_what_goes_on_beside_requests_begins_in_each_worker_and_ends_once(tmp_path: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "PROMETHEUS_MULTIPROC_DIR"}
+    command = [sys.executable, "-c", SERVER_WITH_HOOKS, str(tmp_path)]
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as process:
+        while process.poll() is None and not (begun.exists() and begun.read_text().count("\n") == 2):
+            pass
+        assert not ended.exists()
+        process.terminate()
+        assert process.wait(timeout=40) == 0
+    assert begun.read_text() == "False\nFalse\n"
+    assert ended.read_text() == "once\n"

@@ -1,19 +1,12 @@
 """`dynamo-hooks serve`: the hooks over HTTP, until SIGTERM."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime
-
 import click
 
-from hooks.api_server import ApiServer
-from hooks.cli.locks import set_up_locks
+from hooks.cli.assembly import Assembly
 from hooks.cli.options import parse_bind, read_settings, settings_option
 from hooks.cli.secure_port import secure_port_options
 from hooks.cli.server import DRAIN_SECONDS, SecurePort, ServerOptions, run_server
-from hooks.cli.tls import TwoDoors, WsgiApp
-from hooks.effects import effects_of_api_server, without_api_server
-from hooks.logs import logger, set_up_logging
-from hooks.settings import Settings
+from hooks.logs import set_up_logging
 
 
 @click.command(
@@ -61,48 +54,14 @@ def serve(
     """
     settings = read_settings(set_values)
     set_up_logging(settings.log_level)
-    locks = set_up_locks(settings)
-
-    def load(is_draining: Callable[[], bool]) -> WsgiApp:
-        from hooks.app import create_app, guard, served_hooks  # noqa: PLC0415 - its metrics look at the environment when imported
-        from hooks.effects_client import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
-
-        server = find_api_server(settings)
-        client = EffectsClient(server=server) if server else None
-        told = settings if server else without_api_server(settings)
-        table = guard(served_hooks(told), locks.look)
-        hooks = create_app(told, _now, carry_out=client, is_draining=is_draining, hooks=table)
-        if secure_port is None:
-            return hooks
-        from hooks.admission import create_admission_app  # noqa: PLC0415 - as above
-        from hooks.rules import DEFAULTS, RULES  # noqa: PLC0415 - only admission needs them
-
-        judge = create_admission_app(settings, RULES, DEFAULTS, is_locked=locks.is_locked, is_draining=is_draining)
-        return TwoDoors(plain=hooks, secure=judge)
-
+    assembly = Assembly.of(settings, serves_admission=secure_port is not None)
     options = ServerOptions(
         bind=bind,
         workers=workers,
         threads=threads,
         drain=drain,
         secure_port=secure_port,
-        begin=locks.keep,
-        end=locks.release,
+        begin=assembly.begin,
+        end=assembly.locks.release,
     )
-    run_server(options, load)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def find_api_server(settings: Settings) -> ApiServer | None:
-    """The API server that effects act on; None where none is switched on, or, which is logged, there is none to use."""
-    wanted = effects_of_api_server(settings)
-    if not wanted:
-        return None
-    server = ApiServer.in_cluster()
-    if server is None:
-        reason = "this is no pod of a cluster, or one that mounts no service account token"
-        logger.warning("effects are switched off", extra={"fields": {"settings": list(wanted), "reason": reason}})
-    return server
+    run_server(options, assembly.load)
