@@ -117,6 +117,43 @@ _GRAPH = (
     ),
 )
 
+_FIXED_TOPOLOGY = (
+    "topologyConstraint is immutable and cannot be added, removed, or changed after creation; delete and recreate the "
+    "DynamoGraphDeployment to change topology constraints"
+)
+_TOPOLOGY = (
+    Rule(
+        "topology",
+        Reason.REQUIRED,
+        "spec.topologyConstraint with topologyProfile is required when any topology constraint is set (at spec or "
+        "service level)",
+    ),
+    Rule(
+        "topology-profile",
+        Reason.REQUIRED,
+        "spec.topologyConstraint.topologyProfile is required when any topology constraint is set",
+    ),
+    Rule("topology-domain", Reason.REQUIRED, "spec.services[<service>].topologyConstraint.packDomain is required"),
+    Rule(
+        "topology-of-service",
+        Reason.REQUIRED,
+        "spec.services[<service>].topologyConstraint is required, as spec.topologyConstraint.packDomain is not set",
+    ),
+    _webhook(
+        "topology-grove",
+        Reason.NOT_INSTALLED,
+        _ANNOTATION,
+        "spec.topologyConstraint needs Grove, and this graph does not run under it",
+    ),
+    Rule("topology-change", Reason.IMMUTABLE, f"spec.{_FIXED_TOPOLOGY}"),
+    Rule("topology-change-of-service", Reason.IMMUTABLE, f"spec.services[<service>].{_FIXED_TOPOLOGY}"),
+    Rule(
+        "component-topology",
+        Reason.INVALID,
+        "spec.topologyConstraint needs Grove, under which only services of a graph can run",
+    ),
+)
+
 _SPEC = (
     Rule("replicas", Reason.INVALID, "<p>.replicas must be non-negative"),
     Rule("ingress-host", Reason.REQUIRED, "<p>.ingress.host is required when ingress is enabled"),
@@ -217,7 +254,7 @@ _ADAPTER = (
     Rule("adapter-service", Reason.REQUIRED, "spec.dgdRef.serviceName is required"),
 )
 
-TABLE = (*_GRAPH, *_SPEC, *_COMPONENT, *_MODEL, *_REQUEST, *_ADAPTER)
+TABLE = (*_GRAPH, *_TOPOLOGY, *_SPEC, *_COMPONENT, *_MODEL, *_REQUEST, *_ADAPTER)
 """All rules that have a text of their own.
 
 What the hooks find beyond these while they render (a quantity, an engine's flags, a pod's fields) needs our program:

@@ -16,6 +16,10 @@ from hooks.k8s.types import Json, ReadManifest
 from hooks.review import Review, User
 
 _ACCOUNT = "system:serviceaccount"
+_FIXED_TOPOLOGY = (
+    "topologyConstraint is immutable and cannot be added, removed, or changed after creation; delete and recreate the "
+    "DynamoGraphDeployment to change topology constraints"
+)
 
 
 def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) -> Findings:
@@ -25,6 +29,7 @@ def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) 
         *engine.problems,
         *_find_flipped_nodes(new.spec.services, before),
         *_find_changed_services(new.spec.services, before),
+        *_find_changed_topology(review.new, old),
     )
     if not may_change_replicas(review.user, new, review):
         problems = (*problems, *_find_changed_replicas(new.spec.services, before))
@@ -58,6 +63,16 @@ def _find_changed_services(new: Mapping[str, Json], old: Mapping[str, Json]) -> 
         yield f"service topology is immutable and cannot be modified after creation: {', '.join(told)}"
 
 
+def _find_changed_topology(new: ReadManifest, old: ReadManifest) -> Iterator[str]:
+    """Grove refuses to place pods anew; the constraint of a service that comes or goes is no change of its own."""
+    if _read_topology(new.get("spec")) != _read_topology(old.get("spec")):
+        yield f"spec.{_FIXED_TOPOLOGY}"
+    services, before = _read_services(new), _read_services(old)
+    for name in sorted(services.keys() & before.keys()):
+        if _read_topology(services[name]) != _read_topology(before[name]):
+            yield f"spec.services[{name}].{_FIXED_TOPOLOGY}"
+
+
 def _find_changed_replicas(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[str]:
     for name, spec in sorted(new.items()):
         is_managed = spec.scaling_adapter is not None and spec.scaling_adapter.enabled
@@ -72,6 +87,10 @@ def _read_services(manifest: ReadManifest) -> Mapping[str, Json]:
     spec = manifest.get("spec")
     services = spec.get("services") if isinstance(spec, Mapping) else None
     return services if isinstance(services, Mapping) else {}
+
+
+def _read_topology(spec: Json) -> Json:
+    return spec.get("topologyConstraint") if isinstance(spec, Mapping) else None
 
 
 def _is_multinode(service: Json) -> bool:

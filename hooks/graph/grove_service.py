@@ -103,16 +103,15 @@ def _as_component(graph: GraphDeployment, planned: ComponentPlan) -> ComponentDe
     deployment = parse_parent(
         ComponentDeployment, {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [owner]}}
     )
-    # What limits replicas over several nodes on the other path, LeaderWorkerSet, does not hold here.
-    on_one_node = replace_multinode(deployment)
-    if problems := validate_component(on_one_node):
+    if problems := validate_component(_without_placement(deployment)):
         raise InvalidSpec(problems)
     return deployment
 
 
-def replace_multinode(component: ComponentDeployment) -> ComponentDeployment:
-    """The component with each replica on one node."""
-    return component.model_copy(update={"spec": component.spec.model_copy(update={"multinode": None})})
+def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
+    """The component with each replica on one node, anywhere: what limits it on the other path does not hold here."""
+    spec = component.spec.model_copy(update={"multinode": None, "topology_constraint": None})
+    return component.model_copy(update={"spec": spec})
 
 
 def _seen_by_component(seen: Observed) -> ObservedOfComponent:

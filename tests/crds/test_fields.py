@@ -8,7 +8,7 @@ from tests.crds.reading import DCD, DGD, DGDR, DGDSA, DM, DWM, KINDS, Node, node
 SHARED_FIELDS = (
     "annotations autoscaling checkpoint componentType dynamoNamespace envFromSecret envs eppConfig extraPodMetadata "
     "extraPodSpec globalDynamoNamespace ingress labels livenessProbe modelRef multinode readinessProbe replicas "
-    "resources scalingAdapter serviceName sharedMemory subComponentType volumeMounts"
+    "resources scalingAdapter serviceName sharedMemory subComponentType topologyConstraint volumeMounts"
 )
 INGRESS_FIELDS = (
     "annotations enabled host hostPrefix hostSuffix ingressControllerClassName labels tls useVirtualService "
@@ -19,7 +19,7 @@ IDENTITY_FIELDS = (
 )
 CONDITION_FIELDS = "lastTransitionTime message observedGeneration reason status type"
 FIELDS = [
-    (DGD, "spec", "backendFramework envs pvcs restart services", ""),
+    (DGD, "spec", "backendFramework envs pvcs restart services topologyConstraint", ""),
     (DGD, "spec.pvcs[]", "create name size storageClass volumeAccessMode", "name"),
     (DGD, "spec.restart", "id strategy", "id"),
     (DGD, "spec.restart.strategy", "order type", ""),
