@@ -103,6 +103,13 @@ _GRAPH = (
         Reason.IMMUTABLE,
         "spec.services[<service>] cannot change node topology (between single-node and multi-node) after creation",
     ),
+    _webhook(
+        "grove-nodes",
+        Reason.IMMUTABLE,
+        _ANNOTATION,
+        "spec.services[<service>].multinode.nodeCount cannot change from <n> to <n>: Grove keeps it for as long as the "
+        "PodCliqueSet exists; <what>",
+    ),
     Rule(
         "service-topology",
         Reason.IMMUTABLE,
