@@ -8,7 +8,8 @@ BACKEND_WARNING = "Changing spec.backendFramework may cause unexpected behavior"
 FIXED = "service topology is immutable and cannot be modified after creation"
 
 
-UNDER_GROVE = {"services": {"main": {"componentKind": "PodCliqueScalingGroup", "componentName": "g-0-main"}}}
+GROUP = {"componentKind": "PodCliqueScalingGroup", "componentName": "g-0-main", "replicas": 1, "updatedReplicas": 1}
+UNDER_GROVE = {"services": {"main": GROUP}}
 
 
 def flipped(name: str) -> str:
