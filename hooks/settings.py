@@ -115,6 +115,9 @@ class Settings(BaseModel):
     effect_scale: Switch = Field(Switch.ON, description="scale Grove's cliques through their scale subresource")
     effect_events: Switch = Field(Switch.ON, description="write Events when a condition changes")
     effect_etcd: Switch = Field(Switch.ON, description="drop a deleted component's keys in etcd")
+    etcd_drop_deadline: Seconds = Field(
+        60.0, description="seconds for which an etcd that does not answer may hold up a component's deletion"
+    )
     effect_write_back: Literal["planner", "always", "off"] = Field(
         "planner", description="when an adapter's replicas are written back to the graph"
     )

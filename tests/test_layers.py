@@ -12,9 +12,11 @@ FILES = sorted(p for p in (ROOT / "hooks").rglob("*.py"))
 SHELL = (
     "hooks.__main__",
     "hooks.admission",
+    "hooks.api_server",
     "hooks.app",
     "hooks.cli",
     "hooks.effects_client",
+    "hooks.etcd_client",
     "hooks.files",
     "hooks.logs",
     "hooks.metrics",
@@ -36,6 +38,7 @@ TYPES = (
     "hooks.crds",
     "hooks.defaulting",
     "hooks.effects",
+    "hooks.event_objects",
     "hooks.facts",
     "hooks.identity",
     "hooks.judging",
@@ -44,6 +47,7 @@ TYPES = (
     "hooks.review",
     "hooks.rule_table",
     "hooks.settings",
+    "hooks.transitions",
     "hooks.wording",
 )
 FLOORS = {

@@ -1,1 +1,1 @@
-"""DynamoGraphDeploymentScalingAdapter: the replicas of one service of a graph, for autoscalers."""
+"""DynamoGraphDeploymentScalingAdapter: the service of a graph that it scales, as autoscalers want to see it."""
