@@ -56,14 +56,15 @@ def _judge_alone(
     manifest: ReadManifest, review: Review, model: type[Model], of_object: Callable[[Model, Review], Findings]
 ) -> tuple[Findings, Model | None]:
     try:
-        parsed = parse_parent(model, _name(manifest))
+        parsed = parse_parent(model, _prepare(manifest))
     except InvalidSpec as error:
         return Findings(problems=error.problems), None
     return of_object(parsed, review), parsed
 
 
-def _name(manifest: ReadManifest) -> ReadManifest:
-    """The object with the name and namespace that it is going to have, where it names none yet."""
+def _prepare(manifest: ReadManifest) -> ReadManifest:
+    """The object as it is going to be stored: with name and namespace where it names none, and without its status."""
+    manifest = {key: value for key, value in manifest.items() if key != "status"}
     metadata = manifest.get("metadata")
     if not isinstance(metadata, Mapping):
         return manifest

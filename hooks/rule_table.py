@@ -103,6 +103,13 @@ _GRAPH = (
         Reason.IMMUTABLE,
         "spec.services[<service>] cannot change node topology (between single-node and multi-node) after creation",
     ),
+    _webhook(
+        "grove-nodes",
+        Reason.IMMUTABLE,
+        _ANNOTATION,
+        "spec.services[<service>].multinode.nodeCount cannot change from <n> to <n>: Grove keeps it for as long as the "
+        "PodCliqueSet exists; <what>",
+    ),
     Rule(
         "service-topology",
         Reason.IMMUTABLE,
@@ -114,6 +121,43 @@ _GRAPH = (
         _USER,
         "spec.services[<service>].replicas cannot be modified directly when scaling adapter is enabled; scale or "
         "update the related DynamoGraphDeploymentScalingAdapter instead",
+    ),
+)
+
+_FIXED_TOPOLOGY = (
+    "topologyConstraint is immutable and cannot be added, removed, or changed after creation; delete and recreate the "
+    "DynamoGraphDeployment to change topology constraints"
+)
+_TOPOLOGY = (
+    Rule(
+        "topology",
+        Reason.REQUIRED,
+        "spec.topologyConstraint with topologyProfile is required when any topology constraint is set (at spec or "
+        "service level)",
+    ),
+    Rule(
+        "topology-profile",
+        Reason.REQUIRED,
+        "spec.topologyConstraint.topologyProfile is required when any topology constraint is set",
+    ),
+    Rule("topology-domain", Reason.REQUIRED, "spec.services[<service>].topologyConstraint.packDomain is required"),
+    Rule(
+        "topology-of-service",
+        Reason.REQUIRED,
+        "spec.services[<service>].topologyConstraint is required, as spec.topologyConstraint.packDomain is not set",
+    ),
+    _webhook(
+        "topology-grove",
+        Reason.NOT_INSTALLED,
+        _ANNOTATION,
+        "spec.topologyConstraint needs Grove, and this graph does not run under it",
+    ),
+    Rule("topology-change", Reason.IMMUTABLE, f"spec.{_FIXED_TOPOLOGY}"),
+    Rule("topology-change-of-service", Reason.IMMUTABLE, f"spec.services[<service>].{_FIXED_TOPOLOGY}"),
+    Rule(
+        "component-topology",
+        Reason.INVALID,
+        "spec.topologyConstraint needs Grove, under which only services of a graph can run",
     ),
 )
 
@@ -217,7 +261,7 @@ _ADAPTER = (
     Rule("adapter-service", Reason.REQUIRED, "spec.dgdRef.serviceName is required"),
 )
 
-TABLE = (*_GRAPH, *_SPEC, *_COMPONENT, *_MODEL, *_REQUEST, *_ADAPTER)
+TABLE = (*_GRAPH, *_TOPOLOGY, *_SPEC, *_COMPONENT, *_MODEL, *_REQUEST, *_ADAPTER)
 """All rules that have a text of their own.
 
 What the hooks find beyond these while they render (a quantity, an engine's flags, a pod's fields) needs our program:

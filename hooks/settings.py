@@ -100,6 +100,11 @@ class Settings(BaseModel):
     kai_scheduler: Switch = Field(Switch.OFF, description="`on` gives Grove cliques the KAI scheduler and a queue")
     kai_queue: str = Field("dynamo", description="KAI queue where the graph's annotation names none")
     grove_termination_delay: Duration = Field("15m0s", description="how long Grove waits before it ends a broken gang")
+    grove_topology: Literal["off", "packDomain", "topologyName", "pack"] = Field(
+        "off",
+        description="how the installed Grove writes topology constraints: `packDomain` (alpha.4 to alpha.8), "
+        "`topologyName` (alpha.9), `pack` (from alpha.10); `off` refuses graphs that have any",
+    )
     mpi_secret: str = Field("mpi-run-ssh-secret", description="`[namespace/]name` of the SSH key of multinode TRT-LLM")
     planner_cluster_role: Name = Field("dynamo-hooks-planner", description="ClusterRole that planners are bound to")
     epp_cluster_role: Name = Field("dynamo-hooks-epp", description="ClusterRole that endpoint pickers are bound to")

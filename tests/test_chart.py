@@ -223,6 +223,13 @@ def test_etcd_discovery_declares_the_finalize_hook() -> None:
     assert component["spec"] == files.controllers("", etcd_finalize=True)[1]["spec"]
 
 
+@pytest.mark.parametrize("off", ["off", "false"])
+def test_no_finalize_hook_is_declared_where_no_keys_are_to_be_dropped(off: str) -> None:
+    documents = template("--set", "settings.discoveryBackend=etcd", "--set", f"settings.effectEtcd={off}")
+    component = named(documents, "CompositeController", "dynamo-component")
+    assert component["spec"] == files.controllers("")[1]["spec"]
+
+
 def test_controllers_call_the_service_of_the_release() -> None:
     documents = template("--namespace", "elsewhere", name="blue")
     (service,) = of_kind(documents, "Service")

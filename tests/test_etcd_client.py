@@ -1,13 +1,7 @@
 """Keys dropped in etcd: against a real one where it is installed, and against a played one for what goes wrong."""
 
-import base64
 import json
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -16,21 +10,11 @@ import responses
 
 from hooks.effects import DropReport, EtcdPrefixDrop
 from hooks.etcd_client import EtcdClient
+from tests.etcd_server import encode, free_port, keys_of, put, running_etcd
 
 DROP = EtcdPrefixDrop(prefix="/ns-g/components/worker/")
 ONE, TWO = "http://127.0.0.1:2379", "http://127.0.0.2:2379"
 DONE = {"header": {"revision": "3"}, "deleted": "1"}
-
-
-def encode(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-    return port
 
 
 # A real etcd
@@ -39,50 +23,8 @@ def free_port() -> int:
 @pytest.fixture(scope="module")
 def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running etcd, host:port."""
-    program = shutil.which("etcd")
-    if program is None:
-        pytest.skip("etcd is missing; install etcd-server")
-    client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
-    options = {
-        "name": "test",
-        "data-dir": str(tmp_path_factory.mktemp("etcd")),
-        "listen-client-urls": client,
-        "advertise-client-urls": client,
-        "listen-peer-urls": peer,
-        "initial-advertise-peer-urls": peer,
-        "initial-cluster": f"test={peer}",
-        "log-level": "error",
-    }
-    command = [program, *(part for name, value in options.items() for part in (f"--{name}", value))]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            wait_until_healthy(client, process)
-            yield client.removeprefix("http://")
-        finally:
-            process.kill()
-
-
-def wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 30
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            if requests.get(f"{url}/health", timeout=1).ok:
-                return
-        except requests.ConnectionError:
-            time.sleep(0.1)
-    raise AssertionError("etcd did not come up")
-
-
-def put(address: str, *keys: str) -> None:
-    for key in keys:
-        body = {"key": encode(key), "value": encode("v")}
-        requests.post(f"http://{address}/v3/kv/put", json=body, timeout=5).raise_for_status()
-
-
-def keys_of(address: str) -> list[str]:
-    everything = {"key": encode("\0"), "range_end": encode("\0"), "keys_only": True}
-    found = requests.post(f"http://{address}/v3/kv/range", json=everything, timeout=5).json()
-    return sorted(base64.b64decode(entry["key"]).decode() for entry in found.get("kvs", []))
+    with running_etcd(tmp_path_factory.mktemp("etcd")) as address:
+        yield address
 
 
 def test_only_the_keys_of_the_service_are_dropped(etcd: str) -> None:

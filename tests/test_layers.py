@@ -50,6 +50,7 @@ TYPES = (
     "hooks.review",
     "hooks.rule_table",
     "hooks.settings",
+    "hooks.transitions",
     "hooks.wording",
 )
 FLOORS = {

@@ -8,13 +8,16 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
+from hooks import contract
+from hooks.app import Hook, create_app
 from hooks.effects import ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.logs import JsonFormatter
 from hooks.model.probes import Adapter
 from hooks.protocol import SyncAnswer
+from hooks.settings import parse_settings
 from tests import make
-from tests.hook_client import CONFIG_MAP, GOOD, call, client_with
+from tests.hook_client import CONFIG_MAP, GOOD, answering, call, client_with, relating
 
 
 def logged(caplog: pytest.LogCaptureFixture, message: str) -> list[dict[str, Any]]:
@@ -122,6 +125,17 @@ def test_effects_are_handed_on_once_the_answer_is_good() -> None:
     assert carried == []
     assert good.post("/graph/sync", data=call()).status_code == 200
     assert carried == [EFFECT]
+
+
+def test_effect_that_is_switched_off_is_not_handed_on(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    hook = Hook(kind=contract.GRAPH, sync=answering(SyncAnswer(status={}, effects=(EFFECT,))), customize=relating)
+    settings = parse_settings({}, {"effect_scale": "off"})
+    app = create_app(
+        settings, lambda: make.NOW, hooks={"graph": hook}, carry_out=lambda effects: pytest.fail(str(effects))
+    )
+    assert app.test_client().post("/graph/sync", data=call()).status_code == 200
+    assert [line.get("effects") for line in logged(caplog, "call")] == [None]
 
 
 def test_failing_effect_does_not_fail_the_sync(caplog: pytest.LogCaptureFixture) -> None:

@@ -148,3 +148,10 @@ capabilities:
       key: {{ $.Values.prober.token.key }}
 {{- end -}}
 {{- end }}
+
+{{- /* Not empty where a component leaves keys in etcd that the hooks drop before it goes. */ -}}
+{{- define "dynamo-hooks.dropsKeys" -}}
+{{- with .Values.settings -}}
+{{- if and (eq (.discoveryBackend | default "") "etcd") (ne (include "dynamo-hooks.switch" .effectEtcd) "off") }}yes{{ end -}}
+{{- end -}}
+{{- end }}

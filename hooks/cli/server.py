@@ -100,7 +100,7 @@ def run_server(options: ServerOptions, load_app: LoadApp) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn has its own handler: clean up then too
     owner = os.getpid()
     given = os.environ.get(METRICS_DIR)
-    directory = Path(given or Path(tempfile.gettempdir(), f"dynamo-hooks-metrics-{owner}-{secrets.token_hex(8)}"))
+    directory = Path(given or Path(_find_temporary_dir(), f"dynamo-hooks-metrics-{owner}-{secrets.token_hex(8)}"))
     try:
         _empty(directory)
         os.environ[METRICS_DIR] = str(directory)
@@ -108,6 +108,15 @@ def run_server(options: ServerOptions, load_app: LoadApp) -> None:
     finally:
         if not given and os.getpid() == owner:  # workers, which are forks, end here too
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _find_temporary_dir() -> str:
+    """Where Python puts temporary files; it tries the place with a file, which no signal must make it leave behind."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        return tempfile.gettempdir()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _empty(directory: Path) -> None:

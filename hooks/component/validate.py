@@ -46,6 +46,7 @@ def validate_component(component: ComponentDeployment) -> tuple[str, ...]:
         *_bad_label("spec.serviceName", spec.service_name),
         *validate_groups(spec, component.metadata.name, "spec"),
         *_validate_lone_picker(component),
+        *_validate_lone_topology(spec),
     )
 
 
@@ -132,6 +133,11 @@ def _validate_lone_picker(component: ComponentDeployment) -> Iterator[str]:
             "spec.eppConfig.config: only a graph makes the ConfigMap of an inline configuration; "
             "a component that stands alone needs configMapRef"
         )
+
+
+def _validate_lone_topology(spec: ComponentSpec) -> Iterator[str]:
+    if spec.topology_constraint is not None:
+        yield "spec.topologyConstraint needs Grove, under which only services of a graph can run"
 
 
 def _validate_ingress(ingress: Ingress, path: str) -> Iterator[str]:

@@ -131,7 +131,7 @@ _LABEL = r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?"
 _PARTS = rf"^{_LABEL}([.]{_LABEL})*$"
 _TOO_LONG = f"size({NAME}) + 1 + size(k) > 63"
 _TWIN = "self.spec.services.exists(j, j < k && j.lowerAscii() == k.lowerAscii())"
-_TWINS = "self.spec.services.filter(j, j.lowerAscii() == k.lowerAscii())"
+_TWINS = "self.spec.services.filter(j, j < k && j.lowerAscii() == k.lowerAscii())"
 
 
 def _service_name_rule(name: str, broken: str, text: str, *values: str) -> CelRule:

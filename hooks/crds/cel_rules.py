@@ -9,6 +9,7 @@ from hooks import contract
 from hooks.crds.cel import NAME, At, CelRule, fixed, formatted, name_rule
 from hooks.crds.cel_graph import GRAPH_CHANGE_RULES, GRAPH_RULES
 from hooks.crds.cel_spec import COMPONENT_SPEC_RULES, SERVICE_RULES
+from hooks.crds.cel_topology import COMPONENT_TOPOLOGY_RULES, TOPOLOGY_CHANGE_RULES, TOPOLOGY_RULES
 
 _SPEC: At = ("spec",)
 
@@ -124,8 +125,15 @@ _ADAPTER_RULES = (
 )
 
 CEL_RULES: Mapping[str, tuple[CelRule, ...]] = {
-    contract.GRAPH.kind: (*GRAPH_RULES, *SERVICE_RULES, _BACKEND, *GRAPH_CHANGE_RULES),
-    contract.COMPONENT.kind: (*_LABEL_RULES, *COMPONENT_SPEC_RULES, _BACKEND),
+    contract.GRAPH.kind: (
+        *GRAPH_RULES,
+        *TOPOLOGY_RULES,
+        *SERVICE_RULES,
+        _BACKEND,
+        *GRAPH_CHANGE_RULES,
+        *TOPOLOGY_CHANGE_RULES,
+    ),
+    contract.COMPONENT.kind: (*_LABEL_RULES, *COMPONENT_SPEC_RULES, *COMPONENT_TOPOLOGY_RULES, _BACKEND),
     contract.MODEL.kind: _MODEL_RULES,
     contract.GRAPH_REQUEST.kind: _REQUEST_RULES,
     contract.SCALING_ADAPTER.kind: _ADAPTER_RULES,

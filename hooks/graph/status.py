@@ -10,14 +10,21 @@ from enum import StrEnum
 
 from hooks.graph.applied import is_applied
 from hooks.graph.components import ComponentPlan, clean_json
-from hooks.graph.grove_status import find_remarks, report_grove_services, why_grove_unready
+from hooks.graph.grove_status import (
+    find_remarks,
+    find_unready_grove_services,
+    report_grove_services,
+    why_grove_unready,
+)
 from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
+from hooks.graph.restart import Restart
 from hooks.k8s.conditions import Condition, Truth, merge_conditions
+from hooks.k8s.pod_reasons import Explanation
 from hooks.k8s.types import Json
 
 READY = "Ready"
-_KEPT = ("restart", "services")
+_KEPT = ("restart", "services", "componentsReady")
 _MAX_MESSAGE = 32_768
 """The longest message that the schema of a condition allows."""
 
@@ -48,21 +55,39 @@ class Previous:
     now: datetime
 
 
-def report(plan: GraphPlan, seen: Observed, previous: Previous) -> dict[str, Json]:
-    """The status of a graph that could be rendered; `status.restart` stays as it was."""
-    waiting = dict(sorted([*_unready_workloads(plan, seen), *_missing_claims(plan)]))
+def report(
+    plan: GraphPlan,
+    seen: Observed,
+    restart: Restart,
+    previous: Previous,
+    *,
+    explained: Mapping[str, Explanation],
+) -> dict[str, Json]:
+    """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
+    waiting = dict(sorted([*_unready_workloads(plan, seen, explained), *_missing_claims(plan)]))
     if waiting:
         state, reason = State.PENDING, Reason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
     else:
         state, reason, message = State.SUCCESSFUL, Reason.ALL_READY, "All resources are ready"
-    message = "; ".join([message, *_remarks(plan, seen)])[:_MAX_MESSAGE]
+    message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])[:_MAX_MESSAGE]
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     return {
         **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
-        **({"restart": previous.status["restart"]} if previous.status.get("restart") else {}),
+        **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
+        "componentsReady": _count_ready(plan, seen),
     }
+
+
+def find_unready_services(plan: GraphPlan, seen: Observed) -> frozenset[str]:
+    """Services that are not ready at the spec that they should have, by the rules of the condition Ready."""
+    if plan.waits_for:
+        return frozenset(component.service for component in plan.components)
+    if plan.grove is not None:
+        return find_unready_grove_services(plan.grove, seen.grove)
+    found = ((component, seen.components.get(component.name)) for component in plan.components)
+    return frozenset(component.service for component, observed in found if _why_unready(component, observed))
 
 
 def report_failure(reason: Reason, problems: tuple[str, ...], previous: Previous) -> dict[str, Json]:
@@ -84,12 +109,20 @@ def _truth(state: State) -> Truth:
     return "True" if state is State.SUCCESSFUL else "False"
 
 
-def _unready_workloads(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, str]]:
+def _count_ready(plan: GraphPlan, seen: Observed) -> str:
+    """`3/4`: components, or services under Grove, that are ready at the wanted spec, of all that there should be."""
+    total = len(plan.components)
+    return f"{total - len(find_unready_services(plan, seen))}/{total}"
+
+
+def _unready_workloads(
+    plan: GraphPlan, seen: Observed, explained: Mapping[str, Explanation]
+) -> Iterator[tuple[str, str]]:
     if plan.waits_for:
         yield plan.name, plan.waits_for
     elif plan.grove is None:
         yield from _unready_components(plan, seen)
-    elif why := why_grove_unready(plan.grove, seen.grove):
+    elif why := why_grove_unready(plan.grove, seen.grove, explained):
         yield plan.name, why
 
 

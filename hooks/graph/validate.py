@@ -15,6 +15,7 @@ from hooks.graph.components import namespace_of
 from hooks.graph.grove_rules import validate_for_grove, validate_length
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.spec_rules import find_graph_problems
+from hooks.graph.topology import validate_topology
 from hooks.judging import Findings, judge
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
@@ -45,6 +46,7 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
             for problem in _validate_service(graph, service, spec, installed)
         ),
         *(validate_for_grove(graph) if under_grove else ()),
+        *validate_topology(graph, takes_grove=_may_take_grove(graph, installed)),
     )
 
 
@@ -86,12 +88,17 @@ def _validate_distinct(graph: GraphDeployment) -> Iterator[str]:
 def _validate_service(
     graph: GraphDeployment, service: str, spec: ComponentSpec, installed: frozenset[GroupVersionKind] | None
 ) -> Iterator[str]:
-    path, annotations = f"spec.services[{service}]", graph.metadata.annotations
-    if may_take_grove(annotations) if installed is None else takes_grove(annotations, installed):
+    path = f"spec.services[{service}]"
+    if _may_take_grove(graph, installed):
         yield from validate_length(graph.metadata.name, service, spec)
     lacks_pool = installed is not None and kinds.INFERENCE_POOL not in installed
     yield from validate_spec(spec, path, framework=graph.spec.backend_framework, lacks_pool=lacks_pool)
     yield from _validate_service_name(graph, service)
+
+
+def _may_take_grove(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> bool:
+    annotations = graph.metadata.annotations
+    return may_take_grove(annotations) if installed is None else takes_grove(annotations, installed)
 
 
 def _validate_service_name(graph: GraphDeployment, service: str) -> Iterator[str]:

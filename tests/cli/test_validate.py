@@ -167,7 +167,9 @@ spec:
     assert validate(request, "--set", "instalation=team-a").exit_code == 2
 
 
-@pytest.mark.parametrize("options", [(), ("--with", "grove,inference-pool")], ids=["unknown", "grove"])
+@pytest.mark.parametrize(
+    "options", [(), ("--with", "grove,inference-pool", "--set", "grove_topology=pack")], ids=["unknown", "grove"]
+)
 def test_examples_are_valid(options: tuple[str, ...]) -> None:
     result = CliRunner().invoke(main, ["validate", *options, str(EXAMPLES)])
     assert result.exit_code == 0, result.output

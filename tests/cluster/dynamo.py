@@ -46,12 +46,12 @@ OF_EVERY_NAMESPACE = {"kube-root-ca.crt", "default"}
 
 
 @contextmanager
-def running_controllers(
-    admin: ApiClient, url: str, with_kinds: Iterable[str] = (), *, installation: str = ""
-) -> Iterator[None]:
-    """Install the project's controllers for hooks at the URL, and wait until Metacontroller has started them."""
-    found = files.controllers(url, with_kinds, installation=installation)
-    created = [admin.create(controller) for controller in found]
+def running_controllers(admin: ApiClient, url: str, with_kinds: Iterable[str] = (), **options: Any) -> Iterator[None]:
+    """Install the project's controllers for hooks at the URL, and wait until Metacontroller has started them.
+
+    `options` are those of `files.controllers`.
+    """
+    created = [admin.create(controller) for controller in files.controllers(url, with_kinds, **options)]
     try:
         for controller in created:
             wait_for_event(admin, controller, "Started")

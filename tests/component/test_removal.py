@@ -76,13 +76,13 @@ def test_what_a_component_left_is_found_though_its_spec_is_invalid() -> None:
 
 def test_component_goes_once_its_keys_are_dropped() -> None:
     answer = ask(going(), DropReport(drop=DROP))
-    assert (answer.finalized, answer.children, answer.effects) == (True, [], ())
+    assert (answer.finalized, answer.children, answer.effects) == (True, (), ())
     assert answer.notes == ("dropped /default-g/components/service1/ in etcd",)
 
 
 def test_component_without_keys_just_goes_and_keeps_its_status_to_the_end() -> None:
     answer = ask(going(status={"conditions": []}), None)
-    assert (answer.finalized, answer.children, answer.effects) == (True, [], ())
+    assert (answer.finalized, answer.children, answer.effects) == (True, (), ())
     assert answer.status == {"conditions": []}
 
 
@@ -92,7 +92,7 @@ def test_etcd_that_does_not_answer_is_waited_for_and_the_condition_says_until_wh
     answer = ask(
         going(status={"conditions": [ready, other], "service": {"replicas": 1}}), DropReport(drop=DROP, fault=FAULT)
     )
-    assert (answer.finalized, answer.children, answer.resync_after_seconds) == (False, [], 5.0)
+    assert (answer.finalized, answer.children, answer.resync_after_seconds) == (False, (), 5.0)
     assert answer.status is not None
     available, told = answer.status["conditions"]
     assert available == other

@@ -8,6 +8,10 @@ BACKEND_WARNING = "Changing spec.backendFramework may cause unexpected behavior"
 FIXED = "service topology is immutable and cannot be modified after creation"
 
 
+GROUP = {"componentKind": "PodCliqueScalingGroup", "componentName": "g-0-main", "replicas": 1, "updatedReplicas": 1}
+UNDER_GROVE = {"services": {"main": GROUP}}
+
+
 def flipped(name: str) -> str:
     return f"spec.services[{name}] cannot change node topology (between single-node and multi-node) after creation"
 
@@ -73,6 +77,23 @@ CHANGES = (
     Case(id="one-node-to-two", old=nodes(None), new=nodes(2), problems=(flipped("main"),)),
     Case(id="three-nodes-to-one", old=nodes(3), new=nodes(None), problems=(flipped("main"),)),
     Case(id="more-nodes", old=nodes(2), new=nodes(4)),
+    Case(
+        id="more-nodes-under-grove",
+        old={**nodes(2), "status": UNDER_GROVE},
+        new={**nodes(4), "status": UNDER_GROVE},
+        problems=(
+            (
+                "spec.services[main].multinode.nodeCount cannot change from 2 to 4: Grove keeps it for as long as the "
+                "PodCliqueSet exists; delete the graph and create it anew, or switch Grove off by the graph's "
+                "annotation nvidia.com/enable-grove"
+            ),
+        ),
+    ),
+    Case(
+        id="more-nodes-and-no-grove-any-more",
+        old={**nodes(2), "status": UNDER_GROVE},
+        new=graph({"main": nodes(4)["spec"]["services"]["main"]}, annotations={"nvidia.com/enable-grove": "false"}),
+    ),
     Case(
         id="one-of-several-flips",
         old=graph({"a": {}, "b": {}, "c": {"multinode": MANY}}),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.crds import find_faults
+from hooks.crds import apply_defaults, find_faults
 from hooks.review import Review, Verdict
 from hooks.rules import DEFAULTS, RULES
 from hooks.settings import parse_settings
@@ -103,5 +103,12 @@ def test_no_object_makes_rules_or_defaults_fail(new: Manifest, old: Manifest | N
     assert all(isinstance(text, str) and text for text in (*verdict.problems, *verdict.warnings))
     assert bool(verdict.problems) is bool(verdict.reasons)
     assert all(operation["op"] == "add" for operation in DEFAULTS[resource](review(new, old, installation="a")))
-    if isinstance(new.get("metadata"), dict) and not find_faults(new):
-        assert all("Input should be" not in problem for problem in verdict.problems)
+
+
+@settings(max_examples=200, deadline=None)
+@given(new=damaged())
+def test_object_that_fits_its_schema_is_read_by_the_rules(new: Manifest) -> None:
+    if find_faults(new):
+        return
+    verdict = RULES[f"{new['kind'].lower()}s"](review(apply_defaults(new)))
+    assert all("Input should be" not in problem for problem in verdict.problems)

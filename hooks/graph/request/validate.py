@@ -51,9 +51,9 @@ def _judge_request(request: GraphRequest, review: Review) -> Findings:
 def _judge_change(_new: GraphRequest, old: ReadManifest, review: Review) -> Findings:
     status = old.get("status")
     state = status.get("state") if isinstance(status, Mapping) else None
-    if state not in FIXED_STATES or review.new.get("spec") == old.get("spec"):
+    if not isinstance(state, str) or state not in FIXED_STATES or review.new.get("spec") == old.get("spec"):
         return Findings()
-    return Findings(problems=(rejected_change(str(state)),))
+    return Findings(problems=(rejected_change(state),))
 
 
 def _find_problems(request: GraphRequest, settings: Settings) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks import contract, identity
+from hooks.api.component_spec import Multinode
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.component.subject import ComponentType
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
@@ -20,6 +21,7 @@ class Service:
 
     own_replicas: int
     running: int | None
+    is_multinode: bool
     adapter: str | None
 
 
@@ -56,6 +58,7 @@ def _observe_service(graph: ReadManifest, services: Mapping[str, Mapping[str, Js
     return Service(
         own_replicas=int(spec.get("replicas", 1)),
         running=None if running is None else int(running),
+        is_multinode=spec.get("multinode") is not None and Multinode.model_validate(spec["multinode"]).node_count > 1,
         adapter=identity.component_name(name_of(graph), name) if is_enabled else None,
     )
 

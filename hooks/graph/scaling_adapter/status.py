@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from hooks import contract
 from hooks.api.scaling_adapter import GraphScalingAdapter
+from hooks.component.placement import Role
 from hooks.graph.scaling_adapter.observe import Graph, Service
 from hooks.k8s.conditions import Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
@@ -103,7 +104,7 @@ def report(
     last_scale = format_time(previous.now) if is_scaled else previous.status.get("lastScaleTime")
     return {
         "replicas": (service.running or 0) if service else 0,
-        "selector": _selector(adapter),
+        "selector": _selector(adapter, is_multinode=service is not None and service.is_multinode),
         **({"lastScaleTime": last_scale} if last_scale else {}),
         **_judged(verdict, remark, previous),
     }
@@ -128,10 +129,18 @@ def _judged(verdict: Verdict, remark: str, previous: Previous) -> dict[str, Json
     return {"conditions": conditions, "observedGeneration": previous.generation}
 
 
-def _selector(adapter: GraphScalingAdapter) -> str:
-    """Labels that all pods of the service carry, on each path, and no pod of another service or graph."""
+def _selector(adapter: GraphScalingAdapter, *, is_multinode: bool) -> str:
+    """Labels of one pod for each replica of the service, on every path, and of no pod of another service or graph.
+
+    The autoscaler of Kubernetes takes the number of pods for that of replicas, so of several nodes it sees the leaders;
+    upstream shows it all of them.
+
+    Source: Kubernetes, pkg/controller/podautoscaler/replica_calculator.go.
+    """
     reference = adapter.spec.dgd_ref
-    return f"{contract.LABEL_GRAPH}={reference.name},{contract.LABEL_COMPONENT}={reference.service_name}"
+    labels = {contract.LABEL_GRAPH: reference.name, contract.LABEL_COMPONENT: reference.service_name}
+    leaders = {contract.LABEL_ROLE: Role.LEADER.value} if is_multinode else {}
+    return ",".join(f"{key}={value}" for key, value in {**labels, **leaders}.items())
 
 
 def _is_controlled(adapter: GraphScalingAdapter, graph: Graph) -> bool:
