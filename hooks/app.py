@@ -18,7 +18,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from hooks import contract
 from hooks.component import removal
 from hooks.component import sync as component
-from hooks.effects import DropReport, Effect, EtcdPrefixDrop, permitted
+from hooks.effects import DropReport, Effect, EtcdPrefixDrop, Outcome, Result, permitted
 from hooks.errors import BodyTooLarge, HookError, LeaveAlone
 from hooks.etcd_client import EtcdClient
 from hooks.facts import Facts
@@ -26,7 +26,7 @@ from hooks.graph import sync as graph
 from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s.types import GroupVersionKind
 from hooks.logs import CallReport, log_bodies, log_call, logger
-from hooks.metrics import Metrics, create_metrics, record_call
+from hooks.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.model import sync as model
 from hooks.model.prober_client import Prober
 from hooks.model.probes import LoadReport, LoadRequest
@@ -48,8 +48,8 @@ AskProber = Callable[[LoadRequest, str], LoadReport]
 """Tells the prober what is wanted under a sync id and returns what it knows; raises `ProberUnavailable`."""
 DropKeys = Callable[[EtcdPrefixDrop], DropReport]
 """Drops keys in etcd and says what came of it; never raises."""
-CarryOut = Callable[[tuple[Effect, ...]], Sequence[str]]
-"""Makes effects true outside; returns a sentence for each that is not."""
+CarryOut = Callable[[tuple[Effect, ...]], Sequence[Result]]
+"""Makes effects true outside, and says what came of each."""
 
 MAX_ID_CHARACTERS = 128
 MAX_MESSAGE_CHARACTERS = 2000
@@ -195,7 +195,7 @@ def _sync(hook: Hook, function: Sync, shell: Shell) -> bytes:
     g.answer = answer = function(call, shell.facts())
     body = write_sync_answer(answer, call.children, decorator=hook.is_decorator)
     if effects := permitted(answer.effects, shell.settings):
-        g.effects = _carry_out(effects, shell.carry_out)
+        g.effects = _carry_out(effects, shell)
     return body
 
 
@@ -224,17 +224,20 @@ def _too_large(limit: int) -> BodyTooLarge:
     return BodyTooLarge(f"the body is larger than {limit} bytes; raise the setting max_body_bytes")
 
 
-def _carry_out(effects: tuple[Effect, ...], carry_out: CarryOut | None) -> str:
+def _carry_out(effects: tuple[Effect, ...], shell: Shell) -> str:
     """Carry effects out after the answer is written, and say how it went; a failure never fails the sync."""
     names = ", ".join(sorted({type(effect).__name__ for effect in effects}))
-    if carry_out is None:
+    if shell.carry_out is None:
         return f"not carried out: {names}"
     try:
-        faults = carry_out(effects)
-    except Exception:
+        results = shell.carry_out(effects)
+    except Exception as error:
         logger.exception("effects failed", extra={"fields": {"sync_id": g.sync_id, "effects": names}})
-        return f"failed: {names}"
-    return f"failed: {'; '.join(faults)}" if faults else f"carried out: {names}"
+        reason = f"a bug of the hook ({type(error).__name__})"
+        results = [Result(effect=effect, outcome=Outcome.FAILED, reason=reason) for effect in effects]
+    record_effects(shell.metrics, results)
+    failed = [result.sentence for result in results if result.outcome is Outcome.FAILED]
+    return f"failed: {'; '.join(failed)}" if failed else f"carried out: {names}"
 
 
 def _tell_readiness(is_draining: bool) -> Response:
