@@ -43,6 +43,7 @@ TYPES = (
     "hooks.last_good",
     "hooks.protocol",
     "hooks.settings",
+    "hooks.transitions",
     "hooks.wording",
 )
 FLOORS = {

@@ -8,7 +8,7 @@ from pydantic import Field
 from hooks.api.base import ApiModel, ObjectMeta
 from hooks.api.component_spec import ComponentSpec, TopologyConstraint
 from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Rule, Schema
-from hooks.api.status import Condition, ServiceReplicaStatus
+from hooks.api.status import UNSEEN, Condition, ServiceReplicaStatus
 from hooks.k8s.types import Json
 
 
@@ -107,6 +107,7 @@ class GraphDeploymentStatus(ApiModel):
     services: Annotated[Mapping[str, ServiceReplicaStatus], Schema("Replicas, by service name.")] = Field(
         default_factory=dict
     )
+    components_ready: Annotated[str, Schema("How many components are ready of how many, for example `3/4`.")] = ""
     restart: Annotated[RestartStatus | None, Schema("The restart that runs, or ran last.")] = None
     checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by service name.")] = Field(
         default_factory=dict
@@ -119,6 +120,6 @@ class GraphDeployment(ApiModel):
 
     metadata: ObjectMeta
     spec: Annotated[GraphDeploymentSpec, Schema("What to run.")] = Field(default_factory=GraphDeploymentSpec)
-    status: Annotated[GraphDeploymentStatus, Schema("What was observed.")] = Field(
+    status: Annotated[GraphDeploymentStatus, Schema("What was observed.", default=UNSEEN)] = Field(
         default_factory=GraphDeploymentStatus
     )

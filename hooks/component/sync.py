@@ -5,6 +5,7 @@ from functools import lru_cache
 from hooks.api.base import parse_parent
 from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
+from hooks.component.events import tell_transitions
 from hooks.component.observe import Observed, observe, observe_workloads
 from hooks.component.plan import plan_component, refuse_multinode
 from hooks.component.progress import measure_progress
@@ -64,10 +65,11 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
     built = build_component(plan)
     progress = measure_progress(plan, built, seen.workloads)
     warnings = (*plan.warnings, *built.warnings)
-    told = report(request, plan, progress, seen=seen.workloads, warnings=warnings, now=facts.now)
+    told = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     return SyncAnswer(
         children=list(built.children),
         status=told.status,
+        effects=tell_transitions(request, told.status),
         resync_after_seconds=told.resync_after_seconds,
         notes=(*plan.notes, *warnings),
     )
@@ -77,4 +79,5 @@ def _freeze(request: SyncRequest, problems: tuple[str, ...], reason: str, facts:
     children = last_good_children(request.children.all(), problems)
     seen = observe_workloads(request)
     status = report_problems(request, problems, reason=reason, seen=seen, now=facts.now)
-    return SyncAnswer(children=children, status=status, notes=problems, problems=problems)
+    effects = tell_transitions(request, status)
+    return SyncAnswer(children=children, status=status, effects=effects, notes=problems, problems=problems)

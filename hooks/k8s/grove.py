@@ -17,6 +17,8 @@ from hooks.k8s.types import Json, Manifest, ObjectMeta, PodSpec, ReadManifest, b
 
 MAX_COMBINED_NAME = 45
 LABEL_PART_OF = "app.kubernetes.io/part-of"
+LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
+GROVE = "grove-operator"
 LABEL_KAI_QUEUE = "kai.scheduler/queue"
 KAI_SCHEDULER = "kai-scheduler"
 ANY_ORDER = "CliqueStartupTypeAnyOrder"

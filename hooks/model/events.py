@@ -1,0 +1,104 @@
+"""Which changes of a model's conditions are Events, and what the end of its unloading leaves to say.
+
+| what changes | Event |
+|---|---|
+| EndpointsReady becomes `NoEndpoints` | Warning `NoEndpointsFound` |
+| EndpointsReady becomes `EndpointsDiscovered` | Normal `EndpointsDiscovered` |
+| EndpointsReady becomes `AllEndpointsReady` | Normal `EndpointsReady` |
+| EndpointsReady becomes `NotReady` | Warning `NotReady` |
+| Ready becomes `LoadFailed` | Warning `PartialEndpointFailure` |
+| Ready becomes `InvalidSpec`, at each generation | Warning `ValidationFailed` |
+| a deleted model is let go | Normal `LoRAUnloaded` or Warning `LoRAUnloadFailed` |
+
+Source: Dynamo operator, internal/controller/dynamo_model_controller.go. `EndpointDiscoveryFailed` and `CleanupFailed`
+do not occur: Metacontroller lists the EndpointSlices.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from hooks.effects import Event, Reference
+from hooks.k8s.conditions import find_condition
+from hooks.k8s.types import Json
+from hooks.model.status import ENDPOINTS_READY, INVALID, LOAD_FAILED, READY
+from hooks.protocol import SyncRequest
+from hooks.transitions import find_change, of_generation, reference_of, since
+
+
+def tell_transitions(request: SyncRequest, status: Mapping[str, Json], base_model: str) -> tuple[Event, ...]:
+    """Events about the change from the model's status to that one."""
+    about, before = reference_of(request.parent), request.status
+    return (*_tell_endpoints(about, before, status, base_model), *_tell_ready(about, before, status))
+
+
+def tell_unloaded(request: SyncRequest, count: int) -> Event:
+    """The Event of a model that `count` engines hold no more."""
+    return Event(
+        about=reference_of(request.parent),
+        type="Normal",
+        reason="LoRAUnloaded",
+        message=f"Unloaded LoRA from {count} endpoint(s)",
+        occasion=_end_of(request),
+    )
+
+
+def tell_given_up(request: SyncRequest, why: str) -> Event:
+    """The Event of a model that was let go although some engines may still hold it; `why` names them."""
+    return Event(
+        about=reference_of(request.parent),
+        type="Warning",
+        reason="LoRAUnloadFailed",
+        message=f"Failed to unload LoRA from some endpoints: {why}",
+        occasion=_end_of(request),
+    )
+
+
+def _end_of(request: SyncRequest) -> str:
+    """The deletion, of which there is one, or the unloading of a model that stays."""
+    ready = find_condition(request.status.get("conditions") or (), READY)
+    return str(request.parent["metadata"].get("deletionTimestamp") or (since(ready) if ready else ""))
+
+
+def _tell_endpoints(
+    about: Reference, before: Mapping[str, Json], after: Mapping[str, Json], base_model: str
+) -> Iterator[Event]:
+    changed = find_change(before, after, ENDPOINTS_READY)
+    if changed is None:
+        return
+    ready, total = after.get("readyEndpoints", 0), after.get("totalEndpoints", 0)
+    occasion = since(changed)
+    match changed["reason"]:
+        case "NoEndpoints":
+            yield Event(
+                about=about,
+                type="Warning",
+                reason="NoEndpointsFound",
+                message=str(changed["message"]),
+                occasion=occasion,
+            )
+        case "EndpointsDiscovered":
+            text = f"Discovered {total} endpoints for base model {base_model}"
+            yield Event(about=about, type="Normal", reason="EndpointsDiscovered", message=text, occasion=occasion)
+        case "AllEndpointsReady":
+            text = f"All {ready} endpoints ready for base model {base_model}"
+            yield Event(about=about, type="Normal", reason="EndpointsReady", message=text, occasion=occasion)
+        case "NotReady":
+            supported = total - after.get("unsupportedEndpoints", 0)
+            text = f"Only {ready} of {supported} endpoints ready for base model {base_model}"
+            yield Event(about=about, type="Warning", reason="NotReady", message=text, occasion=occasion)
+
+
+def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+    ready = find_condition(after.get("conditions") or (), READY)
+    is_refused = ready is not None and ready["reason"] == INVALID
+    changed = find_change(before, after, READY, by_generation=is_refused)
+    if changed is None:
+        return
+    message = str(changed["message"])
+    if is_refused:
+        text = f"Validation failed: {message}"
+        yield Event(
+            about=about, type="Warning", reason="ValidationFailed", message=text, occasion=of_generation(changed)
+        )
+    elif changed["reason"] == LOAD_FAILED:
+        text = f"Some endpoints failed to load LoRA: {message}"
+        yield Event(about=about, type="Warning", reason="PartialEndpointFailure", message=text, occasion=since(changed))
