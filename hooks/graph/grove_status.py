@@ -11,7 +11,7 @@ from hooks.graph.grove_observe import ObservedGrove, ObservedSet
 from hooks.graph.grove_service import GroveService
 from hooks.k8s import kinds
 from hooks.k8s.grove import why_unready
-from hooks.k8s.pod_reasons import Explanation
+from hooks.k8s.troubles import Explanation
 from hooks.k8s.types import Json, name_of
 
 _SHORT = {kinds.POD_CLIQUE.kind: "podclique", kinds.POD_CLIQUE_SCALING_GROUP.kind: "pcsg"}

@@ -20,7 +20,7 @@ from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
 from hooks.graph.restart import Restart
 from hooks.k8s.conditions import Condition, Truth, merge_conditions
-from hooks.k8s.pod_reasons import Explanation
+from hooks.k8s.troubles import Explanation
 from hooks.k8s.types import Json
 
 READY = "Ready"
