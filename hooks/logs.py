@@ -6,7 +6,6 @@ It decides how a line looks, not what is logged: `app` does.
 import json
 import logging
 import traceback
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from hooks.children import Children
 from hooks.k8s.types import Json, ReadManifest
 from hooks.protocol import SyncAnswer
 
@@ -99,7 +99,7 @@ def log_call(
         fields["parent"] = f"{metadata['namespace']}/{metadata['name']}"
         fields.update({key: metadata[key] for key in ("uid", "generation") if key in metadata})
     if answer is not None:
-        fields["children"] = dict(sorted(Counter(child["kind"] for child in answer.children).items()))
+        fields["children"] = dict(Children.of(answer.children).counts)
         fields.update({key: list(lines) for key in ("notes", "problems") if (lines := getattr(answer, key))})
     fields.update(more)
     fields.update(outcome=report.outcome, status=report.status, duration_ms=round(report.seconds * 1000, 3))

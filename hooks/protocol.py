@@ -6,23 +6,18 @@ becomes a 500 with one line.
 Source: Metacontroller v4.17, pkg/controller/common/api/v2, composite/api/v2, decorator/api/v2, customize/api/v2.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
-from hooks import contract
+from hooks.children import Children, find_fault, write_values
 from hooks.effects import Effect
 from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
-
-MAX_CHILD_BYTES = 200 * 1024
-"""Metacontroller stores each child whole in an annotation, which may hold 256 KiB together with the others."""
-
-_CHILD_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 OPTIONAL_KINDS = (
     kinds.POD_CLIQUE_SET,
@@ -46,6 +41,10 @@ class Objects:
     def has_kind(self, kind: GroupVersionKind) -> bool:
         """Whether the controller declares the kind (as a child) or asked for it (as related); it may hold none."""
         return kind.key in self._by_kind
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is an entry of that key, as `has_kind` tells of a kind."""
+        return key in self._by_kind
 
     def get(self, kind: GroupVersionKind, name: str, namespace: str = "") -> ReadManifest | None:
         """One object by name; `namespace` is empty for cluster-scoped kinds."""
@@ -96,7 +95,7 @@ class SyncAnswer:
     `problems` are what is wrong with the spec; where there are any, the children are those of the last good sync.
     """
 
-    children: list[Manifest] = field(default_factory=list)
+    children: Sequence[Manifest] = ()
     status: dict[str, Json] | None = None
     resync_after_seconds: float = 0
     finalized: bool = False
@@ -174,7 +173,8 @@ def write_sync_answer(answer: SyncAnswer, declared: Objects, *, decorator: bool 
     Raises:
         InvalidAnswer: the answer breaks the contract; one line that names the child and the fault.
     """
-    children = b",".join(check_children(answer.children, declared))
+    children = Children.of(answer.children)
+    children.check(declared)
     document: dict[str, Json] = {}
     if answer.status is not None:
         _check_status(answer.status)
@@ -187,7 +187,7 @@ def write_sync_answer(answer: SyncAnswer, declared: Objects, *, decorator: bool 
         document["finalized"] = True
     rest = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)[1:]
     key = b"attachments" if decorator else b"children"
-    return b'{"%s":[%s]%s%s' % (key, children, b"" if rest == b"}" else b",", rest)
+    return b'{"%s":%s%s%s' % (key, children.text, b"" if rest == b"}" else b",", rest)
 
 
 def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:
@@ -203,24 +203,6 @@ def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:
             )
     documents = sorted((rule.to_json() for rule in rules), key=orjson.dumps)
     return orjson.dumps({"relatedResources": documents}, option=orjson.OPT_SORT_KEYS)
-
-
-def check_children(children: list[Manifest], declared: Objects) -> list[bytes]:
-    """Write each child as JSON with sorted keys; refuse those that Metacontroller could not apply as they are meant.
-
-    Raises:
-        InvalidAnswer: names the child and the fault.
-    """
-    seen: dict[tuple[str, str], set[str]] = {}
-    texts: list[bytes] = []
-    for child in children:
-        kind, namespace, name = _check_identity(child, declared)
-        namespaces = seen.setdefault((kind, name), set())
-        if namespaces and (namespace in namespaces or "" in {namespace, *namespaces}):  # "" is the parent's namespace
-            raise InvalidAnswer(f"{_title(child)} is returned twice")
-        namespaces.add(namespace)
-        texts.append(_write_child(child))
-    return texts
 
 
 def _parse_body(body: bytes) -> Mapping[str, Any]:
@@ -291,82 +273,16 @@ def _check_observed(key: str, kind: str, name: str, manifest: Any) -> None:
         raise InvalidRequest(f"{key}[{kind}] has the key {name}, as hooks of version v1 have; declare version v2")
 
 
-def _title(child: Mapping[str, Any]) -> str:
-    metadata = child.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return f"child {child.get('kind')} {name}"
-
-
-def _check_identity(child: Any, declared: Objects) -> tuple[str, str, str]:
-    if not isinstance(child, dict):
-        raise InvalidAnswer(f"a child is {type(child).__name__}, must be an object")
-    api_version, kind, metadata = child.get("apiVersion"), child.get("kind"), child.get("metadata")
-    if not isinstance(api_version, str) or not isinstance(kind, str) or not isinstance(metadata, dict):
-        raise InvalidAnswer(f"{_title(child)} lacks apiVersion, kind or metadata")
-    name = metadata.get("name")
-    if not isinstance(name, str) or not name:
-        raise InvalidAnswer(f"{_title(child)} has no metadata.name")
-    gvk = GroupVersionKind.of(api_version, kind)
-    if not declared.has_kind(gvk):
-        raise InvalidAnswer(f"{_title(child)} is of {gvk.key}, which the controller does not declare")
-    return gvk.key, str(metadata.get("namespace", "")), name
-
-
-def _write_child(child: Manifest) -> bytes:
-    try:
-        text = orjson.dumps(child, option=_CHILD_OPTIONS)
-    except TypeError as error:
-        raise InvalidAnswer(f"{_title(child)} is not JSON: {error}") from error
-    if len(text) > MAX_CHILD_BYTES:
-        raise InvalidAnswer(f"{_title(child)} has {len(text)} bytes as JSON, must have at most {MAX_CHILD_BYTES}")
-    _check_text(text)
-    return text
-
-
-@lru_cache(maxsize=2048)
-def _check_text(text: bytes) -> None:
-    """Check what a child says; the same text, as most syncs return it, is looked through once."""
-    child = orjson.loads(text)
-    _check_labels(child)
-    if fault := _find_fault(child, ""):
-        raise InvalidAnswer(f"{_title(child)}: {fault}")
-
-
-def _check_labels(child: Manifest) -> None:
-    metadata = child["metadata"]
-    for key in ("labels", "annotations"):
-        values = metadata.get(key, {})
-        if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
-            raise InvalidAnswer(f"{_title(child)} has {key} that are not strings")
-    if contract.LABEL_CONTROLLER_UID in metadata.get("labels", {}):
-        raise InvalidAnswer(f"{_title(child)} carries the label controller-uid, which only Metacontroller may set")
-
-
 def _check_status(status: Any) -> None:
     if not isinstance(status, dict):
         raise InvalidAnswer(f"the status is {type(status).__name__}, must be an object")
     try:
-        _check_status_text(orjson.dumps(status, option=_CHILD_OPTIONS))
+        _check_status_text(write_values(status))
     except TypeError as error:
         raise InvalidAnswer(f"the status is not JSON: {error}") from error
 
 
 @lru_cache(maxsize=512)
 def _check_status_text(text: bytes) -> None:
-    if fault := _find_fault(orjson.loads(text), ""):
+    if fault := find_fault(orjson.loads(text)):
         raise InvalidAnswer(f"status: {fault}")
-
-
-def _find_fault(value: Json, path: str) -> str | None:
-    """The first value that Metacontroller or the API server would take for something else, and where it stands."""
-    if isinstance(value, dict):
-        entries: Iterable[tuple[str, Json]] = ((f"{path}.{key}", item) for key, item in value.items())
-    elif isinstance(value, (list, tuple)):
-        entries = ((f"{path}[{index}]", item) for index, item in enumerate(value))
-    elif value is None:
-        return f"{path.lstrip('.')} is null"
-    elif isinstance(value, (str, int)):
-        return None
-    else:
-        return f"{path.lstrip('.')} is the {type(value).__name__} {value}, must be an integer or a string"
-    return next((fault for at, item in entries if (fault := _find_fault(item, at))), None)

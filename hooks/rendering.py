@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hooks import contract
+from hooks.children import Children
 from hooks.component import sync as component_sync
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
@@ -22,7 +23,7 @@ from hooks.k8s.types import (
     name_of,
     sort_manifests,
 )
-from hooks.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, check_children, plural_of
+from hooks.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, plural_of
 
 OPTIONAL_KINDS: Mapping[str, tuple[GroupVersionKind, ...]] = {
     "grove": (kinds.POD_CLIQUE_SET,),
@@ -124,7 +125,7 @@ def _ask(hook: Hook, parent: Manifest, world: _World) -> SyncAnswer:
     related = _relate(hook.customize(question, world.facts), world.objects)
     children = Objects({kind.key: {} for kind in world.declared})
     answer = hook.sync(SyncRequest(parent=parent, children=children, related=related), world.facts)
-    check_children(answer.children, children)
+    Children.of(answer.children).check(children)
     return answer
 
 

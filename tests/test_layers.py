@@ -31,6 +31,7 @@ FORBIDDEN = frozenset(
 GROUND = {"hooks.k8s": 0, "hooks.errors": 0}
 TYPES = (
     "hooks.api",
+    "hooks.children",
     "hooks.contract",
     "hooks.crds",
     "hooks.effects",

@@ -8,11 +8,11 @@ import orjson
 import pytest
 
 from hooks import contract
+from hooks.children import MAX_CHILD_BYTES
 from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.protocol import (
-    MAX_CHILD_BYTES,
     Objects,
     RelatedRule,
     SyncAnswer,

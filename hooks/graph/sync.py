@@ -7,6 +7,7 @@ from functools import lru_cache
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
+from hooks.children import Children
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
@@ -57,7 +58,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         return _freeze(request, facts, Reason.FAILED, error.problems)
     status = report(plan, seen, _previous(request, facts))
     return SyncAnswer(
-        children=list(children),
+        children=children,
         status=status,
         effects=plan.grove.effects if plan.grove else (),
         resync_after_seconds=_look_again(plan, seen),
@@ -103,10 +104,10 @@ class _Grounds:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _plan(grounds: _Grounds) -> tuple[GraphPlan, tuple[Manifest, ...]]:
+def _plan(grounds: _Grounds) -> tuple[GraphPlan, Children]:
     graph, services = _read_valid(grounds.wording, grounds.seen.installed)
     plan = plan_graph(graph, services, grounds.seen, grounds.settings)
-    return plan, tuple(build_children(plan))
+    return plan, Children(build_children(plan))
 
 
 def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[str, ...]) -> SyncAnswer:

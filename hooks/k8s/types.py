@@ -6,7 +6,8 @@ Source: Kubernetes API reference, v1.36.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NotRequired, TypedDict
 
 Json = Any
@@ -26,22 +27,27 @@ class GroupVersionKind:
     group: str
     version: str
     kind: str
+    api_version: str = field(init=False, compare=False)
+    """`v1` or `apps/v1`."""
+    key: str = field(init=False, compare=False)
+    """Metacontroller's key in `children` and `related`: `Service.v1`, `Deployment.apps/v1`."""
 
-    @property
-    def api_version(self) -> str:
-        """`v1` or `apps/v1`."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def key(self) -> str:
-        """Metacontroller's key in `children` and `related`: `Service.v1`, `Deployment.apps/v1`."""
-        return f"{self.kind}.{self.api_version}"
+    def __post_init__(self) -> None:
+        """Join the parts once; every look at a request's children asks for the key."""
+        api_version = f"{self.group}/{self.version}" if self.group else self.version
+        object.__setattr__(self, "api_version", api_version)
+        object.__setattr__(self, "key", f"{self.kind}.{api_version}")
 
     @classmethod
     def of(cls, api_version: str, kind: str) -> "GroupVersionKind":
         """Take the two fields of a manifest apart."""
-        group, _, version = api_version.rpartition("/")
-        return cls(group, version, kind)
+        return _of(api_version, kind)
+
+
+@lru_cache(maxsize=1024)
+def _of(api_version: str, kind: str) -> GroupVersionKind:
+    group, _, version = api_version.rpartition("/")
+    return GroupVersionKind(group, version, kind)
 
 
 class ObjectMeta(TypedDict):

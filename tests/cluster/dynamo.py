@@ -1,6 +1,7 @@
 """The project on the cluster: its controllers aimed at a hooks process, and graphs of the folder `examples`."""
 
 import re
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import yaml
 
 from hooks import files
 from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.audit import Audit
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, Manifest
 
@@ -37,6 +39,8 @@ CHILD_KINDS = (
     ("v1", "ServiceAccount"),
 )
 """(apiVersion, kind) of everything that a graph may bring about in its namespace."""
+
+QUIET_SECONDS = 1.5
 
 OF_EVERY_NAMESPACE = {"kube-root-ca.crt", "default"}
 
@@ -117,6 +121,17 @@ def wait_until_nothing_is_left(api: ApiClient) -> None:
         wait_for(lambda: objects_left(api) == [], "everything is gone", 60)
     except AssertionError as error:
         raise AssertionError(f"{error}\nleft: {objects_left(api)}") from None
+
+
+def wait_for_silence(audit: Audit) -> int:
+    """Wait until Metacontroller has written nothing for a while; give a mark for what comes after."""
+    mark = audit.mark()
+    since = time.monotonic()
+    while time.monotonic() - since < QUIET_SECONDS:
+        time.sleep(0.1)
+        if audit.writes(mark):
+            mark, since = audit.mark(), time.monotonic()
+    return mark
 
 
 def sync_count(metacontroller: HttpServer, controller: str) -> int:

@@ -1,7 +1,6 @@
 """Graphs under a real Metacontroller with the real hooks: up, changed, disturbed, gone."""
 
 import copy
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +20,7 @@ from tests.cluster.dynamo import (
     running_controllers,
     sync_count,
     the_graph,
+    wait_for_silence,
     wait_until_nothing_is_left,
     wait_until_ready,
 )
@@ -29,7 +29,6 @@ from tests.contract.backend import Manifest, Propagation
 
 NAME = "vllm-disagg"
 DEPLOYMENTS = {"vllm-disagg-frontend": 1, "vllm-disagg-vllmdecodeworker": 1, "vllm-disagg-vllmprefillworker": 2}
-QUIET_SECONDS = 1.5
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,17 +55,6 @@ def deployments(api: ApiClient) -> dict[str, int]:
 
 def service_patch(service: str, **fields: Any) -> Manifest:
     return {"spec": {"services": {service: fields}}}
-
-
-def wait_for_silence(audit: Audit) -> int:
-    """Wait until Metacontroller has written nothing for a while; give a mark for what comes after."""
-    mark = audit.mark()
-    since = time.monotonic()
-    while time.monotonic() - since < QUIET_SECONDS:
-        time.sleep(0.1)
-        if audit.writes(mark):
-            mark, since = audit.mark(), time.monotonic()
-    return mark
 
 
 def test_graph_comes_up_with_all_its_components(ready: ApiClient) -> None:

@@ -28,7 +28,7 @@ def children(spec: dict[str, Any], *, name: str = "c", graph: str = "g", **setti
     """Children of a component without problems."""
     given = answer(make.component(name, graph, **spec), facts=make.facts(make.NOW, **settings))
     assert given.problems == ()
-    return given.children
+    return list(given.children)
 
 
 def deployment(spec: dict[str, Any], *, name: str = "c", graph: str = "g", **settings: str) -> Manifest:

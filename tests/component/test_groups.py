@@ -15,7 +15,7 @@ HASH = "nvidia.com/immutable-fields-hash"
 def children(fields: dict[str, Any], *, name: str = "c", graph: str = "g") -> list[Manifest]:
     given = answer(make.component(name, graph, **fields), installed=INSTALLED)
     assert given.problems == ()
-    return given.children
+    return list(given.children)
 
 
 def names(found: list[Manifest], kind: str) -> list[str]:
@@ -200,7 +200,7 @@ def ask(fields: dict[str, Any], observed: list[Manifest]) -> tuple[list[Manifest
     """The children, and the message of Ready."""
     given = answer(make.component("c", "g", **fields), observed, installed=INSTALLED)
     assert given.status is not None
-    return given.children, given.status["conditions"][2]["message"]
+    return list(given.children), given.status["conditions"][2]["message"]
 
 
 def test_set_of_another_size_is_left_out_until_it_is_gone() -> None:

@@ -1,6 +1,7 @@
 """What must hold of the answer to any spec, however strange."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given, settings
@@ -82,7 +83,7 @@ def assert_named_validly(child: Manifest) -> None:
     assert pattern.fullmatch(name), name
 
 
-def assert_consistent(deployment: Manifest, children: list[Manifest]) -> None:
+def assert_consistent(deployment: Manifest, children: Sequence[Manifest]) -> None:
     spec = deployment["spec"]
     labels = spec["template"]["metadata"]["labels"]
     assert spec["selector"]["matchLabels"].items() <= labels.items()
@@ -99,7 +100,7 @@ def assert_consistent(deployment: Manifest, children: list[Manifest]) -> None:
     assert "" not in [entry.get("value") for entry in main["env"]]
 
 
-def assert_group_consistent(found: Manifest, children: list[Manifest]) -> None:
+def assert_group_consistent(found: Manifest, children: Sequence[Manifest]) -> None:
     group, name = found["spec"]["leaderWorkerTemplate"], found["metadata"]["name"]
     assert len(name) <= 50
     assert LABEL.fullmatch(name)

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from hooks.children import Children
 from hooks.effects import ScalePodClique
 from hooks.graph.sync import customize
 from hooks.k8s.types import Manifest
-from hooks.protocol import CustomizeRequest, SyncAnswer, check_children
+from hooks.protocol import CustomizeRequest, SyncAnswer
 from hooks.rendering import declared_kinds
 from tests import make
 from tests.graph import world
@@ -635,4 +636,4 @@ def test_restart_that_pods_were_told_of_goes_along() -> None:
 def test_graph_without_services_makes_no_set() -> None:
     answer = ask(make.graph({}))
     assert world.names(answer.children, "PodCliqueSet") == []
-    check_children(answer.children, make.objects((), declared_kinds(GROVE)))
+    Children.of(answer.children).check(make.objects((), declared_kinds(GROVE)))

@@ -1,0 +1,146 @@
+"""The children of an answer: written as JSON, with the check in front of it.
+
+A child that Metacontroller could not apply as it is meant never leaves. What is written and checked never changes, so
+whoever remembers children remembers that with them.
+
+Source: Metacontroller v4.17, pkg/controller/common/children.go and dynamic/apply/apply.go.
+"""
+
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
+from functools import cached_property, lru_cache
+from typing import Any
+
+import orjson
+
+from hooks import contract
+from hooks.errors import InvalidAnswer
+from hooks.k8s.types import GroupVersionKind, Json, Manifest
+
+MAX_CHILD_BYTES = 200 * 1024
+"""Metacontroller stores each child whole in an annotation, which may hold 256 KiB together with the others."""
+
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+class Children(tuple[Manifest, ...]):
+    """Desired children in the order of the answer; none of them may be changed any more."""
+
+    @classmethod
+    def of(cls, children: Iterable[Manifest]) -> "Children":
+        """The children as they are where something is remembered of them, or new ones."""
+        return children if isinstance(children, cls) else cls(children)
+
+    def check(self, declared: Container[str]) -> None:
+        """Refuse children that Metacontroller could not apply as they are meant.
+
+        `declared` are the keys of the kinds that the asking controller declares.
+
+        Raises:
+            InvalidAnswer: names the child and the fault.
+        """
+        for key, title in self._first_of_kinds.items():
+            if key not in declared:
+                raise InvalidAnswer(f"{title} is of {key}, which the controller does not declare")
+        _ = self.text
+
+    @cached_property
+    def text(self) -> bytes:
+        """A JSON list of the children, each with sorted keys.
+
+        Raises:
+            InvalidAnswer: a child cannot be applied as it is meant; names the child and the fault.
+        """
+        seen: dict[tuple[str, str], set[str]] = {}
+        texts: list[bytes] = []
+        for child in self:
+            kind, namespace, name = _read_identity(child)
+            namespaces = seen.setdefault((kind, name), set())
+            if namespaces and (namespace in namespaces or "" in {namespace, *namespaces}):  # "": the parent's namespace
+                raise InvalidAnswer(f"{_title(child)} is returned twice")
+            namespaces.add(namespace)
+            texts.append(_write_child(child))
+        return b"[%s]" % b",".join(texts)
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How many children there are of each kind."""
+        return dict(sorted(Counter(str(child["kind"]) for child in self).items()))
+
+    @cached_property
+    def _first_of_kinds(self) -> Mapping[str, str]:
+        """Metacontroller's key of each kind to the first child of that kind, as an error names it."""
+        return {_read_identity(child)[0]: _title(child) for child in reversed(self)}
+
+
+def write_values(value: Any) -> bytes:
+    """Write plain JSON values, keys sorted.
+
+    Raises:
+        TypeError: something in it is not plain JSON, such as a time or a dataclass.
+    """
+    return orjson.dumps(value, option=_OPTIONS)
+
+
+def find_fault(value: Json, path: str = "") -> str | None:
+    """The first value that Metacontroller or the API server would take for something else, and where it stands."""
+    if isinstance(value, dict):
+        entries: Iterable[tuple[str, Json]] = ((f"{path}.{key}", item) for key, item in value.items())
+    elif isinstance(value, (list, tuple)):
+        entries = ((f"{path}[{index}]", item) for index, item in enumerate(value))
+    elif value is None:
+        return f"{path.lstrip('.')} is null"
+    elif isinstance(value, (str, int)):
+        return None
+    else:
+        return f"{path.lstrip('.')} is the {type(value).__name__} {value}, must be an integer or a string"
+    return next((fault for at, item in entries if (fault := find_fault(item, at))), None)
+
+
+def _title(child: Mapping[str, Any]) -> str:
+    metadata = child.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return f"child {child.get('kind')} {name}"
+
+
+def _read_identity(child: Any) -> tuple[str, str, str]:
+    """Key of the kind, namespace (empty for the parent's) and name."""
+    if not isinstance(child, dict):
+        raise InvalidAnswer(f"a child is {type(child).__name__}, must be an object")
+    api_version, kind, metadata = child.get("apiVersion"), child.get("kind"), child.get("metadata")
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not isinstance(metadata, dict):
+        raise InvalidAnswer(f"{_title(child)} lacks apiVersion, kind or metadata")
+    name = metadata.get("name")
+    if not isinstance(name, str) or not name:
+        raise InvalidAnswer(f"{_title(child)} has no metadata.name")
+    return GroupVersionKind.of(api_version, kind).key, str(metadata.get("namespace", "")), name
+
+
+def _write_child(child: Manifest) -> bytes:
+    try:
+        text = write_values(child)
+    except TypeError as error:
+        raise InvalidAnswer(f"{_title(child)} is not JSON: {error}") from error
+    if len(text) > MAX_CHILD_BYTES:
+        raise InvalidAnswer(f"{_title(child)} has {len(text)} bytes as JSON, must have at most {MAX_CHILD_BYTES}")
+    _check_text(text)
+    return text
+
+
+@lru_cache(maxsize=2048)
+def _check_text(text: bytes) -> None:
+    """Check what a child says; the same text, as most syncs return it, is looked through once."""
+    child = orjson.loads(text)
+    _check_labels(child)
+    if fault := find_fault(child):
+        raise InvalidAnswer(f"{_title(child)}: {fault}")
+
+
+def _check_labels(child: Manifest) -> None:
+    metadata = child["metadata"]
+    for key in ("labels", "annotations"):
+        values = metadata.get(key, {})
+        if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
+            raise InvalidAnswer(f"{_title(child)} has {key} that are not strings")
+    if contract.LABEL_CONTROLLER_UID in metadata.get("labels", {}):
+        raise InvalidAnswer(f"{_title(child)} carries the label controller-uid, which only Metacontroller may set")
