@@ -18,7 +18,7 @@ from hooks.simulator.clock import Clock
 from hooks.simulator.controller import Controller, Event
 from hooks.simulator.controller_spec import ControllerSpec, parse_controller
 from hooks.simulator.garbage import collect_garbage, needs_collecting
-from hooks.simulator.informer import Informer
+from hooks.simulator.informer import Informer, Reader
 from hooks.simulator.kubelet import Kubelet, Pace
 from hooks.simulator.pods import Fault
 from hooks.simulator.resources import OPTIONAL, Catalogue, Resource
@@ -118,6 +118,11 @@ class SimulatedCluster:
     def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
         """Copies of all objects of a kind, in one namespace or (empty) in all."""
         return self._user.list_kind(kind, namespace)
+
+    @property
+    def reader(self) -> Reader:
+        """The objects themselves, which must not be changed."""
+        return self._store
 
     def everything(self) -> list[Manifest]:
         """Copies of all objects, sorted by kind, namespace and name."""
