@@ -48,8 +48,9 @@ class ProgressView:
             return
         for found, root in zip(frame.progress, frame.roots, strict=True):
             key = (found.kind, found.namespace, found.name)
-            endpoints = count_endpoints(root)
-            summary = f"{found.summary}; endpoints {endpoints}" if endpoints else found.summary
+            endpoints, restart = count_endpoints(root), describe_restart(root)
+            details = [f"endpoints {endpoints}" if endpoints else "", f"restart {restart}" if restart else ""]
+            summary = "; ".join([found.summary, *filter(None, details)])
             if self._said.get(key) != summary:
                 self._said[key] = summary
                 self.say(f"{frame.seconds:6.1f} s  {found.kind} {found.namespace}/{found.name}: {summary}")
@@ -58,14 +59,19 @@ class ProgressView:
 def build_table(frame: Frame) -> RenderableType:
     """One row for each applied object, with the time below."""
     table = Table(box=None, pad_edge=False)
-    for column in ("", "object", "components", "endpoints", "pods"):
+    for column in ("", "object", "components", "endpoints", "restart", "pods"):
         table.add_column(column, no_wrap=column != "pods")
     for found, root in zip(frame.progress, frame.roots, strict=True):
         components = f"{found.components_ready}/{found.components}" if found.components else "-"
         pods = ", ".join(f"{count} {phase}" for phase, count in found.pods) or "-"
         mark = Text("✓", style="green") if found.ready else Text("…", style="yellow")
         table.add_row(
-            mark, f"{found.kind} {found.namespace}/{found.name}", components, count_endpoints(root) or "-", pods
+            mark,
+            f"{found.kind} {found.namespace}/{found.name}",
+            components,
+            count_endpoints(root) or "-",
+            describe_restart(root) or "-",
+            pods,
         )
     return Group(table, Text(f"{frame.seconds:.1f} s of the cluster's time", style="dim"))
 
@@ -77,6 +83,14 @@ def count_endpoints(root: Manifest) -> str:
     status = root.get("status", {})
     total, unsupported = status.get("totalEndpoints", 0), status.get("unsupportedEndpoints", 0)
     return f"{status.get('readyEndpoints', 0)}/{total - unsupported}" if _is_adapter(root) else str(total)
+
+
+def describe_restart(root: Manifest) -> str:
+    """`r1 Restarting Frontend` or `r1 Completed`; empty without a restart."""
+    restart = root.get("status", {}).get("restart") or {}
+    if not restart:
+        return ""
+    return " ".join(filter(None, [restart["observedID"], restart["phase"], ", ".join(restart.get("inProgress", ()))]))
 
 
 def _is_adapter(root: Manifest) -> bool:

@@ -45,8 +45,8 @@ class ComponentPlan:
 class Surroundings:
     """What a component takes from beside the graph's spec.
 
-    `replicas` is what a scaling adapter asks for, None without one; `restart_at` the restart that the component was
-    told of; `ingress` the default one of frontends.
+    `replicas` is what a scaling adapter asks for, None without one; `restart_at` the restart that the component is
+    told of, empty for none; `ingress` the default one of frontends.
     """
 
     replicas: int | None

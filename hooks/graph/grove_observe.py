@@ -1,6 +1,6 @@
 """A graph's PodCliqueSet and what Grove made of it, read once into frozen values; decides nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hooks import contract
@@ -19,7 +19,7 @@ class ObservedSet:
 
     `applied_spec` is the spec as it was last applied, None where nothing tells. `unprocessed` says in half a sentence
     why its PodCliques may still be of its former template, `errors` are Grove's own words, `restarts` is by service
-    which restart its pods were last told of.
+    which restart its pods were last told of, empty for none. A hand that removes it there changes nothing.
     """
 
     is_deleting: bool
@@ -62,22 +62,31 @@ def observe_grove(request: SyncRequest) -> ObservedGrove:
 
 def _observe_set(manifest: ReadManifest) -> ObservedSet:
     spec: Mapping[str, Json] = manifest.get("spec") or {}
+    applied = read_applied_spec(manifest)
     return ObservedSet(
         is_deleting=is_deleting(manifest),
         spec=spec,
-        applied_spec=read_applied_spec(manifest),
+        applied_spec=applied,
         unprocessed=why_unprocessed(manifest),
         errors=read_errors(manifest),
-        restarts=_read_restarts((spec.get("template") or {}).get("cliques") or ()),
+        restarts=_read_restarts(_cliques(applied or {}), _cliques(spec)),
     )
 
 
-def _read_restarts(cliques: Json) -> dict[str, str]:
-    marks = (
-        (
-            (clique.get("labels") or {}).get(contract.LABEL_COMPONENT),
-            (clique.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT),
-        )
-        for clique in cliques
-    )
-    return {service: restart for service, restart in marks if service and restart}
+def _cliques(spec: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+    return (spec.get("template") or {}).get("cliques") or ()
+
+
+def _read_restarts(applied: Sequence[Mapping[str, Json]], live: Sequence[Mapping[str, Json]]) -> dict[str, str]:
+    """By service of the live cliques; where these tell nothing, what was last applied does."""
+    names = sorted({name for clique in live if (name := _service_of(clique))})
+    told = {_service_of(clique): restart for clique in (*applied, *live) if (restart := _restart_of(clique))}
+    return {name: told.get(name, "") for name in names}
+
+
+def _service_of(clique: Mapping[str, Json]) -> str:
+    return str((clique.get("labels") or {}).get(contract.LABEL_COMPONENT) or "")
+
+
+def _restart_of(clique: Mapping[str, Json]) -> str:
+    return str((clique.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT) or "")

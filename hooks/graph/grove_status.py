@@ -25,6 +25,12 @@ def why_grove_unready(plan: GrovePlan, seen: ObservedGrove) -> str:
     return "; ".join([*_set_reasons(plan, found), *_service_reasons(plan, seen)])
 
 
+def find_unready_grove_services(plan: GrovePlan, seen: ObservedGrove) -> frozenset[str]:
+    """Services that are not ready at the wanted spec: all of them until Grove has taken the set's spec over."""
+    is_set_ready = seen.pod_clique_set is not None and not list(_set_reasons(plan, seen.pod_clique_set))
+    return frozenset(s.service for s in plan.services if not is_set_ready or _why_unready(plan, s, seen))
+
+
 def report_grove_services(plan: GrovePlan, seen: ObservedGrove) -> dict[str, Json]:
     """`status.services` by service; what Grove has not made yet is left out."""
     found = ((service.service, seen.scalables.get((service.kind, service.target))) for service in plan.services)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
@@ -36,8 +35,12 @@ class ObservedComponent:
 
     @property
     def restart_at(self) -> str:
-        """The restart that the component was last told of; empty for none."""
-        return str((self.spec.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT) or "")
+        """The restart that the component was last told of; empty for none. A hand that removes it changes nothing."""
+        found = ((spec.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT) for spec in self._specs())
+        return str(next((restart for restart in found if restart), ""))
+
+    def _specs(self) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+        return self.spec, self.applied_spec or {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,22 +92,19 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
 
 
 def without_status(seen: Observed) -> Observed:
-    """What of it a plan follows from: of each component only that it is there, and which restart it was told of."""
-    return replace(seen, components={name: _told(found.restart_at) for name, found in seen.components.items()})
+    """What of it a plan follows from: of each component only that it is there."""
+    return replace(seen, components=dict.fromkeys(seen.components, _PRESENT))
 
 
-@lru_cache(maxsize=64)
-def _told(restart_at: str) -> ObservedComponent:
-    annotations = {contract.ANNOTATION_RESTART_AT: restart_at} if restart_at else {}
-    return ObservedComponent(
-        generation=0,
-        observed_generation=0,
-        spec={"annotations": annotations},
-        applied_spec=None,
-        is_available=False,
-        message="",
-        service={},
-    )
+_PRESENT = ObservedComponent(
+    generation=0,
+    observed_generation=0,
+    spec={},
+    applied_spec=None,
+    is_available=False,
+    message="",
+    service={},
+)
 
 
 def _observe_component(child: ReadManifest) -> ObservedComponent:

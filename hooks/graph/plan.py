@@ -22,7 +22,6 @@ from hooks.graph.multinode import check_components
 from hooks.graph.observe import Observed
 from hooks.graph.path import plan_path
 from hooks.graph.scaling import AdapterPlan, plan_adapters
-from hooks.identity import component_name
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.settings import Settings
@@ -56,9 +55,16 @@ class GraphPlan:
 
 
 def plan_graph(
-    graph: GraphDeployment, raw: Mapping[str, Mapping[str, Json]], seen: Observed, settings: Settings
+    graph: GraphDeployment,
+    raw: Mapping[str, Mapping[str, Json]],
+    seen: Observed,
+    settings: Settings,
+    *,
+    restarts: Mapping[str, str],
 ) -> GraphPlan:
     """Decide about all children; `raw` holds each service's spec by the user, without nulls and floats.
+
+    `restarts` is by service which restart its pods are told of, for those that are told of any.
 
     Raises:
         InvalidSpec: services span several nodes and nothing can run them, or a service's configuration is unreadable.
@@ -68,7 +74,7 @@ def plan_graph(
     adapters = plan_adapters(graph, seen.adapters)
     accounts = plan_accounts(graph, seen, settings)
     asked = {adapter.service: adapter.replicas for adapter in adapters}
-    components = _plan_components(graph, raw, seen, asked=asked, settings=settings)
+    components = _plan_components(graph, raw, asked=asked, restarts=restarts, settings=settings)
     if not path.takes_grove:
         check_components(components)
     grove = plan_grove(graph, components, seen, settings) if path.takes_grove else None
@@ -104,14 +110,14 @@ def _choose_path(graph: GraphDeployment, installed: frozenset[GroupVersionKind])
 def _plan_components(
     graph: GraphDeployment,
     raw: Mapping[str, Mapping[str, Json]],
-    seen: Observed,
     *,
     asked: Mapping[str, int],
+    restarts: Mapping[str, str],
     settings: Settings,
 ) -> tuple[ComponentPlan, ...]:
     ingress, plans, problems = default_ingress(graph.metadata.name, settings), [], []
     for service in sorted(graph.spec.services):
-        restart_at = _restart_of(graph.metadata.name, service, seen)
+        restart_at = restarts.get(service, "")
         around = Surroundings(replicas=asked.get(service), restart_at=restart_at, ingress=ingress)
         try:
             plans.append(plan_component(graph, service, raw[service], around))
@@ -120,13 +126,6 @@ def _plan_components(
     if problems:
         raise InvalidSpec(tuple(problems))
     return tuple(plans)
-
-
-def _restart_of(graph: str, service: str, seen: Observed) -> str:
-    """The restart that a service's pods were last told of; empty for none."""
-    observed, existing = seen.components.get(component_name(graph, service)), seen.grove.pod_clique_set
-    under_grove = existing.restarts.get(service, "") if existing else ""
-    return (observed.restart_at if observed else "") or under_grove
 
 
 def _plan_mpi_key(graph: GraphDeployment, seen: Observed, settings: Settings) -> KeyPlan | None:

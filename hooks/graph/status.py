@@ -10,9 +10,15 @@ from enum import StrEnum
 
 from hooks.graph.applied import is_applied
 from hooks.graph.components import ComponentPlan, clean_json
-from hooks.graph.grove_status import find_remarks, report_grove_services, why_grove_unready
+from hooks.graph.grove_status import (
+    find_remarks,
+    find_unready_grove_services,
+    report_grove_services,
+    why_grove_unready,
+)
 from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
+from hooks.graph.restart import Restart
 from hooks.k8s.conditions import Condition, Truth, merge_conditions
 from hooks.k8s.types import Json
 
@@ -48,21 +54,31 @@ class Previous:
     now: datetime
 
 
-def report(plan: GraphPlan, seen: Observed, previous: Previous) -> dict[str, Json]:
-    """The status of a graph that could be rendered; `status.restart` stays as it was."""
+def report(plan: GraphPlan, seen: Observed, restart: Restart, previous: Previous) -> dict[str, Json]:
+    """The status of a graph that could be rendered."""
     waiting = dict(sorted([*_unready_workloads(plan, seen), *_missing_claims(plan)]))
     if waiting:
         state, reason = State.PENDING, Reason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
     else:
         state, reason, message = State.SUCCESSFUL, Reason.ALL_READY, "All resources are ready"
-    message = "; ".join([message, *_remarks(plan, seen)])[:_MAX_MESSAGE]
+    message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])[:_MAX_MESSAGE]
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     return {
         **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
-        **({"restart": previous.status["restart"]} if previous.status.get("restart") else {}),
+        **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
     }
+
+
+def find_unready_services(plan: GraphPlan, seen: Observed) -> frozenset[str]:
+    """Services that are not ready at the spec that they should have, by the rules of the condition Ready."""
+    if plan.waits_for:
+        return frozenset(component.service for component in plan.components)
+    if plan.grove is not None:
+        return find_unready_grove_services(plan.grove, seen.grove)
+    found = ((component, seen.components.get(component.name)) for component in plan.components)
+    return frozenset(component.service for component, observed in found if _why_unready(component, observed))
 
 
 def report_failure(reason: Reason, problems: tuple[str, ...], previous: Previous) -> dict[str, Json]:

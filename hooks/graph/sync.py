@@ -1,7 +1,7 @@
 """The graph hook: the stages in order, nothing else."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hooks import contract
@@ -16,7 +16,8 @@ from hooks.graph.grove_status import missing_exposure
 from hooks.graph.observe import Observed, observe, without_status
 from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.related import resolve_related
-from hooks.graph.status import Previous, Reason, report, report_failure
+from hooks.graph.restart import Restart, advance, observe_told, plan_restart
+from hooks.graph.status import Previous, Reason, find_unready_services, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
 from hooks.k8s.types import (
@@ -53,16 +54,16 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.INVALID, error.problems)
     try:
-        plan, children = _plan(_Grounds(wording=wording, seen=without_status(seen), settings=facts.settings))
+        plan, children, restart = _plan_restarting(request, wording, seen, facts.settings)
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.FAILED, error.problems)
-    status = report(plan, seen, _previous(request, facts))
+    status = report(plan, seen, restart, _previous(request, facts))
     return SyncAnswer(
         children=children,
         status=status,
         effects=plan.grove.effects if plan.grove else (),
         resync_after_seconds=_look_again(plan, seen),
-        notes=plan.notes,
+        notes=(*plan.notes, *restart.remarks),
     )
 
 
@@ -97,6 +98,7 @@ class _Grounds:
 
     wording: bytes
     seen: Observed
+    restarts: Mapping[str, str]
     settings: Settings
 
     def __hash__(self) -> int:
@@ -106,8 +108,22 @@ class _Grounds:
 @lru_cache(maxsize=REMEMBERED)
 def _plan(grounds: _Grounds) -> tuple[GraphPlan, Children]:
     graph, services = _read_valid(grounds.wording, grounds.seen.installed)
-    plan = plan_graph(graph, services, grounds.seen, grounds.settings)
+    plan = plan_graph(graph, services, grounds.seen, grounds.settings, restarts=grounds.restarts)
     return plan, Children(build_children(plan))
+
+
+def _plan_restarting(
+    request: SyncRequest, wording: bytes, seen: Observed, settings: Settings
+) -> tuple[GraphPlan, Children, Restart]:
+    """The plan, its children and the restart, which goes on by what is ready at the plan as it was told so far."""
+    graph, _ = _read_valid(wording, seen.installed)
+    restart = plan_restart(graph, request.status.get("restart") or {}, observe_told(graph, seen))
+    grounds = _Grounds(wording=wording, seen=without_status(seen), restarts=restart.told, settings=settings)
+    plan, children = _plan(grounds)
+    if restart.is_running:
+        restart = advance(restart, find_unready_services(plan, seen))
+        plan, children = _plan(replace(grounds, restarts=restart.told))
+    return plan, children, restart
 
 
 def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[str, ...]) -> SyncAnswer:

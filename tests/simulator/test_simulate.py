@@ -25,6 +25,15 @@ def test_a_graph_becomes_ready_and_its_tree_and_status_are_printed() -> None:
     assert result.stderr.splitlines()[-1].startswith("all Ready after ")
 
 
+def test_progress_shows_where_a_restart_stands(tmp_path: Path) -> None:
+    file = tmp_path / "graph.yaml"
+    file.write_text(Path(EXAMPLE).read_text() + "  restart: {id: r1}\n")
+    result = _simulate(str(file))
+    assert result.exit_code == 0, result.stderr
+    assert "; restart r1 Restarting Frontend\n" in result.stderr
+    assert "pods 4 Ready; restart r1 Completed\n" in result.stderr
+
+
 def test_programs_get_the_result_as_json() -> None:
     result = _simulate("-o", "json", EXAMPLE)
     answer = orjson.loads(result.stdout)
