@@ -134,6 +134,8 @@ def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
     """
     if seen is None:
         return "resource not found"
+    if seen.is_deleting:
+        return "it is being deleted"
     if not is_applied(plan.spec, live=seen.spec, applied=seen.applied_spec):
         return "spec not yet applied"
     if seen.observed_generation < seen.generation:
