@@ -11,9 +11,14 @@ from hooks.simulator.deployments import pods_of as pods_of_set
 from hooks.simulator.ownership import controller_of
 from hooks.simulator.pods import is_ready
 from hooks.simulator.resources import REPLICA_SET
-from hooks.simulator.store import Ref
+from hooks.simulator.store import Ref, ref_of
 from tests.sequences.calls import Call
 from tests.sequences.removals import why_removed
+from tests.sequences.restarts import (
+    finished_restart_stays_finished,
+    restart_keeps_its_order,
+    told_services_stay_told,
+)
 from tests.sequences.seen import why_unready
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of, run_by
 from tests.sequences.world import Check, Step, World
@@ -44,13 +49,16 @@ def same_question_same_answer(world: World, step: Step) -> Iterator[str]:
             yield f"{call.path} answered {answer.decode()} and before {call.answer.decode()}"
 
 
-def ready_is_what_was_seen(_world: World, step: Step) -> Iterator[str]:
-    """Ready is answered only where the request shows every workload complete, of the wanted template."""
+def ready_is_what_was_seen(world: World, step: Step) -> Iterator[str]:
+    """Ready is answered only where the request shows every workload complete, of the wanted template.
+
+    What a user changes by hand is set right by the same answer, and counts only afterwards.
+    """
     for call in step.calls:
         conditions = call.said.get("status", {}).get("conditions", ())
         if any(c["type"] == READY and c["status"] == "True" for c in conditions) and call.stage == "sync":
             why = why_unready(call)
-            if why:
+            if why and not _edited_children(world, call):
                 yield f"{call.path} says Ready of {call.parent['metadata']['name']}, but {why}"
 
 
@@ -93,6 +101,18 @@ def replicas_are_those_asked(_world: World, step: Step) -> Iterator[str]:
                     yield f"component of {service} gets {child['spec'].get('replicas', 1)} replicas, not {asked}"
 
 
+def strategy_is_the_one_asked(_world: World, step: Step) -> Iterator[str]:
+    """A component's Deployment leaves as many pods ready during an update as the component's annotation says."""
+    for call in step.calls:
+        if call.hook == "component" and call.stage == "sync" and not is_frozen(call):
+            annotations = call.parent["spec"].get("annotations") or {}
+            asked = annotations.get(contract.ANNOTATION_MAX_UNAVAILABLE, "25%")
+            for found in call.wanted("Deployment").values():
+                given = found["spec"]["strategy"].get("rollingUpdate", {}).get("maxUnavailable", "everything")
+                if str(given) != asked:
+                    yield f"{found['metadata']['name']} may lose {given} of its pods, not {asked}"
+
+
 def nothing_is_removed_unasked(_world: World, step: Step) -> Iterator[str]:
     """Metacontroller deletes a child only where its parent's spec, as the hook was shown it, has no use for it."""
     for write in step.writes:
@@ -132,7 +152,8 @@ def pods_run_what_was_asked(world: World, step: Step) -> Iterator[str]:
         if change.ref.kind != kinds.POD.kind or change.old is not None or change.new is None:
             continue
         service = change.new["metadata"]["labels"].get(contract.LABEL_COMPONENT, "")
-        if run_by(change.new) not in world.ledger.asked.get(service, ()) and not world.edited:
+        is_asked = run_by(change.new) in world.ledger.asked.get(service, ())
+        if not is_asked and not any(ref.kind == kinds.DEPLOYMENT.kind for ref in world.edited):
             yield f"pod {change.ref.name} of {service} runs {run_by(change.new)}, which nobody asked for"
 
 
@@ -185,8 +206,9 @@ def conditions_are_always_there(world: World, step: Step) -> Iterator[str]:
         if call.stage != "sync" or not call.said:
             continue
         types = frozenset(c["type"] for c in call.said.get("status", {}).get("conditions", ()))
-        if READY not in types or world.ledger.types.setdefault(call.hook, types) != types:
-            yield f"{call.path} has the conditions {sorted(types)}, before {sorted(world.ledger.types[call.hook])}"
+        before = world.ledger.types.setdefault(call.hook, types)
+        if READY not in types or types != before:
+            yield f"{call.path} has the conditions {sorted(types)}, before {sorted(before)}"
 
 
 INVARIANTS: tuple[Check, ...] = (
@@ -197,6 +219,7 @@ INVARIANTS: tuple[Check, ...] = (
     ready_came_true,
     idle_cluster_tells_the_truth,
     replicas_are_those_asked,
+    strategy_is_the_one_asked,
     nothing_is_removed_unasked,
     claims_outlive_everything_but_their_graph,
     mistake_changes_no_child,
@@ -205,12 +228,15 @@ INVARIANTS: tuple[Check, ...] = (
     availability_is_kept,
     conditions_keep_their_time,
     conditions_are_always_there,
+    restart_keeps_its_order,
+    told_services_stay_told,
+    finished_restart_stays_finished,
 )
 
 _TEMPLATES = frozenset(
     kind.kind for kind in (kinds.DEPLOYMENT, kinds.LEADER_WORKER_SET, kinds.POD_CLIQUE_SET, contract.COMPONENT)
 )
-_COUNTS = frozenset({"replicas", "scalingAdapter", contract.ANNOTATION_RESTART_AT})
+_COUNTS = frozenset({"replicas", "scalingAdapter", "restart", contract.ANNOTATION_RESTART_AT})
 _FROZEN = frozenset({"ValidationFailed", "failed_to_reconcile_the_resources", "NoOrchestratorAvailable"})
 
 
@@ -218,6 +244,11 @@ def is_frozen(call: Call) -> bool:
     """Whether a hook says that it answered the children as they were."""
     conditions = call.said.get("status", {}).get("conditions", ())
     return any(c["type"] == READY and c["reason"] in _FROZEN for c in conditions)
+
+
+def _edited_children(world: World, call: Call) -> set[Ref]:
+    groups = (call.request.get("children") or {}).values()
+    return {ref_of(child) for group in groups for child in group.values()} & world.edited
 
 
 def _without_counts(value: Any) -> Any:
@@ -231,7 +262,8 @@ def _without_counts(value: Any) -> Any:
         metadata = kept["metadata"]
         kept["metadata"] = {key: metadata[key] for key in ("name", "labels", "annotations") if key in metadata}
         kept["metadata"].get("annotations", {}).pop(contract.ANNOTATION_LAST_APPLIED, None)
-    return {key: _without_counts(item) for key, item in kept.items()}
+    cleaned = {key: _without_counts(item) for key, item in kept.items()}
+    return {key: item for key, item in cleaned.items() if item != {}}
 
 
 def _is_deleting(obj: Manifest) -> bool:

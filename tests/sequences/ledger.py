@@ -14,12 +14,13 @@ _CAN_CHANGE_TRUTH = frozenset({"Pod", "ReplicaSet", contract.GRAPH.kind, contrac
 class Ledger:
     """Facts about the past of one sequence.
 
-    `asked` holds by service what users ever asked of its pods, `templates` what a hook answered to the same wish
-    before, `types` the types of conditions by hook. `_facts` are by graph and service what was asked for when
-    last all pods were there, ready and as asked.
+    `completed` holds uid of a graph and id of a restart that its status called completed, `asked` by service what users
+    ever asked of its pods, `templates` what a hook answered to the same wish before, `types` the types of conditions by
+    hook. `_facts` are by graph and service what was asked for when last all pods were there, ready and as asked.
     """
 
     def __init__(self) -> None:
+        self.completed: set[tuple[str, str]] = set()
         self.asked: dict[str, set[Asked]] = {}
         self.templates: dict[tuple[str, ...], str] = {}
         self.types: dict[str, frozenset[str]] = {}
@@ -30,6 +31,9 @@ class Ledger:
         if not any(change.ref.kind in _CAN_CHANGE_TRUTH for change in changes):
             return
         for graph in reader.list_kind(contract.GRAPH):
+            restart = (graph.get("status") or {}).get("restart") or {}
+            if restart.get("phase") == "Completed":
+                self.completed.add((graph["metadata"]["uid"], restart["observedID"]))
             adapters = reader.list_kind(contract.SCALING_ADAPTER, graph["metadata"]["namespace"])
             for service in graph["spec"]["services"]:
                 self.asked.setdefault(service, set()).add(asked_of(graph, service))
@@ -38,12 +42,16 @@ class Ledger:
                     self._facts[graph["metadata"]["uid"], service] = fact
 
     def never_so(self, reader: Reader, graph: Manifest) -> Iterator[str]:
-        """Services that were never last complete as their graph asks for; an adapter may have scaled since."""
+        """Services that when complete for the last time were not what their graph asks for.
+
+        An adapter may have scaled since, and surplus replicas may still be on their way out.
+        """
         adapters = reader.list_kind(contract.SCALING_ADAPTER, graph["metadata"]["namespace"])
         for service, spec in graph["spec"]["services"].items():
             wanted = wanted_of(graph, service, adapters)
             fact = self._facts.get((graph["metadata"]["uid"], service))
             has_adapter = (spec.get("scalingAdapter") or {}).get("enabled", False)
-            is_scaled = has_adapter and fact is not None and (fact.run == asked_of(graph, service) or not fact.pods)
-            if fact != wanted and not is_scaled:
+            is_alike = fact is not None and (fact.run == asked_of(graph, service) or not fact.pods)
+            is_more = fact is not None and fact.pods > wanted.pods
+            if fact != wanted and not (is_alike and (has_adapter or is_more)):
                 yield f"{service} was {fact} when it was complete for the last time, not {wanted}"

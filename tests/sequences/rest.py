@@ -12,6 +12,7 @@ from hooks.settings import parse_settings
 from hooks.simulator.cluster import Setup, SimulatedCluster
 from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import Ref, copy_json, ref_of
+from tests.sequences.restarts import is_completed
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of
 from tests.sequences.world import NAMESPACE, World
 
@@ -41,8 +42,13 @@ def come_to_rest(world: World) -> None:
 
 def check_rest(world: World) -> None:
     """Check a cluster at rest in which there is a graph."""
-    for fault in [*graph_says_how_it_is(world), *(past_leaves_no_trace(world) if world.is_valid else ())]:
+    for fault in [
+        *graph_says_how_it_is(world),
+        *restart_is_over(world),
+        *(past_leaves_no_trace(world) if world.is_valid else ()),
+    ]:
         world.fail("cluster_at_rest", fault)
+    world.edited.clear()
 
 
 def check_nothing_left(world: World) -> None:
@@ -64,6 +70,21 @@ def graph_says_how_it_is(world: World) -> Iterator[str]:
     lie = find_lie(world.cluster.reader, graph) if world.is_valid else ""
     if lie:
         yield lie
+
+
+def restart_is_over(world: World) -> Iterator[str]:
+    """A restart that was asked for is completed, and all pods are of it."""
+    graph = world.graph
+    assert graph is not None
+    wanted = (graph["spec"].get("restart") or {}).get("id", "")
+    if not wanted or not world.is_valid:
+        return
+    if not is_completed(graph, wanted):
+        yield f"restart {wanted!r} is not completed: {graph['status'].get('restart')}"
+    for pod in world.list_kind(kinds.POD):
+        told = (pod["metadata"].get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT)
+        if told != wanted:
+            yield f"pod {pod['metadata']['name']} is of restart {told!r}, not of {wanted!r}"
 
 
 def past_leaves_no_trace(world: World) -> Iterator[str]:

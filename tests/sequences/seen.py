@@ -67,13 +67,17 @@ def _asked(spec: dict[str, Any]) -> Asked:
 
 
 def _graph_faults(call: Call) -> Iterator[str]:
-    sets = call.children("PodCliqueSet")
     for service in call.parent["spec"]["services"]:
-        wanted = replicas_of(call.parent, service, call.children(contract.SCALING_ADAPTER.kind))
-        if sets:
-            yield from _part_faults(call, service, wanted)
-        else:
-            yield from _child_faults(call, service, wanted)
+        yield from service_faults(call, service)
+
+
+def service_faults(call: Call, service: str) -> Iterator[str]:
+    """What a graph's sync was shown of a service that is not complete."""
+    wanted = replicas_of(call.parent, service, call.children(contract.SCALING_ADAPTER.kind))
+    if call.children("PodCliqueSet"):
+        yield from _part_faults(call, service, wanted)
+    else:
+        yield from _child_faults(call, service, wanted)
 
 
 def _child_faults(call: Call, service: str, wanted: int) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """One sequence: rounds of disturbance and rest, at last the deletion; everything in it follows from road and seed."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -8,7 +9,7 @@ from tests.sequences.disturbances import DISTURBANCES, calm, write_graph
 from tests.sequences.invariants import INVARIANTS
 from tests.sequences.rest import check_nothing_left, check_rest, come_to_rest
 from tests.sequences.wishes import ROADS
-from tests.sequences.world import World
+from tests.sequences.world import Check, World
 
 ROUNDS = 3
 DISTURBED_STEPS = 150
@@ -27,13 +28,16 @@ class Temper:
     chance: float
 
 
-def run_sequence(road: str, seed: int) -> World:
-    """Run one sequence to its end and give back its world.
+def run_sequence(
+    road: str, seed: int, checks: Sequence[Check] = INVARIANTS, prepare: Callable[[World], None] = lambda _world: None
+) -> World:
+    """Run one sequence to its end and give back its world; `prepare` may change it before anything happens.
 
     Raises:
         Violation: an invariant does not hold.
     """
-    world = World(ROADS[road], seed, INVARIANTS)
+    world = World(ROADS[road], seed, checks)
+    prepare(world)
     temper = choose_temper(world.rng)
     world.disturb("edit", write_graph)
     for _ in range(ROUNDS):

@@ -104,6 +104,7 @@ def add_service(rng: Random, found: Manifest) -> str:
         return ""
     name = rng.choice(missing)
     found["spec"]["services"][name] = service(replicas=rng.randint(1, 2))
+    _order_of_restart(found).append(name)
     return f"with {name}"
 
 
@@ -113,7 +114,15 @@ def remove_service(rng: Random, found: Manifest) -> str:
         return ""
     name = rng.choice(there)
     del found["spec"]["services"][name]
+    order = _order_of_restart(found)
+    order[:] = [service for service in order if service != name]
     return f"without {name}"
+
+
+def _order_of_restart(found: Manifest) -> list[str]:
+    """The list itself, which names every service; one that nobody reads where there is none."""
+    order: list[str] = ((found["spec"].get("restart") or {}).get("strategy") or {}).get("order", [])
+    return order
 
 
 def change_claims(rng: Random, found: Manifest) -> str:
@@ -145,6 +154,29 @@ def switch_grove(_rng: Random, found: Manifest) -> str:
     is_off = annotations.get(contract.ANNOTATION_ENABLE_GROVE) == "false"
     annotations[contract.ANNOTATION_ENABLE_GROVE] = "true" if is_off else "false"
     return f"Grove {'on' if is_off else 'off'}"
+
+
+def restart(rng: Random, found: Manifest) -> str:
+    """Ask for a restart under an id that is new, as generations are."""
+    services = sorted(found["spec"]["services"])
+    rng.shuffle(services)
+    strategy = rng.choice([None, {"type": "Parallel"}, {"type": "Sequential", "order": services}])
+    wanted = f"r{found['metadata']['generation']}"
+    found["spec"]["restart"] = {"id": wanted, **({"strategy": strategy} if strategy else {})}
+    return f"{wanted}, {strategy or 'in the usual order'}"
+
+
+def forget_restart(_rng: Random, found: Manifest) -> str:
+    return "" if found["spec"].pop("restart", None) is None else "no restart asked for any more"
+
+
+def repeat_restart(_rng: Random, found: Manifest) -> str:
+    """Ask for the restart that was observed last, which is no new one."""
+    wanted = ((found.get("status") or {}).get("restart") or {}).get("observedID")
+    if not wanted or found["spec"].get("restart"):
+        return ""
+    found["spec"]["restart"] = {"id": wanted}
+    return f"{wanted} once more"
 
 
 def break_strategy(rng: Random, found: Manifest) -> str:
@@ -185,6 +217,9 @@ EDITS: Mapping[str, Edit] = {
     "adapter": switch_adapter,
     "strategy": change_strategy,
     "claims": change_claims,
+    "restart": restart,
+    "no restart": forget_restart,
+    "same restart": repeat_restart,
 }
 BREAKS: Mapping[str, Edit] = {"strategy": break_strategy, "names": break_names, "mount": break_mount}
 _SERVICES: Mapping[str, Edit] = {"add service": add_service, "remove service": remove_service}

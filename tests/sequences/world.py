@@ -17,7 +17,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.client import Write
 from hooks.simulator.clock import Clock
-from hooks.simulator.cluster import Setup, SimulatedCluster
+from hooks.simulator.cluster import Choose, Setup, SimulatedCluster
 from hooks.simulator.store import ApiError, Change, Propagation, Ref, copy_json
 from tests.sequences.calls import Call, Server
 from tests.sequences.ledger import Ledger
@@ -65,7 +65,8 @@ class World:
     """A cluster, the graph that a user wants in it, and what has been done so far.
 
     `edited` are objects that a user changed behind the hooks' back, `broken` globs of pods with a fault, `invalid` uid
-    and generation of graphs that cannot be rendered. `valid` is the graph as last written without a mistake.
+    and generation of graphs that cannot be rendered; `valid` is the graph as last written without a mistake. `choose`
+    takes one of n pieces of work.
     """
 
     def __init__(self, road: Road, seed: int, checks: Sequence[Check] = (), *, late: bool = True) -> None:
@@ -74,6 +75,7 @@ class World:
         self.admit = admit_custom
         self.seed = seed
         self.rng = Random(f"{road.name}:{seed}")
+        self.choose: Choose = self.rng.randrange
         self.clock = Clock()
         self.number = 0
         self.counts: Counter[str] = Counter()
@@ -93,10 +95,9 @@ class World:
             crds=self.crds,
             optional=road.installed,
             admit=self.admit,
-            choose=lambda count: self.rng.randrange(count) if self.is_random else 0,
+            choose=self._choose,
             late=LATE if late else (),
         )
-        self.is_random = True
         self.cluster = SimulatedCluster(setup, self.clock)
 
     @property
@@ -187,6 +188,9 @@ class World:
     def list_kind(self, kind: GroupVersionKind) -> list[Manifest]:
         """All objects of a kind."""
         return self.cluster.list_kind(kind, NAMESPACE)
+
+    def _choose(self, count: int) -> int:
+        return self.choose(count)
 
     def _carry_out(self, effects: tuple[Effect, ...]) -> None:
         if effects and self.lost_effects:
