@@ -14,13 +14,15 @@ _CAN_CHANGE_TRUTH = frozenset({"Pod", "ReplicaSet", contract.GRAPH.kind, contrac
 class Ledger:
     """Facts about the past of one sequence.
 
-    `completed` holds uid of a graph and id of a restart that its status called completed, `asked` by service what users
-    ever asked of its pods, `templates` what a hook answered to the same wish before, `types` the types of conditions by
-    hook. `_facts` are by graph and service what was asked for when last all pods were there, ready and as asked.
+    `completed` holds uid of a graph and id of a restart that its status called completed, `restarts` the ids asked for
+    in the order in which they were new, `asked` by service what users ever asked of its pods, `templates` what a hook
+    answered to the same wish before, `types` the types of conditions by hook. `_facts` are by graph and service what was
+    asked for when last all pods were there, ready and as asked.
     """
 
     def __init__(self) -> None:
         self.completed: set[tuple[str, str]] = set()
+        self.restarts: list[str] = []
         self.asked: dict[str, set[Asked]] = {}
         self.templates: dict[tuple[str, ...], str] = {}
         self.types: dict[str, frozenset[str]] = {}
@@ -31,6 +33,9 @@ class Ledger:
         if not any(change.ref.kind in _CAN_CHANGE_TRUTH for change in changes):
             return
         for graph in reader.list_kind(contract.GRAPH):
+            wanted = (graph["spec"].get("restart") or {}).get("id")
+            if wanted and wanted not in self.restarts:
+                self.restarts.append(wanted)
             restart = (graph.get("status") or {}).get("restart") or {}
             if restart.get("phase") == "Completed":
                 self.completed.add((graph["metadata"]["uid"], restart["observedID"]))
