@@ -16,8 +16,8 @@ class Ledger:
 
     `completed` holds uid of a graph and id of a restart that its status called completed, `restarts` the ids asked for
     in the order in which they were new, `asked` by service what users ever asked of its pods, `templates` what a hook
-    answered to the same wish before, `types` the types of conditions by hook. `_facts` are by graph and service what was
-    asked for when last all pods were there, ready and as asked.
+    answered to the same wish before, `types` the types of conditions by hook. `_facts` are by graph and service what
+    was asked for when last all pods were there, ready and as asked.
     """
 
     def __init__(self) -> None:

@@ -73,7 +73,7 @@ def graph_says_how_it_is(world: World) -> Iterator[str]:
 
 
 def restart_is_over(world: World) -> Iterator[str]:
-    """A restart that was asked for is completed; all pods are of it, if it is the newest and not one asked for again."""
+    """A restart that was asked for is completed; all pods are of it, if it is the newest and not an earlier one."""
     graph = world.graph
     assert graph is not None
     wanted = (graph["spec"].get("restart") or {}).get("id", "")
