@@ -2,13 +2,11 @@
 
 import json
 import platform
-import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import mean, median, quantiles
+from statistics import median
 from typing import Any
 
 import click
@@ -17,6 +15,7 @@ from rich.table import Table
 
 from bench.bodies import Case, build_cases
 from bench.server import count_processors, measure_memory, run_server
+from bench.turns import Load, run_in_turns, summarise
 from hooks.app import create_app
 from hooks.settings import parse_settings
 
@@ -39,7 +38,7 @@ def main(*, seconds: float, rounds: int, connections: int, workers: int, threads
     command = ["bench.echo_app", "ADDRESS", str(workers), str(threads)]
     with run_server(command, cases[1].body, cases[1].path) as server, tempfile.TemporaryDirectory() as directory:
         load = Load(port=server.port, connections=connections, seconds=seconds, body=Path(directory) / "body.json")
-        runs = _run_in_turns(cases, load, rounds)
+        runs = run_in_turns(cases, load, rounds)
         memory = measure_memory(server.process_id)
     result = {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -55,7 +54,7 @@ def main(*, seconds: float, rounds: int, connections: int, workers: int, threads
             "workers": workers,
             "threads": threads,
         },
-        "cases": [_summarise(case, runs) for case in cases],
+        "cases": [summarise(case, runs) for case in cases],
         "worker_memory_mib": memory,
         "cold_start_ms": {
             "healthy": median(healthy for healthy, _ in cold),
@@ -75,64 +74,6 @@ def _measure_cold_start(case: Case) -> tuple[float, float]:
     """Milliseconds from the start of `dynamo-hooks serve` to its first healthy answer and to its first sync."""
     with run_server(["hooks", "serve", "--bind", "ADDRESS"], case.body, case.path) as server:
         return server.healthy_after, server.synced_after
-
-
-Runs = dict[tuple[str, str], list[dict[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """How one run is made; the body goes through a file."""
-
-    port: int
-    connections: int
-    seconds: float
-    body: Path
-
-    def run(self, path: str, seconds: float) -> dict[str, Any]:
-        arguments = [str(self.port), path, str(self.body), str(self.connections), str(seconds)]
-        command = [sys.executable, "-m", "bench.load", *arguments]
-        done = subprocess.run(command, capture_output=True, check=True, text=True)
-        result: dict[str, Any] = json.loads(done.stdout)
-        return result
-
-
-def _run_in_turns(cases: list[Case], load: Load, rounds: int) -> Runs:
-    """Hook and echo in turn, so that whatever else the machine does falls on both; a short first round warms up."""
-    runs: Runs = {}
-    for number in range(rounds + 1):
-        for case in cases:
-            load.body.write_bytes(case.body)
-            for kind, path in (("hook", case.path), ("echo", "/echo")):
-                measured = load.run(path, load.seconds if number else 0.3)
-                if number:
-                    runs.setdefault((case.name, kind), []).append(measured)
-    return runs
-
-
-def _summarise(case: Case, runs: Runs) -> dict[str, Any]:
-    hook, echo = (_summarise_runs(runs[case.name, kind]) for kind in ("hook", "echo"))
-    return {
-        "name": case.name,
-        "body_bytes": len(case.body),
-        "children": case.children,
-        "hook": hook,
-        "echo": echo,
-        "ratio": hook["requests_per_second"] / echo["requests_per_second"],
-        "p99_over_echo_ms": hook["p99_ms"] - echo["p99_ms"],
-    }
-
-
-def _summarise_runs(runs: list[dict[str, Any]]) -> dict[str, float]:
-    milliseconds = sorted(value for run in runs for value in run["milliseconds"])
-    percentiles = quantiles(milliseconds, n=100)
-    return {
-        "requests_per_second": sum(len(run["milliseconds"]) for run in runs) / sum(run["seconds"] for run in runs),
-        "p50_ms": percentiles[49],
-        "p99_ms": percentiles[98],
-        "mean_ms": mean(milliseconds),
-        "requests": len(milliseconds),
-    }
 
 
 def _print_result(result: dict[str, Any]) -> list[str]:

@@ -1,4 +1,7 @@
-"""The hooks' own server with one more path, `POST /echo`, which reads a body and answers with it."""
+"""The hooks' own server with one more path, `POST /echo`, which reads a body and answers with it.
+
+Arguments: address, processes, threads, and settings as `key=value`.
+"""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +18,8 @@ def load(is_draining: Callable[[], bool]) -> Flask:
     """Build the hooks' application and add the echo, which passes through the same server, Flask and request ids."""
     from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
 
-    app = create_app(parse_settings({}), lambda: datetime.now(UTC), is_draining=is_draining)
+    settings = parse_settings({}, dict(pair.split("=", 1) for pair in sys.argv[4:]))
+    app = create_app(settings, lambda: datetime.now(UTC), is_draining=is_draining)
     app.add_url_rule("/echo", "echo", echo, methods=["POST"])
     return app
 

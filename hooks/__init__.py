@@ -9,7 +9,8 @@ A map, from the ground up (imports point only upwards in this list's order, neve
 * `graph`: a DynamoGraphDeployment becomes components and what they share.
 * `model`: a DynamoModel's endpoints and adapters, with its prober; beside the two.
 * `rendering`: graphs and components down to their last child, without a cluster.
-* The shell touches the outside: `app`, `cli`, `logs`, `metrics`, `files`, `simulator`, `model.prober`.
+* The shell touches the outside: `app`, `cli`, `logs`, `metrics`, `files`, `simulator`, `model.prober`, and for what no
+  answer can say `effects_client`, `api_server`, `etcd_client`.
 
 Start with `hooks/component/sync.py` and follow its five calls; the other hooks have the same shape.
 """

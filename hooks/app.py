@@ -16,11 +16,14 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hooks import contract
+from hooks.component import removal
 from hooks.component import sync as component
-from hooks.effects import Effect
+from hooks.effects import DropReport, Effect, EtcdPrefixDrop, permitted
 from hooks.errors import BodyTooLarge, HookError, LeaveAlone
+from hooks.etcd_client import EtcdClient
 from hooks.facts import Facts
 from hooks.graph import sync as graph
+from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s.types import GroupVersionKind
 from hooks.logs import CallReport, log_bodies, log_call, logger
 from hooks.metrics import Metrics, create_metrics, record_call
@@ -43,6 +46,8 @@ Sync = Callable[[SyncRequest, Facts], SyncAnswer]
 Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]
 AskProber = Callable[[LoadRequest, str], LoadReport]
 """Tells the prober what is wanted under a sync id and returns what it knows; raises `ProberUnavailable`."""
+DropKeys = Callable[[EtcdPrefixDrop], DropReport]
+"""Drops keys in etcd and says what came of it; never raises."""
 CarryOut = Callable[[tuple[Effect, ...]], Sequence[str]]
 """Makes effects true outside; returns a sentence for each that is not."""
 
@@ -89,18 +94,27 @@ class Shell:
         return Facts(now=self.clock(), settings=self.settings)
 
 
-def all_hooks(ask_prober: AskProber) -> dict[str, Hook]:
+def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
     """The route table: name in the path to hook."""
     return {
         "graph": Hook(kind=contract.GRAPH, sync=graph.sync, finalize=graph.finalize, customize=graph.customize),
         "component": Hook(
-            kind=contract.COMPONENT, sync=component.sync, finalize=component.finalize, customize=component.customize
+            kind=contract.COMPONENT,
+            sync=component.sync,
+            finalize=_drop_first(drop_keys),
+            customize=component.customize,
         ),
         "model": Hook(
             kind=contract.MODEL,
             sync=_report_first(model.sync, ask_prober),
             finalize=_report_first(model.finalize, ask_prober),
             customize=model.customize,
+            is_decorator=True,
+        ),
+        "scaling-adapter": Hook(
+            kind=contract.SCALING_ADAPTER,
+            sync=scaling_adapter.sync,
+            customize=scaling_adapter.customize,
             is_decorator=True,
         ),
     }
@@ -114,6 +128,16 @@ def _report_first(function: Callable[[SyncRequest, Facts, LoadReport | None], Sy
         return function(call, facts, None if wanted is None else ask(wanted, g.sync_id))
 
     return sync
+
+
+def _drop_first(drop_keys: DropKeys) -> Sync:
+    """The component's finalize hook, which first drops keys in etcd, where there is something to drop."""
+
+    def finalize(call: SyncRequest, facts: Facts) -> SyncAnswer:
+        drop = removal.wanted_drop(call, facts)
+        return removal.finalize(call, facts, None if drop is None else drop_keys(drop))
+
+    return finalize
 
 
 def create_app(
@@ -135,7 +159,8 @@ def create_app(
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.url_map.merge_slashes = False
     shell = Shell(settings=settings, clock=clock, carry_out=carry_out, metrics=create_metrics(app))
-    table = all_hooks(ask_prober or Prober(settings.prober_url).ask) if hooks is None else hooks
+    ask = ask_prober or Prober(settings.prober_url).ask
+    table = all_hooks(ask, EtcdClient.at(settings.etcd_address).drop) if hooks is None else hooks
     for name, hook in table.items():
         _add_hook(app, name, hook, shell)
     app.add_url_rule("/healthz", "healthz", lambda: _text("alive"), methods=["GET"])
@@ -169,8 +194,8 @@ def _sync(hook: Hook, function: Sync, shell: Shell) -> bytes:
     g.parent = call.parent
     g.answer = answer = function(call, shell.facts())
     body = write_sync_answer(answer, call.children, decorator=hook.is_decorator)
-    if answer.effects:
-        g.effects = _carry_out(answer.effects, shell.carry_out)
+    if effects := permitted(answer.effects, shell.settings):
+        g.effects = _carry_out(effects, shell.carry_out)
     return body
 
 

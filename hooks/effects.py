@@ -1,17 +1,36 @@
-"""What should be true outside of children and status, as plain values; the shell carries them out.
+"""What should be true outside of children and status, as plain values; the shell makes it so.
 
-An effect is idempotent and may fail: the next sync returns it again while it is still needed.
+An `Effect` is carried out after the answer is written and never fails a sync, so the core does not learn what came of
+it. It learns by looking: as long as what it observes differs, its status says that it is not yet so, the next sync
+returns the effect again, and `resyncAfterSeconds` sees to a next sync even though nothing changes. What is true already
+is not written again. Only Events are told once and not looked for: one that is lost stays lost.
+
+An `EtcdPrefixDrop` comes before the answer, which depends on it: whether a deleted component may go.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from hooks.settings import Settings, Switch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtcdPrefixDrop:
-    """No key under this prefix of etcd (`/<dynamo namespace>/components/<service>`)."""
+    """No key under this prefix of etcd: `/<dynamo namespace>/components/<service>/`, with the slash at its end."""
 
     prefix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropReport:
+    """What came of a drop; `fault` says why nothing is known to be dropped, the same each time, and is empty if it is.
+
+    It goes into a status: a text that differs with every attempt would be a loop of writes.
+    """
+
+    drop: EtcdPrefixDrop
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,4 +82,37 @@ class Event:
     occasion: str
 
 
-Effect = EtcdPrefixDrop | Event | ScalePodClique | WriteBackReplicas
+Effect = Event | ScalePodClique | WriteBackReplicas
+
+
+_OF_API_SERVER = {"effect_events": Switch.OFF, "effect_scale": Switch.OFF, "effect_write_back": "off"}
+"""Settings of effects that need a service account's token, each with the value that switches it off."""
+
+
+def effects_of_api_server(settings: Settings) -> tuple[str, ...]:
+    """Names of the settings that are on and need the API server."""
+    return tuple(name for name, off in _OF_API_SERVER.items() if getattr(settings, name) != off)
+
+
+def without_api_server(settings: Settings) -> Settings:
+    """The settings where there is no API server: what cannot be done is off, so that status says so."""
+    return settings.model_copy(update=_OF_API_SERVER)
+
+
+def permitted(effects: Iterable[Effect], settings: Settings) -> tuple[Effect, ...]:
+    """The effects that the settings leave on, in the order in which they are carried out.
+
+    Events come last: however many there are, they take no time from what changes the cluster.
+    """
+    kept = [effect for effect in effects if _is_on(effect, settings)]
+    return tuple(sorted(kept, key=lambda effect: isinstance(effect, Event)))
+
+
+def _is_on(effect: Effect, settings: Settings) -> bool:
+    match effect:
+        case Event():
+            return settings.effect_events is Switch.ON
+        case ScalePodClique():
+            return settings.effect_scale is Switch.ON
+        case WriteBackReplicas():
+            return settings.effect_write_back != "off"

@@ -1,37 +1,38 @@
-"""Carries out effects against the Kubernetes API: replicas of Grove's cliques, by their scale subresource.
+"""Carries out effects on the Kubernetes API: scaled cliques, replicas of a graph, Events.
 
 It reads before it writes, has two seconds for everything that one sync asks for, and tells what came of each effect
-instead of raising: what failed is asked for again by the next sync. etcd is none of its business.
+instead of raising: what failed is asked for again by the next sync.
 """
 
-import os
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
-import requests
-
-from hooks.effects import Effect, ScalePodClique
+from hooks import contract
+from hooks.api_server import ApiServer, Conversation, Refused
+from hooks.effects import Effect, Event, ScalePodClique, WriteBackReplicas
+from hooks.event_objects import build_event
 from hooks.k8s import kinds
+from hooks.protocol import plural_of
 
 DEADLINE_SECONDS = 2.0
-ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-_MERGE_PATCH = "application/merge-patch+json"
-_PLURALS = {kinds.POD_CLIQUE.kind: "podcliques", kinds.POD_CLIQUE_SCALING_GROUP.kind: "podcliquescalinggroups"}
+MAX_EVENTS = 20
+"""Events of one sync; more than these would say nothing that a person reads."""
+
+_ATTEMPTS = 3
+"""A graph's status is written often, and with it changes the version that a write must name."""
 
 
 class Outcome(StrEnum):
-    """What came of an effect; `not-yet` is an object that nobody has made so far."""
+    """What came of an effect; `not-yet` is an object that nobody has made so far, or that takes no such change."""
 
     DONE = "done"
     UNCHANGED = "unchanged"
     NOT_YET = "not-yet"
     FAILED = "failed"
-    NOT_OURS = "not-ours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,94 +46,107 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectsClient:
-    """An API server and the account to act as; `url` has no slash at its end.
+    """Acts on an API server; `now` is the time that Events bear."""
 
-    `token_file` is read for every call, as the kubelet renews it. `clock` counts seconds and never goes back.
-    """
-
-    url: str
-    token_file: Path
-    ca_file: Path
+    server: ApiServer
     deadline_seconds: float = DEADLINE_SECONDS
-    clock: Callable[[], float] = field(default=time.monotonic)
-
-    @classmethod
-    def in_cluster(
-        cls, environment: Mapping[str, str] = os.environ, folder: Path = ACCOUNT_FOLDER
-    ) -> "EffectsClient | None":
-        """The client of the pod's own account; None outside of a cluster, or where the pod mounts no token."""
-        host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")
-        if not host or not port or not (folder / "token").is_file():
-            return None
-        address = f"[{host}]" if ":" in host else host
-        return cls(url=f"https://{address}:{port}", token_file=folder / "token", ca_file=folder / "ca.crt")
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     def __call__(self, effects: tuple[Effect, ...]) -> list[str]:
-        """Carry out effects; returns a sentence for each that failed or that this client does not know."""
-        reasons = {Outcome.FAILED: "", Outcome.NOT_OURS: "nothing carries it out in this version"}
-        results = (result for result in self.carry_out(effects) if result.outcome in reasons)
-        return [f"{_describe(result.effect)}: {result.reason or reasons[result.outcome]}" for result in results]
+        """Carry out effects; returns a sentence for each that failed."""
+        failed = (result for result in self.carry_out(effects) if result.outcome is Outcome.FAILED)
+        return [f"{_describe(result.effect)}: {result.reason}" for result in failed]
 
     def carry_out(self, effects: tuple[Effect, ...]) -> tuple[Result, ...]:
         """Carry out effects in order and say what came of each; never raises."""
-        until = self.clock() + self.deadline_seconds
-        with requests.Session() as session:
-            session.trust_env = False  # no proxy and no netrc stands between a pod and its API server
-            return tuple(self._carry_out_one(session, effect, until) for effect in effects)
+        with self.server.converse(self.deadline_seconds) as conversation:
+            return tuple(self._carry_out_all(conversation, effects))
 
-    def _carry_out_one(self, session: requests.Session, effect: Effect, until: float) -> Result:
-        if not isinstance(effect, ScalePodClique):
-            return Result(effect=effect, outcome=Outcome.NOT_OURS)
-        try:
-            return Result(effect=effect, outcome=self._scale(session, effect, until))
-        except (requests.RequestException, OSError, _Refused) as error:
-            return Result(effect=effect, outcome=Outcome.FAILED, reason=str(error))
+    def _carry_out_all(self, conversation: Conversation, effects: tuple[Effect, ...]) -> Iterator[Result]:
+        events = 0
+        for effect in effects:
+            events += isinstance(effect, Event)
+            if isinstance(effect, Event) and events > MAX_EVENTS:
+                reason = f"one sync tells at most {MAX_EVENTS} events"
+                yield Result(effect=effect, outcome=Outcome.FAILED, reason=reason)
+                continue
+            try:
+                yield Result(effect=effect, outcome=self._carry_out_one(conversation, effect))
+            except Refused as refused:
+                yield Result(effect=effect, outcome=Outcome.FAILED, reason=str(refused))
 
-    def _scale(self, session: requests.Session, effect: ScalePodClique, until: float) -> Outcome:
-        path = f"/apis/{kinds.POD_CLIQUE.api_version}/namespaces/{effect.namespace}/{_PLURALS[effect.kind]}"
-        url = f"{self.url}{path}/{effect.name}/scale"
-        current = self._ask(session, "GET", url, until)
-        if current is None:
+    def _carry_out_one(self, conversation: Conversation, effect: Effect) -> Outcome:
+        match effect:
+            case ScalePodClique():
+                return _scale(conversation, effect)
+            case WriteBackReplicas():
+                return _write_back(conversation, effect)
+            case Event():
+                return _tell(conversation, effect, self.now())
+
+
+def _scale(conversation: Conversation, effect: ScalePodClique) -> Outcome:
+    kind = next(k for k in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP) if k.kind == effect.kind)
+    path = f"/apis/{kind.api_version}/namespaces/{effect.namespace}/{plural_of(kind)}/{effect.name}/scale"
+    current = conversation.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
+    if current.status == HTTPStatus.NOT_FOUND:
+        return Outcome.NOT_YET
+    if (current.body.get("spec") or {}).get("replicas", 0) == effect.replicas:
+        return Outcome.UNCHANGED
+    change = {"spec": {"replicas": effect.replicas}}
+    patched = conversation.ask("PATCH", path, change, also=(HTTPStatus.NOT_FOUND,))
+    return Outcome.NOT_YET if patched.status == HTTPStatus.NOT_FOUND else Outcome.DONE
+
+
+def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> Outcome:
+    """Write the replicas into the graph as it was read; one that changed in between is read again.
+
+    Source: Kubernetes, "Optimistic concurrency": a patch that names a resourceVersion is refused on any other.
+    """
+    plural = plural_of(contract.GRAPH)
+    path = f"/apis/{contract.GRAPH.api_version}/namespaces/{effect.namespace}/{plural}/{effect.graph}"
+    for _ in range(_ATTEMPTS):
+        current = conversation.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
+        service = _adapted_service(current.body, effect.service)
+        if service is None:
             return Outcome.NOT_YET
-        if (current.get("spec") or {}).get("replicas", 0) == effect.replicas:
+        if service.get("replicas", 1) == effect.replicas:
             return Outcome.UNCHANGED
-        patched = self._ask(session, "PATCH", url, until, body={"spec": {"replicas": effect.replicas}})
-        return Outcome.NOT_YET if patched is None else Outcome.DONE
-
-    def _ask(
-        self, session: requests.Session, method: str, url: str, until: float, *, body: Mapping[str, Any] | None = None
-    ) -> Mapping[str, Any] | None:
-        """The object that the server answers with; None where there is no such object."""
-        left = until - self.clock()
-        if left <= 0:
-            raise _Refused(f"no time was left within {self.deadline_seconds:g} s")
-        headers = {"Authorization": f"Bearer {self.token_file.read_text().strip()}", "Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = _MERGE_PATCH
-        options: dict[str, Any] = {"timeout": left, "verify": str(self.ca_file), "allow_redirects": False}
-        response = session.request(method, url, headers=headers, json=body, **options)
-        if response.status_code == HTTPStatus.NOT_FOUND:
-            return None
-        answer = _read(response)
-        if response.status_code != HTTPStatus.OK:
-            raise _Refused(f"{method} {url}: {response.status_code} {answer.get('message') or response.reason}")
-        return answer
+        change = {
+            "metadata": {"resourceVersion": current.body["metadata"]["resourceVersion"]},
+            "spec": {"services": {effect.service: {"replicas": effect.replicas}}},
+        }
+        tolerated = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+        patched = conversation.ask("PATCH", f"{path}?fieldManager=dynamo-hooks", change, also=tolerated)
+        if patched.status == HTTPStatus.NOT_FOUND:
+            return Outcome.NOT_YET
+        if patched.status != HTTPStatus.CONFLICT:
+            return Outcome.DONE
+    raise Refused(f"{path}: changed {_ATTEMPTS} times while it was written")
 
 
-class _Refused(Exception):
-    """The API server answered, but not with what was asked for, or there was no time to ask."""
+def _adapted_service(graph: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """The service in the graph's spec; None where it is gone, or no longer takes replicas from an adapter."""
+    service = ((graph.get("spec") or {}).get("services") or {}).get(name) or {}
+    is_adapted = (service.get("scalingAdapter") or {}).get("enabled") is True
+    return service if is_adapted else None
 
 
-def _read(response: requests.Response) -> Mapping[str, Any]:
-    """The answer as an object; {} where it is no JSON object, as proxies answer."""
-    try:
-        answer = response.json()
-    except requests.JSONDecodeError:
-        return {}
-    return answer if isinstance(answer, dict) else {}
+def _tell(conversation: Conversation, effect: Event, now: datetime) -> Outcome:
+    event = build_event(effect, now)
+    path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
+    answer = conversation.ask("POST", path, event, also=(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND))
+    if answer.status == HTTPStatus.NOT_FOUND:
+        return Outcome.NOT_YET
+    return Outcome.UNCHANGED if answer.status == HTTPStatus.CONFLICT else Outcome.DONE
 
 
 def _describe(effect: Effect) -> str:
-    if isinstance(effect, ScalePodClique):
-        return f"scale {effect.kind} {effect.namespace}/{effect.name} to {effect.replicas}"
-    return type(effect).__name__
+    match effect:
+        case ScalePodClique():
+            return f"scale {effect.kind} {effect.namespace}/{effect.name} to {effect.replicas}"
+        case WriteBackReplicas():
+            return f"set {effect.service} of graph {effect.namespace}/{effect.graph} to {effect.replicas} replicas"
+        case Event():
+            about = effect.about
+            return f"event {effect.reason} about {about.kind} {about.namespace}/{about.name}"

@@ -13,7 +13,7 @@ import yaml
 
 from hooks.k8s.types import Manifest
 
-CONTROLLER_FILES = ("graph.yaml", "component.yaml", "model.yaml")
+CONTROLLER_FILES = ("graph.yaml", "component.yaml", "scaling-adapter.yaml", "model.yaml")
 """One file a hook, parents before what they are made of."""
 
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

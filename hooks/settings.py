@@ -95,6 +95,11 @@ class Settings(BaseModel):
     kai_scheduler: Switch = Field(Switch.OFF, description="`on` gives Grove cliques the KAI scheduler and a queue")
     kai_queue: str = Field("dynamo", description="KAI queue where the graph's annotation names none")
     grove_termination_delay: Duration = Field("15m0s", description="how long Grove waits before it ends a broken gang")
+    grove_topology: Literal["off", "packDomain", "topologyName", "pack"] = Field(
+        "off",
+        description="how the installed Grove writes topology constraints: `packDomain` (alpha.4 to alpha.8), "
+        "`topologyName` (alpha.9), `pack` (from alpha.10); `off` refuses graphs that have any",
+    )
     mpi_secret: str = Field("mpi-run-ssh-secret", description="`[namespace/]name` of the SSH key of multinode TRT-LLM")
     planner_cluster_role: Name = Field("dynamo-hooks-planner", description="ClusterRole that planners are bound to")
     epp_cluster_role: Name = Field("dynamo-hooks-epp", description="ClusterRole that endpoint pickers are bound to")
@@ -110,6 +115,9 @@ class Settings(BaseModel):
     effect_scale: Switch = Field(Switch.ON, description="scale Grove's cliques through their scale subresource")
     effect_events: Switch = Field(Switch.ON, description="write Events when a condition changes")
     effect_etcd: Switch = Field(Switch.ON, description="drop a deleted component's keys in etcd")
+    etcd_drop_deadline: Seconds = Field(
+        60.0, description="seconds for which an etcd that does not answer may hold up a component's deletion"
+    )
     effect_write_back: Literal["planner", "always", "off"] = Field(
         "planner", description="when an adapter's replicas are written back to the graph"
     )

@@ -215,6 +215,7 @@ def test_every_hook_answers_on_its_public_paths() -> None:
     hooks = {
         f"/{hook}/{call}" for hook in ("graph", "component", "model") for call in ("sync", "finalize", "customize")
     }
+    hooks |= {f"/scaling-adapter/{call}" for call in ("sync", "customize")}
     assert found == {*hooks, "/healthz", "/readyz", "/metrics"}
 
 

@@ -3,6 +3,7 @@
 `pytest --update-golden` copies `crds/` and `metacontroller/` into the chart.
 """
 
+import base64
 import json
 import re
 import subprocess
@@ -15,9 +16,10 @@ import pytest
 import yaml
 
 from hooks import __version__, files
+from hooks.model.prober_client import TOKEN_VARIABLE
 from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
-from tests.installation import ROOT, named, needed_rights, of_kind, plain, program, rights
+from tests.installation import ROOT, Right, named, needed_rights, of_kind, plain, program, rights
 
 CHART = ROOT / "chart"
 COPIES = [
@@ -28,6 +30,7 @@ VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 VALUE_OF = {name: "inferencePool" if name == "inference-pool" else name for name in OPTIONAL_KINDS}
 KUBERNETES = "1.36.0"
+ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def template(*options: str, name: str = "dynamo-hooks") -> list[dict[str, Any]]:
@@ -219,6 +222,13 @@ def test_etcd_discovery_declares_the_finalize_hook() -> None:
     assert component["spec"] == files.controllers("", etcd_finalize=True)[1]["spec"]
 
 
+@pytest.mark.parametrize("off", ["off", "false"])
+def test_no_finalize_hook_is_declared_where_no_keys_are_to_be_dropped(off: str) -> None:
+    documents = template("--set", "settings.discoveryBackend=etcd", "--set", f"settings.effectEtcd={off}")
+    component = named(documents, "CompositeController", "dynamo-component")
+    assert component["spec"] == files.controllers("")[1]["spec"]
+
+
 def test_controllers_call_the_service_of_the_release() -> None:
     documents = template("--namespace", "elsewhere", name="blue")
     (service,) = of_kind(documents, "Service")
@@ -234,6 +244,92 @@ def test_chart_renders_the_crds_of_the_files() -> None:
     by_name = sorted(of_kind(template(), "CustomResourceDefinition"), key=lambda crd: crd["metadata"]["name"])
     assert by_name == files.crds()
     assert of_kind(template("--set", "crds.install=false"), "CustomResourceDefinition") == []
+
+
+# Effects: what the hooks themselves may do
+
+
+EFFECTS = {
+    "effectEvents": {("", "events", "create")},
+    "effectWriteBack": {("nvidia.com", "dynamographdeployments", verb) for verb in ("get", "patch")},
+    "effectScale": {
+        ("grove.io", f"{resource}/scale", verb)
+        for resource in ("podcliques", "podcliquescalinggroups")
+        for verb in ("get", "patch")
+    },
+}
+"""Each effect that needs the API server, and exactly what it needs there."""
+
+
+def effect_rights(documents: list[dict[str, Any]]) -> set[Right]:
+    found = [role for role in of_kind(documents, "ClusterRole") if role["metadata"]["name"].endswith("-effects")]
+    return {right for role in found for right in rights(role["rules"])}
+
+
+@pytest.mark.parametrize("grove", ["on", "off"])
+@pytest.mark.parametrize("on", [set(), *({name} for name in EFFECTS), set(EFFECTS)], ids=sorted)
+def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: str) -> None:
+    options = [part for name in EFFECTS if name not in on for part in ("--set", f"settings.{name}=off")]
+    documents = template("--set", f"grove={grove}", *options)
+    usable = on - ({"effectScale"} if grove == "off" else set())
+    assert effect_rights(documents) == {right for name in usable for right in EFFECTS[name]}
+    (deployment,) = of_kind(documents, "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    mounting = [c["name"] for c in pod["containers"] if ACCOUNT_MOUNT in {m["mountPath"] for m in c["volumeMounts"]}]
+    assert mounting == (["hooks"] if usable else [])
+    assert [volume["name"] for volume in pod["volumes"]] == ["tmp", "prober-tmp", *(["account"] if usable else [])]
+
+
+def test_rights_are_bound_to_the_account_of_the_hooks() -> None:
+    documents = template("--namespace", "elsewhere", "--set", "serviceAccount.name=mine", name="blue")
+    binding = named(documents, "ClusterRoleBinding", "blue-dynamo-hooks-effects")
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "namespace": "elsewhere", "name": "mine"}]
+    assert binding["roleRef"]["name"] == "blue-dynamo-hooks-effects"
+    (deployment,) = of_kind(documents, "Deployment")
+    assert deployment["spec"]["template"]["spec"]["serviceAccountName"] == "mine"
+
+
+def test_plain_manifests_grant_every_effect() -> None:
+    role = named(plain("rbac.yaml"), "ClusterRole", "dynamo-hooks-effects")
+    assert rights(role["rules"]) == set().union(*EFFECTS.values())
+
+
+# The token of hooks and prober
+
+
+def token_sources(documents: list[dict[str, Any]]) -> dict[str, Any]:
+    (deployment,) = of_kind(documents, "Deployment")
+    return {
+        container["name"]: entry["valueFrom"]["secretKeyRef"]
+        for container in deployment["spec"]["template"]["spec"]["containers"]
+        for entry in container["env"]
+        if entry["name"] == TOKEN_VARIABLE
+    }
+
+
+def test_hooks_and_prober_share_a_random_token() -> None:
+    tokens = set()
+    for _ in range(2):
+        documents = template()
+        (secret,) = of_kind(documents, "Secret")
+        reference = {"name": secret["metadata"]["name"], "key": "token"}
+        assert token_sources(documents) == {"hooks": reference, "prober": reference}
+        tokens.add(base64.b64decode(secret["data"]["token"]))
+    assert len(tokens) == 2
+    assert {len(token) for token in tokens} == {32}
+
+
+def test_token_of_ones_own_is_taken() -> None:
+    documents = template("--set", "prober.token.existingSecret=mine", "--set", "prober.token.key=word")
+    assert of_kind(documents, "Secret") == []
+    reference = {"name": "mine", "key": "word"}
+    assert token_sources(documents) == {"hooks": reference, "prober": reference}
+
+
+def test_no_token_is_created_where_none_is_wanted() -> None:
+    documents = template("--set", "prober.token.create=false")
+    assert of_kind(documents, "Secret") == []
+    assert token_sources(documents) == {}
 
 
 SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
@@ -256,15 +352,19 @@ def test_values_reach_the_hooks_as_settings(values: dict[str, Any], expected: di
     documents = template("--values", str(path))
     (deployment,) = of_kind(documents, "Deployment")
     for container in deployment["spec"]["template"]["spec"]["containers"]:
-        variables = {entry["name"]: entry["value"] for entry in container["env"]}
-        assert parse_settings(variables) == parse_settings({}, {"hook_replicas": "3", **expected})
+        assert parse_settings(variables_of(container)) == parse_settings({}, {"hook_replicas": "3", **expected})
+
+
+def variables_of(container: Mapping[str, Any]) -> dict[str, str]:
+    """The variables of a container that have a literal value."""
+    return {entry["name"]: entry["value"] for entry in container["env"] if "value" in entry}
 
 
 @pytest.mark.parametrize("name", ["dynamo-hooks", "blue"])
 def test_bound_roles_are_those_that_the_hooks_are_told(name: str) -> None:
     documents = template(name=name)
     (deployment,) = of_kind(documents, "Deployment")
-    variables = {e["name"]: e["value"] for e in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
+    variables = variables_of(deployment["spec"]["template"]["spec"]["containers"][0])
     settings = parse_settings({k: v for k, v in variables.items() if k.startswith("DYNAMO_HOOKS_")})
     told = [settings.epp_cluster_role, settings.planner_cluster_role]
     (role,) = (r for r in of_kind(documents, "ClusterRole") if r["metadata"]["name"].endswith("-metacontroller"))
@@ -287,7 +387,8 @@ def test_pods_are_confined() -> None:
             "capabilities": {"drop": ["ALL"]},
         }
         assert container["securityContext"] == confined
-        assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]
+        account = [ACCOUNT_MOUNT] if container["name"] == "hooks" else []
+        assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp", *account]
 
 
 def test_chart_and_plain_manifests_run_the_same_pods() -> None:
@@ -308,7 +409,10 @@ def test_chart_and_plain_manifests_run_the_same_pods() -> None:
 def test_optional_objects_are_left_out_unless_wanted() -> None:
     wanted = ["--set", "serviceMonitor.enabled=true", "--set", "serviceMonitor.labels.team=serving"]
     assert {d["kind"] for d in template(*wanted)} - {d["kind"] for d in template()} == {"ServiceMonitor"}
-    off = ("podDisruptionBudget.enabled", "controllers.install", "metacontroller.rbac.create", "crds.install")
+    off = [
+        *("podDisruptionBudget.enabled", "controllers.install", "metacontroller.rbac.create", "crds.install"),
+        *("prober.token.create", *(f"settings.{name}" for name in EFFECTS)),
+    ]
     documents = template(*(part for value in off for part in ("--set", f"{value}=false")))
     left = {"ClusterRole", "Deployment", "Service", "ServiceAccount"}
     assert {document["kind"] for document in documents} == left

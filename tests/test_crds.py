@@ -80,16 +80,21 @@ def test_names_are_upstreams(kind: str, plural: str, singular: str, short: str) 
     assert {"apiVersion", "kind", "metadata", "spec"} <= set(root_of(kind)["properties"])
 
 
+READY = '.status.conditions[?(@.type=="Ready")]'
 COLUMNS = {
     DGD: [
-        ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
+        ("Ready", "string", f"{READY}.status"),
         ("Backend", "string", ".spec.backendFramework"),
+        ("Components", "string", ".status.componentsReady"),
+        ("Reason", "string", f"{READY}.reason"),
         ("Age", "date", ".metadata.creationTimestamp"),
     ],
     DCD: [
         ("DynamoComponent", "string", ".spec.serviceName"),
         ("Available", "string", ".status.conditions[?(@.type=='Available')].status"),
         ("Backend", "string", ".spec.backendFramework"),
+        ("Ready", "string", f"{READY}.status"),
+        ("Reason", "string", f"{READY}.reason"),
         ("Age", "date", ".metadata.creationTimestamp"),
     ],
     DM: [
@@ -97,6 +102,8 @@ COLUMNS = {
         ("Type", "string", ".spec.modelType"),
         ("Ready", "integer", ".status.readyEndpoints"),
         ("Total", "integer", ".status.totalEndpoints"),
+        ("AllReady", "string", f"{READY}.status"),
+        ("Reason", "string", f"{READY}.reason"),
         ("Age", "date", ".metadata.creationTimestamp"),
     ],
     DGDR: [
@@ -104,12 +111,16 @@ COLUMNS = {
         ("Backend", "string", ".status.backend"),
         ("State", "string", ".status.state"),
         ("DGD-State", "string", ".status.deployment.state"),
+        ("Ready", "string", f"{READY}.status"),
+        ("Reason", "string", f"{READY}.reason"),
         ("Age", "date", ".metadata.creationTimestamp"),
     ],
     DGDSA: [
         ("DGD", "string", ".spec.dgdRef.name"),
         ("SERVICE", "string", ".spec.dgdRef.serviceName"),
         ("REPLICAS", "integer", ".status.replicas"),
+        ("READY", "string", f"{READY}.status"),
+        ("REASON", "string", f"{READY}.reason"),
         ("AGE", "date", ".metadata.creationTimestamp"),
     ],
     DWM: [("Age", "date", ".metadata.creationTimestamp")],
@@ -176,7 +187,7 @@ def test_keys_of_map_lists_are_required_or_have_a_default() -> None:
 
 
 def test_defaults_fit_their_types() -> None:
-    types = {"string": str, "boolean": bool, "integer": int}
+    types = {"string": str, "boolean": bool, "integer": int, "object": dict}
     defaults = [(node["default"], types[node["type"]]) for _, _, node in NODES if "default" in node]
     assert [value for value, kind in defaults if type(value) is not kind] == []
 

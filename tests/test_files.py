@@ -134,15 +134,20 @@ def test_url_replaces_the_service() -> None:
 @pytest.mark.parametrize("etcd", [False, True], ids=["kubernetes", "etcd"])
 def test_component_is_finalized_only_under_etcd(etcd: bool) -> None:
     found = {name: "finalize" in spec["hooks"] for name, spec in by_name(etcd=etcd).items()}
-    assert found == {"dynamo-graph": False, "dynamo-component": etcd, "dynamo-model": True}
+    assert found == {
+        "dynamo-graph": False,
+        "dynamo-component": etcd,
+        "dynamo-scaling-adapter": False,
+        "dynamo-model": True,
+    }
 
 
 def test_parents_ignore_their_own_status() -> None:
     for name, spec in by_name().items():
-        parents = spec["resources"] if name == "dynamo-model" else [spec["parentResource"]]
+        parents = spec["resources"] if "resources" in spec else [spec["parentResource"]]
         assert [parent["ignoreStatusChanges"] for parent in parents] == [True]
         assert spec["resyncPeriodSeconds"] == (60 if name == "dynamo-model" else 300)
-        assert spec.get("generateSelector") == (None if name == "dynamo-model" else True)
+        assert spec.get("generateSelector") == (None if "resources" in spec else True)
 
 
 def test_controllers_prints_the_same_as_yaml_and_as_json() -> None:

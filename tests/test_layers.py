@@ -12,9 +12,11 @@ FILES = sorted(p for p in (ROOT / "hooks").rglob("*.py"))
 SHELL = (
     "hooks.__main__",
     "hooks.admission",
+    "hooks.api_server",
     "hooks.app",
     "hooks.cli",
     "hooks.effects_client",
+    "hooks.etcd_client",
     "hooks.files",
     "hooks.logs",
     "hooks.metrics",
@@ -35,11 +37,13 @@ TYPES = (
     "hooks.contract",
     "hooks.crds",
     "hooks.effects",
+    "hooks.event_objects",
     "hooks.facts",
     "hooks.identity",
     "hooks.last_good",
     "hooks.protocol",
     "hooks.settings",
+    "hooks.transitions",
     "hooks.wording",
 )
 FLOORS = {

@@ -8,13 +8,16 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from hooks.effects import EtcdPrefixDrop
+from hooks import contract
+from hooks.app import Hook, create_app
+from hooks.effects import ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.logs import JsonFormatter
 from hooks.model.probes import Adapter
 from hooks.protocol import SyncAnswer
+from hooks.settings import parse_settings
 from tests import make
-from tests.hook_client import CONFIG_MAP, GOOD, call, client_with
+from tests.hook_client import CONFIG_MAP, GOOD, answering, call, client_with, relating
 
 
 def logged(caplog: pytest.LogCaptureFixture, message: str) -> list[dict[str, Any]]:
@@ -104,14 +107,14 @@ def test_bodies_are_logged_only_at_debug_and_without_secrets(caplog: pytest.LogC
     assert list(line["request"]["related"]["Secret.v1"]["default/s"]["data"]) == ["k"]
 
 
-EFFECT = EtcdPrefixDrop(prefix="/a")
+EFFECT = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
 
 
 def test_effects_without_a_client_are_logged_as_not_carried_out(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     response = client_with(SyncAnswer(status={}, effects=(EFFECT,))).post("/graph/sync", data=call())
     assert response.status_code == 200
-    assert [line["effects"] for line in logged(caplog, "call")] == ["not carried out: EtcdPrefixDrop"]
+    assert [line["effects"] for line in logged(caplog, "call")] == ["not carried out: ScalePodClique"]
 
 
 def test_effects_are_handed_on_once_the_answer_is_good() -> None:
@@ -124,14 +127,25 @@ def test_effects_are_handed_on_once_the_answer_is_good() -> None:
     assert carried == [EFFECT]
 
 
+def test_effect_that_is_switched_off_is_not_handed_on(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    hook = Hook(kind=contract.GRAPH, sync=answering(SyncAnswer(status={}, effects=(EFFECT,))), customize=relating)
+    settings = parse_settings({}, {"effect_scale": "off"})
+    app = create_app(
+        settings, lambda: make.NOW, hooks={"graph": hook}, carry_out=lambda effects: pytest.fail(str(effects))
+    )
+    assert app.test_client().post("/graph/sync", data=call()).status_code == 200
+    assert [line.get("effects") for line in logged(caplog, "call")] == [None]
+
+
 def test_failing_effect_does_not_fail_the_sync(caplog: pytest.LogCaptureFixture) -> None:
     def fail(effects: Any) -> None:
-        raise ConnectionError("no etcd")
+        raise ConnectionError("no server")
 
     caplog.set_level(logging.INFO)
     response = client_with(SyncAnswer(status={}, effects=(EFFECT,)), carry_out=fail).post("/graph/sync", data=call())
     assert response.status_code == 200
-    assert [line["effects"] for line in logged(caplog, "call")] == ["failed: EtcdPrefixDrop"]
+    assert [line["effects"] for line in logged(caplog, "call")] == ["failed: ScalePodClique"]
 
 
 def format_failure(error: Exception) -> dict[str, Any]:

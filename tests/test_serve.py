@@ -331,6 +331,25 @@ def test_every_log_line_is_json(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
+    ("off", "left"),
+    [
+        ((), ["effect_events", "effect_scale", "effect_write_back"]),
+        (("effect_events", "effect_scale"), ["effect_write_back"]),
+        (("effect_events", "effect_scale", "effect_write_back"), None),
+    ],
+    ids=["all on", "one on", "all off"],
+)
+def test_effects_that_no_api_server_takes_are_switched_off_and_named_once(
+    start: Start, off: tuple[str, ...], left: list[str] | None
+) -> None:
+    settings = [part for name in off for part in ("--set", f"{name}=off")]
+    server = start("--workers", "2", "--drain", "0", *settings, KUBERNETES_SERVICE_HOST="")
+    assert server.stop() == 0
+    told = [json.loads(line) for line in server.lines if "effects are switched off" in line]
+    assert [line["settings"] for line in told] == ([left] if left else [])
+
+
+@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("--set", "log_levl=debug"), "unknown setting log_levl; did you mean log_level?"),

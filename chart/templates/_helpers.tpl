@@ -92,3 +92,57 @@ capabilities:
 {{- else }}{{ include "dynamo-hooks.switch" . }}
 {{- end -}}
 {{- end }}
+
+{{- /* Rules of the ClusterRoles in rbac.yaml by their name, as a YAML map. */ -}}
+{{- define "dynamo-hooks.roles" -}}
+{{- $roles := dict -}}
+{{- range $text := .Files.Get "files/metacontroller/rbac.yaml" | splitList "\n---\n" -}}
+{{- $document := fromYaml $text -}}
+{{- if eq $document.kind "ClusterRole" -}}
+{{- $_ := set $roles $document.metadata.name $document.rules -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $roles -}}
+{{- end }}
+
+{{- /* The hooks' own rights, as a YAML map from a rule's first resource to the rule: those of the effects that are on. */ -}}
+{{- define "dynamo-hooks.effectRules" -}}
+{{- $settings := .Values.settings -}}
+{{- $grove := hasKey (include "dynamo-hooks.optionalKinds" . | fromYaml) "grove" -}}
+{{- $on := dict -}}
+{{- $_ := set $on "events" (ne (include "dynamo-hooks.switch" $settings.effectEvents) "off") -}}
+{{- $_ := set $on "dynamographdeployments" (ne (include "dynamo-hooks.switch" $settings.effectWriteBack) "off") -}}
+{{- $_ := set $on "podcliques/scale" (and $grove (ne (include "dynamo-hooks.switch" $settings.effectScale) "off")) -}}
+{{- $rules := dict -}}
+{{- range $rule := index (include "dynamo-hooks.roles" . | fromYaml) "dynamo-hooks-effects" -}}
+{{- $resource := first $rule.resources -}}
+{{- if get $on $resource -}}
+{{- $_ := set $rules $resource $rule -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $rules -}}
+{{- end }}
+
+{{- /* Name of the Secret with the token that hooks and prober share; empty for none. */ -}}
+{{- define "dynamo-hooks.proberSecret" -}}
+{{- with .Values.prober.token -}}
+{{- if .existingSecret }}{{ .existingSecret }}{{ else if .create }}{{ include "dynamo-hooks.fullname" $ }}-prober{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{- define "dynamo-hooks.proberToken" -}}
+{{- with include "dynamo-hooks.proberSecret" . -}}
+- name: DYNAMO_PROBER_TOKEN
+  valueFrom:
+    secretKeyRef:
+      name: {{ . }}
+      key: {{ $.Values.prober.token.key }}
+{{- end -}}
+{{- end }}
+
+{{- /* Not empty where a component leaves keys in etcd that the hooks drop before it goes. */ -}}
+{{- define "dynamo-hooks.dropsKeys" -}}
+{{- with .Values.settings -}}
+{{- if and (eq (.discoveryBackend | default "") "etcd") (ne (include "dynamo-hooks.switch" .effectEtcd) "off") }}yes{{ end -}}
+{{- end -}}
+{{- end }}

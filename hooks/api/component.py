@@ -8,7 +8,7 @@ from pydantic import Field
 from hooks.api.base import ApiModel, ObjectMeta
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.schema import BACKENDS, INT64, Schema
-from hooks.api.status import Condition, ServiceReplicaStatus
+from hooks.api.status import UNSEEN, Condition, ServiceReplicaStatus
 from hooks.k8s.types import Json
 
 
@@ -39,8 +39,8 @@ class ComponentDeployment(ApiModel):
 
     metadata: ObjectMeta
     spec: Annotated[ComponentDeploymentSpec, Schema("What to run.")] = Field(default_factory=ComponentDeploymentSpec)
-    status: Annotated[ComponentDeploymentStatus, Schema("What was observed.")] = Field(
-        default_factory=ComponentDeploymentStatus
+    status: Annotated[ComponentDeploymentStatus, Schema("What was observed.", default={**UNSEEN, "conditions": []})] = (
+        Field(default_factory=ComponentDeploymentStatus)
     )
 
     @property

@@ -27,6 +27,7 @@ from hooks.api.schema import (
 )
 from hooks.k8s.types import Json
 
+_DOMAIN = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 _MAIN_CONTAINER = Schema(
     "Laid over the main container; its name is always `main`.", kubernetes=CONTAINER, optional=("name",)
 )
@@ -124,6 +125,12 @@ class Multinode(ApiModel):
     node_count: Annotated[int, Schema("Nodes of one replica.", required=True, default=2, minimum=2, format=INT32)] = 2
 
 
+class TopologyConstraint(ApiModel):
+    """How close together the pods of one replica lie."""
+
+    pack_domain: Annotated[str, Schema("Domain within which each replica lies, such as rack.", pattern=_DOMAIN)] = ""
+
+
 class ScalingAdapter(ApiModel):
     """Whether replicas are left to an autoscaler through a scaling adapter."""
 
@@ -188,6 +195,9 @@ class ComponentSpec(ApiModel):
     ] = None
     replicas: Annotated[int | None, Schema("How many replicas; 1 when absent.", minimum=0, format=INT32)] = None
     multinode: Annotated[Multinode | None, Schema("Spread each replica over several nodes.")] = None
+    topology_constraint: Annotated[
+        TopologyConstraint | None, Schema("Keep the pods of a replica close together; in graphs under Grove only.")
+    ] = None
     scaling_adapter: Annotated[ScalingAdapter | None, Schema("Leave replicas to an autoscaler.")] = None
     epp_config: Annotated[
         EppConfig | None, Schema("Configuration of an endpoint picker; only of components of type epp.")

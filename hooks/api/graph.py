@@ -6,9 +6,9 @@ from typing import Annotated
 from pydantic import Field
 
 from hooks.api.base import ApiModel, ObjectMeta
-from hooks.api.component_spec import ComponentSpec
+from hooks.api.component_spec import ComponentSpec, TopologyConstraint
 from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Rule, Schema
-from hooks.api.status import Condition, ServiceReplicaStatus
+from hooks.api.status import UNSEEN, Condition, ServiceReplicaStatus
 from hooks.k8s.types import Json
 
 
@@ -52,6 +52,12 @@ class Restart(ApiModel):
     strategy: Annotated[RestartStrategy | None, Schema("In which order services restart.")] = None
 
 
+class GraphTopologyConstraint(TopologyConstraint):
+    """How close together the pods of the graph lie, and by which topology."""
+
+    topology_profile: Annotated[str, Schema("Name of the cluster's ClusterTopologyBinding.")] = ""
+
+
 class GraphDeploymentSpec(ApiModel):
     """A graph's spec."""
 
@@ -68,6 +74,10 @@ class GraphDeploymentSpec(ApiModel):
     backend_framework: Annotated[
         str, Schema("Inference engine; read from the workers' commands when absent.", enum=BACKENDS)
     ] = ""
+    topology_constraint: Annotated[
+        GraphTopologyConstraint | None,
+        Schema("Keep the pods of the graph close together; needs Grove. It can never be changed."),
+    ] = None
     restart: Annotated[Restart | None, Schema("Asks for a restart of the services.")] = None
 
 
@@ -97,6 +107,7 @@ class GraphDeploymentStatus(ApiModel):
     services: Annotated[Mapping[str, ServiceReplicaStatus], Schema("Replicas, by service name.")] = Field(
         default_factory=dict
     )
+    components_ready: Annotated[str, Schema("How many components are ready of how many, for example `3/4`.")] = ""
     restart: Annotated[RestartStatus | None, Schema("The restart that runs, or ran last.")] = None
     checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by service name.")] = Field(
         default_factory=dict
@@ -109,6 +120,6 @@ class GraphDeployment(ApiModel):
 
     metadata: ObjectMeta
     spec: Annotated[GraphDeploymentSpec, Schema("What to run.")] = Field(default_factory=GraphDeploymentSpec)
-    status: Annotated[GraphDeploymentStatus, Schema("What was observed.")] = Field(
+    status: Annotated[GraphDeploymentStatus, Schema("What was observed.", default=UNSEEN)] = Field(
         default_factory=GraphDeploymentStatus
     )

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel, ObjectMeta
 from hooks.api.schema import INT64, RESOURCES, TOLERATION, Schema
-from hooks.api.status import Condition
+from hooks.api.status import UNSEEN, Condition
 from hooks.k8s.types import Json
 
 
@@ -94,6 +94,6 @@ class GraphRequest(ApiModel):
 
     metadata: ObjectMeta
     spec: Annotated[GraphRequestSpec, Schema("What is asked for.", required=True)]
-    status: Annotated[GraphRequestStatus, Schema("Where the request stands.")] = Field(
+    status: Annotated[GraphRequestStatus, Schema("Where the request stands.", default=UNSEEN)] = Field(
         default_factory=GraphRequestStatus
     )

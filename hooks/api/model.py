@@ -7,7 +7,7 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel, ObjectMeta
 from hooks.api.schema import DATE_TIME, INT64, Schema
-from hooks.api.status import Condition
+from hooks.api.status import UNSEEN, Condition
 from hooks.k8s.types import Json
 
 
@@ -73,7 +73,9 @@ class Model(ApiModel):
 
     metadata: ObjectMeta
     spec: Annotated[ModelSpec, Schema("Which model.", required=True)]
-    status: Annotated[ModelStatus, Schema("What was observed.")] = Field(default_factory=ModelStatus)
+    status: Annotated[
+        ModelStatus, Schema("What was observed.", default={**UNSEEN, "readyEndpoints": 0, "totalEndpoints": 0})
+    ] = Field(default_factory=ModelStatus)
 
     @property
     def is_lora(self) -> bool:

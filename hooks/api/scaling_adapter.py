@@ -7,7 +7,7 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel, ObjectMeta
 from hooks.api.schema import DATE_TIME, INT32, INT64, Schema
-from hooks.api.status import Condition
+from hooks.api.status import UNSEEN, Condition
 from hooks.k8s.types import Json
 
 
@@ -45,4 +45,6 @@ class GraphScalingAdapter(ApiModel):
 
     metadata: ObjectMeta
     spec: Annotated[ScalingAdapterSpec, Schema("Which service, and how many replicas.", required=True)]
-    status: Annotated[ScalingAdapterStatus, Schema("What was observed.")] = Field(default_factory=ScalingAdapterStatus)
+    status: Annotated[ScalingAdapterStatus, Schema("What was observed.", default=UNSEEN)] = Field(
+        default_factory=ScalingAdapterStatus
+    )

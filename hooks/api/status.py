@@ -5,6 +5,12 @@ from typing import Annotated
 from hooks.api.base import ApiModel
 from hooks.api.schema import DATE_TIME, INT32, INT64, Schema
 
+UNSEEN = {"observedGeneration": -1}
+"""Default of a status: before the first answer no generation has been seen, so that no tool takes silence for success.
+
+Source: kstatus, which takes an object without status for a finished one, but not one whose generation was not observed.
+"""
+
 
 class Condition(ApiModel):
     """One aspect of the object's state."""

@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 import click
 from flask import Flask
 
+from hooks.api_server import ApiServer
 from hooks.cli.options import read_settings, settings_option
 from hooks.cli.server import DRAIN_SECONDS, ServerOptions, run_server
-from hooks.logs import set_up_logging
-from hooks.settings import Switch
+from hooks.effects import effects_of_api_server, without_api_server
+from hooks.logs import logger, set_up_logging
+from hooks.settings import Settings
 
 _BIND = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
 
@@ -67,8 +69,21 @@ def serve(*, bind: str, workers: int, threads: int, drain: float, set_values: tu
         from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
         from hooks.effects_client import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
 
-        client = EffectsClient.in_cluster() if settings.effect_scale is Switch.ON else None
-        told = settings if client else settings.model_copy(update={"effect_scale": Switch.OFF})
+        server = find_api_server(settings)
+        client = EffectsClient(server=server) if server else None
+        told = settings if server else without_api_server(settings)
         return create_app(told, lambda: datetime.now(UTC), carry_out=client, is_draining=is_draining)
 
     run_server(ServerOptions(bind=bind, workers=workers, threads=threads, drain=drain), load)
+
+
+def find_api_server(settings: Settings) -> ApiServer | None:
+    """The API server that effects act on; None where none is switched on, or, which is logged, there is none to use."""
+    wanted = effects_of_api_server(settings)
+    if not wanted:
+        return None
+    server = ApiServer.in_cluster()
+    if server is None:
+        reason = "this is no pod of a cluster, or one that mounts no service account token"
+        logger.warning("effects are switched off", extra={"fields": {"settings": list(wanted), "reason": reason}})
+    return server

@@ -22,9 +22,13 @@ class Workloads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """Children and related objects of one component; `accounts` are those labelled for components, by name."""
+    """Children and related objects of one component.
+
+    `accounts` are those labelled for components, by name; `pods` its own pods, none where they are not asked for.
+    """
 
     workloads: Workloads
+    pods: tuple[ReadManifest, ...]
     mpi_key: ObservedKey
     accounts: tuple[str, ...]
     registry_secrets: tuple[RegistrySecret, ...]
@@ -36,6 +40,7 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
     """Read a request's children and related objects."""
     return Observed(
         workloads=observe_workloads(request),
+        pods=request.related.of(kinds.POD),
         mpi_key=observe_key(request, settings),
         accounts=tuple(
             sorted(

@@ -10,7 +10,13 @@ from hooks.component.build import Built
 from hooks.component.observe import Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.k8s import kinds
-from hooks.k8s.readiness import read_deployment, read_leader_worker_set, reports_generation
+from hooks.k8s.readiness import (
+    Readiness,
+    has_old_pods,
+    read_deployment,
+    read_leader_worker_set,
+    reports_generation,
+)
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, name_of
 
 _UNMANAGED = (
@@ -24,22 +30,28 @@ class Progress:
 
     `waiting` says why a workload is not ready, by name in their order; `remarks` are sentences for the user.
     `is_unconfirmed` is set where a status does not say which spec it is of, so that it may be that of an older one.
+    `is_current` is False while a workload's pods are not made by its newest spec, `is_rolling` is set while some of
+    them are of an older one.
     """
 
     waiting: Mapping[str, str]
     remarks: tuple[str, ...]
     is_unconfirmed: bool
+    is_current: bool
+    is_rolling: bool
 
 
 def measure_progress(plan: ComponentPlan, built: Built, seen: Workloads) -> Progress:
     """Compare the workloads of this sync with those that exist."""
     observed = {name_of(wanted): _find(wanted, seen) for wanted in built.workloads}
-    reasons = {name_of(wanted): _why_unready(plan, wanted, observed[name_of(wanted)]) for wanted in built.workloads}
+    states = {name_of(wanted): _measure(plan, wanted, observed[name_of(wanted)]) for wanted in built.workloads}
     pairs = [(wanted, live) for wanted in built.workloads if (live := observed[name_of(wanted)]) is not None]
     return Progress(
-        waiting={name: reason for name, reason in reasons.items() if reason},
+        waiting={name: state.reason for name, state in states.items() if not state.ready},
         remarks=tuple(remark for wanted, live in pairs for remark in _remark(wanted, live)),
         is_unconfirmed=plan.groups is not None and any(not reports_generation(live) for _, live in pairs),
+        is_current=all(state.is_current for state in states.values()),
+        is_rolling=any(has_old_pods(live) for _, live in pairs),
     )
 
 
@@ -49,16 +61,15 @@ def _find(wanted: Manifest, seen: Workloads) -> ReadManifest | None:
     return seen.leader_worker_sets.get(name_of(wanted))
 
 
-def _why_unready(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None) -> str:
-    if plan.waits_for:
-        return plan.waits_for
+def _measure(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None) -> Readiness:
     withheld = plan.groups.withheld.get(name_of(wanted)) if plan.groups else None
-    if withheld:
-        return withheld
+    if reason := plan.waits_for or withheld:
+        return Readiness(ready=False, reason=reason, is_current=False)
     readiness = read_leader_worker_set(live) if plan.groups else read_deployment(live)
-    if readiness.ready and live is not None and not _is_applied(wanted, live):
-        return "its new spec is being applied"
-    return readiness.reason
+    if live is None or _is_applied(wanted, live):
+        return readiness
+    reason = "its new spec is being applied" if readiness.ready else readiness.reason
+    return Readiness(ready=False, reason=reason, is_current=False)
 
 
 def _is_applied(desired: Manifest, observed: ReadManifest) -> bool:

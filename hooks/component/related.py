@@ -5,16 +5,17 @@ from hooks.api.component import ComponentDeployment
 from hooks.component.defaults import resolve_defaults
 from hooks.component.mpi_key import resolve_key_rule
 from hooks.component.plan import copies_mpi_key, images_of, named_account, wants_pull_secrets
-from hooks.component.subject import resolve_subject
+from hooks.component.subject import pod_selector, resolve_subject
 from hooks.k8s import kinds
 from hooks.protocol import RelatedRule
-from hooks.settings import Settings
+from hooks.settings import Settings, Switch
 
 
 def resolve_related(component: ComponentDeployment, settings: Settings) -> list[RelatedRule]:
     """Labelled ServiceAccounts where the spec leads to no account, registry Secrets for images, the SSH key for MPI.
 
-    A rule costs a sync of the component at each change of what it selects, so none is asked for without need.
+    Its own pods too, to say why it is not ready. A rule costs a sync of the component at each change of what it
+    selects, so none is asked for without need.
     """
     subject = resolve_subject(component, settings)
     rules: list[RelatedRule] = []
@@ -27,6 +28,8 @@ def resolve_related(component: ComponentDeployment, settings: Settings) -> list[
         rules.append(_rule("secrets", subject.namespace, {contract.LABEL_IMAGE_PULL: "true"} if only_labelled else {}))
     if copies_mpi_key(component):
         rules.append(resolve_key_rule(settings, subject.namespace))
+    if settings.explain_pods is Switch.ON:
+        rules.append(_rule("pods", subject.namespace, pod_selector(component, subject)))
     return rules
 
 

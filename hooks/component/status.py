@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hooks.component.observe import Workloads
+from hooks.component.explain import explain
+from hooks.component.observe import Observed, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
 from hooks.k8s.conditions import Condition, Truth, find_condition, merge_conditions
+from hooks.k8s.pod_reasons import Trouble
 from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.protocol import SyncRequest
 
@@ -47,21 +49,22 @@ def report(
     plan: ComponentPlan,
     progress: Progress,
     *,
-    seen: Workloads,
+    seen: Observed,
     warnings: tuple[str, ...],
     now: datetime,
 ) -> Report:
     """Write the status of a component; `warnings` are further sentences for the condition Ready.
 
     While a workload differs in spec from the one wanted the component is not ready: what was observed is the state of
-    an older spec.
+    an older spec. The reason of Ready is a `Trouble` then, those of the other two conditions are upstream's.
     """
     wait = _settling_seconds(request, now) if progress.is_unconfirmed and not progress.waiting else 0.0
     words = _GROUP_WORDS if plan.groups else _DEPLOYMENT_WORDS
-    because = _UNCONFIRMED if wait else _because(plan, progress)
-    conditions = _workload_conditions(words, because, (*warnings, *progress.remarks))
-    service = _count_sets(seen.leader_worker_sets, plan.groups.names) if plan.groups else _count(seen.deployment)
-    return Report(status=_write(request, conditions, service, now), resync_after_seconds=wait)
+    state = _judge(plan, progress, seen, wait=wait, now=now)
+    conditions = _workload_conditions(words, state, (*warnings, *progress.remarks))
+    sets, deployment = seen.workloads.leader_worker_sets, seen.workloads.deployment
+    service = _count_sets(sets, plan.groups.names) if plan.groups else _count(deployment)
+    return Report(status=_write(request, conditions, service, now), resync_after_seconds=state.seconds)
 
 
 def report_problems(
@@ -95,6 +98,25 @@ _GROUP_WORDS = _Words(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """Why the component is not ready, as a word and as text, both empty when it is; `seconds` until another look."""
+
+    reason: str = ""
+    because: str = ""
+    seconds: float = 0
+
+
+def _judge(plan: ComponentPlan, progress: Progress, seen: Observed, *, wait: float, now: datetime) -> _State:
+    if wait:
+        return _State(reason=Trouble.PROGRESSING, because=_UNCONFIRMED, seconds=wait)
+    because = _because(plan, progress)
+    if not because:
+        return _State()
+    explanation = explain(plan, progress, seen, now)
+    return _State(reason=explanation.reason, because=f"{because}; {explanation}", seconds=round(explanation.seconds, 1))
+
+
 def _because(plan: ComponentPlan, progress: Progress) -> str:
     """Why the workloads are not ready; empty when they are. One reason for all of them is said once."""
     if plan.waits_for:
@@ -118,7 +140,8 @@ def _settling_seconds(request: SyncRequest, now: datetime) -> float:
     return max(0.0, SETTLING_SECONDS - passed)
 
 
-def _workload_conditions(words: _Words, because: str, remarks: tuple[str, ...]) -> tuple[Condition, ...]:
+def _workload_conditions(words: _Words, state: _State, remarks: tuple[str, ...]) -> tuple[Condition, ...]:
+    because = state.because
     truth: Truth = "False" if because else "True"
     reason, beginning = words.not_ready if because else words.ready
     ready, suffix = ("not ready", "NotReady") if because else ("ready", "Ready")
@@ -130,7 +153,7 @@ def _workload_conditions(words: _Words, because: str, remarks: tuple[str, ...]) 
         Condition(
             type=READY_TYPE,
             status=truth,
-            reason=reason,
+            reason=state.reason or reason,
             message="; ".join((available, *remarks))[:_MAX_MESSAGE],
         ),
     )

@@ -134,6 +134,17 @@ def base_model_of(spec: ComponentSpec) -> str:
     return spec.model_ref.name if spec.model_ref else ""
 
 
+def pod_selector(component: ComponentDeployment, subject: Subject) -> dict[str, str]:
+    """Labels that all pods of a component carry, and no others of its namespace.
+
+    A Deployment's pods are named by one label; those of LeaderWorkerSets do not have it, as their roles differ.
+    """
+    if not component.spec.is_multinode:
+        return {contract.LABEL_SELECTOR: subject.name}
+    graph = subject.graph or component.spec.labels.get(contract.LABEL_GRAPH, "")
+    return {**subject.selecting_labels(), contract.LABEL_GRAPH: graph}
+
+
 def operator_labels(subject: Subject) -> Mapping[str, str]:
     """Labels of a component's pods that selectors use; a user's labels never replace them."""
     labels = {

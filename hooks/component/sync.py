@@ -1,19 +1,17 @@
-"""The component hook: its stages in order, and nothing else."""
+"""The component hook: its stages in order, and nothing else; how one goes is in `removal`."""
 
 from functools import lru_cache
 
 from hooks.api.base import parse_parent
 from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
+from hooks.component.events import tell_transitions
 from hooks.component.observe import Observed, observe, observe_workloads
 from hooks.component.plan import plan_component, refuse_multinode
 from hooks.component.progress import measure_progress
 from hooks.component.related import resolve_related
 from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, VALIDATION_FAILED, report, report_problems
-from hooks.component.subject import resolve_deleted_subject
 from hooks.component.validate import validate_component
-from hooks.contract import DISCOVERY_ETCD
-from hooks.effects import EtcdPrefixDrop
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.last_good import last_good_children
@@ -43,17 +41,6 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     return _freeze(request, problems, VALIDATION_FAILED, facts)
 
 
-def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:
-    """Answer that a deleted component may go; with etcd discovery what it left there is to be dropped.
-
-    Works on a component whose spec is invalid.
-    """
-    subject = resolve_deleted_subject(request.parent, facts.settings)
-    prefix = f"/{subject.dynamo_namespace}/components/{subject.service}"
-    effects = (EtcdPrefixDrop(prefix=prefix),) if subject.discovery == DISCOVERY_ETCD else ()
-    return SyncAnswer(children=[], status=dict(request.status), finalized=True, effects=effects)
-
-
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     """Answer which related objects a component's sync wants to see; none while its spec is invalid.
 
@@ -78,10 +65,11 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
     built = build_component(plan)
     progress = measure_progress(plan, built, seen.workloads)
     warnings = (*plan.warnings, *built.warnings)
-    told = report(request, plan, progress, seen=seen.workloads, warnings=warnings, now=facts.now)
+    told = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     return SyncAnswer(
         children=list(built.children),
         status=told.status,
+        effects=tell_transitions(request, told.status, facts.settings),
         resync_after_seconds=told.resync_after_seconds,
         notes=(*plan.notes, *warnings),
     )
@@ -91,4 +79,5 @@ def _freeze(request: SyncRequest, problems: tuple[str, ...], reason: str, facts:
     children = last_good_children(request.children.all(), problems)
     seen = observe_workloads(request)
     status = report_problems(request, problems, reason=reason, seen=seen, now=facts.now)
-    return SyncAnswer(children=children, status=status, notes=problems, problems=problems)
+    effects = tell_transitions(request, status, facts.settings)
+    return SyncAnswer(children=children, status=status, effects=effects, notes=problems, problems=problems)

@@ -32,6 +32,8 @@ def validate_component(component: ComponentDeployment) -> tuple[str, ...]:
         *validate_spec(spec, "spec", framework=spec.backend_framework),
         *validate_groups(spec, component.metadata.name, "spec"),
     ]
+    if spec.topology_constraint is not None:
+        problems.append("spec.topologyConstraint needs Grove, under which only services of a graph can run")
     if ComponentType.of(spec.component_type) is ComponentType.EPP:
         problems += _validate_epp(spec.epp_config, "spec", has_graph=bool(component.graph_name))
     return tuple(problems)

@@ -6,7 +6,7 @@ Source: Dynamo operator, api/v1alpha1/*_types.go (kubebuilder markers).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from hooks import contract
@@ -35,6 +35,9 @@ class Column:
     description: str = ""
 
 
+_READY = '.status.conditions[?(@.type=="Ready")]'
+READY = Column("Ready", f"{_READY}.status", description="Whether all of it is up, at its newest spec")
+REASON = Column("Reason", f"{_READY}.reason", description="Why it is not ready, in a word")
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
 
@@ -61,8 +64,10 @@ CUSTOM_RESOURCES = (
         short_name="dgd",
         model=GraphDeployment,
         columns=(
-            Column("Ready", '.status.conditions[?(@.type=="Ready")].status', description="Whether all services are up"),
+            READY,
             Column("Backend", ".spec.backendFramework", description="Inference engine, where the graph names one"),
+            Column("Components", ".status.componentsReady", description="Components that are ready, of all"),
+            REASON,
             AGE,
         ),
     ),
@@ -75,6 +80,8 @@ CUSTOM_RESOURCES = (
             Column("DynamoComponent", ".spec.serviceName", description="Name of the component"),
             Column("Available", ".status.conditions[?(@.type=='Available')].status", description="Whether it is up"),
             Column("Backend", ".spec.backendFramework", description="Inference engine, where the component names one"),
+            READY,
+            REASON,
             AGE,
         ),
     ),
@@ -87,6 +94,9 @@ CUSTOM_RESOURCES = (
             Column("Type", ".spec.modelType", description="base, lora or adapter"),
             Column("Ready", ".status.readyEndpoints", "integer", "Endpoints that have it loaded"),
             Column("Total", ".status.totalEndpoints", "integer", "Endpoints that should have it"),
+            # Ready is upstream's name for a count.
+            replace(READY, name="AllReady"),
+            REASON,
             AGE,
         ),
     ),
@@ -99,6 +109,8 @@ CUSTOM_RESOURCES = (
             Column("Backend", ".status.backend"),
             Column("State", ".status.state"),
             Column("DGD-State", ".status.deployment.state"),
+            READY,
+            REASON,
             AGE,
         ),
     ),
@@ -110,7 +122,9 @@ CUSTOM_RESOURCES = (
             Column("DGD", ".spec.dgdRef.name", description="Graph of the scaled service"),
             Column("SERVICE", ".spec.dgdRef.serviceName", description="The scaled service"),
             Column("REPLICAS", ".status.replicas", "integer", "Replicas of the service"),
-            Column("AGE", AGE.path, AGE.type),
+            replace(READY, name="READY"),
+            replace(REASON, name="REASON"),
+            replace(AGE, name="AGE"),
         ),
         subresources={
             "status": {},

@@ -16,10 +16,12 @@ from hooks.graph.components import ComponentPlan
 from hooks.graph.grove_observe import ObservedGrove, ObservedSet
 from hooks.graph.grove_service import GroveService, plan_grove_service
 from hooks.graph.observe import Observed
+from hooks.graph.topology import WHOLE_GRAPH, plan_topology
 from hooks.k8s.grove import (
     KAI_SCHEDULER,
     LABEL_KAI_QUEUE,
     Clique,
+    Topology,
     build_pod_clique_set,
     find_immutable_changes,
 )
@@ -44,6 +46,7 @@ class GrovePlan:
     namespace: str
     services: tuple[GroveService, ...]
     termination_delay: str
+    topology: Topology | None
     is_withheld: bool
     effects: tuple[ScalePodClique, ...]
     notes: tuple[str, ...]
@@ -67,12 +70,15 @@ def plan_grove(
     if problems:
         raise InvalidSpec(tuple(problems))
     existing = seen.grove.pod_clique_set
-    scheduled = tuple(_schedule(service, _queue(graph, settings), existing) for service in services)
+    queue, topology = _queue(graph, settings), plan_topology(graph, settings)
+    placed = (_place(service, topology.get(service.service)) for service in services)
+    scheduled = tuple(_schedule(service, queue, existing) for service in placed)
     plan = GrovePlan(
         name=graph.metadata.name,
         namespace=graph.metadata.namespace,
         services=scheduled,
         termination_delay=settings.grove_termination_delay,
+        topology=topology.get(WHOLE_GRAPH),
         is_withheld=existing is not None and existing.is_deleting,
         effects=tuple(_scale(scheduled, seen.grove, graph.metadata.namespace, settings)),
         notes=tuple(_notes(scheduled)),
@@ -95,7 +101,8 @@ def build_set(plan: GrovePlan) -> Manifest:
     cliques = (clique for service in plan.services for clique in service.cliques)
     groups = [service.group for service in plan.services if service.group]
     metadata = build_metadata(plan.name, plan.namespace)
-    return build_pod_clique_set(metadata, cliques, groups, termination_delay=plan.termination_delay)
+    delay, topology = plan.termination_delay, plan.topology
+    return build_pod_clique_set(metadata, cliques, groups, termination_delay=delay, topology=topology)
 
 
 def _queue(graph: GraphDeployment, settings: Settings) -> str:
@@ -111,6 +118,15 @@ def _queue(graph: GraphDeployment, settings: Settings) -> str:
 def _schedule(service: GroveService, queue: str, existing: ObservedSet | None) -> GroveService:
     kept = _kept_schedulers(existing)
     return replace(service, cliques=tuple(_schedule_clique(clique, queue, kept) for clique in service.cliques))
+
+
+def _place(service: GroveService, topology: Topology | None) -> GroveService:
+    """Keep what is scaled as one close together: the scaling group of a service over several nodes, else its clique."""
+    if topology is None:
+        return service
+    if service.group:
+        return replace(service, group=replace(service.group, topology=topology))
+    return replace(service, cliques=tuple(replace(clique, topology=topology) for clique in service.cliques))
 
 
 def _schedule_clique(clique: Clique, queue: str, kept: Mapping[str, str]) -> Clique:

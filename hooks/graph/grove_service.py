@@ -15,6 +15,7 @@ from hooks.api.base import parse_parent
 from hooks.api.component import ComponentDeployment
 from hooks.api.graph import GraphDeployment
 from hooks.component.backends import Backend
+from hooks.component.explain import explain_missing
 from hooks.component.exposure import build_exposure
 from hooks.component.mpi_key import ObservedKey
 from hooks.component.observe import Observed as ObservedOfComponent
@@ -29,6 +30,7 @@ from hooks.graph.components import ComponentPlan, build_component
 from hooks.graph.observe import Observed
 from hooks.k8s import kinds
 from hooks.k8s.grove import Clique, ScalingGroup
+from hooks.k8s.pod_reasons import Explanation
 from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
 from hooks.settings import Settings
 
@@ -41,7 +43,8 @@ class GroveService:
     """A service as Grove runs it.
 
     `kind` and `target` are what is scaled, `replicas` how many it should have, None where nobody says: an autoscaler
-    may then. `exposed` are its Service, Ingress and VirtualService, `warnings` sentences for the user.
+    may then. `exposed` are its Service, Ingress and VirtualService, `warnings` sentences for the user, `lacks` what its
+    pods need that nobody gave.
     """
 
     service: str
@@ -52,6 +55,7 @@ class GroveService:
     group: ScalingGroup | None
     exposed: tuple[Manifest, ...]
     warnings: tuple[str, ...]
+    lacks: tuple[Explanation, ...]
 
 
 def plan_grove_service(
@@ -93,6 +97,7 @@ def _plan(graph: GraphDeployment, planned: ComponentPlan, seen: Observed, settin
         group=ScalingGroup(name=name, clique_names=names, replicas=count) if is_multinode else None,
         exposed=tuple(exposed),
         warnings=(*component.warnings, *warnings),
+        lacks=tuple(explain_missing(component.pod)),
     )
 
 
@@ -103,22 +108,22 @@ def _as_component(graph: GraphDeployment, planned: ComponentPlan) -> ComponentDe
     deployment = parse_parent(
         ComponentDeployment, {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [owner]}}
     )
-    # What limits replicas over several nodes on the other path, LeaderWorkerSet, does not hold here.
-    on_one_node = replace_multinode(deployment)
-    if problems := validate_component(on_one_node):
+    if problems := validate_component(_without_placement(deployment)):
         raise InvalidSpec(problems)
     return deployment
 
 
-def replace_multinode(component: ComponentDeployment) -> ComponentDeployment:
-    """The component with each replica on one node."""
-    return component.model_copy(update={"spec": component.spec.model_copy(update={"multinode": None})})
+def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
+    """The component with each replica on one node, anywhere: what limits it on the other path does not hold here."""
+    spec = component.spec.model_copy(update={"multinode": None, "topology_constraint": None})
+    return component.model_copy(update={"spec": spec})
 
 
 def _seen_by_component(seen: Observed) -> ObservedOfComponent:
     """What a component's plan looks at, as the graph sees it; its workloads and its SSH key are the graph's affair."""
     return ObservedOfComponent(
         workloads=_NO_WORKLOADS,
+        pods=(),
         mpi_key=_NO_KEY,
         accounts=(),
         registry_secrets=seen.registry_secrets,

@@ -11,6 +11,7 @@ from hooks.graph.grove_observe import ObservedGrove, ObservedSet
 from hooks.graph.grove_service import GroveService
 from hooks.k8s import kinds
 from hooks.k8s.grove import why_unready
+from hooks.k8s.pod_reasons import Explanation
 from hooks.k8s.types import Json, name_of
 
 _SHORT = {kinds.POD_CLIQUE.kind: "podclique", kinds.POD_CLIQUE_SCALING_GROUP.kind: "pcsg"}
@@ -19,10 +20,27 @@ _INIT_CONTAINERS = (
 )
 
 
-def why_grove_unready(plan: GrovePlan, seen: ObservedGrove) -> str:
-    """All that keeps the set and its services from being ready at the wanted spec; empty when all are."""
-    found = seen.pod_clique_set
-    return "; ".join([*_set_reasons(plan, found), *_service_reasons(plan, seen)])
+def why_grove_unready(plan: GrovePlan, seen: ObservedGrove, explained: Mapping[str, Explanation]) -> str:
+    """All that keeps the set and its services from being ready at the wanted spec; empty when all are.
+
+    `explained` says by service why it is not ready. What a set that is gone has left behind may still look complete.
+    """
+    reasons = [*_set_reasons(plan, seen.pod_clique_set), *_service_reasons(plan, seen, explained)]
+    is_left_behind = not reasons and bool(plan.services) and seen.pod_clique_set is None
+    return f"podcliqueset/{plan.name}: resource not found" if is_left_behind else "; ".join(reasons)
+
+
+def is_settled(plan: GrovePlan, seen: ObservedGrove) -> bool:
+    """Whether what Grove reports of the services is of the wanted spec."""
+    return not any(_set_reasons(plan, seen.pod_clique_set))
+
+
+def is_refused_scaling(plan: GrovePlan, service: GroveService, seen: ObservedGrove) -> bool:
+    """Whether the service has another number of replicas than it should, and nobody is asked to change that."""
+    found = seen.scalables.get((service.kind, service.target))
+    if found is None or service.replicas in {None, found.desired}:
+        return False
+    return not any(effect.name == service.target and effect.kind == service.kind for effect in plan.effects)
 
 
 def find_unready_grove_services(plan: GrovePlan, seen: ObservedGrove) -> frozenset[str]:
@@ -77,20 +95,21 @@ def _set_reasons(plan: GrovePlan, found: ObservedSet | None) -> Iterator[str]:
         yield f"podcliqueset/{plan.name}: {_INIT_CONTAINERS}"
 
 
-def _service_reasons(plan: GrovePlan, seen: ObservedGrove) -> Iterator[str]:
+def _service_reasons(plan: GrovePlan, seen: ObservedGrove, explained: Mapping[str, Explanation]) -> Iterator[str]:
     named = sorted((_SHORT[service.kind], service.target, service) for service in plan.services)
     for short, target, service in named:
         reason = _why_unready(plan, service, seen)
         if reason:
-            yield f"{short}/{target}: {reason}"
+            explanation = explained.get(service.service)
+            yield f"{short}/{target}: {reason}{f' ({explanation})' if explanation else ''}"
 
 
 def _why_unready(plan: GrovePlan, service: GroveService, seen: ObservedGrove) -> str:
     found = seen.scalables.get((service.kind, service.target))
     if found is None or service.replicas is None or found.desired == service.replicas:
         return why_unready(found)
-    is_scaled = any(effect.name == service.target and effect.kind == service.kind for effect in plan.effects)
-    how = "it is being scaled" if is_scaled else "not applied, as the setting effect_scale is off"
+    is_refused = is_refused_scaling(plan, service, seen)
+    how = "not applied, as the setting effect_scale is off" if is_refused else "it is being scaled"
     return f"replicas={found.desired}, wanted={service.replicas}: {how}"
 
 

@@ -12,7 +12,7 @@ from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_deleting, name_of
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_deleting, labels_of, name_of
 from hooks.protocol import OPTIONAL_KINDS, SyncRequest
 from hooks.settings import Settings
 
@@ -60,7 +60,8 @@ class Observed:
     `adapters` holds the replicas that each scaling adapter asks for, `claims` the claims that are children,
     `foreign_claims` names of claims that belong to somebody else, `bindings` what each RoleBinding grants,
     `installed` the optional kinds that the controller declares, `grove` what runs under Grove, `mpi_key` the SSH key of
-    multinode TensorRT-LLM with the graph's copy of it.
+    multinode TensorRT-LLM with the graph's copy of it. `pods` are those that Grove made, by service; none where they
+    are not asked for.
     """
 
     components: Mapping[str, ObservedComponent]
@@ -70,6 +71,7 @@ class Observed:
     bindings: Mapping[str, RoleReference]
     installed: frozenset[GroupVersionKind]
     grove: ObservedGrove
+    pods: Mapping[str, tuple[ReadManifest, ...]]
     mpi_key: ObservedKey
     registry_secrets: tuple[RegistrySecret, ...]
 
@@ -87,6 +89,7 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
         bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
         installed=frozenset(kind for kind in OPTIONAL_KINDS if children.has_kind(kind)),
         grove=observe_grove(request),
+        pods=_observe_pods(request),
         mpi_key=observe_key(request, settings),
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
     )
@@ -94,7 +97,7 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
 
 def without_status(seen: Observed) -> Observed:
     """What of it a plan follows from: of each component only that it is there."""
-    return replace(seen, components=dict.fromkeys(seen.components, _PRESENT))
+    return replace(seen, components=dict.fromkeys(seen.components, _PRESENT), pods={})
 
 
 _PRESENT = ObservedComponent(
@@ -107,6 +110,14 @@ _PRESENT = ObservedComponent(
     message="",
     service={},
 )
+
+
+def _observe_pods(request: SyncRequest) -> dict[str, tuple[ReadManifest, ...]]:
+    pods: dict[str, tuple[ReadManifest, ...]] = {}
+    for pod in request.related.of(kinds.POD):
+        service = labels_of(pod).get(contract.LABEL_COMPONENT, "")
+        pods[service] = (*pods.get(service, ()), pod)
+    return pods
 
 
 def _observe_component(child: ReadManifest) -> ObservedComponent:

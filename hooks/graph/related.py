@@ -12,21 +12,22 @@ from hooks.component.mpi_key import resolve_key_rule
 from hooks.errors import InvalidSpec
 from hooks.graph.mpi_key import needs_mpi_key
 from hooks.k8s import kinds
-from hooks.k8s.grove import LABEL_PART_OF
+from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY, LABEL_PART_OF
 from hooks.k8s.types import GroupVersionKind, ReadManifest
 from hooks.protocol import CustomizeRequest, RelatedRule, plural_of
-from hooks.settings import Settings
+from hooks.settings import Settings, Switch
 
 _ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})
 
 
 def resolve_related(request: CustomizeRequest, settings: Settings) -> list[RelatedRule]:
-    """Claims by name; under Grove also what it made, and registry Secrets; the SSH key where it is needed."""
+    """Claims by name; under Grove also what it made, its pods too, and registry Secrets; the SSH key where needed."""
     parent = request.parent
     rules = list(_claims(parent))
     if kinds.POD_CLIQUE_SET in request.child_kinds:
         rules += _grove_parts(parent)
         rules += _registry_secrets(parent["metadata"]["namespace"], settings)
+        rules += _pods(parent) if settings.explain_pods is Switch.ON else []
     if request.child_kinds & _ORCHESTRATORS and _needs_key(parent):
         rules.append(resolve_key_rule(settings, parent["metadata"]["namespace"]))
     return rules
@@ -46,6 +47,13 @@ def _grove_parts(parent: ReadManifest) -> list[RelatedRule]:
     labels = {LABEL_PART_OF: metadata["name"]}
     scaled = (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)
     return [_rule(kind, metadata["namespace"], match_labels=labels) for kind in scaled]
+
+
+def _pods(parent: ReadManifest) -> list[RelatedRule]:
+    """Pods that Grove made of the graph: those of a graph of components explain their component."""
+    metadata = parent["metadata"]
+    labels = {contract.LABEL_GRAPH: metadata["name"], LABEL_MANAGED_BY: GROVE}
+    return [_rule(kinds.POD, metadata["namespace"], match_labels=labels)]
 
 
 def _registry_secrets(namespace: str, settings: Settings) -> list[RelatedRule]:

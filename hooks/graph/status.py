@@ -20,10 +20,11 @@ from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
 from hooks.graph.restart import Restart
 from hooks.k8s.conditions import Condition, Truth, merge_conditions
+from hooks.k8s.pod_reasons import Explanation
 from hooks.k8s.types import Json
 
 READY = "Ready"
-_KEPT = ("restart", "services")
+_KEPT = ("restart", "services", "componentsReady")
 _MAX_MESSAGE = 32_768
 """The longest message that the schema of a condition allows."""
 
@@ -54,9 +55,16 @@ class Previous:
     now: datetime
 
 
-def report(plan: GraphPlan, seen: Observed, restart: Restart, previous: Previous) -> dict[str, Json]:
-    """The status of a graph that could be rendered."""
-    waiting = dict(sorted([*_unready_workloads(plan, seen), *_missing_claims(plan)]))
+def report(
+    plan: GraphPlan,
+    seen: Observed,
+    restart: Restart,
+    previous: Previous,
+    *,
+    explained: Mapping[str, Explanation],
+) -> dict[str, Json]:
+    """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
+    waiting = dict(sorted([*_unready_workloads(plan, seen, explained), *_missing_claims(plan)]))
     if waiting:
         state, reason = State.PENDING, Reason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
@@ -68,6 +76,7 @@ def report(plan: GraphPlan, seen: Observed, restart: Restart, previous: Previous
         **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
+        "componentsReady": _count_ready(plan, seen),
     }
 
 
@@ -100,12 +109,20 @@ def _truth(state: State) -> Truth:
     return "True" if state is State.SUCCESSFUL else "False"
 
 
-def _unready_workloads(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, str]]:
+def _count_ready(plan: GraphPlan, seen: Observed) -> str:
+    """`3/4`: components, or services under Grove, that are ready at the wanted spec, of all that there should be."""
+    total = len(plan.components)
+    return f"{total - len(find_unready_services(plan, seen))}/{total}"
+
+
+def _unready_workloads(
+    plan: GraphPlan, seen: Observed, explained: Mapping[str, Explanation]
+) -> Iterator[tuple[str, str]]:
     if plan.waits_for:
         yield plan.name, plan.waits_for
     elif plan.grove is None:
         yield from _unready_components(plan, seen)
-    elif why := why_grove_unready(plan.grove, seen.grove):
+    elif why := why_grove_unready(plan.grove, seen.grove, explained):
         yield plan.name, why
 
 

@@ -12,6 +12,8 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
+from hooks.graph.events import tell_transitions
+from hooks.graph.explain import explain_services
 from hooks.graph.grove_status import missing_exposure
 from hooks.graph.observe import Observed, observe, without_status
 from hooks.graph.plan import GraphPlan, plan_graph
@@ -20,6 +22,7 @@ from hooks.graph.restart import Restart, advance, observe_told, plan_restart
 from hooks.graph.status import Previous, Reason, find_unready_services, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
+from hooks.k8s.pod_reasons import Explanation
 from hooks.k8s.types import (
     GroupVersionKind,
     Json,
@@ -57,12 +60,16 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         plan, children, restart = _plan_restarting(request, wording, seen, facts.settings)
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.FAILED, error.problems)
-    status = report(plan, seen, restart, _previous(request, facts))
+    explained = explain_services(plan, seen, facts)
+    status = report(plan, seen, restart, _previous(request, facts), explained=explained)
     return SyncAnswer(
         children=children,
         status=status,
-        effects=plan.grove.effects if plan.grove else (),
-        resync_after_seconds=_look_again(plan, seen),
+        effects=(
+            *(plan.grove.effects if plan.grove else ()),
+            *tell_transitions(request, status, facts.settings, services=(c.service for c in plan.components)),
+        ),
+        resync_after_seconds=_look_again(plan, seen, explained),
         notes=(*plan.notes, *restart.remarks),
     )
 
@@ -132,6 +139,7 @@ def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[
     return SyncAnswer(
         children=_last_children(request, problems),
         status=status,
+        effects=tell_transitions(request, status, facts.settings),
         notes=("children as last applied: the spec cannot be rendered",),
         problems=problems,
     )
@@ -156,7 +164,7 @@ def _previous(request: SyncRequest, facts: Facts) -> Previous:
     return Previous(status=request.status, generation=request.generation, now=facts.now)
 
 
-def _look_again(plan: GraphPlan, seen: Observed) -> float:
+def _look_again(plan: GraphPlan, seen: Observed, explained: Mapping[str, Explanation]) -> float:
     """Seconds until the graph is to be synced again of itself; 0 for never.
 
     An effect that failed is seen in nothing that changes. Nor is a Service whose creation met one of the same name that
@@ -166,4 +174,6 @@ def _look_again(plan: GraphPlan, seen: Observed) -> float:
     is_waiting = bool(plan.waits_for) or (
         grove is not None and bool(grove.effects or missing_exposure(grove, seen.grove))
     )
-    return _LOOK_AGAIN_SECONDS if is_waiting else 0
+    if is_waiting:
+        return _LOOK_AGAIN_SECONDS
+    return round(min((one.seconds for one in explained.values() if one.seconds), default=0.0), 1)

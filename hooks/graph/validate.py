@@ -12,6 +12,7 @@ from hooks.component.subject import ComponentType
 from hooks.component.validate import validate_spec
 from hooks.graph.grove_rules import validate_for_grove
 from hooks.graph.path import takes_grove
+from hooks.graph.topology import validate_topology
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_subdomain
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
@@ -26,6 +27,7 @@ _NO_INFERENCE_POOL = (
 
 def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind]) -> tuple[str, ...]:
     """All problems of a graph; `installed` are the optional kinds that the controller declares."""
+    under_grove = takes_grove(graph.metadata.annotations, installed)
     return (
         *_validate_name(graph),
         *_validate_claims(graph.spec.pvcs),
@@ -36,7 +38,8 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
             for service, spec in sorted(graph.spec.services.items())
             for problem in _validate_service(graph, service, spec, installed)
         ),
-        *(validate_for_grove(graph) if takes_grove(graph.metadata.annotations, installed) else ()),
+        *(validate_for_grove(graph) if under_grove else ()),
+        *validate_topology(graph, takes_grove=under_grove),
     )
 
 

@@ -6,20 +6,66 @@ PodCliqueScalingGroup `p-0-<group>`, whose replica i holds the PodCliques `p-0-<
 Source: Grove v0.1.0-alpha.6 to alpha.12, operator/api/core/v1alpha1, and its validating webhook.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, assert_never
 
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, ObjectMeta, PodSpec, ReadManifest, build_manifest, is_deleting, name_of
 
 MAX_COMBINED_NAME = 45
 LABEL_PART_OF = "app.kubernetes.io/part-of"
+LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
+GROVE = "grove-operator"
 LABEL_KAI_QUEUE = "kai.scheduler/queue"
 KAI_SCHEDULER = "kai-scheduler"
 ANY_ORDER = "CliqueStartupTypeAnyOrder"
 EXPLICIT = "CliqueStartupTypeExplicit"
+_DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
+_DOMAIN = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _AVAILABLE = {kinds.POD_CLIQUE.kind: "readyReplicas", kinds.POD_CLIQUE_SCALING_GROUP.kind: "availableReplicas"}
+
+
+class TopologyForm(StrEnum):
+    """How a version of Grove writes a constraint."""
+
+    PACK_DOMAIN = "packDomain"
+    """alpha.4 to alpha.8: a domain of a fixed list."""
+    TOPOLOGY_NAME = "topologyName"
+    """alpha.9: the topology and a domain of it."""
+    PACK = "pack"
+    """From alpha.10: the topology and what must be packed by it; `packDomain` is forbidden there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """Each replica lies within one `domain` (such as `rack`) of the ClusterTopologyBinding `name`."""
+
+    form: TopologyForm
+    name: str
+    domain: str
+
+    def find_fault(self) -> str:
+        """Half a sentence on why Grove would refuse the domain; empty when it would not."""
+        if self.form is TopologyForm.PACK_DOMAIN and self.domain not in _DOMAINS:
+            return f"{self.domain!r} must be one of {', '.join(_DOMAINS)}"
+        if not _DOMAIN.fullmatch(self.domain):
+            return f"{self.domain!r} must begin with a letter and have at most 63 lower case letters, digits and '-'"
+        return ""
+
+    def to_json(self) -> dict[str, Json]:
+        """Write a `topologyConstraint`."""
+        match self.form:
+            case TopologyForm.PACK_DOMAIN:
+                return {"packDomain": self.domain}
+            case TopologyForm.TOPOLOGY_NAME:
+                return {"topologyName": self.name, "packDomain": self.domain}
+            case TopologyForm.PACK:
+                return {"topologyName": self.name, "pack": {"required": self.domain}}
+            case _:
+                assert_never(self.form)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +79,7 @@ class Clique:
     annotations: Mapping[str, str]
     pod_spec: PodSpec
     starts_after: tuple[str, ...] = ()
+    topology: Topology | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Write the item of `spec.template.cliques`."""
@@ -45,7 +92,8 @@ class Clique:
         if self.starts_after:
             spec["startsAfter"] = list(self.starts_after)
         metadata = {"labels": dict(sorted(self.labels.items())), "annotations": dict(sorted(self.annotations.items()))}
-        return {"name": self.name, **{key: value for key, value in metadata.items() if value}, "spec": spec}
+        told = {key: value for key, value in metadata.items() if value}
+        return {"name": self.name, **told, **_constrain(self.topology), "spec": spec}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +103,7 @@ class ScalingGroup:
     name: str
     clique_names: tuple[str, ...]
     replicas: int
+    topology: Topology | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Write the item of `spec.template.podCliqueScalingGroups`."""
@@ -63,6 +112,7 @@ class ScalingGroup:
             "cliqueNames": list(self.clique_names),
             "replicas": self.replicas,
             "minAvailable": 1,
+            **_constrain(self.topology),
         }
 
 
@@ -95,7 +145,12 @@ class Scalable:
 
 
 def build_pod_clique_set(
-    metadata: ObjectMeta, cliques: Iterable[Clique], groups: Sequence[ScalingGroup], *, termination_delay: str
+    metadata: ObjectMeta,
+    cliques: Iterable[Clique],
+    groups: Sequence[ScalingGroup],
+    *,
+    termination_delay: str,
+    topology: Topology | None = None,
 ) -> Manifest:
     """Build the set, cliques in Grove's order; `termination_delay` is a canonical Go duration, `0s` writes none."""
     ordered = order_cliques(cliques)
@@ -103,12 +158,17 @@ def build_pod_clique_set(
         "cliqueStartupType": EXPLICIT if any(clique.starts_after for clique in ordered) else ANY_ORDER,
         "headlessServiceConfig": {"publishNotReadyAddresses": True},
         "cliques": [clique.to_json() for clique in ordered],
+        **_constrain(topology),
     }
     if termination_delay != "0s":
         template["terminationDelay"] = termination_delay
     if groups:
         template["podCliqueScalingGroups"] = [group.to_json() for group in sorted(groups, key=lambda g: g.name)]
     return build_manifest(kinds.POD_CLIQUE_SET, metadata, spec={"replicas": 1, "template": template})
+
+
+def _constrain(topology: Topology | None) -> dict[str, Json]:
+    return {"topologyConstraint": topology.to_json()} if topology else {}
 
 
 def order_cliques(cliques: Iterable[Clique]) -> list[Clique]:
@@ -217,7 +277,9 @@ def _immutable_parts(template: Mapping[str, Any]) -> dict[str, dict[str, Json]]:
     """Place to field to value of everything that Grove keeps for ever, with the defaults that its webhook sets."""
     cliques, startup = template.get("cliques") or (), template.get("cliqueStartupType") or ANY_ORDER
     order = None if startup == ANY_ORDER else [clique["name"] for clique in cliques]
-    parts: dict[str, dict[str, Json]] = {"": {"cliqueStartupType": startup, "order of cliques": order}}
+    parts: dict[str, dict[str, Json]] = {
+        "": {"cliqueStartupType": startup, "order of cliques": order, "topologyConstraint": _topology_of(template)}
+    }
     for clique in cliques:
         spec = clique.get("spec") or {}
         parts[f"clique {clique['name']}"] = {
@@ -225,13 +287,24 @@ def _immutable_parts(template: Mapping[str, Any]) -> dict[str, dict[str, Json]]:
             " minAvailable": spec.get("minAvailable") or spec.get("replicas") or 1,
             " startsAfter": list(spec.get("startsAfter") or ()),
             " schedulerName": (spec.get("podSpec") or {}).get("schedulerName"),
+            " topologyConstraint": _topology_of(clique),
         }
     for group in template.get("podCliqueScalingGroups") or ():
         parts[f"scaling group {group['name']}"] = {
             " cliqueNames": list(group.get("cliqueNames") or ()),
             " minAvailable": group.get("minAvailable") or 1,
+            " topologyConstraint": _topology_of(group),
         }
     return parts
+
+
+def _topology_of(part: Mapping[str, Any]) -> Json:
+    """Topology and domain as one text; a domain that moves from `packDomain` to `pack.required` is no change."""
+    found = part.get("topologyConstraint")
+    if not found:
+        return None
+    domain = found.get("packDomain") or (found.get("pack") or {}).get("required")
+    return f"{found.get('topologyName') or ''}/{domain}"
 
 
 def _show(value: Json) -> str:

@@ -13,17 +13,23 @@ from hooks.k8s.types import Json, ReadManifest, is_deleting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """Whether a workload is ready; `reason` is half a sentence, empty when it is."""
+    """Whether a workload is ready; `reason` is half a sentence, empty when it is.
+
+    `is_current` is False while its controller does not act on its newest spec, so that its pods say nothing of that.
+    """
 
     ready: bool
     reason: str = ""
+    is_current: bool = True
 
 
 def read_deployment(deployment: ReadManifest | None) -> Readiness:
     """Whether a Deployment runs all its pods, all of its newest spec, and no older ones."""
     if deployment is None:
         return Readiness(ready=False, reason="it is not created yet")
-    reason = _hindrance(deployment) or _shortage(deployment)
+    if hindrance := _hindrance(deployment):
+        return Readiness(ready=False, reason=hindrance, is_current=False)
+    reason = _shortage(deployment)
     if not reason:
         return Readiness(ready=True)
     trouble = _trouble(deployment.get("status") or {})
@@ -38,8 +44,15 @@ def read_leader_worker_set(found: ReadManifest | None) -> Readiness:
     """
     if found is None:
         return Readiness(ready=False, reason="it is not created yet")
-    reason = _set_hindrance(found) or _set_shortage(found)
+    if hindrance := _set_hindrance(found):
+        return Readiness(ready=False, reason=hindrance, is_current=False)
+    reason = _set_shortage(found)
     return Readiness(ready=not reason, reason=reason)
+
+
+def has_old_pods(workload: ReadManifest) -> bool:
+    """Whether some of its pods or groups are of an older spec than its newest, as far as its controller has seen it."""
+    return _count(workload, "replicas") > _count(workload, "updatedReplicas")
 
 
 def reports_generation(workload: ReadManifest) -> bool:
@@ -105,12 +118,8 @@ def _desired_replicas(workload: ReadManifest) -> int:
 
 
 def _trouble(status: Mapping[str, Json]) -> str:
-    """What the Deployment's controller complains of: pods that cannot be made, or a rollout that stands still."""
-    conditions = status.get("conditions") or ()
-    failure = find_condition(conditions, "ReplicaFailure")
-    if failure is not None and failure.get("status") == "True":
-        return str(failure.get("message") or failure.get("reason") or "pods cannot be created")
-    progress = find_condition(conditions, "Progressing")
+    """Whether the Deployment's controller says that a rollout stands still; pods that cannot be made are told apart."""
+    progress = find_condition(status.get("conditions") or (), "Progressing")
     if progress is not None and progress.get("status") == "False":
         return str(progress.get("message") or progress.get("reason") or "the rollout stands still")
     return ""

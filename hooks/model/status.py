@@ -16,6 +16,8 @@ MAX_ENDPOINTS = 1000
 READY, ENDPOINTS_READY, SERVICES_FOUND = "Ready", "EndpointsReady", "ServicesFound"
 UNLOADING = "Unloading"
 """Reason of `Ready` while a deleted model's adapters are unloaded."""
+INVALID, LOAD_FAILED = "InvalidSpec", "LoadFailed"
+"""Reasons of `Ready`: the spec cannot be followed; an engine will not load the adapter however often it is asked."""
 
 _URGENCY = (Phase.FAILED, Phase.RETRYING, Phase.UNLOADING, Phase.LOADING, Phase.PENDING, Phase.UNKNOWN)
 _EXPLAINED = 3
@@ -166,14 +168,14 @@ def _judge(plan: ModelPlan, endpoints: tuple[Endpoint, ...], *, is_unloading: bo
         message = f"Unloading {', '.join(plan.former)} from {len(endpoints)} endpoint(s)"
         return Condition(type=READY, status="False", reason=UNLOADING, message=message)
     if plan.problems:
-        return Condition(type=READY, status="False", reason="InvalidSpec", message="; ".join(plan.problems))
+        return Condition(type=READY, status="False", reason=INVALID, message="; ".join(plan.problems))
     engines = _judge_engines(plan, endpoints)[0]
     if engines.status == "True":
         return Condition(type=READY, status="True", reason=engines.reason, message=engines.message)
     if endpoints and all(e.phase is Phase.UNSUPPORTED for e in endpoints):
         message = f"None of {len(endpoints)} endpoint(s) supports LoRA; start the workers with LoRA enabled"
         return Condition(type=READY, status="False", reason="Unsupported", message=message)
-    reason = "LoadFailed" if any(e.phase is Phase.FAILED for e in endpoints) else engines.reason
+    reason = LOAD_FAILED if any(e.phase is Phase.FAILED for e in endpoints) else engines.reason
     explained = "; ".join((engines.message, *explain(endpoints)))
     return Condition(type=READY, status="False", reason=reason, message=explained)
 

@@ -15,6 +15,7 @@ from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition, is_true
 from hooks.k8s.types import Json
+from hooks.model.events import tell_given_up, tell_transitions, tell_unloaded
 from hooks.model.plan import ModelPlan, build_load_request, plan_model
 from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
 from hooks.model.status import READY, UNLOADING, Endpoint, build_status, observe_endpoints
@@ -49,6 +50,7 @@ def sync(request: SyncRequest, facts: Facts, report: LoadReport | None) -> SyncA
     status = build_status(plan, endpoints, records, previous=request.status, now=facts.now)
     return SyncAnswer(
         status=status,
+        effects=tell_transitions(request, status, facts, base_model=plan.model.spec.base_model_name),
         resync_after_seconds=_next_look(plan, report, status, facts),
         notes=_describe(endpoints),
         problems=plan.problems,
@@ -104,11 +106,13 @@ def finalize(request: SyncRequest, facts: Facts, report: LoadReport | None) -> S
         return SyncAnswer(finalized=True, notes=("nothing to unload",))
     remaining = _remaining(request, facts)
     if remaining <= 0:
-        return SyncAnswer(finalized=True, notes=_name_silent(plan, request.status))
+        return _give_up(request, plan, facts)
     if report is None:
         raise ProberUnavailable("the prober was not asked to unload the model's adapters; see that its container runs")
+    count = len(plan.seen.candidates)
     if _is_gone(report, facts):
-        return SyncAnswer(finalized=True, notes=(f"unloaded from {len(plan.seen.candidates)} endpoint(s)",))
+        told = tell_unloaded(request, facts, count=count)
+        return SyncAnswer(finalized=True, effects=told, notes=(f"unloaded from {count} endpoint(s)",))
     endpoints = observe_endpoints(plan, report, request.status, facts.now)
     status = build_status(plan, endpoints, plan.records, previous=request.status, now=facts.now, is_unloading=True)
     return SyncAnswer(status=status, resync_after_seconds=min(_SOON, remaining), notes=_describe(endpoints))
@@ -121,13 +125,17 @@ def _is_gone(report: LoadReport, facts: Facts) -> bool:
     return all(entry.age >= needed for entry in report.endpoints)
 
 
-def _name_silent(plan: ModelPlan, status: Mapping[str, Json]) -> tuple[str, ...]:
-    """Name the engines that never said that the adapters are gone."""
-    gone = {e.get("address") for e in status.get("endpoints") or () if e.get("phase") == Phase.UNLOADED}
+def _give_up(request: SyncRequest, plan: ModelPlan, facts: Facts) -> SyncAnswer:
+    """Let go at the deadline, and name the engines that never said that the adapters are gone."""
+    endpoints = request.status.get("endpoints") or ()
+    gone = {entry.get("address") for entry in endpoints if entry.get("phase") == Phase.UNLOADED}
     silent = [candidate.pod for candidate in plan.seen.candidates if candidate.address not in gone]
+    count = len(plan.seen.candidates)
     if not silent:
-        return (f"unloaded from {len(plan.seen.candidates)} endpoint(s), but not for a whole mandate",)
-    return (f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {', '.join(silent)}",)
+        note = f"unloaded from {count} endpoint(s), but not for a whole mandate"
+        return SyncAnswer(finalized=True, effects=tell_unloaded(request, facts, count=count), notes=(note,))
+    note = f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {', '.join(silent)}"
+    return SyncAnswer(finalized=True, effects=tell_given_up(request, facts, why=note), notes=(note,))
 
 
 def _remaining(request: SyncRequest, facts: Facts) -> float:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from hooks.effects import Effect, ScalePodClique
+from hooks import contract
+from hooks.effects import Effect, ScalePodClique, WriteBackReplicas
+from hooks.effects import Event as TellEvent
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
 from hooks.simulator.admission import admit_built_in
@@ -143,15 +145,16 @@ class SimulatedCluster:
         self._user.delete(Ref(kind.group, kind.kind, namespace, name), propagation)
 
     def carry_out(self, effects: tuple[Effect, ...]) -> None:
-        """Scale as an effects client would: only what exists and differs; other effects have nothing to act on here."""
+        """Act as an effects client would: on what exists and differs. Events are told nobody here."""
         client = self._client("dynamo-hooks")
         for effect in effects:
-            if not isinstance(effect, ScalePodClique):
-                continue
-            ref = Ref(kinds.POD_CLIQUE.group, effect.kind, effect.namespace, effect.name)
-            live = self._store.get(ref)
-            if live is not None and live["spec"]["replicas"] != effect.replicas:
-                client.scale(ref, effect.replicas)
+            match effect:
+                case ScalePodClique():
+                    self._scale(client, effect)
+                case WriteBackReplicas():
+                    self._write_back(client, effect)
+                case TellEvent():
+                    pass
 
     def hold(self, glob: str) -> None:
         """Keep matching pods from becoming ready (`Kubelet` says what matches)."""
@@ -273,6 +276,19 @@ class SimulatedCluster:
                 else:
                     self._tell(change)
         return told
+
+    def _scale(self, client: Client, effect: ScalePodClique) -> None:
+        ref = Ref(kinds.POD_CLIQUE.group, effect.kind, effect.namespace, effect.name)
+        live = self._store.get(ref)
+        if live is not None and live["spec"]["replicas"] != effect.replicas:
+            client.scale(ref, effect.replicas)
+
+    def _write_back(self, client: Client, effect: WriteBackReplicas) -> None:
+        ref = Ref(contract.GRAPH.group, contract.GRAPH.kind, effect.namespace, effect.graph)
+        live = self._store.get(ref)
+        service = live["spec"].get("services", {}).get(effect.service) if live is not None else None
+        if service is not None and service.get("replicas", 1) != effect.replicas:
+            client.patch(ref, {"spec": {"services": {effect.service: {"replicas": effect.replicas}}}})
 
     def _possible_work(self) -> list[Work]:
         work = [Work("collect garbage", self._collect_garbage)] if self._garbage else []

@@ -21,6 +21,8 @@ ADMIN = "admin"
 METACONTROLLER = "metacontroller"
 CHART_ACCOUNT = "system:serviceaccount:metacontroller:metacontroller"
 """Metacontroller's service account: it may do what a ClusterRoleBinding of the project gives it, and nothing else."""
+HOOKS_ACCOUNT = "system:serviceaccount:dynamo-system:dynamo-hooks"
+"""The hooks' service account in the plain manifests; likewise."""
 
 USERS = {
     ADMIN: "system:masters",
@@ -28,6 +30,7 @@ USERS = {
     "kwok": "system:masters",
     METACONTROLLER: "system:masters",
     CHART_ACCOUNT: "system:serviceaccounts",
+    HOOKS_ACCOUNT: "system:serviceaccounts",
 }
 
 

@@ -58,3 +58,11 @@ def hooks_server(folder: Path, port: int, *settings: str) -> HttpServer:
     command = [sys.executable, "-m", "hooks", "serve", f"--bind=127.0.0.1:{port}", "--drain=0"]
     command += [word for setting in settings for word in ("--set", setting)]
     return HttpServer("hooks", command, folder, url=url, health=f"{url}/readyz")
+
+
+def prober_server(folder: Path, port: int, *settings: str) -> HttpServer:
+    """The project's prober, not yet started; settings are `key=value`."""
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "hooks", "prober", f"--bind=127.0.0.1:{port}"]
+    command += [word for setting in settings for word in ("--set", setting)]
+    return HttpServer("prober", command, folder, url=url, health=f"{url}/healthz")

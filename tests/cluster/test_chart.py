@@ -89,7 +89,9 @@ def test_release_is_installed_upgraded_and_removed(plane: ControlPlane, api: Api
     plane.helm("install", RELEASE, CHART, *place, "--take-ownership", "--wait", "--timeout=60s")
     names = {item["metadata"]["name"]: item["status"]["readyReplicas"] for item in api.list("apps/v1", "Deployment")}
     assert names == {RELEASE: 2}
+    token = prober_token(api)
     plane.helm("upgrade", RELEASE, CHART, *place, "--set=istio=off,replicas=3", "--wait", "--timeout=60s")
+    assert prober_token(api) == token, "pods that still run know only the token that they started with"
     graph = admin.get(METACONTROLLER, "CompositeController", "dynamo-graph")
     assert graph is not None
     assert "virtualservices" not in {rule["resource"] for rule in graph["spec"]["childResources"]}
@@ -97,6 +99,13 @@ def test_release_is_installed_upgraded_and_removed(plane: ControlPlane, api: Api
     assert admin.list(METACONTROLLER, "CompositeController") == []
     left = {item["metadata"]["name"] for item in admin.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
     assert {crd["metadata"]["name"] for crd in files.crds()} <= left, "graphs would go with their CRDs"
+
+
+def prober_token(api: ApiClient) -> str:
+    secret = api.get("v1", "Secret", f"{RELEASE}-prober")
+    assert secret is not None
+    token: str = secret["data"]["token"]
+    return token
 
 
 @pytest.fixture

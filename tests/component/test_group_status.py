@@ -52,7 +52,9 @@ def test_one_set_that_is_not_ready_is_named_and_counts_are_sums() -> None:
     given, found = ask(fields, observed)
     assert found["Available"]["status"] == "False"
     assert found["Available"]["reason"] == "LeaderWorkerSetsNotReady"
-    assert found["Available"]["message"] == "Some LeaderWorkerSets are not ready: c-1: desired=1, ready=0"
+    assert found["Available"]["message"] == (
+        "Some LeaderWorkerSets are not ready: c-1: desired=1, ready=0; Progressing: nothing to do but wait"
+    )
     assert given.status is not None
     assert given.status["service"] == {
         "componentKind": "LeaderWorkerSet",
@@ -74,12 +76,12 @@ def test_no_replicas_are_ready_and_count_nothing() -> None:
 def test_status_of_an_older_generation_does_not_count() -> None:
     observed = running(spec(), set_status(generation=1))
     observed[0]["metadata"]["generation"] = 2
-    assert ask(spec(), observed)[1]["Ready"]["message"].endswith("has not seen generation 2 yet, only 1")
+    assert ask(spec(), observed)[1]["Ready"]["reason"] == "RollingOut"
 
 
 def test_new_spec_that_is_not_applied_yet_is_not_ready() -> None:
     found = ask(spec(envs=[{"name": "A", "value": "1"}]), running(spec(), set_status()))[1]
-    assert found["Ready"]["message"].endswith("c-0: its new spec is being applied")
+    assert "c-0: its new spec is being applied; RollingOut: " in found["Ready"]["message"]
 
 
 def test_status_without_generation_is_believed_only_after_a_while() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.component import sync
+from hooks.component import removal, sync
+from hooks.effects import DropReport
 from hooks.k8s.types import Manifest
 from hooks.protocol import CustomizeRequest, write_sync_answer
 from tests import make
@@ -67,7 +68,11 @@ def test_order_of_keys_changes_no_answer(spec: dict[str, Any]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(ANY_SPEC)
 def test_any_component_can_be_deleted(spec: dict[str, Any]) -> None:
-    assert sync.finalize(make.sync_request(make.component("c", "g", **spec)), make.facts()).finalized
+    parent = make.component("c", "g", **spec)
+    parent["metadata"]["deletionTimestamp"] = "2026-03-01T11:59:00Z"
+    request, facts = make.sync_request(parent), make.facts(discovery_backend="etcd", etcd_address="127.0.0.1:2379")
+    drop = removal.wanted_drop(request, facts)
+    assert removal.finalize(request, facts, None if drop is None else DropReport(drop=drop)).finalized
 
 
 def reverse_keys(value: Any) -> Any:

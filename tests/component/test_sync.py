@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from hooks.component import sync
-from hooks.effects import EtcdPrefixDrop
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Manifest
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, write_sync_answer
 from tests import make
+from tests.component import groups
 from tests.component.render import answer, only
 
 SPEC = {"componentType": "worker", "replicas": 2}
@@ -34,7 +34,9 @@ def test_first_answer_has_all_conditions_and_they_are_false() -> None:
     found = conditions(answer(make.component("c", "g", **SPEC)))
     assert [condition["status"] for condition in found.values()] == ["False"] * 3
     assert found["Available"]["reason"] == "DeploymentNotReady"
-    assert found["Available"]["message"] == "Deployment is not ready: it is not created yet"
+    assert found["Available"]["message"] == (
+        "Deployment is not ready: it is not created yet; Progressing: nothing to do but wait"
+    )
     assert found["DynamoComponentReady"]["reason"] == "ComponentNotReady"
 
 
@@ -60,15 +62,16 @@ def test_ready_deployment_makes_the_component_ready() -> None:
 
 def test_deployment_that_rolls_out_says_how_far_it_is() -> None:
     found = conditions(answer(make.component("c", "g", **SPEC), running(updatedReplicas=1)))
-    assert found["Available"]["message"] == "Deployment is not ready: desired=2, updated=1"
-    assert found["Ready"]["status"] == "False"
+    assert found["Available"]["message"].startswith("Deployment is not ready: desired=2, updated=1; RollingOut: ")
+    assert (found["Ready"]["status"], found["Ready"]["reason"]) == ("False", "RollingOut")
 
 
 def test_component_is_not_ready_until_its_new_spec_is_applied() -> None:
     changed = {**SPEC, "envs": [{"name": "A", "value": "1"}]}
     found = conditions(answer(make.component("c", "g", **changed), running(SPEC)))
     assert found["Ready"]["status"] == "False"
-    assert found["Ready"]["message"] == "Deployment is not ready: its new spec is being applied"
+    assert found["Ready"]["reason"] == "RollingOut"
+    assert found["Ready"]["message"].startswith("Deployment is not ready: its new spec is being applied; RollingOut: ")
 
 
 def test_deployment_without_the_last_applied_annotation_is_reported() -> None:
@@ -213,35 +216,44 @@ RELATED: dict[str, tuple[dict[str, Any], str, dict[str, str], list[dict[str, Any
 def test_only_related_objects_that_are_needed_are_asked_for(
     spec: dict[str, Any], graph: str, settings: dict[str, str], rules: list[dict[str, Any]]
 ) -> None:
-    assert related(spec, graph, **settings) == rules
+    assert related(spec, graph, explain_pods="off", **settings) == rules
+
+
+PODS = {
+    "one node": ({}, {"nvidia.com/selector": "c"}),
+    "several nodes": (
+        groups.spec(serviceName="Decode"),
+        {
+            "nvidia.com/dynamo-component": "Decode",
+            "nvidia.com/dynamo-component-type": "worker",
+            "nvidia.com/dynamo-graph-deployment-name": "g",
+            "nvidia.com/dynamo-namespace": "default-g",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "labels"), PODS.values(), ids=PODS.keys())
+def test_pods_are_asked_for_by_labels_that_all_of_them_carry(spec: dict[str, Any], labels: dict[str, str]) -> None:
+    found = [rule for rule in related(spec) if rule["resource"] == "pods"]
+    selector = {"matchLabels": labels}
+    assert found == [{"apiVersion": "v1", "resource": "pods", "namespace": "default", "labelSelector": selector}]
+    workloads = answer(make.component("c", "g", **spec), installed=groups.INSTALLED).children
+    templates = [template for workload in workloads for template in find_templates(workload)]
+    assert templates
+    for template in templates:
+        assert labels.items() <= template["metadata"]["labels"].items()
+
+
+def find_templates(workload: Manifest) -> list[Manifest]:
+    spec = workload.get("spec", {})
+    if workload["kind"] == "Deployment":
+        return [spec["template"]]
+    if workload["kind"] == "LeaderWorkerSet":
+        return [spec["leaderWorkerTemplate"][role] for role in ("leaderTemplate", "workerTemplate")]
+    return []
 
 
 def test_related_objects_of_an_unreadable_spec_are_none() -> None:
     request = CustomizeRequest(parent={**make.component("c"), "spec": {"replicas": "many"}})
     assert sync.customize(request, make.facts()) == []
-
-
-def finalize(parent: Manifest, **settings: str) -> SyncAnswer:
-    return sync.finalize(make.sync_request(parent, finalizing=True), make.facts(make.NOW, **settings))
-
-
-def test_deleted_component_leaves_nothing_in_etcd() -> None:
-    given = finalize(make.component("c", "g", serviceName="service1"), discovery_backend="etcd")
-    assert given.finalized
-    assert given.effects == (EtcdPrefixDrop(prefix="/default-g/components/service1"),)
-
-
-def test_deleted_component_under_kubernetes_discovery_just_goes() -> None:
-    given = finalize(make.component("c", "g"))
-    assert (given.finalized, given.effects, given.children) == (True, (), [])
-
-
-def test_deleted_component_keeps_its_status_to_the_end() -> None:
-    parent = make.component("c", "g", status={"conditions": []})
-    assert finalize(parent).status == {"conditions": []}
-
-
-def test_component_of_an_invalid_spec_can_be_deleted() -> None:
-    spec = {"serviceName": 5, "replicas": "many", "annotations": {"a": 1}, "globalDynamoNamespace": "yes"}
-    given = finalize({**make.component("c", "g"), "spec": spec}, discovery_backend="etcd")
-    assert given.effects == (EtcdPrefixDrop(prefix="/default-g/components/c"),)

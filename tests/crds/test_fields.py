@@ -8,7 +8,7 @@ from tests.crds.reading import DCD, DGD, DGDR, DGDSA, DM, DWM, KINDS, Node, node
 SHARED_FIELDS = (
     "annotations autoscaling checkpoint componentType dynamoNamespace envFromSecret envs eppConfig extraPodMetadata "
     "extraPodSpec globalDynamoNamespace ingress labels livenessProbe modelRef multinode readinessProbe replicas "
-    "resources scalingAdapter serviceName sharedMemory subComponentType volumeMounts"
+    "resources scalingAdapter serviceName sharedMemory subComponentType topologyConstraint volumeMounts"
 )
 INGRESS_FIELDS = (
     "annotations enabled host hostPrefix hostSuffix ingressControllerClassName labels tls useVirtualService "
@@ -19,12 +19,12 @@ IDENTITY_FIELDS = (
 )
 CONDITION_FIELDS = "lastTransitionTime message observedGeneration reason status type"
 FIELDS = [
-    (DGD, "spec", "backendFramework envs pvcs restart services", ""),
+    (DGD, "spec", "backendFramework envs pvcs restart services topologyConstraint", ""),
     (DGD, "spec.pvcs[]", "create name size storageClass volumeAccessMode", "name"),
     (DGD, "spec.restart", "id strategy", "id"),
     (DGD, "spec.restart.strategy", "order type", ""),
     (DGD, "spec.services.*", SHARED_FIELDS, ""),
-    (DGD, "status", "checkpoints conditions observedGeneration restart services state", ""),
+    (DGD, "status", "checkpoints componentsReady conditions observedGeneration restart services state", ""),
     (
         DGD,
         "status.services.*",
@@ -145,6 +145,7 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGD, "spec.restart.strategy.type", {**STRING, "default": "Sequential", "enum": ["Sequential", "Parallel"]}),
     (DGD, "spec.restart.strategy.order", LIST_OF_STRINGS),
     (DGD, "status.state", STRING),
+    (DGD, "status.componentsReady", STRING),
     (DGD, "status.observedGeneration", INT64),
     (
         DGD,
@@ -343,3 +344,10 @@ def test_pods_have_kubernetes_own_defaults(path: str, default: str) -> None:
 def test_conditions_are_a_map_by_type(kind: str) -> None:
     node = node_at(kind, "status.conditions")
     assert (node["x-kubernetes-list-type"], node["x-kubernetes-list-map-keys"]) == ("map", ["type"])
+
+
+@pytest.mark.parametrize("kind", [DGD, DCD, DM, DGDR, DGDSA])
+def test_status_that_nobody_has_written_is_of_no_generation(kind: str) -> None:
+    node = node_at(kind, "status")
+    assert node["default"]["observedGeneration"] == -1
+    assert set(node.get("required", ())) <= node["default"].keys()

@@ -5,18 +5,24 @@ import json
 import pytest
 
 from hooks.crds import apply_defaults, prune
-from tests.crds.cases import COMPONENT, GRAPH, KEPT, Kept, manifest, one_service
+from hooks.k8s.types import Manifest
+from tests.crds.cases import COMPONENT, GRAPH, KEPT, MODEL, Kept, manifest, one_service
+
+
+def spec_of(stored: Manifest) -> Manifest:
+    """The object without the status that the API server gives it."""
+    return {key: value for key, value in stored.items() if key != "status"}
 
 
 @pytest.mark.parametrize("case", KEPT, ids=lambda case: case.id)
 def test_defaults_are_filled_in_and_nulls_dropped(case: Kept) -> None:
-    assert apply_defaults(manifest(case.kind, case.spec)) == manifest(case.kind, case.stored)
+    assert spec_of(apply_defaults(manifest(case.kind, case.spec))) == manifest(case.kind, case.stored)
 
 
 @pytest.mark.parametrize("case", KEPT, ids=lambda case: case.id)
 def test_what_is_stored_stays_as_it_is(case: Kept) -> None:
     stored = manifest(case.kind, case.stored)
-    assert prune(apply_defaults(stored)) == stored
+    assert spec_of(prune(apply_defaults(stored))) == stored
 
 
 @pytest.mark.parametrize("case", KEPT, ids=lambda case: case.id)
@@ -34,7 +40,14 @@ def test_unknown_fields_are_dropped_at_every_level() -> None:
 
 
 def test_unknown_fields_stay_when_only_defaults_are_filled_in() -> None:
-    assert apply_defaults(manifest(COMPONENT, {"zzz": 1})) == manifest(COMPONENT, {"zzz": 1})
+    assert spec_of(apply_defaults(manifest(COMPONENT, {"zzz": 1}))) == manifest(COMPONENT, {"zzz": 1})
+
+
+@pytest.mark.parametrize("kind", [COMPONENT, GRAPH, MODEL])
+def test_status_that_nobody_has_written_is_of_no_generation(kind: str) -> None:
+    assert apply_defaults(manifest(kind, {}))["status"]["observedGeneration"] == -1
+    written = {**manifest(kind, {}), "status": {"conditions": []}}
+    assert apply_defaults(written)["status"] == {"conditions": []}
 
 
 def test_open_objects_are_not_pruned() -> None:

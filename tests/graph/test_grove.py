@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hooks.children import Children
-from hooks.effects import ScalePodClique
+from hooks.effects import Effect, ScalePodClique
 from hooks.graph.sync import customize
 from hooks.k8s.types import Manifest
 from hooks.protocol import CustomizeRequest, SyncAnswer
@@ -19,10 +19,15 @@ SGLANG = ["python3", "-m", "dynamo.sglang"]
 TRTLLM = ["python3", "-m", "dynamo.trtllm"]
 LEADER_HOST = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-worker-ldr-0.$(GROVE_HEADLESS_SERVICE)"
 COMPONENT = "DynamoComponentDeployment"
+WAIT = " (Progressing: nothing to do but wait)"
 
 
 def ask(graph: Manifest, children: Any = (), related: Any = (), **settings: str) -> SyncAnswer:
     return world.ask(graph, children, related, installed=GROVE, settings=settings)
+
+
+def scalings(answer: SyncAnswer) -> tuple[Effect, ...]:
+    return tuple(effect for effect in answer.effects if isinstance(effect, ScalePodClique))
 
 
 def pcs(answer: SyncAnswer, name: str = "g") -> dict[str, Any]:
@@ -376,25 +381,28 @@ def test_graph_is_successful_when_all_parts_are() -> None:
             "availableReplicas": 2,
         },
     }
-    assert answer.effects == ()
+    assert scalings(answer) == ()
     assert answer.resync_after_seconds == 0
 
 
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ((), "pcsg/g-0-worker: resource not found; podclique/g-0-frontend: resource not found"),
+        (
+            (),
+            f"pcsg/g-0-worker: resource not found{WAIT}; podclique/g-0-frontend: resource not found{WAIT}",
+        ),
         (
             (part("PodClique", "g-0-frontend", desired=2, good=1), PARTS[1]),
-            "podclique/g-0-frontend: desired=2, ready=1",
+            f"podclique/g-0-frontend: desired=2, ready=1{WAIT}",
         ),
         (
             (PARTS[0], part("PodCliqueScalingGroup", "g-0-worker", desired=2, good=1)),
-            "pcsg/g-0-worker: desired=2, available=1",
+            f"pcsg/g-0-worker: desired=2, available=1{WAIT}",
         ),
         (
             (part("PodClique", "g-0-frontend", desired=2, generation=2), PARTS[1]),
-            "podclique/g-0-frontend: spec not yet processed: generation=2, observedGeneration=1",
+            f"podclique/g-0-frontend: spec not yet processed: generation=2, observedGeneration=1{WAIT}",
         ),
     ],
     ids=["none yet", "clique", "group", "old generation"],
@@ -457,7 +465,7 @@ def test_replicas_that_differ_are_scaled_and_looked_at_again() -> None:
     answer = scaled(5)
     assert answer.effects == (ScalePodClique(kind="PodClique", namespace="default", name="g-0-frontend", replicas=5),)
     assert answer.resync_after_seconds == 5
-    expected = "Resources not ready: g: podclique/g-0-frontend: replicas=2, wanted=5: it is being scaled"
+    expected = "Resources not ready: g: podclique/g-0-frontend: replicas=2, wanted=5: it is being scaled" + WAIT
     assert world.ready(answer)["message"] == expected
     assert cliques(answer)["frontend"]["spec"]["replicas"] == 5
 
@@ -473,12 +481,13 @@ def test_scaling_that_is_switched_off_is_told() -> None:
     answer = scaled(5, effect_scale="off")
     assert answer.effects == ()
     reason = "podclique/g-0-frontend: replicas=2, wanted=5: not applied, as the setting effect_scale is off"
-    assert world.ready(answer)["message"] == f"Resources not ready: g: {reason}"
+    remedy = "WaitingForDependency: nothing scales it - switch the setting effect_scale on"
+    assert world.ready(answer)["message"] == f"Resources not ready: g: {reason} ({remedy})"
 
 
 def test_replicas_that_nobody_asks_for_are_left_to_autoscalers() -> None:
     answer = scaled(None)
-    assert answer.effects == ()
+    assert scalings(answer) == ()
     assert world.ready(answer)["status"] == "True"
     assert "Frontend: replicas are left to others" in answer.notes
 
@@ -551,6 +560,7 @@ def rules(graph: Manifest, installed: tuple[str, ...] = GROVE, **settings: str) 
 def test_parts_and_secrets_are_asked_for_where_grove_is_declared() -> None:
     part_of = {"matchLabels": {"app.kubernetes.io/part-of": "g"}}
     pull = {"matchLabels": {"nvidia.com/image-pull": "true"}}
+    pods = {**grove_pods(), "apiVersion": "v1", "resource": "pods", "namespace": "default"}
     assert rules(make.graph({"w": multinode(command=TRTLLM)}), mpi_secret=KEY) == [
         {"apiVersion": "grove.io/v1alpha1", "resource": "podcliques", "namespace": "default", "labelSelector": part_of},
         {
@@ -560,8 +570,18 @@ def test_parts_and_secrets_are_asked_for_where_grove_is_declared() -> None:
             "labelSelector": part_of,
         },
         {"apiVersion": "v1", "resource": "secrets", "namespace": "default", "labelSelector": pull},
+        pods,
         {"apiVersion": "v1", "resource": "secrets", "namespace": "dynamo", "names": ["mpi-run-ssh-secret"]},
     ]
+
+
+def grove_pods() -> dict[str, Any]:
+    labels = {"app.kubernetes.io/managed-by": "grove-operator", "nvidia.com/dynamo-graph-deployment-name": "g"}
+    return {"labelSelector": {"matchLabels": labels}}
+
+
+def test_pods_are_not_asked_for_where_they_are_not_to_be_explained() -> None:
+    assert "pods" not in [rule["resource"] for rule in rules(make.graph(), explain_pods="off")]
 
 
 def test_annotations_change_nothing_of_what_is_asked_for() -> None:
@@ -611,6 +631,14 @@ def test_set_waits_until_all_components_are_gone() -> None:
     assert "it waits until DynamoComponentDeployment g-frontend is gone" in world.ready(first)["message"]
     last = ask(on, [c for c in children if c["kind"] != COMPONENT])
     assert world.names(last.children, "PodCliqueSet") == ["g"]
+
+
+def test_what_a_set_left_behind_does_not_make_its_graph_ready() -> None:
+    graph = make.graph(TWO)
+    children = [child for child in settled(graph) if child["kind"] != "PodCliqueSet"]
+    answer = ask(graph, children, PARTS)
+    assert world.names(answer.children, "PodCliqueSet") == ["g"]
+    assert world.ready(answer)["message"] == "Resources not ready: g: podcliqueset/g: resource not found"
 
 
 def test_set_on_its_way_out_is_not_returned() -> None:

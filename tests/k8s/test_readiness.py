@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.readiness import read_deployment, read_leader_worker_set, reports_generation
+from hooks.k8s.readiness import has_old_pods, read_deployment, read_leader_worker_set, reports_generation
 from tests import make
 
 
@@ -38,10 +38,6 @@ NOT_READY = {
         {"metadata": {"name": "d"}, "spec": {"replicas": 1}},
         "desired=1, updated=0",
     ),
-    "quota": (
-        deployment(updatedReplicas=0, conditions=[condition("ReplicaFailure", "True", "exceeded quota: gpus")]),
-        "desired=2, updated=0; exceeded quota: gpus",
-    ),
     "stands still": (
         deployment(availableReplicas=0, conditions=[condition("Progressing", "False", "has timed out progressing")]),
         "desired=2, available=0; has timed out progressing",
@@ -71,6 +67,26 @@ READY = {
 def test_deployment_is_ready(observed: Any) -> None:
     readiness = read_deployment(observed)
     assert (readiness.ready, readiness.reason) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("observed", "is_current"),
+    [
+        (None, True),
+        (deployment(), True),
+        (deployment(updatedReplicas=1), True),
+        (deployment(observedGeneration=2), False),
+        (deployment(paused=True), False),
+    ],
+    ids=["none", "ready", "short", "old generation", "paused"],
+)
+def test_pods_speak_for_the_newest_spec_only_once_its_controller_acts_on_it(observed: Any, *, is_current: bool) -> None:
+    assert read_deployment(observed).is_current is is_current
+
+
+@pytest.mark.parametrize(("updated", "is_old"), [(2, False), (1, True), (0, True)])
+def test_pods_beyond_the_updated_ones_are_old(updated: int, *, is_old: bool) -> None:
+    assert has_old_pods(deployment(updatedReplicas=updated)) is is_old
 
 
 def test_deployment_scaled_to_zero_waits_for_its_last_pod() -> None:

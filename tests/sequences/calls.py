@@ -1,23 +1,20 @@
 """The hooks as Metacontroller calls them, in this process: every call is kept, some are lost on the way."""
 
+import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import orjson
 
-from hooks import app, protocol
-from hooks.component import sync as component_sync
+from hooks import app
 from hooks.effects import Effect
 from hooks.errors import HookError
 from hooks.facts import Facts
-from hooks.graph import applied, observe
-from hooks.graph import sync as graph_sync
-from hooks.k8s import canonical, quantities
 from hooks.k8s.types import Manifest
 from hooks.protocol import (
     SyncAnswer,
@@ -94,15 +91,15 @@ class Call:
         return {child["metadata"]["name"]: child for child in answered if child["kind"] == kind}
 
 
-def no_prober(*_: object) -> Any:
-    raise AssertionError("no model is a part of these tests")
+def no_helper(*_: object) -> Any:
+    raise AssertionError("neither models nor etcd are a part of these tests")
 
 
 class Server:
     """What answers Metacontroller: hooks that can be started anew, and a network that loses calls."""
 
     def __init__(self, clock: Clock, carry_out: Callable[[tuple[Effect, ...]], None], **settings: str) -> None:
-        self.table: dict[str, app.Hook] = dict(app.all_hooks(no_prober))
+        self.table: dict[str, app.Hook] = dict(app.all_hooks(no_helper, no_helper))
         self.losses: deque[Loss] = deque()
         self.calls: list[Call] = []
         self._clock = clock
@@ -150,12 +147,14 @@ class Server:
         return Facts(now=now, settings=self._settings)
 
 
-_MEMORIES = (component_sync, graph_sync, observe, applied, protocol, canonical, quantities)
+_MEMORY = type(lru_cache(lambda: None))
+_NOT_HOOKS = ("hooks.api.structural", "hooks.cli", "hooks.crds", "hooks.files", "hooks.simulator")
+"""Modules that are no part of the hooks' process, or remember files of the program alone."""
 
 
 def forget() -> None:
     """Start the hooks anew: what a process remembers is gone."""
-    for module in _MEMORIES:
-        for found in vars(module).values():
-            if hasattr(found, "cache_clear"):
+    for name in [name for name in sys.modules if name.startswith("hooks.") and not name.startswith(_NOT_HOOKS)]:
+        for found in vars(sys.modules[name]).values():
+            if isinstance(found, _MEMORY):
                 found.cache_clear()

@@ -160,7 +160,10 @@ def pods_run_what_was_asked(world: World, step: Step) -> Iterator[str]:
 def templates_follow_from_the_wish(world: World, step: Step) -> Iterator[str]:
     """The same spec but for numbers of replicas gives the same pod templates, whatever was observed meanwhile."""
     for call in step.calls:
-        if call.stage != "sync" or not call.said or is_frozen(call):
+        if call.stage != "sync" or not call.said.get("children") or is_frozen(call):
+            continue
+        question = (call.hook, call.parent["metadata"]["uid"], str(call.parent["metadata"]["generation"]))
+        if not world.ledger.is_news(question, call.said["children"]):
             continue
         wish = canonical_json(_without_counts(call.parent))
         for child in call.said["children"]:
@@ -203,7 +206,7 @@ def conditions_keep_their_time(_world: World, step: Step) -> Iterator[str]:
 def conditions_are_always_there(world: World, step: Step) -> Iterator[str]:
     """Every answer has the same types of conditions, the first one too."""
     for call in step.calls:
-        if call.stage != "sync" or not call.said:
+        if call.stage != "sync" or "status" not in call.said:
             continue
         types = frozenset(c["type"] for c in call.said.get("status", {}).get("conditions", ()))
         before = world.ledger.types.setdefault(call.hook, types)

@@ -1,6 +1,7 @@
 """What a sequence has to remember between steps for its invariants."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from hooks import contract
 from hooks.k8s.types import Manifest
@@ -26,6 +27,7 @@ class Ledger:
         self.asked: dict[str, set[Asked]] = {}
         self.templates: dict[tuple[str, ...], str] = {}
         self.types: dict[str, frozenset[str]] = {}
+        self._answers: dict[tuple[str, ...], Any] = {}
         self._facts: dict[tuple[str, str], Fact] = {}
 
     def observe(self, reader: Reader, changes: tuple[Change, ...]) -> None:
@@ -45,6 +47,12 @@ class Ledger:
                 fact = find_fact(reader, graph, service)
                 if fact == wanted_of(graph, service, adapters):
                     self._facts[graph["metadata"]["uid"], service] = fact
+
+    def is_news(self, question: tuple[str, ...], answer: Any) -> bool:
+        """Whether the answer to a question is another than that of the last time."""
+        is_known = question in self._answers and self._answers[question] == answer
+        self._answers[question] = answer
+        return not is_known
 
     def never_so(self, reader: Reader, graph: Manifest) -> Iterator[str]:
         """Services that when complete for the last time were not what their graph asks for.

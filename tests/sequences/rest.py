@@ -16,8 +16,8 @@ from tests.sequences.restarts import is_completed
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of
 from tests.sequences.world import NAMESPACE, World
 
-REST_SECONDS = 650
-"""Longer than two of the controllers' periods of 300 s, in which every parent is synced whether or not it changed."""
+REST_SECONDS = 320
+"""Longer than the controllers' period of 300 s, in which every parent is synced whether or not it changed."""
 
 MAX_STEPS = 4000
 

@@ -37,6 +37,7 @@ LATE = (
     kinds.POD_CLIQUE_SCALING_GROUP,
     kinds.PERSISTENT_VOLUME_CLAIM,
     kinds.SERVICE,
+    kinds.POD,
 )
 """Kinds of which Metacontroller may know what is no longer so."""
 

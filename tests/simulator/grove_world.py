@@ -5,9 +5,10 @@ from typing import Any
 
 from hooks import contract, files
 from hooks.component import sync as component
-from hooks.effects import Effect
+from hooks.effects import Effect, permitted
 from hooks.facts import Facts
 from hooks.graph import sync as graph
+from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.protocol import (
@@ -24,6 +25,7 @@ from tests import make
 HOOKS: Mapping[str, tuple[GroupVersionKind, Any]] = {
     "graph": (contract.GRAPH, graph),
     "component": (contract.COMPONENT, component),
+    "scaling-adapter": (contract.SCALING_ADAPTER, scaling_adapter),
 }
 
 
@@ -45,12 +47,13 @@ class GroveWorld:
         if call == "customize":
             rules = hook.customize(parse_customize_request(body, kind), self._facts)
             return 200, {}, write_customize_answer(rules)
-        request = parse_sync_request(body, kind)
+        is_decorator = kind == contract.SCALING_ADAPTER
+        request = parse_sync_request(body, kind, decorator=is_decorator)
         answer = getattr(hook, call)(request, self._facts)
         self.effects += answer.effects
-        written = write_sync_answer(answer, request.children)
+        written = write_sync_answer(answer, request.children, decorator=is_decorator)
         if self.carries_out:
-            self.cluster.carry_out(answer.effects)
+            self.cluster.carry_out(permitted(answer.effects, self._facts.settings))
         return 200, {}, written
 
     def apply(self, manifest: Manifest) -> None:

@@ -17,7 +17,7 @@ from hooks.protocol import (
 )
 from hooks.settings import parse_settings
 from hooks.simulator.clock import Clock
-from hooks.simulator.cluster import Setup, SimulatedCluster
+from hooks.simulator.cluster import AdmitCustom, Setup, SimulatedCluster
 from hooks.simulator.webhook import Hook, HookAnswer
 
 URL = "http://127.0.0.1:1"
@@ -27,8 +27,13 @@ _CORES: Mapping[str, tuple[Any, GroupVersionKind]] = {
 }
 
 
-def build_cluster(installed: Iterable[str] = (), **settings: str) -> SimulatedCluster:
-    """A cluster with those optional kinds, and with the controllers of graphs and components."""
+def build_cluster(
+    installed: Iterable[str] = (), *, admit: AdmitCustom = admit_custom, **settings: str
+) -> SimulatedCluster:
+    """A cluster with those optional kinds, and with the controllers of graphs and components.
+
+    `admit` stores custom resources; with `copy_json` every spec gets past admission.
+    """
     clock = Clock()
     controllers = [found for found in files.controllers(URL, installed) if found["kind"] == "CompositeController"]
     setup = Setup(
@@ -36,7 +41,7 @@ def build_cluster(installed: Iterable[str] = (), **settings: str) -> SimulatedCl
         controllers=[_with_secrets(found) for found in controllers],
         crds=files.crds(),
         optional=frozenset(installed),
-        admit=admit_custom,
+        admit=admit,
     )
     return SimulatedCluster(setup, clock)
 

@@ -1,0 +1,102 @@
+"""Requests to the Kubernetes API server as the pod's own account, with one deadline for a whole conversation."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import requests
+
+ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+MERGE_PATCH = "application/merge-patch+json"
+
+
+class Refused(Exception):
+    """There was no answer, or not the one that was asked for; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An HTTP status and the JSON object that came with it; {} where none did."""
+
+    status: int
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiServer:
+    """An API server and the account to act as; `url` has no slash at its end.
+
+    `token_file` is read for every request, as the kubelet renews it. `clock` counts seconds and never goes back.
+    """
+
+    url: str
+    token_file: Path
+    ca_file: Path
+    clock: Callable[[], float] = field(default=time.monotonic)
+
+    @classmethod
+    def in_cluster(
+        cls, environment: Mapping[str, str] = os.environ, folder: Path = ACCOUNT_FOLDER
+    ) -> "ApiServer | None":
+        """The server that this pod belongs to; None outside of a cluster, or where the pod mounts no token."""
+        host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")
+        if not host or not port or not (folder / "token").is_file():
+            return None
+        address = f"[{host}]" if ":" in host else host
+        return cls(url=f"https://{address}:{port}", token_file=folder / "token", ca_file=folder / "ca.crt")
+
+    @contextmanager
+    def converse(self, seconds: float) -> Iterator["Conversation"]:
+        """Ask several things within so many seconds."""
+        with requests.Session() as session:
+            session.trust_env = False  # no proxy and no netrc stands between a pod and its API server
+            yield Conversation(server=self, session=session, seconds=seconds, until=self.clock() + seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Requests that share one connection and one deadline."""
+
+    server: ApiServer
+    session: requests.Session
+    seconds: float
+    until: float
+
+    def ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, also: tuple[HTTPStatus, ...] = ()
+    ) -> Answer:
+        """The answer to one request: a success, or one of the statuses in `also`; a PATCH is a JSON merge patch.
+
+        Raises:
+            Refused: any other answer, none in time, or no time left to ask.
+        """
+        left = self.until - self.server.clock()
+        if left <= 0:
+            raise Refused(f"no time was left within {self.seconds:g} s")
+        try:
+            headers = {"Authorization": f"Bearer {self.server.token_file.read_text().strip()}"}
+            headers |= {"Accept": "application/json"}
+            if body is not None:
+                headers["Content-Type"] = MERGE_PATCH if method == "PATCH" else "application/json"
+            options: dict[str, Any] = {"timeout": left, "verify": str(self.server.ca_file), "allow_redirects": False}
+            response = self.session.request(method, self.server.url + path, headers=headers, json=body, **options)
+        except (requests.RequestException, OSError) as error:
+            raise Refused(f"{method} {path}: {error}") from error
+        answer = Answer(status=response.status_code, body=_read(response))
+        if answer.status in also or HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+            return answer
+        raise Refused(f"{method} {path}: {answer.status} {answer.body.get('message') or response.reason}")
+
+
+def _read(response: requests.Response) -> Mapping[str, Any]:
+    """The answer as an object; {} where it is no JSON object, as proxies answer."""
+    try:
+        answer = response.json()
+    except requests.JSONDecodeError:
+        return {}
+    return answer if isinstance(answer, dict) else {}

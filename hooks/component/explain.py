@@ -1,0 +1,91 @@
+"""Why a component is not ready: exactly one reason of `Trouble`, from its workloads, what it lacks, and its pods."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from hooks import contract
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.environment import ETCD_ENDPOINTS
+from hooks.component.observe import Observed
+from hooks.component.plan import ComponentPlan
+from hooks.component.pod_template import PodPlan
+from hooks.component.progress import Progress
+from hooks.k8s.pod_reasons import Explanation, Trouble, choose_worst, explain_denial, explain_pods
+from hooks.k8s.types import ReadManifest
+from hooks.settings import Settings, Switch
+
+
+def explain(plan: ComponentPlan, progress: Progress, seen: Observed, now: datetime) -> Explanation:
+    """Explain why a component is not ready, which it is known not to be.
+
+    Pods made by an older spec than the wanted one explain nothing: what is wrong with them may be what was just put
+    right.
+    """
+    if not progress.is_current:
+        return explain_rollout() if _has_workload(seen) else _progressing(plan)
+    deployment = seen.workloads.deployment
+    denial = explain_denial(deployment.get("status") or {}) if deployment is not None else None
+    found = [*([denial] if denial else []), *explain_missing(plan.pod), *_explain_key(plan)]
+    return choose_worst([*found, *explain_own_pods(seen.pods, now)]) or (
+        explain_rollout() if progress.is_rolling else _progressing(plan)
+    )
+
+
+def explain_own_pods(pods: Iterable[ReadManifest], now: datetime) -> Iterator[Explanation]:
+    """What the pods show; nothing where each of them is ready."""
+    found = explain_pods(pods, now)
+    if found is not None:
+        yield found
+
+
+def explain_progress(namespace: str, service: str, settings: Settings) -> Explanation:
+    """What is left to say where nothing is known to be wrong: pods that are not read may know better."""
+    if settings.explain_pods is Switch.ON:
+        return Explanation(reason=Trouble.PROGRESSING)
+    return Explanation(
+        reason=Trouble.PROGRESSING,
+        finding="its pods are not read, as the setting explain_pods is off",
+        remedy=f"see kubectl get pods -n {namespace} -l {contract.LABEL_COMPONENT}={service}",
+    )
+
+
+def explain_rollout() -> Explanation:
+    """What there is to say while pods are replaced."""
+    return Explanation(reason=Trouble.ROLLING_OUT, finding="pods of an older spec give way to new ones")
+
+
+def explain_missing(pod: PodPlan) -> Iterator[Explanation]:
+    """What the pods need that nobody gave: where discovery is etcd, its address."""
+    if (
+        pod.subject.discovery == contract.DISCOVERY_ETCD
+        and not pod.settings.etcd_address
+        and not _has_address(pod.spec)
+    ):
+        yield Explanation(
+            reason=Trouble.WAITING_FOR_DEPENDENCY,
+            finding="discovery is by etcd, whose address is not known",
+            remedy=f"set etcd_address, or {ETCD_ENDPOINTS} in spec.envs",
+        )
+
+
+def _has_address(spec: ComponentSpec) -> bool:
+    """Whether the user gives the address, or may do so by a Secret or ConfigMap as a whole."""
+    main = spec.main_container
+    names = {entry.get("name") for entry in (*spec.envs, *(main.get("env") or ()))}
+    return ETCD_ENDPOINTS in names or bool(main.get("envFrom") or spec.env_from_secret)
+
+
+def _explain_key(plan: ComponentPlan) -> Iterator[Explanation]:
+    """A component that stands alone may lack the SSH key that it is to copy."""
+    if plan.mpi_key is not None and plan.mpi_key.secret is None:
+        for warning in plan.mpi_key.warnings:
+            finding, _, remedy = warning.partition(": ")
+            yield Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, finding=finding, remedy=remedy or "create it")
+
+
+def _has_workload(seen: Observed) -> bool:
+    return seen.workloads.deployment is not None or bool(seen.workloads.leader_worker_sets)
+
+
+def _progressing(plan: ComponentPlan) -> Explanation:
+    return explain_progress(plan.subject.namespace, plan.subject.service, plan.pod.settings)

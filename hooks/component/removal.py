@@ -1,0 +1,99 @@
+"""A component that goes: what it left in etcd is dropped first, for as long as that is worth waiting for.
+
+The order of a finalize: the shell calls `wanted_drop`, drops the keys where that is not None, and passes what came of
+it to `finalize`. Its hook is declared only where processes find each other by etcd. The component's children are no
+longer returned from the first call on, and are not waited for: their processes take back their own keys as they stop,
+and what is dropped here are keys of those that never could.
+
+Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, FinalizeResource, which waits
+for etcd for ever.
+"""
+
+from datetime import datetime, timedelta
+
+from hooks.component.status import READY_TYPE
+from hooks.component.subject import resolve_deleted_subject
+from hooks.contract import COMPONENT, DISCOVERY_ETCD
+from hooks.effects import DropReport, EtcdPrefixDrop, Event, Reference
+from hooks.facts import Facts
+from hooks.k8s.conditions import Condition, format_time, merge_conditions
+from hooks.k8s.types import Json, is_deleting
+from hooks.last_good import last_good_children
+from hooks.protocol import SyncAnswer, SyncRequest
+from hooks.settings import Switch
+
+KEYS_NOT_DROPPED = "EtcdKeysNotDropped"
+_TRY_AGAIN_SECONDS = 5.0
+
+
+def wanted_drop(request: SyncRequest, facts: Facts) -> EtcdPrefixDrop | None:
+    """What to drop before the component goes; None where it left nothing, or where nobody is to clean up.
+
+    Works on a component whose spec is invalid. The slash at the end keeps the keys of a service whose name only begins
+    like this one's, which upstream drops too.
+    """
+    settings = facts.settings
+    if not is_deleting(request.parent) or settings.effect_etcd is Switch.OFF or not settings.etcd_address:
+        return None
+    subject = resolve_deleted_subject(request.parent, settings)
+    if subject.discovery != DISCOVERY_ETCD:
+        return None
+    return EtcdPrefixDrop(prefix=f"/{subject.dynamo_namespace}/components/{subject.service}/")
+
+
+def finalize(request: SyncRequest, facts: Facts, report: DropReport | None) -> SyncAnswer:
+    """Let a component go once its keys are dropped, or at the deadline; `report` is None where there are none to drop.
+
+    One that is not being deleted only changes hands, and keeps what it has.
+    """
+    if not is_deleting(request.parent):
+        kept = last_good_children(request.children.all(), ())
+        return SyncAnswer(children=kept, status=dict(request.status), finalized=True, notes=("changes hands",))
+    if report is None or not report.fault:
+        note = f"dropped {report.drop.prefix} in etcd" if report else "nothing to drop in etcd"
+        return SyncAnswer(status=dict(request.status), finalized=True, notes=(note,))
+    deadline = _deadline(request, facts)
+    left = (deadline - facts.now).total_seconds()
+    if left <= 0:
+        return _give_up(request, report)
+    message = f"keys under {report.drop.prefix} in etcd cannot be dropped ({report.fault})"
+    until = f"{message}; it is tried until {format_time(deadline)}, then the component goes without"
+    return SyncAnswer(
+        status=_waiting(request, until, facts.now),
+        resync_after_seconds=max(1.0, min(_TRY_AGAIN_SECONDS, left)),
+        notes=(until,),
+    )
+
+
+def _deadline(request: SyncRequest, facts: Facts) -> datetime:
+    since = datetime.fromisoformat(request.parent["metadata"]["deletionTimestamp"])
+    return since + timedelta(seconds=facts.settings.etcd_drop_deadline)
+
+
+def _give_up(request: SyncRequest, report: DropReport) -> SyncAnswer:
+    metadata = request.parent["metadata"]
+    message = f"keys under {report.drop.prefix} were left in etcd: {report.fault}; etcdctl del --prefix removes them"
+    about = Reference(
+        api_version=COMPONENT.api_version,
+        kind=COMPONENT.kind,
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata.get("uid", ""),
+    )
+    event = Event(
+        about=about,
+        type="Warning",
+        reason=KEYS_NOT_DROPPED,
+        message=message,
+        occasion=metadata["deletionTimestamp"],
+    )
+    return SyncAnswer(status=dict(request.status), finalized=True, effects=(event,), notes=(message,))
+
+
+def _waiting(request: SyncRequest, message: str, now: datetime) -> dict[str, Json]:
+    """The status as it was, but for the condition Ready, which says what is waited for."""
+    before = request.status.get("conditions") or []
+    ready = Condition(type=READY_TYPE, status="False", reason=KEYS_NOT_DROPPED, message=message)
+    others = [condition for condition in before if condition.get("type") != READY_TYPE]
+    merged = merge_conditions(before, [ready], now=now, generation=request.generation)
+    return {**request.status, "conditions": [*others, *merged]}

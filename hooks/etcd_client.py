@@ -1,0 +1,85 @@
+"""Drops keys in etcd through its HTTP gateway, within seconds, and says what came of it.
+
+Source: etcd, "gRPC gateway", and api/etcdserverpb/rpc.proto, DeleteRangeRequest.
+"""
+
+import base64
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import requests
+
+from hooks.effects import DropReport, EtcdPrefixDrop
+
+DEADLINE_SECONDS = 2.0
+_PATH = "/v3/kv/deleterange"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EtcdClient:
+    """The members of one etcd cluster, of which any will do; `clock` counts seconds and never goes back."""
+
+    urls: tuple[str, ...]
+    deadline_seconds: float = DEADLINE_SECONDS
+    clock: Callable[[], float] = field(default=time.monotonic)
+
+    @classmethod
+    def at(cls, addresses: str) -> "EtcdClient":
+        """Take the setting `etcd_address`: host:port or URL, or several of them separated by commas."""
+        parts = (part.strip().rstrip("/") for part in addresses.split(","))
+        return cls(urls=tuple(part if "://" in part else f"http://{part}" for part in parts if part))
+
+    def drop(self, drop: EtcdPrefixDrop) -> DropReport:
+        """Drop all keys under a prefix, at the first member that does it; never raises."""
+        faults = []
+        with requests.Session() as session:
+            session.trust_env = False  # no proxy stands between the hooks and a store of the same cluster
+            for url, seconds in self._turns():
+                fault = _drop_at(session, url, drop.prefix, seconds)
+                if not fault:
+                    return DropReport(drop=drop)
+                faults.append(fault)
+        return DropReport(drop=drop, fault="; ".join(faults))
+
+    def _turns(self) -> Iterator[tuple[str, float]]:
+        """Each member, and for how many seconds it may be tried: an equal part of what is left."""
+        until = self.clock() + self.deadline_seconds
+        for index, url in enumerate(self.urls):
+            yield url, max(0.05, (until - self.clock()) / (len(self.urls) - index))
+
+
+def _drop_at(session: requests.Session, url: str, prefix: str, seconds: float) -> str:
+    """Why nothing is known to be dropped, in words that are the same each time; empty when it is.
+
+    A password that the URL may hold is not repeated.
+    """
+    parts = urlsplit(url)
+    member = parts.netloc.rpartition("@")[2]
+    body = {"key": _encode(prefix.encode()), "range_end": _encode(_end_of(prefix.encode()))}
+    try:
+        response = session.post(url + _PATH, json=body, timeout=seconds, allow_redirects=False)
+    except (requests.RequestException, ValueError):
+        return f"{member} does not answer"
+    if response.status_code != HTTPStatus.OK:
+        return f"{member} answered HTTP {response.status_code}"
+    return "" if _is_of_etcd(response) else f"{member} answered, but not as etcd does"
+
+
+def _is_of_etcd(response: requests.Response) -> bool:
+    try:
+        answer = response.json()
+    except requests.JSONDecodeError:
+        return False
+    return isinstance(answer, dict) and isinstance(answer.get("header"), dict)
+
+
+def _end_of(prefix: bytes) -> bytes:
+    """The first key behind all that begin with the prefix, whose last byte is never 0xff in UTF-8."""
+    return prefix[:-1] + bytes([prefix[-1] + 1])
+
+
+def _encode(key: bytes) -> str:
+    return base64.b64encode(key).decode()

@@ -1,0 +1,49 @@
+"""An Event effect as the object that the API server stores.
+
+Its name follows from all that the effect says, so that the same effect carried out again, by whichever process, meets
+the object that is there.
+
+Source: Kubernetes API reference, Event v1 core, and its validation (pkg/apis/core/validation/events.go).
+"""
+
+from dataclasses import asdict
+from datetime import datetime
+
+from hooks.effects import Event
+from hooks.k8s.conditions import format_time
+from hooks.k8s.hashing import canonical_json, short_hash
+from hooks.k8s.names import MAX_SUBDOMAIN, fit_name
+from hooks.k8s.types import Manifest
+
+COMPONENT = "dynamo-hooks"
+MAX_MESSAGE_CHARACTERS = 1024
+_HASH_LENGTH = 16
+_OF_THE_CLUSTER = "default"
+"""Where Events about objects without a namespace are kept; the API server takes them nowhere else."""
+
+
+def build_event(effect: Event, now: datetime) -> Manifest:
+    """Build the Event of the core API; `now` is when it happened."""
+    about, message, moment = effect.about, effect.message, format_time(now)
+    mark = short_hash(canonical_json(asdict(effect)), _HASH_LENGTH)
+    name = f"{fit_name(about.name, MAX_SUBDOMAIN - _HASH_LENGTH - 1)}.{mark}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": about.namespace or _OF_THE_CLUSTER},
+        "involvedObject": {
+            "apiVersion": about.api_version,
+            "kind": about.kind,
+            "name": about.name,
+            "uid": about.uid,
+            **({"namespace": about.namespace} if about.namespace else {}),
+        },
+        "type": effect.type,
+        "reason": effect.reason,
+        "message": message if len(message) <= MAX_MESSAGE_CHARACTERS else f"{message[: MAX_MESSAGE_CHARACTERS - 1]}…",
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "firstTimestamp": moment,
+        "lastTimestamp": moment,
+        "count": 1,
+    }

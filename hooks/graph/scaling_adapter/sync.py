@@ -1,0 +1,73 @@
+"""The scaling adapter hook: its stages in order, nothing else.
+
+It has no children and changes no replicas: the graph's hook sees the adapter as a child and renders what it asks for.
+"""
+
+from hooks import contract
+from hooks.api.base import parse_parent
+from hooks.api.scaling_adapter import GraphScalingAdapter
+from hooks.effects import Event, Reference
+from hooks.errors import InvalidSpec
+from hooks.facts import Facts
+from hooks.graph.scaling_adapter.observe import observe_graph
+from hooks.graph.scaling_adapter.status import Previous, Verdict, judge, report, report_problems
+from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
+from hooks.k8s.types import is_deleting
+from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest, plural_of
+
+_LOOK_AGAIN_SECONDS = 5
+"""While the graph's replicas are to be written back: an effect that failed is seen in nothing that changes."""
+
+
+def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
+    """Answer the status of a scaling adapter; one that is being deleted is left as it is."""
+    if is_deleting(request.parent):
+        return SyncAnswer(notes=("being deleted: left as it is",))
+    previous = Previous(status=request.status, generation=request.generation, now=facts.now)
+    try:
+        adapter = parse_parent(GraphScalingAdapter, request.parent)
+    except InvalidSpec as error:
+        return SyncAnswer(status=report_problems(error.problems, previous), problems=error.problems)
+    graph = observe_graph(request, adapter)
+    verdict, written = judge(adapter, graph), WriteBack()
+    if graph and graph.service and verdict.is_in_force:
+        written = plan_write_back(adapter, graph, graph.service, facts.settings)
+    return SyncAnswer(
+        status=report(adapter, graph, verdict, remark=written.remark, previous=previous),
+        resync_after_seconds=_LOOK_AGAIN_SECONDS if written.effect else 0,
+        effects=(*([written.effect] if written.effect else []), *_events(adapter, verdict, previous)),
+        notes=(verdict.message, *([written.remark] if written.remark else [])),
+    )
+
+
+def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # noqa: ARG001 - every hook's signature
+    """Ask for the graph that the adapter names."""
+    try:
+        adapter = parse_parent(GraphScalingAdapter, request.parent)
+    except InvalidSpec:
+        return []  # sync says what is wrong; a new spec is a new question
+    name = adapter.spec.dgd_ref.name
+    rule = RelatedRule(
+        api_version=contract.GRAPH.api_version,
+        resource=plural_of(contract.GRAPH),
+        namespace=adapter.metadata.namespace,
+        names=(name,),
+    )
+    return [rule] if name else []
+
+
+def _events(adapter: GraphScalingAdapter, verdict: Verdict, previous: Previous) -> tuple[Event, ...]:
+    """Tell once that the service is scaled, with upstream's words: at the first sync of a new spec."""
+    before, asked = previous.status.get("replicas"), adapter.spec.replicas
+    if not (previous.is_rescaled and verdict.is_in_force) or before is None or before == asked:
+        return ()
+    about = Reference(
+        api_version=contract.SCALING_ADAPTER.api_version,
+        kind=contract.SCALING_ADAPTER.kind,
+        namespace=adapter.metadata.namespace,
+        name=adapter.metadata.name,
+        uid=adapter.metadata.uid,
+    )
+    message = f"Scaled service {adapter.spec.dgd_ref.service_name} from {before} to {asked} replicas"
+    occasion = f"generation {previous.generation}"
+    return (Event(about=about, type="Normal", reason="Scaled", message=message, occasion=occasion),)

@@ -1,0 +1,59 @@
+"""The hooks in a thread of the test, with effects carried out on the control plane under the hooks' own account."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Thread
+
+import yaml
+from werkzeug.serving import make_server
+
+from hooks.api_server import ApiServer
+from hooks.app import create_app
+from hooks.effects_client import EffectsClient
+from hooks.settings import parse_settings
+from tests.cluster.api_client import ApiClient
+from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
+from tests.cluster.dynamo import ROOT
+
+_ROLE = "dynamo-hooks-effects"
+
+
+def effects_client(plane: ControlPlane, folder: Path) -> EffectsClient:
+    """The client that a hooks pod would have: with the account's token from a file."""
+    token = folder / "token"
+    token.write_text(plane.tokens[HOOKS_ACCOUNT])
+    return EffectsClient(server=ApiServer(url=plane.server, token_file=token, ca_file=plane.certificate))
+
+
+@contextmanager
+def granted_effects(admin: ApiClient) -> Iterator[None]:
+    """Let the hooks' account do what the plain manifests let it do, and nothing else."""
+    documents = yaml.safe_load_all((ROOT / "metacontroller" / "rbac.yaml").read_text())
+    granted = [document for document in documents if document["metadata"]["name"] == _ROLE]
+    for document in granted:
+        admin.create(document, strict=True)
+    (binding,) = (document for document in granted if document["kind"] == "ClusterRoleBinding")
+    (subject,) = binding["subjects"]
+    assert f"system:serviceaccount:{subject['namespace']}:{subject['name']}" == HOOKS_ACCOUNT
+    try:
+        yield
+    finally:
+        for document in granted:
+            admin.delete(document["apiVersion"], document["kind"], _ROLE)
+
+
+@contextmanager
+def acting_hooks(client: EffectsClient, **settings: str) -> Iterator[str]:
+    """Serve the hooks and give their URL."""
+    app = create_app(parse_settings({}, settings), lambda: datetime.now(UTC), carry_out=client)
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,79 @@
+"""A real etcd of a test's own, its keys as text, and where there is none."""
+
+import base64
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+import requests
+
+
+def encode(text: str) -> str:
+    """Text as the HTTP gateway takes keys and values."""
+    return base64.b64encode(text.encode()).decode()
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nothing listens on."""
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+    return port
+
+
+@contextmanager
+def running_etcd(folder: Path) -> Iterator[str]:
+    """Run an etcd and give its address, host:port; skips the test where none is installed."""
+    program = shutil.which("etcd")
+    if program is None:
+        pytest.skip("etcd is missing; install etcd-server")
+    client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    options = {
+        "name": "test",
+        "data-dir": str(folder / "etcd"),
+        "listen-client-urls": client,
+        "advertise-client-urls": client,
+        "listen-peer-urls": peer,
+        "initial-advertise-peer-urls": peer,
+        "initial-cluster": f"test={peer}",
+        "log-level": "error",
+    }
+    command = [program, *(part for name, value in options.items() for part in (f"--{name}", value))]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait_until_healthy(client, process)
+            yield client.removeprefix("http://")
+        finally:
+            process.kill()
+            process.wait()
+            shutil.rmtree(folder / "etcd", ignore_errors=True)
+
+
+def put(address: str, *keys: str) -> None:
+    """Store keys."""
+    for key in keys:
+        body = {"key": encode(key), "value": encode("v")}
+        requests.post(f"http://{address}/v3/kv/put", json=body, timeout=5).raise_for_status()
+
+
+def keys_of(address: str) -> list[str]:
+    """All keys, sorted."""
+    everything = {"key": encode("\0"), "range_end": encode("\0"), "keys_only": True}
+    found = requests.post(f"http://{address}/v3/kv/range", json=everything, timeout=5).json()
+    return sorted(base64.b64decode(entry["key"]).decode() for entry in found.get("kvs", []))
+
+
+def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 30
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if requests.get(f"{url}/health", timeout=1).ok:
+                return
+        except requests.ConnectionError:
+            time.sleep(0.1)
+    raise AssertionError("etcd did not come up")

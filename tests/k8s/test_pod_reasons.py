@@ -1,0 +1,288 @@
+"""Which reason pods give for not being ready, and that nothing of a user's ends up in the text."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from hooks.k8s.conditions import format_time
+from hooks.k8s.pod_reasons import Trouble, explain_denial, explain_pods
+from tests import make
+
+
+def pod(name: str = "p", *, ready: bool = False, labels: dict[str, str] | None = None, **status: Any) -> dict[str, Any]:
+    """A pod that is placed and whose only container `main` is described by `status`."""
+    container = status.pop("container", {})
+    scheduled = status.pop("scheduled", {"status": "True"})
+    main = {"name": "main", "image": "reg/img:1", "readinessProbe": {"periodSeconds": 10, "failureThreshold": 3}}
+    conditions = [
+        {"type": "Ready", "status": "True" if ready else "False"},
+        {"type": "PodScheduled", **scheduled},
+    ]
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "ns",
+            "labels": labels or {},
+            "creationTimestamp": status.pop("made", "2026-03-01T11:00:00Z"),
+            **status.pop("metadata", {}),
+        },
+        "spec": {"containers": [main], **status.pop("spec", {})},
+        "status": {
+            "phase": status.pop("phase", "Running"),
+            "conditions": conditions,
+            "containerStatuses": [{"name": "main", "ready": ready, "restartCount": 0, "started": True, **container}],
+            **status,
+        },
+    }
+
+
+def waiting(reason: str, message: str = "") -> dict[str, Any]:
+    return {"state": {"waiting": {"reason": reason, "message": message}}, "started": False}
+
+
+def ended(code: int, reason: str = "Error", *, restarts: int = 3) -> dict[str, Any]:
+    last = {"terminated": {"exitCode": code, "reason": reason, "message": "token=hunter2"}}
+    return {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": last, "restartCount": restarts}
+
+
+def running(seconds: float, **fields: Any) -> dict[str, Any]:
+    since = format_time(make.NOW - timedelta(seconds=seconds))
+    return {"state": {"running": {"startedAt": since}}, **fields}
+
+
+def unscheduled(message: str, reason: str = "Unschedulable") -> dict[str, Any]:
+    return {"status": "False", "reason": reason, "message": message}
+
+
+CASES: dict[str, tuple[dict[str, Any], Trouble, str]] = {
+    "no GPU": (
+        pod(scheduled=unscheduled("0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes.")),
+        Trouble.UNSCHEDULABLE,
+        "pod p: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu - free or add nodes",
+    ),
+    "claim that is not there": (
+        pod(scheduled=unscheduled('0/3 nodes are available: persistentvolumeclaim "cache" not found.')),
+        Trouble.WAITING_FOR_DEPENDENCY,
+        'persistentvolumeclaim "cache" not found - create the PersistentVolumeClaim',
+    ),
+    "claim that is not bound": (
+        pod(scheduled=unscheduled("pod has unbound immediate PersistentVolumeClaims.")),
+        Trouble.WAITING_FOR_DEPENDENCY,
+        "unbound immediate",
+    ),
+    "gate": (
+        pod(scheduled=unscheduled("", "SchedulingGated"), spec={"schedulingGates": [{"name": "grove.io/x"}]}),
+        Trouble.WAITING_FOR_DEPENDENCY,
+        "its scheduling is held back by grove.io/x",
+    ),
+    "no image": (
+        pod(container=waiting("ErrImagePull", "rpc error: code = NotFound desc = reg/img:1: not found")),
+        Trouble.IMAGE_PULL,
+        "image reg/img:1 of container main does not exist in its registry - correct its name or tag",
+    ),
+    "no right to an image": (
+        pod(container=waiting("ImagePullBackOff", "Back-off: 401 Unauthorized https://u:pw@reg/")),
+        Trouble.IMAGE_PULL,
+        "image reg/img:1 of container main is not for us to pull - give the pod a pull secret",
+    ),
+    "registry that does not answer": (
+        pod(container=waiting("ErrImagePull", "dial tcp: i/o timeout")),
+        Trouble.IMAGE_PULL,
+        "cannot be pulled",
+    ),
+    "image that is none": (pod(container=waiting("InvalidImageName")), Trouble.IMAGE_PULL, "is no name of an image"),
+    "crash": (
+        pod(container=ended(1)),
+        Trouble.CRASH_LOOP,
+        "last with exit code 1 - read why with kubectl logs -n ns p -c main --previous",
+    ),
+    "out of memory": (
+        pod(container=ended(137, "OOMKilled")),
+        Trouble.CRASH_LOOP,
+        "last with exit code 137 (OOMKilled) - raise its memory limit",
+    ),
+    "killed": (
+        pod(container=ended(137)),
+        Trouble.CRASH_LOOP,
+        "exit code 137 (killed, as after a failed liveness or startup probe)",
+    ),
+    "running between two crashes": (
+        pod(container={**ended(2), **running(1)}),
+        Trouble.CRASH_LOOP,
+        "ends again and again, last with exit code 2",
+    ),
+    "just crashed for the second time": (
+        pod(container={"state": {"terminated": {"exitCode": 3, "reason": "Error"}}, "restartCount": 1}),
+        Trouble.CRASH_LOOP,
+        "last with exit code 3",
+    ),
+    "command that is not there": (
+        pod(container=waiting("RunContainerError", 'exec: "--api-key=hunter2"')),
+        Trouble.CRASH_LOOP,
+        "container main cannot be started (RunContainerError) - see kubectl describe pod -n ns p",
+    ),
+    "crashed once": (
+        pod(container={"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 1, **running(1, started=False)}),
+        Trouble.PROGRESSING,
+        "it is starting",
+    ),
+    "Secret that is not there": (
+        pod(container=waiting("CreateContainerConfigError", 'secret "hf" not found')),
+        Trouble.WAITING_FOR_DEPENDENCY,
+        'container main needs something that is not there: secret "hf" not found - create it',
+    ),
+    "configuration that cannot be": (
+        pod(container=waiting("CreateContainerConfigError", "invalid value hunter2")),
+        Trouble.WAITING_FOR_DEPENDENCY,
+        "container main cannot be configured - see kubectl describe pod -n ns p",
+    ),
+    "not ready past its start": (
+        pod(container=running(31)),
+        Trouble.PROBE_FAILING,
+        "container main runs, but its readiness probe does not succeed - read kubectl logs -n ns p -c main",
+    ),
+    "not ready while its probe allows it": (pod(container=running(29)), Trouble.PROGRESSING, "it is starting"),
+    "startup probe that has not passed": (
+        pod(container=running(9999, started=False)),
+        Trouble.PROGRESSING,
+        "it is starting",
+    ),
+    "containers being created": (pod(container=waiting("ContainerCreating")), Trouble.PROGRESSING, "it is starting"),
+    "not looked at by the scheduler": (pod(scheduled={"status": "False"}), Trouble.PROGRESSING, "it is starting"),
+}
+
+
+@pytest.mark.parametrize(("found", "reason", "text"), CASES.values(), ids=CASES.keys())
+def test_reason_of_a_pod(found: dict[str, Any], reason: Trouble, text: str) -> None:
+    explanation = explain_pods([found], make.NOW)
+    assert explanation is not None
+    assert (explanation.reason, explanation.pod) == (reason, "p")
+    assert text in str(explanation)
+    assert str(explanation).startswith(f"{reason}: pod p: ")
+    assert "hunter2" not in str(explanation)
+    assert "pw@" not in str(explanation)
+
+
+def test_every_reason_of_pods_is_told_apart() -> None:
+    shown = {reason for _, reason, _ in CASES.values()}
+    assert shown == set(Trouble) - {Trouble.QUOTA_DENIED, Trouble.ROLLING_OUT}
+
+
+def test_worst_reason_wins_then_the_first_name() -> None:
+    pods = [
+        pod("a", container=waiting("ContainerCreating")),
+        pod("d", container=ended(1)),
+        pod("c", container=ended(1)),
+        pod("b", ready=True),
+    ]
+    for ordered in (pods, pods[::-1]):
+        explanation = explain_pods(ordered, make.NOW)
+        assert explanation is not None
+        assert (explanation.reason, explanation.pod) == (Trouble.CRASH_LOOP, "c")
+
+
+def test_ready_deleted_and_ended_pods_explain_nothing() -> None:
+    gone = pod("gone", container=ended(1), metadata={"deletionTimestamp": "2026-03-01T11:00:00Z"})
+    pods = [pod("up", ready=True), gone, pod("evicted", phase="Failed", container=ended(1))]
+    assert explain_pods(pods, make.NOW) is None
+    assert explain_pods([], make.NOW) is None
+
+
+@pytest.mark.parametrize(
+    "label", ["pod-template-hash", "leaderworkerset.sigs.k8s.io/template-revision-hash", "grove.io/pod-template-hash"]
+)
+def test_only_pods_of_the_newest_revision_count(label: str) -> None:
+    old = pod("a-old", labels={label: "1"}, container=ended(1), made="2026-03-01T11:00:00Z")
+    new = pod("b-new", labels={label: "2"}, container=waiting("ContainerCreating"), made="2026-03-01T11:30:00Z")
+    explanation = explain_pods([old, new], make.NOW)
+    assert explanation is not None
+    assert (explanation.reason, explanation.pod) == (Trouble.PROGRESSING, "b-new")
+    assert (
+        explain_pods(
+            [old, {**new, **pod("b-new", ready=True, labels={label: "2"}, made="2026-03-02T0:00:00Z")}], make.NOW
+        )
+        is None
+    )
+
+
+def test_cliques_have_newest_revisions_of_their_own() -> None:
+    def member(clique: str, revision: str, made: str, **fields: Any) -> dict[str, Any]:
+        labels = {"grove.io/podclique": clique, "grove.io/pod-template-hash": revision}
+        return pod(f"{clique}-{revision}", labels=labels, made=made, **fields)
+
+    leader = member("leader", "1", "2026-03-01T11:00:00Z", container=ended(1))
+    worker = member("worker", "2", "2026-03-01T11:30:00Z", ready=True)
+    explanation = explain_pods([leader, worker], make.NOW)
+    assert explanation is not None
+    assert explanation.pod == "leader-1"
+
+
+def test_init_container_comes_before_the_containers_that_wait_for_it() -> None:
+    init = {"name": "fetch", "ready": False, "restartCount": 4, **ended(7)}
+    found = pod(
+        spec={"initContainers": [{"name": "fetch", "image": "i"}], "containers": [{"name": "main", "image": "i"}]},
+        container=waiting("PodInitializing"),
+        initContainerStatuses=[init],
+    )
+    explanation = explain_pods([found], make.NOW)
+    assert explanation is not None
+    assert "container fetch ends again and again, last with exit code 7" in explanation.finding
+
+
+def test_init_container_that_runs_is_no_failing_probe() -> None:
+    found = pod(
+        spec={"initContainers": [{"name": "fetch", "image": "i", "readinessProbe": {"periodSeconds": 1}}]},
+        initContainerStatuses=[{"name": "fetch", "ready": False, "started": True, **running(9999)}],
+        container=waiting("PodInitializing"),
+    )
+    explanation = explain_pods([found], make.NOW)
+    assert explanation is not None
+    assert explanation.reason is Trouble.PROGRESSING
+
+
+def test_number_of_restarts_changes_nothing() -> None:
+    first, later = (explain_pods([pod(container=ended(1, restarts=count))], make.NOW) for count in (3, 300))
+    assert first == later
+
+
+def test_what_a_crashing_container_does_right_now_changes_nothing() -> None:
+    looping = ended(1)
+    again = {**looping, **running(2)}
+    over = {**looping, "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}
+    assert len({explain_pods([pod(container=state)], make.NOW) for state in (looping, again, over)}) == 1
+
+
+def test_whether_the_kubelet_pulls_or_waits_changes_nothing() -> None:
+    message = "code = NotFound desc = not found"
+    tries, waits = waiting("ErrImagePull", message), waiting("ImagePullBackOff", f"Back-off: ErrImagePull: {message}")
+    assert explain_pods([pod(container=tries)], make.NOW) == explain_pods([pod(container=waits)], make.NOW)
+
+
+def test_pod_within_the_time_of_its_probe_is_looked_at_again() -> None:
+    pods = [pod("a", container=running(10)), pod("b", container=running(22)), pod("c", container=ended(1))]
+    explanation = explain_pods(pods, make.NOW)
+    assert explanation is not None
+    assert (explanation.pod, explanation.seconds) == ("c", 8)
+
+
+DENIALS = {
+    "quota": ('pods "c-1" is forbidden: exceeded quota: gpus', Trouble.QUOTA_DENIED, "raise the quota or ask for less"),
+    "policy": ('pods "c-1" is forbidden: violates PodSecurity', Trouble.QUOTA_DENIED, "change what the API server"),
+    "account": (
+        'pods "c-1" is forbidden: error looking up service account ns/sa: serviceaccount "sa" not found',
+        Trouble.WAITING_FOR_DEPENDENCY,
+        "create the ServiceAccount",
+    ),
+}
+
+
+@pytest.mark.parametrize(("message", "reason", "remedy"), DENIALS.values(), ids=DENIALS.keys())
+def test_pods_that_the_api_server_refuses(message: str, reason: Trouble, remedy: str) -> None:
+    condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}
+    explanation = explain_denial({"conditions": [condition]})
+    assert explanation is not None
+    assert explanation.reason is reason
+    assert str(explanation).startswith(f"{reason}: {message} - {remedy}")
+    assert explain_denial({"conditions": [{**condition, "status": "False"}]}) is None
+    assert explain_denial({}) is None

@@ -1,0 +1,51 @@
+"""Which effects the settings let through, and in which order."""
+
+from typing import Any
+
+import pytest
+
+from hooks.effects import (
+    Effect,
+    Event,
+    Reference,
+    ScalePodClique,
+    WriteBackReplicas,
+    effects_of_api_server,
+    permitted,
+    without_api_server,
+)
+from hooks.settings import parse_settings
+
+ABOUT = Reference(api_version="v1", kind="Pod", namespace="ns", name="p", uid="u")
+EVENT = Event(about=ABOUT, type="Normal", reason="R", message="m", occasion="1")
+SCALE = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
+WRITE = WriteBackReplicas(graph="g", namespace="ns", service="s", replicas=2)
+EVERY: tuple[Effect, ...] = (EVENT, WRITE, SCALE)
+
+
+def test_events_come_last_and_the_others_keep_their_order() -> None:
+    assert permitted(EVERY, parse_settings({})) == (WRITE, SCALE, EVENT)
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        ({"effect_events": "off"}, (WRITE, SCALE)),
+        ({"effect_scale": "off"}, (WRITE, EVENT)),
+        ({"effect_write_back": "off"}, (SCALE, EVENT)),
+        ({"effect_write_back": "always"}, (WRITE, SCALE, EVENT)),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_each_effect_has_its_own_switch(settings: dict[str, str], left: Any) -> None:
+    assert permitted(EVERY, parse_settings({}, settings)) == left
+
+
+def test_without_an_api_server_all_that_need_one_are_off() -> None:
+    settings = parse_settings({}, {"effect_etcd": "on"})
+    assert effects_of_api_server(settings) == ("effect_events", "effect_scale", "effect_write_back")
+    told = without_api_server(settings)
+    assert effects_of_api_server(told) == ()
+    assert permitted(EVERY, told) == ()
+    assert told.effect_etcd == "on"
+    assert told == parse_settings({}, {f"effect_{name}": "off" for name in ("events", "scale", "write_back")})

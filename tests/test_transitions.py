@@ -1,0 +1,66 @@
+"""Which changes of a condition count, and what an Event is about."""
+
+from typing import Any
+
+import pytest
+
+from hooks.effects import Reference
+from hooks.transitions import build_event, find_change, of_generation, reference_of, since, was_true
+from tests import make
+
+OLD = {
+    "type": "Ready",
+    "status": "False",
+    "reason": "Progressing",
+    "message": "desired=2, available=0",
+    "observedGeneration": 1,
+    "lastTransitionTime": "2026-03-01T12:00:00Z",
+}
+
+
+def status(**fields: Any) -> dict[str, Any]:
+    return {"conditions": [{**OLD, **fields}]}
+
+
+CHANGES = {
+    "nothing": ({}, False, False),
+    "message": ({"message": "desired=2, available=1"}, False, False),
+    "generation": ({"observedGeneration": 2}, False, True),
+    "reason": ({"reason": "CrashLoop"}, True, True),
+    "status": ({"status": "True"}, True, True),
+}
+
+
+@pytest.mark.parametrize(("fields", "counts", "counts_by_generation"), CHANGES.values(), ids=CHANGES.keys())
+def test_change_of_a_condition(fields: dict[str, Any], *, counts: bool, counts_by_generation: bool) -> None:
+    after = status(**fields)
+    assert find_change(status(), after, "Ready") == (after["conditions"][0] if counts else None)
+    assert (find_change(status(), after, "Ready", by_generation=True) is not None) is counts_by_generation
+
+
+def test_first_saying_is_a_change_and_silence_is_none() -> None:
+    assert find_change({}, status(), "Ready") == OLD
+    assert find_change({"observedGeneration": -1}, status(), "Ready") == OLD
+    assert find_change(status(), {}, "Ready") is None
+
+
+def test_what_held_until_now() -> None:
+    assert was_true(status(status="True"), "Ready")
+    assert not was_true(status(), "Ready")
+    assert not was_true({}, "Ready")
+
+
+def test_event_is_about_the_whole_parent() -> None:
+    assert reference_of(make.graph()) == Reference(
+        api_version="nvidia.com/v1alpha1", kind="DynamoGraphDeployment", namespace="default", name="g", uid="u-g"
+    )
+
+
+def test_occasions() -> None:
+    assert (since(OLD), of_generation(OLD)) == ("2026-03-01T12:00:00Z", "generation 1")
+
+
+@pytest.mark.parametrize(("length", "end"), [(1024, "x"), (1025, "…")])
+def test_message_is_cut_where_the_api_refuses_it(length: int, end: str) -> None:
+    event = build_event(reference_of(make.graph()), "Normal", "R", "x" * length, occasion="o")
+    assert (len(event.message), event.message[-1]) == (1024, end)
