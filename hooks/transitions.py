@@ -6,16 +6,10 @@ none, as counts move in it all the time.
 """
 
 from collections.abc import Mapping
-from typing import Literal
 
-from hooks.effects import Event, Reference
+from hooks.effects import Reference
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
-
-Kind = Literal["Normal", "Warning"]
-
-_MAX_MESSAGE = 1024
-"""The longest note that the API takes in an Event of its newer version."""
 
 
 def reference_of(obj: ReadManifest) -> Reference:
@@ -49,12 +43,6 @@ def was_true(before: Mapping[str, Json], condition_type: str) -> bool:
     """Whether the condition held until now."""
     old = find_condition(before.get("conditions") or (), condition_type)
     return old is not None and old.get("status") == "True"
-
-
-def build_event(about: Reference, kind: Kind, reason: str, message: str, *, occasion: str) -> Event:
-    """An Event whose message is cut where the API would refuse it."""
-    text = message if len(message) <= _MAX_MESSAGE else f"{message[: _MAX_MESSAGE - 1]}…"
-    return Event(about=about, type=kind, reason=reason, message=text, occasion=occasion)
 
 
 def since(condition: Mapping[str, Json]) -> str:

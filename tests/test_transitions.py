@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.effects import Reference
-from hooks.transitions import build_event, find_change, of_generation, reference_of, since, was_true
+from hooks.transitions import find_change, of_generation, reference_of, since, was_true
 from tests import make
 
 OLD = {
@@ -58,9 +58,3 @@ def test_event_is_about_the_whole_parent() -> None:
 
 def test_occasions() -> None:
     assert (since(OLD), of_generation(OLD)) == ("2026-03-01T12:00:00Z", "generation 1")
-
-
-@pytest.mark.parametrize(("length", "end"), [(1024, "x"), (1025, "…")])
-def test_message_is_cut_where_the_api_refuses_it(length: int, end: str) -> None:
-    event = build_event(reference_of(make.graph()), "Normal", "R", "x" * length, occasion="o")
-    assert (len(event.message), event.message[-1]) == (1024, end)

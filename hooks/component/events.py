@@ -21,23 +21,19 @@ from hooks.k8s.conditions import find_condition
 from hooks.k8s.pod_reasons import NEEDS_SOMEBODY
 from hooks.k8s.types import Json
 from hooks.protocol import SyncRequest
-from hooks.settings import Settings, Switch
-from hooks.transitions import build_event, find_change, of_generation, reference_of, since, was_true
+from hooks.transitions import find_change, of_generation, reference_of, since, was_true
 
 
-def tell_transitions(request: SyncRequest, status: Mapping[str, Json], settings: Settings) -> tuple[Event, ...]:
-    """Events about the change from the component's status to that one; none where they are switched off."""
-    if settings.effect_events is Switch.OFF:
-        return ()
-    about = reference_of(request.parent)
-    return tuple(_tell(about, request.status, status))
+def tell_transitions(request: SyncRequest, status: Mapping[str, Json]) -> tuple[Event, ...]:
+    """Events about the change from the component's status to that one."""
+    return tuple(_tell(reference_of(request.parent), request.status, status))
 
 
 def _tell(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
     ready = find_condition(after.get("conditions") or (), READY_TYPE)
     if ready is not None and not before.get("conditions"):
         text = "Starting to reconcile DynamoComponentDeployment"
-        yield build_event(about, "Normal", "Reconciling", text, occasion=since(ready))
+        yield Event(about=about, type="Normal", reason="Reconciling", message=text, occasion=since(ready))
     is_refused = ready is not None and ready["reason"] in {VALIDATION_FAILED, NO_ORCHESTRATOR_AVAILABLE}
     changed = find_change(before, after, READY_TYPE, by_generation=is_refused)
     if changed is None:
@@ -45,11 +41,13 @@ def _tell(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json
     reason, message = str(changed["reason"]), str(changed["message"])
     if changed["status"] == "True":
         if not was_true(before, READY_TYPE):
-            yield build_event(about, "Normal", "Update", "All resources updated!", occasion=since(changed))
+            yield Event(
+                about=about, type="Normal", reason="Update", message="All resources updated!", occasion=since(changed)
+            )
     elif reason == VALIDATION_FAILED:
-        yield build_event(about, "Warning", reason, message, occasion=of_generation(changed))
+        yield Event(about=about, type="Warning", reason=reason, message=message, occasion=of_generation(changed))
     elif reason == NO_ORCHESTRATOR_AVAILABLE:
         text = f"Failed to reconcile DynamoComponentDeployment: {message}"
-        yield build_event(about, "Warning", "ReconcileError", text, occasion=of_generation(changed))
+        yield Event(about=about, type="Warning", reason="ReconcileError", message=text, occasion=of_generation(changed))
     elif reason in NEEDS_SOMEBODY or was_true(before, READY_TYPE):
-        yield build_event(about, "Warning", reason, message, occasion=since(changed))
+        yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(changed))

@@ -69,7 +69,7 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
     return SyncAnswer(
         children=list(built.children),
         status=told.status,
-        effects=tell_transitions(request, told.status, facts.settings),
+        effects=tell_transitions(request, told.status),
         resync_after_seconds=told.resync_after_seconds,
         notes=(*plan.notes, *warnings),
     )
@@ -79,5 +79,5 @@ def _freeze(request: SyncRequest, problems: tuple[str, ...], reason: str, facts:
     children = last_good_children(request.children.all(), problems)
     seen = observe_workloads(request)
     status = report_problems(request, problems, reason=reason, seen=seen, now=facts.now)
-    effects = tell_transitions(request, status, facts.settings)
+    effects = tell_transitions(request, status)
     return SyncAnswer(children=children, status=status, effects=effects, notes=problems, problems=problems)

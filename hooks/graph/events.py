@@ -14,6 +14,7 @@ Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 from hooks import contract
 from hooks.effects import Event, Reference
@@ -21,21 +22,18 @@ from hooks.graph.status import READY, Reason
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.protocol import SyncRequest
-from hooks.settings import Settings, Switch
-from hooks.transitions import Kind, build_event, find_change, of_generation, reference_of, since, was_true
+from hooks.transitions import find_change, of_generation, reference_of, since, was_true
 
 _REFUSALS = frozenset({Reason.INVALID.value, Reason.FAILED.value})
 
 
 def tell_transitions(
-    request: SyncRequest, status: Mapping[str, Json], settings: Settings, *, services: Iterable[str] | None = None
+    request: SyncRequest, status: Mapping[str, Json], services: Iterable[str] | None = None
 ) -> tuple[Event, ...]:
-    """Events about the change from the graph's status to that one; none where they are switched off.
+    """Events about the change from the graph's status to that one.
 
     `services` are those that the graph has now; None where its children are left as they are.
     """
-    if settings.effect_events is Switch.OFF:
-        return ()
     about = reference_of(request.parent)
     gone = () if services is None else _tell_adapters(about, request, frozenset(services))
     return (*_tell_ready(about, request.status, status), *gone)
@@ -49,10 +47,10 @@ def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str
         return
     reason, message = str(changed["reason"]), str(changed["message"])
     if is_refused:
-        yield build_event(about, "Warning", reason, message, occasion=of_generation(changed))
+        yield Event(about=about, type="Warning", reason=reason, message=message, occasion=of_generation(changed))
     elif (changed["status"] == "True") is not was_true(before, READY):
-        kind: Kind = "Normal" if changed["status"] == "True" else "Warning"
-        yield build_event(about, kind, reason, message, occasion=since(changed))
+        kind: Literal["Normal", "Warning"] = "Normal" if changed["status"] == "True" else "Warning"
+        yield Event(about=about, type=kind, reason=reason, message=message, occasion=since(changed))
 
 
 def _tell_adapters(about: Reference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:
@@ -61,7 +59,7 @@ def _tell_adapters(about: Reference, request: SyncRequest, services: frozenset[s
         if service not in services and not is_deleting(adapter):
             text = f"Deleted orphaned scaling adapter {name_of(adapter)} for removed service {service}"
             uid = str(adapter["metadata"].get("uid") or "")
-            yield build_event(about, "Normal", "AdapterDeleted", text, occasion=uid)
+            yield Event(about=about, type="Normal", reason="AdapterDeleted", message=text, occasion=uid)
 
 
 def _service_of(adapter: ReadManifest) -> str:

@@ -67,7 +67,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         status=status,
         effects=(
             *(plan.grove.effects if plan.grove else ()),
-            *tell_transitions(request, status, facts.settings, services=(c.service for c in plan.components)),
+            *tell_transitions(request, status, (c.service for c in plan.components)),
         ),
         resync_after_seconds=_look_again(plan, seen, explained),
         notes=(*plan.notes, *restart.remarks),
@@ -139,7 +139,7 @@ def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[
     return SyncAnswer(
         children=_last_children(request, problems),
         status=status,
-        effects=tell_transitions(request, status, facts.settings),
+        effects=tell_transitions(request, status),
         notes=("children as last applied: the spec cannot be rendered",),
         problems=problems,
     )

@@ -17,44 +17,45 @@ do not occur: Metacontroller lists the EndpointSlices.
 from collections.abc import Iterator, Mapping
 
 from hooks.effects import Event, Reference
-from hooks.facts import Facts
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json
 from hooks.model.status import ENDPOINTS_READY, INVALID, LOAD_FAILED, READY
 from hooks.protocol import SyncRequest
-from hooks.settings import Switch
-from hooks.transitions import Kind, build_event, find_change, of_generation, reference_of, since
-
-_UNLOADED, _UNLOAD_FAILED = "LoRAUnloaded", "LoRAUnloadFailed"
+from hooks.transitions import find_change, of_generation, reference_of, since
 
 
-def tell_transitions(
-    request: SyncRequest, status: Mapping[str, Json], facts: Facts, *, base_model: str
-) -> tuple[Event, ...]:
-    """Events about the change from the model's status to that one; none where they are switched off."""
-    if facts.settings.effect_events is Switch.OFF:
-        return ()
+def tell_transitions(request: SyncRequest, status: Mapping[str, Json], base_model: str) -> tuple[Event, ...]:
+    """Events about the change from the model's status to that one."""
     about, before = reference_of(request.parent), request.status
     return (*_tell_endpoints(about, before, status, base_model), *_tell_ready(about, before, status))
 
 
-def tell_unloaded(request: SyncRequest, facts: Facts, *, count: int) -> tuple[Event, ...]:
+def tell_unloaded(request: SyncRequest, count: int) -> Event:
     """The Event of a model that `count` engines hold no more."""
-    return _tell_end(request, facts, "Normal", (_UNLOADED, f"Unloaded LoRA from {count} endpoint(s)"))
+    return Event(
+        about=reference_of(request.parent),
+        type="Normal",
+        reason="LoRAUnloaded",
+        message=f"Unloaded LoRA from {count} endpoint(s)",
+        occasion=_end_of(request),
+    )
 
 
-def tell_given_up(request: SyncRequest, facts: Facts, *, why: str) -> tuple[Event, ...]:
+def tell_given_up(request: SyncRequest, why: str) -> Event:
     """The Event of a model that was let go although some engines may still hold it; `why` names them."""
-    return _tell_end(request, facts, "Warning", (_UNLOAD_FAILED, f"Failed to unload LoRA from some endpoints: {why}"))
+    return Event(
+        about=reference_of(request.parent),
+        type="Warning",
+        reason="LoRAUnloadFailed",
+        message=f"Failed to unload LoRA from some endpoints: {why}",
+        occasion=_end_of(request),
+    )
 
 
-def _tell_end(request: SyncRequest, facts: Facts, kind: Kind, words: tuple[str, str]) -> tuple[Event, ...]:
-    """An Event whose occasion is the deletion, of which there is one, or the unloading of a model that stays."""
-    if facts.settings.effect_events is Switch.OFF:
-        return ()
+def _end_of(request: SyncRequest) -> str:
+    """The deletion, of which there is one, or the unloading of a model that stays."""
     ready = find_condition(request.status.get("conditions") or (), READY)
-    occasion = request.parent["metadata"].get("deletionTimestamp") or (since(ready) if ready else "")
-    return (build_event(reference_of(request.parent), kind, *words, occasion=str(occasion)),)
+    return str(request.parent["metadata"].get("deletionTimestamp") or (since(ready) if ready else ""))
 
 
 def _tell_endpoints(
@@ -67,17 +68,23 @@ def _tell_endpoints(
     occasion = since(changed)
     match changed["reason"]:
         case "NoEndpoints":
-            yield build_event(about, "Warning", "NoEndpointsFound", str(changed["message"]), occasion=occasion)
+            yield Event(
+                about=about,
+                type="Warning",
+                reason="NoEndpointsFound",
+                message=str(changed["message"]),
+                occasion=occasion,
+            )
         case "EndpointsDiscovered":
             text = f"Discovered {total} endpoints for base model {base_model}"
-            yield build_event(about, "Normal", "EndpointsDiscovered", text, occasion=occasion)
+            yield Event(about=about, type="Normal", reason="EndpointsDiscovered", message=text, occasion=occasion)
         case "AllEndpointsReady":
             text = f"All {ready} endpoints ready for base model {base_model}"
-            yield build_event(about, "Normal", "EndpointsReady", text, occasion=occasion)
+            yield Event(about=about, type="Normal", reason="EndpointsReady", message=text, occasion=occasion)
         case "NotReady":
             supported = total - after.get("unsupportedEndpoints", 0)
             text = f"Only {ready} of {supported} endpoints ready for base model {base_model}"
-            yield build_event(about, "Warning", "NotReady", text, occasion=occasion)
+            yield Event(about=about, type="Warning", reason="NotReady", message=text, occasion=occasion)
 
 
 def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
@@ -89,7 +96,9 @@ def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str
     message = str(changed["message"])
     if is_refused:
         text = f"Validation failed: {message}"
-        yield build_event(about, "Warning", "ValidationFailed", text, occasion=of_generation(changed))
+        yield Event(
+            about=about, type="Warning", reason="ValidationFailed", message=text, occasion=of_generation(changed)
+        )
     elif changed["reason"] == LOAD_FAILED:
         text = f"Some endpoints failed to load LoRA: {message}"
-        yield build_event(about, "Warning", "PartialEndpointFailure", text, occasion=since(changed))
+        yield Event(about=about, type="Warning", reason="PartialEndpointFailure", message=text, occasion=since(changed))

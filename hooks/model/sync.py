@@ -50,7 +50,7 @@ def sync(request: SyncRequest, facts: Facts, report: LoadReport | None) -> SyncA
     status = build_status(plan, endpoints, records, previous=request.status, now=facts.now)
     return SyncAnswer(
         status=status,
-        effects=tell_transitions(request, status, facts, base_model=plan.model.spec.base_model_name),
+        effects=tell_transitions(request, status, plan.model.spec.base_model_name),
         resync_after_seconds=_next_look(plan, report, status, facts),
         notes=_describe(endpoints),
         problems=plan.problems,
@@ -106,13 +106,13 @@ def finalize(request: SyncRequest, facts: Facts, report: LoadReport | None) -> S
         return SyncAnswer(finalized=True, notes=("nothing to unload",))
     remaining = _remaining(request, facts)
     if remaining <= 0:
-        return _give_up(request, plan, facts)
+        return _give_up(request, plan)
     if report is None:
         raise ProberUnavailable("the prober was not asked to unload the model's adapters; see that its container runs")
     count = len(plan.seen.candidates)
     if _is_gone(report, facts):
-        told = tell_unloaded(request, facts, count=count)
-        return SyncAnswer(finalized=True, effects=told, notes=(f"unloaded from {count} endpoint(s)",))
+        told = tell_unloaded(request, count)
+        return SyncAnswer(finalized=True, effects=(told,), notes=(f"unloaded from {count} endpoint(s)",))
     endpoints = observe_endpoints(plan, report, request.status, facts.now)
     status = build_status(plan, endpoints, plan.records, previous=request.status, now=facts.now, is_unloading=True)
     return SyncAnswer(status=status, resync_after_seconds=min(_SOON, remaining), notes=_describe(endpoints))
@@ -125,7 +125,7 @@ def _is_gone(report: LoadReport, facts: Facts) -> bool:
     return all(entry.age >= needed for entry in report.endpoints)
 
 
-def _give_up(request: SyncRequest, plan: ModelPlan, facts: Facts) -> SyncAnswer:
+def _give_up(request: SyncRequest, plan: ModelPlan) -> SyncAnswer:
     """Let go at the deadline, and name the engines that never said that the adapters are gone."""
     endpoints = request.status.get("endpoints") or ()
     gone = {entry.get("address") for entry in endpoints if entry.get("phase") == Phase.UNLOADED}
@@ -133,9 +133,9 @@ def _give_up(request: SyncRequest, plan: ModelPlan, facts: Facts) -> SyncAnswer:
     count = len(plan.seen.candidates)
     if not silent:
         note = f"unloaded from {count} endpoint(s), but not for a whole mandate"
-        return SyncAnswer(finalized=True, effects=tell_unloaded(request, facts, count=count), notes=(note,))
+        return SyncAnswer(finalized=True, effects=(tell_unloaded(request, count),), notes=(note,))
     note = f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {', '.join(silent)}"
-    return SyncAnswer(finalized=True, effects=tell_given_up(request, facts, why=note), notes=(note,))
+    return SyncAnswer(finalized=True, effects=(tell_given_up(request, note),), notes=(note,))
 
 
 def _remaining(request: SyncRequest, facts: Facts) -> float:

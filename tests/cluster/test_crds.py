@@ -10,6 +10,7 @@ from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import COMPONENT, DYNAMO, GRAPH, ROOT, load_example
 from tests.contract.backend import ApiRefused, Manifest
+from tests.kstatus import Kstatus, compute
 
 CLIENT_SIDE_LIMIT = 262144
 """Bytes that all annotations of an object may have together; client-side apply puts the whole object into one.
@@ -51,8 +52,16 @@ def test_kubectl_knows_short_name_and_category(crd: Manifest, plane: ControlPlan
 def test_kubectl_prints_the_columns_of_a_graph(plane: ControlPlane, api: ApiClient) -> None:
     api.create(load_example("vllm-disagg"))
     header, row = plane.kubectl("get", "dgd", "-n", api.namespace).splitlines()
-    assert header.split() == ["NAME", "READY", "BACKEND", "AGE"]
+    assert header.split() == ["NAME", "READY", "BACKEND", "COMPONENTS", "REASON", "AGE"]
     assert row.split()[0] == "vllm-disagg"
+
+
+def test_graph_that_no_hook_has_seen_is_of_no_generation(api: ApiClient) -> None:
+    api.create(load_example("vllm-disagg"))
+    stored = api.get(DYNAMO, GRAPH, "vllm-disagg")
+    assert stored is not None
+    assert stored["status"] == {"observedGeneration": -1}
+    assert compute(stored) is Kstatus.IN_PROGRESS
 
 
 @pytest.mark.parametrize(
@@ -103,7 +112,7 @@ def test_status_is_written_through_its_subresource_only(api: ApiClient) -> None:
     component = {"componentType": "worker", "serviceName": "Worker"}
     made = api.create({"apiVersion": DYNAMO, "kind": COMPONENT, "metadata": {"name": "c"}, "spec": component})
     with_status = {"status": {"observedGeneration": 7, "conditions": []}}
-    assert "status" not in api.patch(DYNAMO, COMPONENT, "c", with_status)
+    assert api.patch(DYNAMO, COMPONENT, "c", with_status)["status"] == {"observedGeneration": -1, "conditions": []}
     changed = api.patch(DYNAMO, COMPONENT, "c", with_status, sub="status")
     assert changed["status"]["observedGeneration"] == 7
     assert changed["metadata"]["generation"] == made["metadata"]["generation"]

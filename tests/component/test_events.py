@@ -18,10 +18,9 @@ INVALID = {**SPEC, "replicas": -1}
 class Component:
     """A component from sync to sync, each a minute later, its status kept as Metacontroller keeps it."""
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self) -> None:
         self.status: dict[str, Any] = {"observedGeneration": -1}
         self.minutes = 0
-        self.settings = settings
 
     def sync(
         self,
@@ -44,7 +43,7 @@ class Component:
     ) -> list[Event]:
         parent = make.component("c", "g", status=self.status, **(spec or SPEC))
         parent["metadata"]["generation"] = generation
-        facts = make.facts(make.NOW + timedelta(minutes=self.minutes), **self.settings)
+        facts = make.facts(make.NOW + timedelta(minutes=self.minutes))
         given = answer(parent, children, pods, facts=facts)
         assert given.status is not None
         self.status, self.minutes = {**given.status, "observedGeneration": generation}, self.minutes + 1
@@ -109,10 +108,3 @@ def test_same_change_is_the_same_event() -> None:
     first = component.events(observed(SPEC), [unschedulable()])
     component.status = kept
     assert component.events(observed(SPEC), [unschedulable()]) == first
-
-
-def test_events_that_are_switched_off_are_none() -> None:
-    component = Component(effect_events="off")
-    assert component.events() == []
-    assert component.events(up()) == []
-    assert component.events(up(), spec=INVALID, generation=2) == []

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hooks.effects import Event
-from hooks.k8s.types import Manifest, name_of
+from hooks.k8s.types import Manifest
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world
@@ -16,9 +16,8 @@ BAD = {**SERVICES, "Worker": make.service(replicas=-1)}
 class Graph:
     """A graph from sync to sync, its status kept as Metacontroller keeps it."""
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self) -> None:
         self.status: dict[str, Any] = {"observedGeneration": -1}
-        self.settings = settings
 
     def sync(
         self,
@@ -32,7 +31,7 @@ class Graph:
         """The Events of one sync."""
         parent = make.graph(SERVICES if services is None else services, status=self.status)
         parent["metadata"]["generation"] = generation
-        answer = world.ask(parent, children, related, installed, self.settings)
+        answer = world.ask(parent, children, related, installed)
         assert answer.status is not None
         self.status = {**answer.status, "observedGeneration": generation}
         return [effect for effect in answer.effects if isinstance(effect, Event)]
@@ -125,15 +124,3 @@ def test_events_bring_no_graph_back() -> None:
     answer = world.ask(make.graph(SERVICES), running())
     assert [type(effect) for effect in answer.effects] == [Event]
     assert answer.resync_after_seconds == 0
-
-
-def test_events_that_are_switched_off_are_none() -> None:
-    graph = Graph(effect_events="off")
-    assert graph.sync(running()) == []
-    assert graph.sync(running(), services=BAD, generation=2) == []
-
-
-def test_children_are_what_they_are_without_events() -> None:
-    on, off = (world.ask(make.graph(SERVICES), running(), settings={"effect_events": e}) for e in ("on", "off"))
-    assert [name_of(child) for child in on.children] == [name_of(child) for child in off.children]
-    assert on.status == off.status

@@ -3,8 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from hooks.effects import Event
 from hooks.k8s.types import Manifest
 from hooks.model.probes import Phase
@@ -19,10 +17,10 @@ DELETED = "2026-03-01T12:00:00Z"
 class Story:
     """A model from sync to sync, its status kept."""
 
-    def __init__(self, model_type: str = "lora", **settings: str) -> None:
+    def __init__(self, model_type: str = "lora") -> None:
         self.status: dict[str, Any] = {"observedGeneration": -1, "readyEndpoints": 0, "totalEndpoints": 0}
         self.type = model_type
-        self.facts = make.facts(make.NOW, **settings)
+        self.facts = make.facts()
 
     def sync(self, *related: Manifest, phases: tuple[Phase, ...] = (), **fields: Any) -> list[Event]:
         """The Events of one sync."""
@@ -122,13 +120,3 @@ def test_engines_that_never_answered_are_named() -> None:
     )
     assert answer.notes == ("gave up unloading a at the deadline; no answer from w1, w2",)
     assert finalize(over, late, None).effects == answer.effects
-
-
-@pytest.mark.parametrize("finalizing", [False, True])
-def test_events_that_are_switched_off_are_none(*, finalizing: bool) -> None:
-    story = Story(effect_events="off")
-    assert story.sync(pods(1), phases=(Phase.LOADED,)) == []
-    if finalizing:
-        call = request(model(status=story.status, deletionTimestamp=DELETED), pods(1), finalizing=True)
-        answer = finalize(call, story.facts, report(wanted(call, story.facts), Phase.UNLOADED))
-        assert (answer.finalized, answer.effects) == (True, ())

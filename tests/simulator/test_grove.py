@@ -69,9 +69,13 @@ def test_grove_and_the_graph_never_want_one_name(world: GroveWorld) -> None:
     assert world.cluster.events == []
 
 
+def scalings(world: GroveWorld) -> list[ScalePodClique]:
+    return [effect for effect in world.effects if isinstance(effect, ScalePodClique)]
+
+
 def test_replicas_change_through_effects_alone(world: GroveWorld) -> None:
     world.apply(graph(frontends=3, Worker=worker(replicas=1)))
-    assert world.effects == [
+    assert scalings(world) == [
         ScalePodClique(kind="PodClique", namespace="default", name="g-0-frontend", replicas=3),
         ScalePodClique(kind="PodCliqueScalingGroup", namespace="default", name="g-0-worker", replicas=1),
     ]
@@ -87,7 +91,7 @@ def test_replicas_change_through_effects_alone(world: GroveWorld) -> None:
 def test_effect_that_fails_is_asked_for_again_until_it_is_carried_out(world: GroveWorld) -> None:
     world.carries_out = False
     world.apply(graph(frontends=3))
-    assert len(world.effects) > 1
+    assert len(scalings(world)) > 1
     assert "replicas=2, wanted=3: it is being scaled" in world.message()
     world.carries_out = True
     world.settle()
@@ -99,7 +103,7 @@ def test_with_scaling_off_the_status_says_what_is_not_applied() -> None:
     world.apply(graph())
     assert world.message() == "All resources are ready"
     world.apply(graph(frontends=3))
-    assert world.effects == []
+    assert scalings(world) == []
     assert "replicas=2, wanted=3: not applied, as the setting effect_scale is off" in world.message()
 
 
