@@ -149,8 +149,8 @@ def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
 
     Upstream looks at Available alone, so that a changed graph shows the old success for an instant.
     """
-    if seen is None:
-        return "resource not found"
+    if seen is None or seen.is_deleting:
+        return "resource not found" if seen is None else "it is being deleted"
     if not is_applied(plan.spec, live=seen.spec, applied=seen.applied_spec):
         return "spec not yet applied"
     if seen.observed_generation < seen.generation:
