@@ -61,6 +61,9 @@ ANNOTATION_IMMUTABLE_HASH = "nvidia.com/immutable-fields-hash"
 ANNOTATION_LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 LABEL_CONTROLLER_UID = "controller-uid"
 
+# Lease by which a namespace-restricted operator marks its namespace
+NAMESPACE_LOCK = "dynamo-operator-ns-lock"
+
 # Ports: number and name
 HTTP_PORT, HTTP_PORT_NAME = 8000, "http"
 SYSTEM_PORT, SYSTEM_PORT_NAME = 9090, "system"

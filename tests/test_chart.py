@@ -30,6 +30,7 @@ VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 VALUE_OF = {name: "inferencePool" if name == "inference-pool" else name for name in OPTIONAL_KINDS}
 KUBERNETES = "1.36.0"
+SELECTORS = {"namespaceSelector", "objectSelector"}
 ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
@@ -51,7 +52,7 @@ def refusal(*options: str) -> str:
 
 def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in values.items():
-        whole = key in {"resources", "nodeSelector"} or not isinstance(value, dict) or not value
+        whole = key in {"resources", "nodeSelector", *SELECTORS} or not isinstance(value, dict) or not value
         if whole:
             yield f"{path}{key}", value
         else:
@@ -111,7 +112,7 @@ def test_schema_knows_the_values_and_no_others() -> None:
         assert schema["additionalProperties"] is False
         assert set(values) == set(schema["properties"]) - {"global"}
         for key, value in values.items():
-            if "properties" in schema["properties"][key] and key != "resources":
+            if "properties" in schema["properties"][key] and key not in {"resources", *SELECTORS}:
                 assert_same(value, schema["properties"][key])
 
     assert_same(VALUES, SCHEMA)
@@ -334,6 +335,7 @@ def test_no_token_is_created_where_none_is_wanted() -> None:
     assert token_sources(documents) == {}
 
 
+ACCOUNTS = "system:serviceaccount:metacontroller:metacontroller-helm,system:serviceaccount:dynamo-system:dynamo-hooks"
 SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({}, {}),
     ({"logLevel": "debug", "explainPods": False}, {"log_level": "debug", "explain_pods": "off"}),
@@ -345,6 +347,7 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"effectWriteBack": False, "imagePullSecrets": "all"}, {"effect_write_back": "off", "image_pull_secrets": "all"}),
     ({"plannerClusterRole": "mine"}, {"planner_cluster_role": "mine"}),
     ({"hooksImage": "mine:1", "profilingDeadline": "3600s"}, {"hooks_image": "mine:1", "profiling_deadline": "3600"}),
+    ({"controllerAccounts": ["a", "b"]}, {"controller_accounts": "a,b"}),
 ]
 
 
@@ -356,7 +359,8 @@ def test_values_reach_the_hooks_as_settings(values: dict[str, Any], expected: di
     (deployment,) = of_kind(documents, "Deployment")
     own = {"hook_replicas": "3", "hooks_image": f"dynamo-hooks:{__version__}"}
     for container in deployment["spec"]["template"]["spec"]["containers"]:
-        assert parse_settings(variables_of(container)) == parse_settings({}, {**own, **expected})
+        wanted = {**own, "controller_accounts": ACCOUNTS, **expected}
+        assert parse_settings(variables_of(container)) == parse_settings({}, wanted)
 
 
 def variables_of(container: Mapping[str, Any]) -> dict[str, str]:

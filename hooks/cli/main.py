@@ -17,7 +17,8 @@ class LazyGroup(click.Group):
         "simulate": "Bring manifests to Ready in an in-memory cluster, with the real hooks.",
         "crds": "Print the CustomResourceDefinitions.",
         "controllers": "Print Metacontroller's controllers for a hooks URL.",
-        "serve": "Serve the hooks over HTTP.",
+        "serve": "Serve the hooks over HTTP, and admission over HTTPS.",
+        "certificates": "Make and renew the certificate of the admission port.",
         "prober": "Run the prober that loads and verifies LoRA adapters.",
         "copy-output": "Hand a profiler's output over, as a container beside it.",
     }
@@ -50,5 +51,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    No command but `serve`, `prober` and `copy-output` needs a cluster to talk to.
+    No command but `serve`, `prober`, `copy-output` and `certificates` needs a cluster to talk to.
     """

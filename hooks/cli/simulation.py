@@ -189,6 +189,9 @@ def _target_namespaces(documents: Iterable[Document]) -> Iterator[str]:
 def admit_custom(obj: Manifest) -> Manifest:
     """A custom resource as the API server stores it; kinds that are not ours pass as they are.
 
+    The rules that a real server evaluates in CEL (`hooks.crds.cel_rules`) are not asked here: the hooks say the same of
+    a graph or component that was let in.
+
     Raises:
         ApiError: 422, the schema does not allow it.
     """

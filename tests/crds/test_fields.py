@@ -143,7 +143,7 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGD, "spec.pvcs[].volumeAccessMode", STRING),
     (DGD, "spec.restart.id", {**STRING, "minLength": 1}),
     (DGD, "spec.restart.strategy.type", {**STRING, "default": "Sequential", "enum": ["Sequential", "Parallel"]}),
-    (DGD, "spec.restart.strategy.order", LIST_OF_STRINGS),
+    (DGD, "spec.restart.strategy.order", {"type": "array", "items": {**STRING, "maxLength": 253}, "maxItems": 25}),
     (DGD, "status.state", STRING),
     (DGD, "status.componentsReady", STRING),
     (DGD, "status.observedGeneration", INT64),
@@ -242,7 +242,11 @@ def test_field_has_this_type_default_and_limits(kind: str, path: str, expected: 
     assert {key: value for key, value in node.items() if key != "description"} == expected
 
 
-LIMITS = [(DGD, "spec.pvcs", "maxItems", 100), (DGD, "spec.services", "maxProperties", 25)]
+LIMITS = [
+    (DGD, "spec.pvcs", "maxItems", 100),
+    (DGD, "spec.services", "maxProperties", 25),
+    (DCD, "spec.volumeMounts", "maxItems", 256),
+]
 
 
 @pytest.mark.parametrize(("kind", "path", "limit", "value"), LIMITS, ids=[row[2] for row in LIMITS])
