@@ -52,7 +52,7 @@ def explain_progress(namespace: str, service: str, settings: Settings) -> Explan
 
 def explain_rollout() -> Explanation:
     """What there is to say while pods are replaced."""
-    return Explanation(reason=Trouble.ROLLING_OUT, finding="pods of an older spec give way to new ones")
+    return Explanation(reason=Trouble.ROLLING_OUT, remedy="wait for the new pods")
 
 
 def explain_missing(pod: PodPlan) -> Iterator[Explanation]:
