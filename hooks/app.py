@@ -16,7 +16,7 @@ from flask import Flask, Response, g, request
 from hooks import contract
 from hooks.component import removal
 from hooks.component import sync as component
-from hooks.effects import DropReport, Effect, EtcdPrefixDrop, permitted
+from hooks.effects import DropReport, Effect, EtcdPrefixDrop, Outcome, Result, permitted
 from hooks.errors import LeaveAlone
 from hooks.etcd_client import EtcdClient
 from hooks.facts import Facts
@@ -24,7 +24,7 @@ from hooks.graph import sync as graph
 from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s.types import GroupVersionKind, is_deleting
 from hooks.logs import CallReport, log_bodies, log_call, logger
-from hooks.metrics import Metrics, create_metrics, record_call
+from hooks.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.model import sync as model
 from hooks.model.prober_client import Prober
 from hooks.model.probes import LoadReport, LoadRequest
@@ -48,8 +48,8 @@ AskProber = Callable[[LoadRequest, str], LoadReport]
 """Tells the prober what is wanted under a sync id and returns what it knows; raises `ProberUnavailable`."""
 DropKeys = Callable[[EtcdPrefixDrop], DropReport]
 """Drops keys in etcd and says what came of it; never raises."""
-CarryOut = Callable[[tuple[Effect, ...]], Sequence[str]]
-"""Makes effects true outside; returns a sentence for each that is not."""
+CarryOut = Callable[[tuple[Effect, ...]], Sequence[Result]]
+"""Makes effects true outside, and says what came of each."""
 
 _KNOWN_PATHS = "hook; hooks are POST /<hook>/sync, /<hook>/finalize and /<hook>/customize"
 
@@ -216,7 +216,7 @@ def _sync(hook: Hook, function: Sync, shell: Shell) -> bytes:
     g.answer = answer = function(call, shell.facts())
     body = write_sync_answer(answer, call.children, decorator=hook.is_decorator)
     if effects := permitted(answer.effects, shell.settings):
-        g.effects = _carry_out(effects, shell.carry_out)
+        g.effects = _carry_out(effects, shell)
     return body
 
 
@@ -226,17 +226,20 @@ def _customize(hook: Hook, shell: Shell) -> bytes:
     return write_customize_answer(hook.customize(call, shell.facts()))
 
 
-def _carry_out(effects: tuple[Effect, ...], carry_out: CarryOut | None) -> str:
+def _carry_out(effects: tuple[Effect, ...], shell: Shell) -> str:
     """Carry effects out after the answer is written, and say how it went; a failure never fails the sync."""
     names = ", ".join(sorted({type(effect).__name__ for effect in effects}))
-    if carry_out is None:
+    if shell.carry_out is None:
         return f"not carried out: {names}"
     try:
-        faults = carry_out(effects)
-    except Exception:
+        results = shell.carry_out(effects)
+    except Exception as error:
         logger.exception("effects failed", extra={"fields": {"sync_id": g.sync_id, "effects": names}})
-        return f"failed: {names}"
-    return f"failed: {'; '.join(faults)}" if faults else f"carried out: {names}"
+        reason = f"a bug of the hook ({type(error).__name__})"
+        results = [Result(effect=effect, outcome=Outcome.FAILED, reason=reason) for effect in effects]
+    record_effects(shell.metrics, results)
+    failed = [result.sentence for result in results if result.outcome is Outcome.FAILED]
+    return f"failed: {'; '.join(failed)}" if failed else f"carried out: {names}"
 
 
 def _end(response: Response, shell: Shell) -> Response:

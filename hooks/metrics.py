@@ -7,7 +7,7 @@ Source: Dynamo operator, internal/observability/metrics.go.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from flask import Flask
@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
+from hooks.effects import Result
 from hooks.logs import CallReport
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
@@ -51,6 +52,7 @@ class Metrics:
     calls: Counter
     request_bytes: Histogram
     answer_bytes: Histogram
+    effects: Counter
     namespaces: set[str] = field(default_factory=set)
     series: dict[tuple[str, ...], _Series] = field(default_factory=dict)
 
@@ -87,6 +89,9 @@ def create_metrics(app: Flask) -> Metrics:
         calls=Counter("dynamo_hooks_calls_total", "Calls answered.", outcome, registry=registry),
         request_bytes=_create_sizes("dynamo_hooks_request_bytes", "Bytes of a call's body.", registry),
         answer_bytes=_create_sizes("dynamo_hooks_answer_bytes", "Bytes of a call's answer.", registry),
+        effects=Counter(
+            "dynamo_hooks_effects_total", "Effects by what came of them.", ("effect", "outcome"), registry=registry
+        ),
     )
 
 
@@ -108,6 +113,12 @@ def record_call(metrics: Metrics, report: CallReport) -> None:
         counter.inc()
     series.request_bytes.observe(report.request_bytes)
     series.answer_bytes.observe(report.answer_bytes)
+
+
+def record_effects(metrics: Metrics, results: Iterable[Result]) -> None:
+    """Count effects by kind and by what came of them."""
+    for result in results:
+        metrics.effects.labels(type(result.effect).__name__, result.outcome.value).inc()
 
 
 def _find_series(metrics: Metrics, report: CallReport, namespace: str, result: str) -> _Series:

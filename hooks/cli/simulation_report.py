@@ -141,6 +141,10 @@ def _describe_replicas(obj: Manifest) -> str:
     return f"{obj.get('status', {}).get('readyReplicas', 0)}/{obj['spec']['replicas']} ready"
 
 
+def _describe_available(obj: Manifest) -> str:
+    return f"{obj.get('status', {}).get('availableReplicas', 0)}/{obj['spec']['replicas']} ready"
+
+
 def _describe_service(obj: Manifest) -> str:
     ports = ", ".join(str(port["port"]) for port in obj["spec"].get("ports", []))
     return f"{'headless ' if obj['spec'].get('clusterIP') == 'None' else ''}{ports}"
@@ -158,6 +162,9 @@ def _describe_phase(obj: Manifest) -> str:
 _DESCRIPTIONS: Mapping[GroupVersionKind, Callable[[Manifest], str]] = {
     kinds.POD: phase_of,
     kinds.DEPLOYMENT: _describe_replicas,
+    kinds.LEADER_WORKER_SET: _describe_replicas,
+    kinds.POD_CLIQUE: _describe_replicas,
+    kinds.POD_CLIQUE_SCALING_GROUP: _describe_available,
     REPLICA_SET: _describe_replicas,
     kinds.SERVICE: _describe_service,
     kinds.ENDPOINT_SLICE: _describe_slice,

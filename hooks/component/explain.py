@@ -10,7 +10,8 @@ from hooks.component.observe import Observed
 from hooks.component.plan import ComponentPlan
 from hooks.component.pod_template import PodPlan
 from hooks.component.progress import Progress
-from hooks.k8s.pod_reasons import Explanation, Trouble, choose_worst, explain_denial, explain_pods
+from hooks.k8s.pod_reasons import explain_denial, explain_pods
+from hooks.k8s.troubles import Explanation, Trouble, choose_worst
 from hooks.k8s.types import ReadManifest
 from hooks.settings import Settings, Switch
 

@@ -20,7 +20,7 @@ from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
 from hooks.graph.restart import Restart
 from hooks.k8s.conditions import Condition, Truth, merge_conditions
-from hooks.k8s.pod_reasons import Explanation
+from hooks.k8s.troubles import Explanation
 from hooks.k8s.types import Json
 
 READY = "Ready"
@@ -149,8 +149,8 @@ def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
 
     Upstream looks at Available alone, so that a changed graph shows the old success for an instant.
     """
-    if seen is None:
-        return "resource not found"
+    if seen is None or seen.is_deleting:
+        return "resource not found" if seen is None else "it is being deleted"
     if not is_applied(plan.spec, live=seen.spec, applied=seen.applied_spec):
         return "spec not yet applied"
     if seen.observed_generation < seen.generation:

@@ -91,6 +91,16 @@ def test_component_of_an_old_generation_is_not_ready() -> None:
     assert world.ready(answer)["message"] == f"Resources not ready: {expected}"
 
 
+def test_component_on_its_way_out_is_not_ready() -> None:
+    graph = make.graph()
+
+    def going(child: dict[str, Any]) -> dict[str, Any]:
+        return {**child, "metadata": {**child["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+
+    answer = world.ask(graph, named(graph, **{"g-worker": going}))
+    assert world.ready(answer)["message"] == "Resources not ready: g-worker: it is being deleted"
+
+
 def test_graph_is_not_ready_in_the_sync_that_changes_a_component() -> None:
     children = settled(make.graph({"a": make.service(image="img:1")}))
     changed = make.graph({"a": make.service(image="img:2")})
