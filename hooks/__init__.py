@@ -9,9 +9,10 @@ A map, from the ground up (imports point only upwards in this list's order, neve
 * `graph`: a DynamoGraphDeployment becomes components and what they share.
 * `model`: a DynamoModel's endpoints and adapters, with its prober; beside the two.
 * `rendering`: graphs and components down to their last child, without a cluster.
-* `rules`: what may be written to each of the five kinds, and what is filled in.
-* The shell touches the outside: `app`, `cli`, `logs`, `metrics`, `files`, `simulator`, `model.prober`, and for what no
-  answer can say `effects_client`, `api_server`, `etcd_client`.
+* `review`, `rules`, `admission_review`: an object about to be stored, what is asked of it, and how that is said.
+* The shell touches the outside: `app` and `admission`, which share `web`; `cli`, `logs`, `metrics`, `files`,
+  `namespace_locks`, `installed_kinds`, `simulator`, `model.prober`, and for what no answer can say `effects_client`,
+  `api_server`, `etcd_client`; `output_copier` stands beside a request's profiler.
 
 Start with `hooks/component/sync.py` and follow its five calls; the other hooks have the same shape.
 """

@@ -18,12 +18,15 @@ SHELL = (
     "hooks.effects_client",
     "hooks.etcd_client",
     "hooks.files",
+    "hooks.installed_kinds",
     "hooks.logs",
     "hooks.metrics",
     "hooks.model.prober",
     "hooks.model.prober_client",
     "hooks.namespace_locks",
+    "hooks.output_copier",
     "hooks.simulator",
+    "hooks.web",
 )
 LEDGER = "hooks.model.prober.ledger"
 FORBIDDEN = frozenset(
@@ -42,6 +45,7 @@ TYPES = (
     "hooks.facts",
     "hooks.identity",
     "hooks.judging",
+    "hooks.installation",
     "hooks.last_good",
     "hooks.protocol",
     "hooks.review",
@@ -56,6 +60,7 @@ FLOORS = {
     "hooks.component": 2,
     "hooks.graph": 3,
     "hooks.model": 3,
+    "hooks.admission_review": 4,
     "hooks.rendering": 4,
     "hooks.rules": 4,
     **dict.fromkeys(SHELL, 5),

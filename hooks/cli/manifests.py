@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hooks import contract
-from hooks.cli.yaml_reader import FieldPath, YamlDocument, read_yaml
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.yaml_reader import FieldPath, YamlDocument, read_yaml
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 OUR_KINDS = frozenset(

@@ -4,7 +4,7 @@ import click
 
 from hooks.cli.judging import place, render_all
 from hooks.cli.manifests import Document, ManifestFaults
-from hooks.cli.options import namespace_option, read_settings, settings_option, with_option
+from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.output import format_documents
 from hooks.cli.validate import load_checked, refuse
 from hooks.rendering import Rendered, every_child
@@ -47,7 +47,7 @@ def render(
     FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds pass through
     untouched. The same input always gives the same bytes. Exit status 1, and no output, when a manifest is refused.
     """
-    settings = read_settings(set_values)
+    settings = read_offline_settings(set_values)
     try:
         rendered = render_checked(load_checked(files, namespace), settings, installed)
     except ManifestFaults as error:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, READY_TYPE, VALIDATION_FAILED
 from hooks.effects import Event, Reference
 from hooks.k8s.conditions import find_condition
-from hooks.k8s.pod_reasons import NEEDS_SOMEBODY
+from hooks.k8s.troubles import NEEDS_SOMEBODY
 from hooks.k8s.types import Json
 from hooks.protocol import SyncRequest
 from hooks.transitions import find_change, of_generation, reference_of, since, was_true

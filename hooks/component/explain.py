@@ -10,7 +10,8 @@ from hooks.component.observe import Observed
 from hooks.component.plan import ComponentPlan
 from hooks.component.pod_template import PodPlan
 from hooks.component.progress import Progress
-from hooks.k8s.pod_reasons import Explanation, Trouble, choose_worst, explain_denial, explain_pods
+from hooks.k8s.pod_reasons import explain_denial, explain_pods
+from hooks.k8s.troubles import Explanation, Trouble, choose_worst
 from hooks.k8s.types import ReadManifest
 from hooks.settings import Settings, Switch
 
@@ -51,7 +52,7 @@ def explain_progress(namespace: str, service: str, settings: Settings) -> Explan
 
 def explain_rollout() -> Explanation:
     """What there is to say while pods are replaced."""
-    return Explanation(reason=Trouble.ROLLING_OUT, finding="pods of an older spec give way to new ones")
+    return Explanation(reason=Trouble.ROLLING_OUT, remedy="wait for the new pods")
 
 
 def explain_missing(pod: PodPlan) -> Iterator[Explanation]:

@@ -13,7 +13,7 @@ from hooks.component.observe import Observed, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
 from hooks.k8s.conditions import Condition, Truth, find_condition, merge_conditions
-from hooks.k8s.pod_reasons import Trouble
+from hooks.k8s.troubles import Trouble
 from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.protocol import SyncRequest
 

@@ -14,7 +14,7 @@ from hooks.graph.observe import Observed
 from hooks.graph.plan import GraphPlan
 from hooks.k8s import kinds
 from hooks.k8s.grove import Scalable
-from hooks.k8s.pod_reasons import Explanation, Trouble, choose_worst
+from hooks.k8s.troubles import Explanation, Trouble, choose_worst
 
 
 def explain_services(plan: GraphPlan, seen: Observed, facts: Facts) -> Mapping[str, Explanation]:

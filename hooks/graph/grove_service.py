@@ -30,7 +30,7 @@ from hooks.graph.components import ComponentPlan, build_component
 from hooks.graph.observe import Observed
 from hooks.k8s import kinds
 from hooks.k8s.grove import Clique, ScalingGroup
-from hooks.k8s.pod_reasons import Explanation
+from hooks.k8s.troubles import Explanation
 from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
 from hooks.settings import Settings
 

@@ -82,7 +82,7 @@ FIELDS = [
     (
         DGDR,
         "spec.profilingConfig",
-        "config configMapRef outputPVC profilerImage resources tolerations",
+        "config configMapRef nodeSelector outputPVC profilerImage resources tolerations",
         "profilerImage",
     ),
     (DGDR, "spec.profilingConfig.configMapRef", "key name", "name"),
@@ -91,7 +91,7 @@ FIELDS = [
     (
         DGDR,
         "status",
-        "backend conditions deployment generatedDeployment observedGeneration profilingResults state",
+        "backend conditions deployment generatedDeployment observedGeneration profilingResults specHash state",
         "",
     ),
     (DGDR, "status.deployment", "created name namespace state", ""),
@@ -222,6 +222,7 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGDR, "spec.profilingConfig.config", OPEN_OBJECT),
     (DGDR, "spec.profilingConfig.configMapRef.key", {**STRING, "default": "disagg.yaml"}),
     (DGDR, "spec.profilingConfig.outputPVC", STRING),
+    (DGDR, "spec.profilingConfig.nodeSelector", STRINGS),
     (DGDR, "spec.deploymentOverrides.labels", STRINGS),
     (DGDR, "status.generatedDeployment", {**OPEN_OBJECT, "x-kubernetes-embedded-resource": True}),
     (DGDR, "status.deployment.created", BOOLEAN),

@@ -1,12 +1,16 @@
 """Which reason pods give for not being ready, and that nothing of a user's ends up in the text."""
 
+import random
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hooks.k8s.conditions import format_time
-from hooks.k8s.pod_reasons import Trouble, explain_denial, explain_pods
+from hooks.k8s.pod_reasons import explain_denial, explain_pods
+from hooks.k8s.troubles import Trouble
 from tests import make
 
 
@@ -84,7 +88,7 @@ CASES: dict[str, tuple[dict[str, Any], Trouble, str]] = {
     "no right to an image": (
         pod(container=waiting("ImagePullBackOff", "Back-off: 401 Unauthorized https://u:pw@reg/")),
         Trouble.IMAGE_PULL,
-        "image reg/img:1 of container main is not for us to pull - give the pod a pull secret",
+        "image reg/img:1 of container main is refused by its registry - give the pod a pull secret",
     ),
     "registry that does not answer": (
         pod(container=waiting("ErrImagePull", "dial tcp: i/o timeout")),
@@ -116,6 +120,21 @@ CASES: dict[str, tuple[dict[str, Any], Trouble, str]] = {
         pod(container={"state": {"terminated": {"exitCode": 3, "reason": "Error"}}, "restartCount": 1}),
         Trouble.CRASH_LOOP,
         "last with exit code 3",
+    ),
+    "ends well, but ends": (
+        pod(container={**ended(0, "Completed"), **running(1)}),
+        Trouble.CRASH_LOOP,
+        "ends again and again, last with exit code 0",
+    ),
+    "crashed long ago": (
+        pod(container={**ended(2), **running(600)}),
+        Trouble.PROBE_FAILING,
+        "container main runs, but its readiness probe does not succeed",
+    ),
+    "has been loading since its last crash": (
+        pod(container={**ended(2), **running(1200, started=False)}),
+        Trouble.CRASH_LOOP,
+        "last with exit code 2",
     ),
     "command that is not there": (
         pod(container=waiting("RunContainerError", 'exec: "--api-key=hunter2"')),
@@ -266,6 +285,36 @@ def test_pod_within_the_time_of_its_probe_is_looked_at_again() -> None:
     assert (explanation.pod, explanation.seconds) == ("c", 8)
 
 
+GROUP = {"leaderworkerset.sigs.k8s.io/name": "c-0"}
+GOING = {"deletionTimestamp": "2026-03-01T12:01:00Z", "deletionGracePeriodSeconds": 60}
+
+
+def over(code: int, at: str, **labels: str) -> dict[str, Any]:
+    """A pod of a group on its way out, whose container ended at that time."""
+    terminated = {"exitCode": code, "reason": "Error", "finishedAt": at}
+    return pod(metadata={"labels": GROUP, **GOING, **labels}, container={"state": {"terminated": terminated}})
+
+
+def test_pod_for_whose_end_its_group_is_made_anew_is_named() -> None:
+    """LeaderWorkerSet lets no container start twice, so that no back-off and no count of restarts ever shows."""
+    explanation = explain_pods([over(1, "2026-03-01T11:59:59Z")], make.NOW)
+    assert explanation is not None
+    assert explanation.reason is Trouble.CRASH_LOOP
+    assert explanation.finding == "container main ends, and its whole group is made anew, with exit code 1"
+
+
+def test_pod_that_ends_because_it_is_deleted_explains_nothing() -> None:
+    assert explain_pods([over(143, "2026-03-01T12:00:05Z")], make.NOW) is None
+    assert explain_pods([over(0, "2026-03-01T11:59:59Z")], make.NOW) is None
+
+
+def test_pod_of_a_group_that_ended_once_is_named_before_it_goes() -> None:
+    restarted = {"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 1, **running(1, started=False)}
+    explanation = explain_pods([pod(labels=GROUP, container=restarted)], make.NOW)
+    assert explanation is not None
+    assert explanation.reason is Trouble.CRASH_LOOP
+
+
 DENIALS = {
     "quota": ('pods "c-1" is forbidden: exceeded quota: gpus', Trouble.QUOTA_DENIED, "raise the quota or ask for less"),
     "policy": ('pods "c-1" is forbidden: violates PodSecurity', Trouble.QUOTA_DENIED, "change what the API server"),
@@ -286,3 +335,52 @@ def test_pods_that_the_api_server_refuses(message: str, reason: Trouble, remedy:
     assert str(explanation).startswith(f"{reason}: {message} - {remedy}")
     assert explain_denial({"conditions": [{**condition, "status": "False"}]}) is None
     assert explain_denial({}) is None
+
+
+REASONS = ("", "ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "NobodyKnows")
+ENDS = st.fixed_dictionaries(
+    {"exitCode": st.integers(0, 255), "message": st.just("hunter2")},
+    optional={"reason": st.sampled_from(["OOMKilled", "Error"]), "finishedAt": st.just("2026-03-01T11:59:00Z")},
+)
+STATES: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.just({}),
+    st.fixed_dictionaries(
+        {"waiting": st.fixed_dictionaries({"reason": st.sampled_from(REASONS), "message": st.just("hunter2")})}
+    ),
+    st.fixed_dictionaries({"running": st.fixed_dictionaries({"startedAt": st.just("2026-03-01T11:50:00Z")})}),
+    st.fixed_dictionaries({"terminated": ENDS}),
+)
+CONTAINERS = st.fixed_dictionaries(
+    {"state": STATES},
+    optional={
+        "ready": st.booleans(),
+        "started": st.booleans(),
+        "restartCount": st.integers(0, 3),
+        "lastState": st.one_of(st.just({}), st.fixed_dictionaries({"terminated": ENDS})),
+    },
+)
+PODS_SEEN = st.lists(
+    st.builds(
+        lambda serial, container, labels, deleted: pod(
+            f"p{serial}", labels=labels, container=container, metadata={"labels": labels, **(GOING if deleted else {})}
+        ),
+        st.integers(0, 9),
+        CONTAINERS,
+        st.sampled_from([{}, GROUP, {"pod-template-hash": "1"}, {"pod-template-hash": "2"}]),
+        st.booleans(),
+    ),
+    max_size=4,
+    unique_by=lambda found: found["metadata"]["name"],
+)
+
+
+@given(PODS_SEEN, st.randoms(use_true_random=False))
+def test_any_pods_are_explained_in_one_way_that_repeats_nothing_of_theirs(
+    pods: list[dict[str, Any]], order: random.Random
+) -> None:
+    explanation = explain_pods(pods, make.NOW)
+    assert explain_pods(order.sample(pods, len(pods)), make.NOW) == explanation
+    if explanation is not None:
+        assert explanation.pod in {found["metadata"]["name"] for found in pods}
+        assert "hunter2" not in str(explanation)
+        assert explanation.seconds >= 0

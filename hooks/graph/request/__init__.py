@@ -1,1 +1,1 @@
-"""DynamoGraphDeploymentRequest: a model is profiled, and a graph generated from what was found."""
+"""DynamoGraphDeploymentRequest: profiling of a model, and the graph that it leads to."""
