@@ -40,8 +40,8 @@ class Circumstances:
     """When a document is rendered and what is there then.
 
     `seen` writes the status of each child that is there, None where nothing is there yet; `reported` that of the
-    parents, from what their hook said before. `replicas` are those of every service but endpoint pickers, `adapted` what
-    its scaling adapter asks for.
+    parents, from what their hook said before. `replicas` are those of every service but endpoint pickers, `adapted`
+    what its scaling adapter asks for.
     """
 
     now: datetime = make.NOW
