@@ -1,4 +1,4 @@
-# Hooks and prober in one image: docker build -t dynamo-hooks:0.1.0 .
+# Hooks, prober and output copier in one image: docker build -t dynamo-hooks:0.1.0 .
 ARG PYTHON_VERSION=3.12
 
 FROM python:${PYTHON_VERSION}-slim AS build
@@ -22,7 +22,7 @@ COPY --from=build /opt/dynamo-hooks /opt/dynamo-hooks
 ENV PATH=/opt/dynamo-hooks/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
 WORKDIR /tmp
-EXPOSE 8080
+EXPOSE 8080 9443
 # No HEALTHCHECK: the kubelet probes /healthz and /readyz.
 ENTRYPOINT ["dynamo-hooks"]
 CMD ["serve", "--bind", "0.0.0.0:8080"]

@@ -31,6 +31,7 @@ cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd ar
 bench: $(VENV)/.tested ## requests per second and latency against an echo on the same server
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.prober
+	$(BIN)/python -m bench.admission
 	$(BIN)/python -m bench.model
 
 clean: ## remove what the other targets made

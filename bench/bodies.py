@@ -47,7 +47,7 @@ def build_cases(client: FlaskClient, sizes: Iterable[int] = (1, 4, 25)) -> list[
 
 
 def _build_graph_case(client: FlaskClient, services: int) -> tuple[Case, list[Manifest]]:
-    parent, name = _store(_write_graph(services)), f"graph, {services} service{'s' if services > 1 else ''}"
+    parent, name = _store(write_graph(services)), f"graph, {services} service{'s' if services > 1 else ''}"
     children = [_store(child, parent) for child in _ask(client, "graph", parent, [])["children"]]
     children = [_run(client, child) for child in children]
     return _settle(client, "graph", parent, children, name=name), children
@@ -170,7 +170,7 @@ def _pull_secrets() -> dict[str, Manifest]:
     }
 
 
-def _write_graph(services: int) -> Manifest:
+def write_graph(services: int) -> Manifest:
     """A graph with a frontend and vLLM workers, prefill and decode in turn, as people write them."""
     workers = {
         f"Worker{number:02}": _write_worker("prefill" if number % 2 else "decode") for number in range(1, services)

@@ -13,10 +13,15 @@ import requests
 
 ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class Refused(Exception):
-    """There was no answer, or not the one that was asked for; the message is a sentence."""
+    """There was no answer (`status` is 0), or not the one that was asked for; the message is a sentence."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +73,15 @@ class Conversation:
     until: float
 
     def ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, also: tuple[HTTPStatus, ...] = ()
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        also: tuple[HTTPStatus, ...] = (),
+        patch: str = MERGE_PATCH,
     ) -> Answer:
-        """The answer to one request: a success, or one of the statuses in `also`; a PATCH is a JSON merge patch.
+        """The answer to one request: a success, or one of the statuses in `also`; `patch` is the kind of a PATCH.
 
         Raises:
             Refused: any other answer, none in time, or no time left to ask.
@@ -82,7 +93,7 @@ class Conversation:
             headers = {"Authorization": f"Bearer {self.server.token_file.read_text().strip()}"}
             headers |= {"Accept": "application/json"}
             if body is not None:
-                headers["Content-Type"] = MERGE_PATCH if method == "PATCH" else "application/json"
+                headers["Content-Type"] = patch if method == "PATCH" else "application/json"
             options: dict[str, Any] = {"timeout": left, "verify": str(self.server.ca_file), "allow_redirects": False}
             response = self.session.request(method, self.server.url + path, headers=headers, json=body, **options)
         except (requests.RequestException, OSError) as error:
@@ -90,7 +101,8 @@ class Conversation:
         answer = Answer(status=response.status_code, body=_read(response))
         if answer.status in also or HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer
-        raise Refused(f"{method} {path}: {answer.status} {answer.body.get('message') or response.reason}")
+        reason = answer.body.get("message") or response.reason
+        raise Refused(f"{method} {path}: {answer.status} {reason}", answer.status)
 
 
 def _read(response: requests.Response) -> Mapping[str, Any]:

@@ -5,31 +5,31 @@ The only place that catches broadly. It reads the body and the clock, asks the p
 
 import logging
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, g, request
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hooks import contract
 from hooks.component import removal
 from hooks.component import sync as component
-from hooks.effects import DropReport, Effect, EtcdPrefixDrop, permitted
-from hooks.errors import BodyTooLarge, HookError, LeaveAlone
+from hooks.effects import DropReport, Effect, EtcdPrefixDrop, Outcome, Result, permitted
+from hooks.errors import LeaveAlone
 from hooks.etcd_client import EtcdClient
 from hooks.facts import Facts
 from hooks.graph import sync as graph
+from hooks.graph.request import sync as graph_request
 from hooks.graph.scaling_adapter import sync as scaling_adapter
-from hooks.k8s.types import GroupVersionKind
+from hooks.k8s.types import GroupVersionKind, is_deleting
 from hooks.logs import CallReport, log_bodies, log_call, logger
-from hooks.metrics import Metrics, create_metrics, record_call
+from hooks.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.model import sync as model
 from hooks.model.prober_client import Prober
 from hooks.model.probes import LoadReport, LoadRequest
+from hooks.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.protocol import (
     CustomizeRequest,
     RelatedRule,
@@ -41,6 +41,7 @@ from hooks.protocol import (
     write_sync_answer,
 )
 from hooks.settings import Settings
+from hooks.web import create_bare_app, read_body
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
 Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]
@@ -48,12 +49,10 @@ AskProber = Callable[[LoadRequest, str], LoadReport]
 """Tells the prober what is wanted under a sync id and returns what it knows; raises `ProberUnavailable`."""
 DropKeys = Callable[[EtcdPrefixDrop], DropReport]
 """Drops keys in etcd and says what came of it; never raises."""
-CarryOut = Callable[[tuple[Effect, ...]], Sequence[str]]
-"""Makes effects true outside; returns a sentence for each that is not."""
+CarryOut = Callable[[tuple[Effect, ...]], Sequence[Result]]
+"""Makes effects true outside, and says what came of each."""
 
-MAX_ID_CHARACTERS = 128
-MAX_MESSAGE_CHARACTERS = 2000
-"""An error's body becomes the message of an Event."""
+_KNOWN_PATHS = "hook; hooks are POST /<hook>/sync, /<hook>/finalize and /<hook>/customize"
 
 _OUTCOMES: Mapping[int, tuple[str, str]] = {
     400: ("invalid_request", "bad_request"),
@@ -104,6 +103,12 @@ def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
             finalize=_drop_first(drop_keys),
             customize=component.customize,
         ),
+        "request": Hook(
+            kind=contract.GRAPH_REQUEST,
+            sync=graph_request.sync,
+            finalize=graph_request.finalize,
+            customize=graph_request.customize,
+        ),
         "model": Hook(
             kind=contract.MODEL,
             sync=_report_first(model.sync, ask_prober),
@@ -118,6 +123,12 @@ def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
             is_decorator=True,
         ),
     }
+
+
+def served_hooks(settings: Settings, ask_prober: AskProber | None = None) -> dict[str, Hook]:
+    """The route table with the prober and the etcd of the settings."""
+    ask = ask_prober or Prober(settings.prober_url).ask
+    return all_hooks(ask, EtcdClient.at(settings.etcd_address).drop)
 
 
 def _report_first(function: Callable[[SyncRequest, Facts, LoadReport | None], SyncAnswer], ask: AskProber) -> Sync:
@@ -140,6 +151,33 @@ def _drop_first(drop_keys: DropKeys) -> Sync:
     return finalize
 
 
+def guard(table: Mapping[str, Hook], look: Look) -> dict[str, Hook]:
+    """The same hooks, but parents in a namespace that another operator holds are left alone."""
+
+    def guarded(function: Sync) -> Sync:
+        def sync(call: SyncRequest, facts: Facts) -> SyncAnswer:
+            hold = look(call.parent["metadata"]["namespace"])
+            return function(call, facts) if hold is None else _leave_alone(call, hold)
+
+        return sync
+
+    return {
+        name: replace(hook, sync=guarded(hook.sync), finalize=hook.finalize and guarded(hook.finalize))
+        for name, hook in table.items()
+    }
+
+
+def _leave_alone(call: SyncRequest, hold: Hold) -> SyncAnswer:
+    """The answer about a parent that is another operator's: it may go, as nothing of ours is left to be done for it.
+
+    Raises:
+        LeaveAlone: it stays.
+    """
+    if not call.finalizing or not is_deleting(call.parent) or not hold.is_certain:
+        raise LeaveAlone(hold.reason, retry_after=RETRY_SECONDS)
+    return SyncAnswer(status=dict(call.status), finalized=True, notes=(hold.reason,))
+
+
 def create_app(
     settings: Settings,
     clock: Callable[[], datetime],
@@ -154,20 +192,10 @@ def create_app(
     `clock` returns the time, aware and in UTC. Without `ask_prober` the prober of the settings is asked, without
     `carry_out` effects are only logged, without `hooks` all hooks are served. While `is_draining`, `/readyz` says 503.
     """
-    app = Flask("hooks", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes + 1
-    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
-    app.url_map.merge_slashes = False
+    app = create_bare_app("hooks", _KNOWN_PATHS, settings.max_body_bytes, is_draining)
     shell = Shell(settings=settings, clock=clock, carry_out=carry_out, metrics=create_metrics(app))
-    ask = ask_prober or Prober(settings.prober_url).ask
-    table = all_hooks(ask, EtcdClient.at(settings.etcd_address).drop) if hooks is None else hooks
-    for name, hook in table.items():
+    for name, hook in (served_hooks(settings, ask_prober) if hooks is None else hooks).items():
         _add_hook(app, name, hook, shell)
-    app.add_url_rule("/healthz", "healthz", lambda: _text("alive"), methods=["GET"])
-    app.add_url_rule("/readyz", "readyz", lambda: _tell_readiness(is_draining()), methods=["GET"])
-    app.before_request(_begin)
-    app.register_error_handler(HTTPException, _refuse_request)
-    app.register_error_handler(Exception, _answer_failure)
     app.after_request(lambda response: _end(response, shell))
     return app
 
@@ -190,107 +218,35 @@ def _add_hook(app: Flask, name: str, hook: Hook, shell: Shell) -> None:
 
 
 def _sync(hook: Hook, function: Sync, shell: Shell) -> bytes:
-    call = parse_sync_request(_read_body(shell.settings.max_body_bytes), hook.kind, decorator=hook.is_decorator)
+    call = parse_sync_request(read_body(shell.settings.max_body_bytes), hook.kind, decorator=hook.is_decorator)
     g.parent = call.parent
     g.answer = answer = function(call, shell.facts())
     body = write_sync_answer(answer, call.children, decorator=hook.is_decorator)
     if effects := permitted(answer.effects, shell.settings):
-        g.effects = _carry_out(effects, shell.carry_out)
+        g.effects = _carry_out(effects, shell)
     return body
 
 
 def _customize(hook: Hook, shell: Shell) -> bytes:
-    call = parse_customize_request(_read_body(shell.settings.max_body_bytes), hook.kind)
+    call = parse_customize_request(read_body(shell.settings.max_body_bytes), hook.kind)
     g.parent = call.parent
     return write_customize_answer(hook.customize(call, shell.facts()))
 
 
-def _read_body(limit: int) -> bytes:
-    """The whole body, unless it is longer than `limit` bytes.
-
-    Flask cuts a body that comes in chunks at its own limit and says nothing; that limit is one byte higher for this.
-    """
-    try:
-        g.body = request.get_data(cache=False)
-    except RequestEntityTooLarge as error:
-        raise _too_large(limit) from error
-    if len(g.body) > limit:
-        raise _too_large(limit)
-    body: bytes = g.body
-    return body
-
-
-def _too_large(limit: int) -> BodyTooLarge:
-    return BodyTooLarge(f"the body is larger than {limit} bytes; raise the setting max_body_bytes")
-
-
-def _carry_out(effects: tuple[Effect, ...], carry_out: CarryOut | None) -> str:
+def _carry_out(effects: tuple[Effect, ...], shell: Shell) -> str:
     """Carry effects out after the answer is written, and say how it went; a failure never fails the sync."""
     names = ", ".join(sorted({type(effect).__name__ for effect in effects}))
-    if carry_out is None:
+    if shell.carry_out is None:
         return f"not carried out: {names}"
     try:
-        faults = carry_out(effects)
-    except Exception:
+        results = shell.carry_out(effects)
+    except Exception as error:
         logger.exception("effects failed", extra={"fields": {"sync_id": g.sync_id, "effects": names}})
-        return f"failed: {names}"
-    return f"failed: {'; '.join(faults)}" if faults else f"carried out: {names}"
-
-
-def _tell_readiness(is_draining: bool) -> Response:
-    return _text("draining: this server is about to stop", 503) if is_draining else _text("ready")
-
-
-def _text(line: str, status: int = 200) -> Response:
-    return Response(f"{_one_line(line)}\n", status=status, mimetype="text/plain")
-
-
-def _one_line(text: str) -> str:
-    """The text without line breaks and other control characters, at a length that an Event can show."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= MAX_MESSAGE_CHARACTERS else f"{line[: MAX_MESSAGE_CHARACTERS - 1]}…"
-
-
-def _begin() -> None:
-    g.started = time.perf_counter()
-    g.sync_id = _choose_id(request.headers.get("X-Request-Id", ""))
-
-
-def _choose_id(asked: str) -> str:
-    """The caller's id as far as it is printable ASCII, or a new one."""
-    kept = "".join(c for c in asked[: 4 * MAX_ID_CHARACTERS] if "!" <= c <= "~")[:MAX_ID_CHARACTERS]
-    return kept or uuid.uuid4().hex
-
-
-def _refuse_request(error: HTTPException) -> Response:
-    """What Flask itself refuses: an unknown path, a wrong method."""
-    status = error.code or 500
-    if status == HTTPStatus.NOT_FOUND:
-        line = f"{request.path} is no hook; hooks are POST /<hook>/sync, /<hook>/finalize and /<hook>/customize"
-    elif status == HTTPStatus.METHOD_NOT_ALLOWED:
-        right = ", ".join(sorted(set(getattr(error, "valid_methods", None) or ()) - {"HEAD", "OPTIONS"}))
-        line = f"{request.method} {request.path} is not allowed; use {right}"
-    else:
-        line = error.description or error.name
-    g.fault = _one_line(line)
-    response = _text(line, status)
-    if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        response.headers.extend(h for h in error.get_headers() if h[0] == "Allow")
-    return response
-
-
-def _answer_failure(error: Exception) -> Response:
-    """A hook's own refusal, or a bug of ours: its traceback is logged once, and the caller gets one sentence."""
-    if isinstance(error, HookError) and error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
-        g.fault = _one_line(str(error))
-    else:
-        logger.error("the hook failed", exc_info=error, extra={"fields": {"sync_id": g.sync_id, "path": request.path}})
-        reason = str(error) if isinstance(error, HookError) else f"a bug of the hook ({type(error).__name__})"
-        g.fault = _one_line(f"{reason}; nothing was changed, the hooks' log has more under sync id {g.sync_id}")
-    response = _text(g.fault, error.status if isinstance(error, HookError) else 500)
-    if isinstance(error, LeaveAlone):
-        response.headers["Retry-After"] = str(error.retry_after)
-    return response
+        reason = f"a bug of the hook ({type(error).__name__})"
+        results = [Result(effect=effect, outcome=Outcome.FAILED, reason=reason) for effect in effects]
+    record_effects(shell.metrics, results)
+    failed = [result.sentence for result in results if result.outcome is Outcome.FAILED]
+    return f"failed: {'; '.join(failed)}" if failed else f"carried out: {names}"
 
 
 def _end(response: Response, shell: Shell) -> Response:

@@ -37,6 +37,8 @@ LABEL_APP_COMPONENT = "app.kubernetes.io/component"
 LABEL_APP_NAME = "app.kubernetes.io/name"
 LABEL_ROLE = "role"
 LABEL_INSTANCE = "instance-id"
+LABEL_REQUEST_NAME = "dgdr.nvidia.com/name"
+LABEL_REQUEST_NAMESPACE = "dgdr.nvidia.com/namespace"
 MANAGER = "dynamo-operator"
 
 # Annotations
@@ -52,11 +54,15 @@ ANNOTATION_KAI_QUEUE = "nvidia.com/kai-scheduler-queue"
 ANNOTATION_MAX_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 ANNOTATION_MAX_UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
 ANNOTATION_ORIGIN_VERSION = "nvidia.com/dynamo-operator-origin-version"
+ANNOTATION_REQUEST_UID = "dgdr.nvidia.com/uid"
 ANNOTATION_RESTART_AT = "nvidia.com/restartAt"
 ANNOTATION_GANG = "scheduling.k8s.io/group-name"
 ANNOTATION_IMMUTABLE_HASH = "nvidia.com/immutable-fields-hash"
 ANNOTATION_LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 LABEL_CONTROLLER_UID = "controller-uid"
+
+# Lease by which a namespace-restricted operator marks its namespace
+NAMESPACE_LOCK = "dynamo-operator-ns-lock"
 
 # Ports: number and name
 HTTP_PORT, HTTP_PORT_NAME = 8000, "http"
@@ -79,3 +85,10 @@ SHARED_MEMORY_SIZE = "8Gi"
 VLLM_CACHE_PATH = "/root/.cache/vllm"
 DEFAULT_FS_GROUP = 1000
 DEFAULT_HOST_SUFFIX = "local"
+
+# Profiling: the profiler's container, and the files that it leaves behind, which are keys of the output ConfigMap too
+PROFILER_CONTAINER = "profiler"
+OUTPUT_COPIER_CONTAINER = "output-copier"
+PROFILER_OUTPUT = "config_with_planner.yaml"
+PROFILER_MOCKER_OUTPUT = "mocker_config_with_planner.yaml"
+PROFILER_STATUS = "profiler_status.yaml"

@@ -10,6 +10,7 @@ An `EtcdPrefixDrop` comes before the answer, which depends on it: whether a dele
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 from hooks.settings import Settings, Switch
@@ -85,6 +86,29 @@ class Event:
 Effect = Event | ScalePodClique | WriteBackReplicas
 
 
+class Outcome(StrEnum):
+    """What came of an effect; `not-yet` is an object that nobody has made so far, or that takes no such change."""
+
+    DONE = "done"
+    UNCHANGED = "unchanged"
+    NOT_YET = "not-yet"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """An effect and what came of it; `reason` is a sentence where it failed."""
+
+    effect: Effect
+    outcome: Outcome
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The effect and why it failed."""
+        return f"{_describe(self.effect)}: {self.reason}"
+
+
 _OF_API_SERVER = {"effect_events": Switch.OFF, "effect_scale": Switch.OFF, "effect_write_back": "off"}
 """Settings of effects that need a service account's token, each with the value that switches it off."""
 
@@ -116,3 +140,14 @@ def _is_on(effect: Effect, settings: Settings) -> bool:
             return settings.effect_scale is Switch.ON
         case WriteBackReplicas():
             return settings.effect_write_back != "off"
+
+
+def _describe(effect: Effect) -> str:
+    match effect:
+        case ScalePodClique():
+            return f"scale {effect.kind} {effect.namespace}/{effect.name} to {effect.replicas}"
+        case WriteBackReplicas():
+            return f"set {effect.service} of graph {effect.namespace}/{effect.graph} to {effect.replicas} replicas"
+        case Event():
+            about = effect.about
+            return f"event {effect.reason} about {about.kind} {about.namespace}/{about.name}"

@@ -7,13 +7,12 @@ instead of raising: what failed is asked for again by the next sync.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from http import HTTPStatus
 from typing import Any
 
 from hooks import contract
 from hooks.api_server import ApiServer, Conversation, Refused
-from hooks.effects import Effect, Event, ScalePodClique, WriteBackReplicas
+from hooks.effects import Effect, Event, Outcome, Result, ScalePodClique, WriteBackReplicas
 from hooks.event_objects import build_event
 from hooks.k8s import kinds
 from hooks.protocol import plural_of
@@ -26,24 +25,6 @@ _ATTEMPTS = 3
 """A graph's status is written often, and with it changes the version that a write must name."""
 
 
-class Outcome(StrEnum):
-    """What came of an effect; `not-yet` is an object that nobody has made so far, or that takes no such change."""
-
-    DONE = "done"
-    UNCHANGED = "unchanged"
-    NOT_YET = "not-yet"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """An effect and what came of it; `reason` is a sentence where it failed."""
-
-    effect: Effect
-    outcome: Outcome
-    reason: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectsClient:
     """Acts on an API server; `now` is the time that Events bear."""
@@ -52,12 +33,7 @@ class EffectsClient:
     deadline_seconds: float = DEADLINE_SECONDS
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
-    def __call__(self, effects: tuple[Effect, ...]) -> list[str]:
-        """Carry out effects; returns a sentence for each that failed."""
-        failed = (result for result in self.carry_out(effects) if result.outcome is Outcome.FAILED)
-        return [f"{_describe(result.effect)}: {result.reason}" for result in failed]
-
-    def carry_out(self, effects: tuple[Effect, ...]) -> tuple[Result, ...]:
+    def __call__(self, effects: tuple[Effect, ...]) -> tuple[Result, ...]:
         """Carry out effects in order and say what came of each; never raises."""
         with self.server.converse(self.deadline_seconds) as conversation:
             return tuple(self._carry_out_all(conversation, effects))
@@ -139,14 +115,3 @@ def _tell(conversation: Conversation, effect: Event, now: datetime) -> Outcome:
     if answer.status == HTTPStatus.NOT_FOUND:
         return Outcome.NOT_YET
     return Outcome.UNCHANGED if answer.status == HTTPStatus.CONFLICT else Outcome.DONE
-
-
-def _describe(effect: Effect) -> str:
-    match effect:
-        case ScalePodClique():
-            return f"scale {effect.kind} {effect.namespace}/{effect.name} to {effect.replicas}"
-        case WriteBackReplicas():
-            return f"set {effect.service} of graph {effect.namespace}/{effect.graph} to {effect.replicas} replicas"
-        case Event():
-            about = effect.about
-            return f"event {effect.reason} about {about.kind} {about.namespace}/{about.name}"

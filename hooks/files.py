@@ -11,9 +11,10 @@ from typing import Any
 
 import yaml
 
+from hooks.installation import build_selector, name_controller
 from hooks.k8s.types import Manifest
 
-CONTROLLER_FILES = ("graph.yaml", "component.yaml", "scaling-adapter.yaml", "model.yaml")
+CONTROLLER_FILES = ("request.yaml", "graph.yaml", "component.yaml", "scaling-adapter.yaml", "model.yaml")
 """One file a hook, parents before what they are made of."""
 
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -30,18 +31,22 @@ def crd_texts() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def controllers(url: str, with_kinds: Iterable[str] = (), *, etcd_finalize: bool = False) -> list[Manifest]:
+def controllers(
+    url: str, with_kinds: Iterable[str] = (), *, etcd_finalize: bool = False, installation: str = ""
+) -> list[Manifest]:
     """The controllers for hooks at a URL, in the order of `CONTROLLER_FILES`; an empty URL leaves the files' Service.
 
     `with_kinds` are names of `optional_kinds()`; `etcd_finalize` declares the component's finalize hook, which drops
-    its keys in etcd.
+    its keys in etcd. With `installation` they are those of a namespace-restricted installation: named after it, for
+    parents that bear its label; without, for parents that bear none.
 
     Raises:
         KeyError: a name is no optional kind.
     """
     optional = optional_kinds()
     chosen = [optional[name] for name in sorted(with_kinds)]
-    return [_complete(_parse(controller_text(name)), url, chosen, etcd_finalize) for name in CONTROLLER_FILES]
+    found = [_complete(_parse(controller_text(name)), url, chosen, etcd_finalize) for name in CONTROLLER_FILES]
+    return [_restrict(controller, installation) for controller in found]
 
 
 def controller_text(name: str) -> str:
@@ -80,6 +85,17 @@ def _complete(controller: Manifest, url: str, chosen: Iterable[Mapping[str, Any]
     if url:
         spec["hooks"] = {call: _aim(hook, url) for call, hook in spec["hooks"].items()}
     return {**controller, "spec": spec}
+
+
+def _restrict(controller: Manifest, installation: str) -> Manifest:
+    """The controller of one installation: its own name, and a selector on its parents."""
+    spec, selector = dict(controller["spec"]), build_selector(installation)
+    if "parentResource" in spec:
+        spec["parentResource"] = {**spec["parentResource"], "labelSelector": selector}
+    else:
+        spec["resources"] = [{**rule, "labelSelector": selector} for rule in spec["resources"]]
+    name = name_controller(controller["metadata"]["name"], installation)
+    return {**controller, "metadata": {**controller["metadata"], "name": name}, "spec": spec}
 
 
 def _child_rule(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ Source: Dynamo operator, internal/observability/metrics.go.
 """
 
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from flask import Flask
@@ -14,6 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
+from hooks.effects import Result
 from hooks.logs import CallReport
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
@@ -25,6 +27,7 @@ OTHER_NAMESPACES = "(other)"
 
 _RECONCILE_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _CALL_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_REVIEW_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _BYTES = tuple(4.0**power * 1024 for power in range(8))
 
 
@@ -49,6 +52,7 @@ class Metrics:
     calls: Counter
     request_bytes: Histogram
     answer_bytes: Histogram
+    effects: Counter
     namespaces: set[str] = field(default_factory=set)
     series: dict[tuple[str, ...], _Series] = field(default_factory=dict)
 
@@ -85,6 +89,9 @@ def create_metrics(app: Flask) -> Metrics:
         calls=Counter("dynamo_hooks_calls_total", "Calls answered.", outcome, registry=registry),
         request_bytes=_create_sizes("dynamo_hooks_request_bytes", "Bytes of a call's body.", registry),
         answer_bytes=_create_sizes("dynamo_hooks_answer_bytes", "Bytes of a call's answer.", registry),
+        effects=Counter(
+            "dynamo_hooks_effects_total", "Effects by what came of them.", ("effect", "outcome"), registry=registry
+        ),
     )
 
 
@@ -106,6 +113,12 @@ def record_call(metrics: Metrics, report: CallReport) -> None:
         counter.inc()
     series.request_bytes.observe(report.request_bytes)
     series.answer_bytes.observe(report.answer_bytes)
+
+
+def record_effects(metrics: Metrics, results: Iterable[Result]) -> None:
+    """Count effects by kind and by what came of them."""
+    for result in results:
+        metrics.effects.labels(type(result.effect).__name__, result.outcome.value).inc()
 
 
 def _find_series(metrics: Metrics, report: CallReport, namespace: str, result: str) -> _Series:
@@ -131,3 +144,51 @@ def _bound(known: set[str], namespace: str) -> str:
             return OTHER_NAMESPACES
         known.add(namespace)
     return namespace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionMetrics:
+    """The counters of validating admission; the server's page `/metrics` shows them with all others."""
+
+    seconds: Histogram
+    requests: Counter
+    denials: Counter
+    registry: CollectorRegistry
+
+
+def create_admission_metrics() -> AdmissionMetrics:
+    """Make the operator's three metrics of its webhooks."""
+    registry = CollectorRegistry()
+    asked = ("resource_type", "operation")
+    return AdmissionMetrics(
+        seconds=Histogram(
+            "dynamo_operator_webhook_duration_seconds",
+            "Seconds that judging an object took.",
+            asked,
+            buckets=_REVIEW_SECONDS,
+            registry=registry,
+        ),
+        requests=Counter(
+            "dynamo_operator_webhook_requests_total",
+            "Objects judged; result is allowed or denied.",
+            (*asked, "result"),
+            registry=registry,
+        ),
+        denials=Counter(
+            "dynamo_operator_webhook_denials_total",
+            "Denials by the rule that was broken; one that breaks several counts under each.",
+            (*asked, "reason"),
+            registry=registry,
+        ),
+        registry=registry,
+    )
+
+
+def record_review(
+    metrics: AdmissionMetrics, kind: str, operation: str, *, reasons: Sequence[str], seconds: float
+) -> None:
+    """Count one validating review; it was allowed unless there are reasons against it."""
+    metrics.seconds.labels(kind, operation).observe(seconds)
+    metrics.requests.labels(kind, operation, "denied" if reasons else "allowed").inc()
+    for reason in reasons:
+        metrics.denials.labels(kind, operation, reason).inc()

@@ -1,4 +1,4 @@
-"""Renders graphs and components without a cluster: every child of every document, down to the Deployments.
+"""Renders requests, graphs and components without a cluster: every child of every document, down to the Deployments.
 
 It asks the hooks exactly what Metacontroller would ask about objects that have no children yet, and goes on with the
 children that are graphs or components themselves. Pure: the same documents give the same children.
@@ -13,6 +13,7 @@ from hooks.component import sync as component_sync
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph import sync as graph_sync
+from hooks.graph.request import sync as request_sync
 from hooks.k8s import kinds
 from hooks.k8s.types import (
     GroupVersionKind,
@@ -36,10 +37,12 @@ OPTIONAL_KINDS: Mapping[str, tuple[GroupVersionKind, ...]] = {
 
 _EVERYWHERE = (
     contract.COMPONENT,
+    contract.GRAPH,
     contract.SCALING_ADAPTER,
     kinds.CONFIG_MAP,
     kinds.DEPLOYMENT,
     kinds.INGRESS,
+    kinds.JOB,
     kinds.PERSISTENT_VOLUME_CLAIM,
     kinds.ROLE,
     kinds.ROLE_BINDING,
@@ -58,6 +61,7 @@ class Hook:
 
 
 _HOOKS = {
+    contract.GRAPH_REQUEST: Hook(sync=request_sync.sync, customize=request_sync.customize),
     contract.GRAPH: Hook(sync=graph_sync.sync, customize=graph_sync.customize),
     contract.COMPONENT: Hook(sync=component_sync.sync, customize=component_sync.customize),
 }
@@ -150,8 +154,16 @@ def _relate(rules: Iterable[RelatedRule], world: Sequence[Manifest]) -> Objects:
             kind = gvk_of(manifest)
             if plural_of(kind) == rule.resource and kind.api_version == rule.api_version and _matches(rule, manifest):
                 namespace = manifest["metadata"].get("namespace", rule.namespace)
-                found.setdefault(kind.key, {})[f"{namespace}/{name_of(manifest)}"] = manifest
+                key = f"{namespace}/{name_of(manifest)}" if namespace else name_of(manifest)
+                found.setdefault(kind.key, {})[key] = _place(manifest, namespace)
     return Objects(found)
+
+
+def _place(manifest: Manifest, namespace: str) -> ReadManifest:
+    """The object as the API server has it, which knows the namespace that a file leaves open."""
+    if not namespace:
+        return manifest
+    return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
 
 
 def _matches(rule: RelatedRule, manifest: ReadManifest) -> bool:

@@ -71,6 +71,11 @@ Seconds = Annotated[float, BeforeValidator(_read_seconds), Field(gt=0)]
 Size = Annotated[int, BeforeValidator(_read_size), Field(ge=1024)]
 Url = Annotated[str, AfterValidator(_check_url)]
 Name = Annotated[str, Field(pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$", max_length=253)]
+Namespace = Annotated[str, Field(pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$", max_length=63)]
+MAX_INSTALLATION = 26
+Installation = Annotated[str, Field(pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$", max_length=MAX_INSTALLATION)]
+"""It ends the names of controllers, which Metacontroller puts into finalizers: `compositecontroller-dynamo-component-…`
+has at most 63 characters."""
 
 
 class Settings(BaseModel):
@@ -106,12 +111,24 @@ class Settings(BaseModel):
     profiling_cluster_role: Name = Field(
         "dynamo-hooks-profiling", description="ClusterRole that profilers are bound to"
     )
+    hooks_image: str = Field("", description="image of the hooks themselves, which hands a profiler's output over")
+    profiler_module: str = Field(
+        "benchmarks.profiler.profile_sla", description="Python module that a profiler image runs"
+    )
+    profiling_deadline: Seconds = Field(86_400.0, description="seconds until a profiling Job is given up")
     image_pull_secrets: Literal["labelled", "all", "off"] = Field(
         "labelled", description="which registry Secrets are matched to images: those labelled, `all`, or none (`off`)"
     )
     explain_pods: Switch = Field(Switch.ON, description="read a component's pods to say why it is not ready")
-    installation: Name = Field("", description="name of a namespace-restricted installation")
-    namespace_locks: Switch = Field(Switch.OFF, description="respect the Leases of namespace-restricted operators")
+    installation: Installation = Field(
+        "", description="name of a namespace-restricted installation, at most 26 characters"
+    )
+    installation_namespace: Namespace = Field(
+        "", description="the namespace to which such an installation is restricted"
+    )
+    namespace_locks: Switch = Field(
+        Switch.OFF, description="respect the Leases of namespace-restricted operators, and hold one if we are such"
+    )
     effect_scale: Switch = Field(Switch.ON, description="scale Grove's cliques through their scale subresource")
     effect_events: Switch = Field(Switch.ON, description="write Events when a condition changes")
     effect_etcd: Switch = Field(Switch.ON, description="drop a deleted component's keys in etcd")
@@ -131,6 +148,10 @@ class Settings(BaseModel):
     hook_replicas: int = Field(1, ge=1, description="how many hooks pods there are")
     replica_writers: Annotated[tuple[str, ...], BeforeValidator(_read_writers)] = Field(
         (), description="further users, by exact name, who may change adapter-managed replicas; separated by commas"
+    )
+    controller_accounts: Annotated[tuple[str, ...], BeforeValidator(_read_writers)] = Field(
+        ("system:serviceaccount:metacontroller:metacontroller",),
+        description="users, by exact name, under which Metacontroller and the hooks write; separated by commas",
     )
     max_body_bytes: Size = Field(16 * 2**20, description="larger request bodies are refused with 413")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")

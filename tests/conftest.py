@@ -18,3 +18,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="rewrite the golden answers instead of comparing with them",
     )
+    parser.addoption(
+        "--steps",
+        type=int,
+        default=100_000,
+        metavar="N",
+        help="how many steps tests/sequences takes in the simulated cluster, over all roads (default: 100000)",
+    )
+    parser.addoption(
+        "--sequence",
+        action="append",
+        default=[],
+        metavar="ROAD:SEED",
+        help="take this sequence of tests/sequences again instead of those of --steps; a failure says which it was",
+    )

@@ -41,6 +41,12 @@ def client_with(answer: SyncAnswer | Exception, **options: Any) -> FlaskClient:
     return app_with(answer, **options).test_client()
 
 
+def hook_with(answer: SyncAnswer, change: Callable[[dict[str, Hook]], dict[str, Hook]]) -> FlaskClient:
+    """A client of the hook, with a finalize hook that answers the same, after its table was changed."""
+    hooks = {"graph": Hook(kind=contract.GRAPH, sync=answering(answer), customize=relating, finalize=answering(answer))}
+    return create_app(parse_settings({}, SETTINGS), lambda: make.NOW, hooks=change(hooks)).test_client()
+
+
 def call(**fields: Any) -> bytes:
     children: dict[str, Any] = {"ConfigMap.v1": {}, "Deployment.apps/v1": {}}
     return orjson.dumps({"controller": {}, "parent": make.graph(), "children": children, "related": {}, **fields})

@@ -17,7 +17,13 @@ from hooks.settings import Settings
 ROOT = Path(__file__).parent.parent
 READ = ("get", "list", "watch")
 CHILD = (*READ, "create", "update", "delete")
-RELATED = {("", "pods"), ("", "secrets"), ("", "serviceaccounts"), ("discovery.k8s.io", "endpointslices")}
+RELATED = {
+    ("", "nodes"),
+    ("", "pods"),
+    ("", "secrets"),
+    ("", "serviceaccounts"),
+    ("discovery.k8s.io", "endpointslices"),
+}
 """What customize hooks ask for on any cluster."""
 RELATED_WITH_GROVE = {("grove.io", "podcliques"), ("grove.io", "podcliquescalinggroups")}
 

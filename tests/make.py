@@ -19,6 +19,7 @@ from hooks.settings import parse_settings
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NAMESPACE = "default"
+_CLUSTER_SCOPED = frozenset({kinds.NAMESPACE, kinds.NODE})
 
 
 def facts(now: datetime = NOW, **settings: str) -> Facts:
@@ -96,10 +97,7 @@ def deployment_status(replicas: int = 1, *, ready: int | None = None, generation
 def objects(manifests: Iterable[Manifest] = (), declared: Iterable[GroupVersionKind] = ()) -> Objects:
     """Objects of a request: a key for each declared kind, the manifests under theirs."""
     found: dict[str, dict[str, Manifest]] = {kind.key: {} for kind in declared}
-    for manifest in manifests:
-        namespace = manifest["metadata"].get("namespace", NAMESPACE)
-        found.setdefault(gvk_of(manifest).key, {})[f"{namespace}/{name_of(manifest)}"] = manifest
-    return Objects(found)
+    return Objects(_keyed(manifests, found))
 
 
 def sync_request(
@@ -108,11 +106,15 @@ def sync_request(
     related: Iterable[Manifest] = (),
     *,
     installed: Iterable[str] = (),
+    shown: Iterable[GroupVersionKind] = (),
     finalizing: bool = False,
 ) -> SyncRequest:
-    """A sync call; the controller declares every kind that needs no optional CRD, and those of `installed`."""
+    """A sync call; the controller declares every kind that needs no optional CRD, and those of `installed`.
+
+    Of the kinds `shown` the hook asked for related objects, even if there are none.
+    """
     seen = objects(children, declared_kinds(installed))
-    return SyncRequest(parent=parent, children=seen, related=objects(related), finalizing=finalizing)
+    return SyncRequest(parent=parent, children=seen, related=objects(related, shown), finalizing=finalizing)
 
 
 def wire_request(
@@ -131,8 +133,9 @@ def wire_request(
 
 def _keyed(manifests: Iterable[Manifest], groups: dict[str, dict[str, Manifest]]) -> dict[str, dict[str, Manifest]]:
     for manifest in manifests:
-        namespace = manifest["metadata"].get("namespace", NAMESPACE)
-        groups.setdefault(gvk_of(manifest).key, {})[f"{namespace}/{name_of(manifest)}"] = manifest
+        kind, namespace = gvk_of(manifest), manifest["metadata"].get("namespace", NAMESPACE)
+        key = name_of(manifest) if kind in _CLUSTER_SCOPED else f"{namespace}/{name_of(manifest)}"
+        groups.setdefault(kind.key, {})[key] = manifest
     return groups
 
 

@@ -213,7 +213,9 @@ def test_every_hook_answers_on_its_public_paths() -> None:
     app = create_app(parse_settings({}), lambda: make.NOW)
     found = {rule.rule for rule in app.url_map.iter_rules()}
     hooks = {
-        f"/{hook}/{call}" for hook in ("graph", "component", "model") for call in ("sync", "finalize", "customize")
+        f"/{hook}/{call}"
+        for hook in ("graph", "component", "request", "model")
+        for call in ("sync", "finalize", "customize")
     }
     hooks |= {f"/scaling-adapter/{call}" for call in ("sync", "customize")}
     assert found == {*hooks, "/healthz", "/readyz", "/metrics"}

@@ -30,6 +30,7 @@ VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 VALUE_OF = {name: "inferencePool" if name == "inference-pool" else name for name in OPTIONAL_KINDS}
 KUBERNETES = "1.36.0"
+SELECTORS = {"namespaceSelector", "objectSelector"}
 ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
@@ -51,7 +52,7 @@ def refusal(*options: str) -> str:
 
 def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in values.items():
-        whole = key in {"resources", "nodeSelector"} or not isinstance(value, dict) or not value
+        whole = key in {"resources", "nodeSelector", *SELECTORS} or not isinstance(value, dict) or not value
         if whole:
             yield f"{path}{key}", value
         else:
@@ -111,7 +112,7 @@ def test_schema_knows_the_values_and_no_others() -> None:
         assert schema["additionalProperties"] is False
         assert set(values) == set(schema["properties"]) - {"global"}
         for key, value in values.items():
-            if "properties" in schema["properties"][key] and key != "resources":
+            if "properties" in schema["properties"][key] and key not in {"resources", *SELECTORS}:
                 assert_same(value, schema["properties"][key])
 
     assert_same(VALUES, SCHEMA)
@@ -213,20 +214,22 @@ def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str
 
 def test_installed_kind_can_be_switched_off() -> None:
     documents = template("--api-versions", "grove.io/v1alpha1/PodCliqueSet", "--set", "grove=off")
-    assert named(documents, "CompositeController", "dynamo-graph")["spec"] == files.controllers("")[0]["spec"]
+    kind, name = "CompositeController", "dynamo-graph"
+    assert named(documents, kind, name)["spec"] == named(files.controllers(""), kind, name)["spec"]
 
 
 def test_etcd_discovery_declares_the_finalize_hook() -> None:
     documents = template("--set", "settings.discoveryBackend=etcd")
-    component = named(documents, "CompositeController", "dynamo-component")
-    assert component["spec"] == files.controllers("", etcd_finalize=True)[1]["spec"]
+    kind, name = "CompositeController", "dynamo-component"
+    expected = named(files.controllers("", etcd_finalize=True), kind, name)
+    assert named(documents, kind, name)["spec"] == expected["spec"]
 
 
 @pytest.mark.parametrize("off", ["off", "false"])
 def test_no_finalize_hook_is_declared_where_no_keys_are_to_be_dropped(off: str) -> None:
     documents = template("--set", "settings.discoveryBackend=etcd", "--set", f"settings.effectEtcd={off}")
-    component = named(documents, "CompositeController", "dynamo-component")
-    assert component["spec"] == files.controllers("")[1]["spec"]
+    kind, name = "CompositeController", "dynamo-component"
+    assert named(documents, kind, name)["spec"] == named(files.controllers(""), kind, name)["spec"]
 
 
 def test_controllers_call_the_service_of_the_release() -> None:
@@ -332,6 +335,7 @@ def test_no_token_is_created_where_none_is_wanted() -> None:
     assert token_sources(documents) == {}
 
 
+ACCOUNTS = "system:serviceaccount:metacontroller:metacontroller-helm,system:serviceaccount:dynamo-system:dynamo-hooks"
 SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({}, {}),
     ({"logLevel": "debug", "explainPods": False}, {"log_level": "debug", "explain_pods": "off"}),
@@ -342,6 +346,8 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"ingressHostSuffix": "", "kaiScheduler": "on"}, {"ingress_host_suffix": "", "kai_scheduler": "on"}),
     ({"effectWriteBack": False, "imagePullSecrets": "all"}, {"effect_write_back": "off", "image_pull_secrets": "all"}),
     ({"plannerClusterRole": "mine"}, {"planner_cluster_role": "mine"}),
+    ({"hooksImage": "mine:1", "profilingDeadline": "3600s"}, {"hooks_image": "mine:1", "profiling_deadline": "3600"}),
+    ({"controllerAccounts": ["a", "b"]}, {"controller_accounts": "a,b"}),
 ]
 
 
@@ -351,8 +357,10 @@ def test_values_reach_the_hooks_as_settings(values: dict[str, Any], expected: di
     path.write_text(yaml.safe_dump({"replicas": 3, "settings": values}))
     documents = template("--values", str(path))
     (deployment,) = of_kind(documents, "Deployment")
+    own = {"hook_replicas": "3", "hooks_image": f"dynamo-hooks:{__version__}"}
     for container in deployment["spec"]["template"]["spec"]["containers"]:
-        assert parse_settings(variables_of(container)) == parse_settings({}, {"hook_replicas": "3", **expected})
+        wanted = {**own, "controller_accounts": ACCOUNTS, **expected}
+        assert parse_settings(variables_of(container)) == parse_settings({}, wanted)
 
 
 def variables_of(container: Mapping[str, Any]) -> dict[str, str]:
@@ -366,10 +374,11 @@ def test_bound_roles_are_those_that_the_hooks_are_told(name: str) -> None:
     (deployment,) = of_kind(documents, "Deployment")
     variables = variables_of(deployment["spec"]["template"]["spec"]["containers"][0])
     settings = parse_settings({k: v for k, v in variables.items() if k.startswith("DYNAMO_HOOKS_")})
-    told = [settings.epp_cluster_role, settings.planner_cluster_role]
+    told = [settings.epp_cluster_role, settings.planner_cluster_role, settings.profiling_cluster_role]
     (role,) = (r for r in of_kind(documents, "ClusterRole") if r["metadata"]["name"].endswith("-metacontroller"))
     assert [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule] == [told]
-    for role_name, plain_name in zip(told, ("dynamo-hooks-epp", "dynamo-hooks-planner"), strict=True):
+    plain_names = ("dynamo-hooks-epp", "dynamo-hooks-planner", "dynamo-hooks-profiling")
+    for role_name, plain_name in zip(told, plain_names, strict=True):
         expected = named(plain("rbac.yaml"), "ClusterRole", plain_name)["rules"]
         assert named(documents, "ClusterRole", role_name)["rules"] == expected
 

@@ -12,8 +12,8 @@ import responses
 from responses.matchers import json_params_matcher, query_param_matcher
 
 from hooks.api_server import ApiServer
-from hooks.effects import Effect, Event, Reference, ScalePodClique, WriteBackReplicas
-from hooks.effects_client import EffectsClient, Outcome, Result
+from hooks.effects import Effect, Event, Outcome, Reference, Result, ScalePodClique, WriteBackReplicas
+from hooks.effects_client import EffectsClient
 
 URL = "https://127.0.0.1:6443"
 SCALE = f"{URL}/apis/grove.io/v1alpha1/namespaces/ns/podcliques/g-0-a/scale"
@@ -43,7 +43,7 @@ def client(folder: Path, **fields: Any) -> EffectsClient:
 
 
 def only(folder: Path, effect: Effect) -> Result:
-    (result,) = client(folder).carry_out((effect,))
+    (result,) = client(folder)((effect,))
     return result
 
 
@@ -202,7 +202,7 @@ def test_events_beyond_the_bound_are_not_told_and_counted_as_failed(
     many = tuple(
         Event(about=ABOUT, type="Normal", reason="R", message=f"{number}", occasion="1") for number in range(22)
     )
-    outcomes = [result.outcome for result in client(tmp_path).carry_out(many)]
+    outcomes = [result.outcome for result in client(tmp_path)(many)]
     assert outcomes == [Outcome.DONE] * 20 + [Outcome.FAILED] * 2
     assert len(server.calls) == 20
 
@@ -243,14 +243,14 @@ def test_refusal_is_a_result_with_its_reason(
 def test_missing_token_is_a_result(tmp_path: Path) -> None:
     asking = client(tmp_path)
     (tmp_path / "token").unlink()
-    assert asking.carry_out((EFFECT,))[0].outcome is Outcome.FAILED
+    assert asking((EFFECT,))[0].outcome is Outcome.FAILED
 
 
 def test_one_failure_does_not_hold_up_the_next(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.get(SCALE, status=500)
     server.get(SCALE.replace("g-0-a", "g-0-b"), json=scale(3))
     second = ScalePodClique(kind="PodClique", namespace="ns", name="g-0-b", replicas=3)
-    outcomes = [result.outcome for result in client(tmp_path).carry_out((EFFECT, second))]
+    outcomes = [result.outcome for result in client(tmp_path)((EFFECT, second))]
     assert outcomes == [Outcome.FAILED, Outcome.UNCHANGED]
 
 
@@ -258,20 +258,19 @@ def test_all_effects_together_have_one_deadline(server: responses.RequestsMock, 
     seconds = iter([0.0, 0.5, 2.5])
     server.get(SCALE, json=scale(3))
     asking = client(tmp_path, clock=lambda: next(seconds))
-    first, second = asking.carry_out((EFFECT, EFFECT))
+    first, second = asking((EFFECT, EFFECT))
     assert first.outcome is Outcome.UNCHANGED
     assert (second.outcome, second.reason) == (Outcome.FAILED, "no time was left within 2 s")
     sent: Any = server.calls[0].request
     assert sent.req_kwargs["timeout"] == 1.5
 
 
-def test_called_as_the_server_calls_it_failures_come_back_as_sentences(
-    server: responses.RequestsMock, tmp_path: Path
-) -> None:
+def test_each_failure_is_a_sentence_that_names_the_effect(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.get(SCALE, status=403, json={"message": "forbidden"})
     server.get(GRAPH, status=500)
     server.post(EVENTS, status=403, json={"message": "forbidden"})
-    scaled, written, told = client(tmp_path)((EFFECT, WRITE, EVENT))
+    results = client(tmp_path)((EFFECT, WRITE, EVENT))
+    scaled, written, told = (result.sentence for result in results)
     assert scaled.startswith("scale PodClique ns/g-0-a to 3: GET ")
     assert scaled.endswith("403 forbidden")
     assert written.startswith("set Worker of graph ns/g to 3 replicas: GET ")

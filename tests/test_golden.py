@@ -21,7 +21,7 @@ from hooks.cli.render import render_checked
 from hooks.cli.validate import load_checked
 from hooks.k8s.types import Manifest
 from hooks.rendering import every_child
-from hooks.settings import Settings, parse_settings
+from hooks.settings import parse_settings
 from tests import make
 
 ROOT = Path(__file__).parent.parent
@@ -29,6 +29,8 @@ GOLDEN = ROOT / "tests" / "golden"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 CALLS = sorted(path.parent for path in GOLDEN.glob("*/*/*/request.yaml"))
 INSTALLED = frozenset({"istio", "inference-pool"})
+SETTINGS = parse_settings({}, {"hooks_image": "hooks:1"})
+"""Without its own image, which every installation tells, no profiling Job can be made."""
 ORCHESTRATORS = {"lws": frozenset({"lws", "volcano"}), "grove": frozenset({"grove"})}
 MULTINODE = [path for path in EXAMPLES if "multinode" in path.stem]
 
@@ -39,7 +41,7 @@ def name_of_call(path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def client() -> FlaskClient:
-    return create_app(Settings(), lambda: make.NOW).test_client()
+    return create_app(SETTINGS, lambda: make.NOW).test_client()
 
 
 def post(client: FlaskClient, call: Path, body: Any) -> bytes:
@@ -108,7 +110,7 @@ def test_rendered_children_are_sound(example: Path) -> None:
 
 def render_example(path: Path, installed: frozenset[str] = frozenset()) -> list[Manifest]:
     documents = load_checked([str(path)], "default")
-    return list(every_child(render_checked(documents, parse_settings({}), INSTALLED | installed)))
+    return list(every_child(render_checked(documents, SETTINGS, INSTALLED | installed)))
 
 
 def assert_sound(child: Manifest) -> None:

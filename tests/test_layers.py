@@ -18,12 +18,15 @@ SHELL = (
     "hooks.effects_client",
     "hooks.etcd_client",
     "hooks.files",
+    "hooks.installed_kinds",
     "hooks.logs",
     "hooks.metrics",
     "hooks.model.prober",
     "hooks.model.prober_client",
     "hooks.namespace_locks",
+    "hooks.output_copier",
     "hooks.simulator",
+    "hooks.web",
 )
 LEDGER = "hooks.model.prober.ledger"
 FORBIDDEN = frozenset(
@@ -36,12 +39,17 @@ TYPES = (
     "hooks.children",
     "hooks.contract",
     "hooks.crds",
+    "hooks.defaulting",
     "hooks.effects",
     "hooks.event_objects",
     "hooks.facts",
     "hooks.identity",
+    "hooks.judging",
+    "hooks.installation",
     "hooks.last_good",
     "hooks.protocol",
+    "hooks.review",
+    "hooks.rule_table",
     "hooks.settings",
     "hooks.transitions",
     "hooks.wording",
@@ -52,7 +60,9 @@ FLOORS = {
     "hooks.component": 2,
     "hooks.graph": 3,
     "hooks.model": 3,
+    "hooks.admission_review": 4,
     "hooks.rendering": 4,
+    "hooks.rules": 4,
     **dict.fromkeys(SHELL, 5),
 }
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from hooks import contract
 from hooks.app import Hook, create_app
-from hooks.effects import ScalePodClique
+from hooks.effects import Effect, Outcome, Result, ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.logs import JsonFormatter
 from hooks.model.probes import Adapter
@@ -118,9 +118,14 @@ def test_effects_without_a_client_are_logged_as_not_carried_out(caplog: pytest.L
 
 
 def test_effects_are_handed_on_once_the_answer_is_good() -> None:
-    carried: list[Any] = []
-    good = client_with(SyncAnswer(status={}, effects=(EFFECT,)), carry_out=carried.extend)
-    bad = client_with(SyncAnswer(effects=(EFFECT,)), carry_out=carried.extend)
+    carried: list[Effect] = []
+
+    def carry_out(effects: tuple[Effect, ...]) -> list[Result]:
+        carried.extend(effects)
+        return [Result(effect=effect, outcome=Outcome.DONE) for effect in effects]
+
+    good = client_with(SyncAnswer(status={}, effects=(EFFECT,)), carry_out=carry_out)
+    bad = client_with(SyncAnswer(effects=(EFFECT,)), carry_out=carry_out)
     assert bad.post("/graph/sync", data=call()).status_code == 500
     assert carried == []
     assert good.post("/graph/sync", data=call()).status_code == 200
@@ -145,7 +150,23 @@ def test_failing_effect_does_not_fail_the_sync(caplog: pytest.LogCaptureFixture)
     caplog.set_level(logging.INFO)
     response = client_with(SyncAnswer(status={}, effects=(EFFECT,)), carry_out=fail).post("/graph/sync", data=call())
     assert response.status_code == 200
-    assert [line["effects"] for line in logged(caplog, "call")] == ["failed: ScalePodClique"]
+    assert [line["effects"] for line in logged(caplog, "call")] == [
+        "failed: scale PodClique ns/a to 2: a bug of the hook (ConnectionError)"
+    ]
+
+
+def test_what_came_of_effects_is_in_the_line_of_the_call(caplog: pytest.LogCaptureFixture) -> None:
+    other = ScalePodClique(kind="PodClique", namespace="ns", name="b", replicas=3)
+    refused = [
+        Result(effect=EFFECT, outcome=Outcome.DONE),
+        Result(effect=other, outcome=Outcome.FAILED, reason="403 forbidden"),
+    ]
+    caplog.set_level(logging.INFO)
+    for results in (refused, refused[:1]):
+        answer = SyncAnswer(status={}, effects=(EFFECT, other))
+        client_with(answer, carry_out=lambda _effects, told=results: told).post("/graph/sync", data=call())
+    expected = ["failed: scale PodClique ns/b to 3: 403 forbidden", "carried out: ScalePodClique"]
+    assert [line["effects"] for line in logged(caplog, "call")] == expected
 
 
 def format_failure(error: Exception) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import pytest
 from flask.testing import FlaskClient
 
+from hooks.effects import Outcome, Result, ScalePodClique, WriteBackReplicas
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.metrics import MAX_NAMESPACES, OTHER_NAMESPACES
 from hooks.protocol import SyncAnswer
@@ -57,6 +58,23 @@ def test_every_call_is_counted_by_hook_kind_and_outcome() -> None:
     }
     assert found['dynamo_hooks_call_duration_seconds_count{call="sync",hook="graph",outcome="done"}'] == 1
     assert found['dynamo_hooks_request_bytes_sum{call="customize",hook="graph"}'] == len(call())
+
+
+def test_effects_are_counted_by_what_came_of_them() -> None:
+    scale = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
+    write = WriteBackReplicas(graph="g", namespace="ns", service="s", replicas=2)
+    results = [
+        Result(effect=scale, outcome=Outcome.DONE),
+        Result(effect=scale, outcome=Outcome.DONE),
+        Result(effect=write, outcome=Outcome.FAILED, reason="403"),
+    ]
+    client = client_with(SyncAnswer(status={}, effects=(scale, write)), carry_out=lambda _effects: results)
+    client.post("/graph/sync", data=call())
+    counted = {k: v for k, v in metrics_of(client).items() if k.startswith("dynamo_hooks_effects_total{")}
+    assert counted == {
+        'dynamo_hooks_effects_total{effect="ScalePodClique",outcome="done"}': 2,
+        'dynamo_hooks_effects_total{effect="WriteBackReplicas",outcome="failed"}': 1,
+    }
 
 
 def test_namespaces_beyond_the_limit_share_one_series() -> None:

@@ -1,6 +1,8 @@
 """The folder `metacontroller/` as `kubectl apply -k` takes it: exact rights, one kustomization."""
 
+import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -17,7 +19,7 @@ def test_plain_role_holds_exactly_what_metacontroller_needs() -> None:
 
 def test_roles_bound_by_graphs_are_the_settings_defaults() -> None:
     settings = Settings()
-    bound = sorted([settings.epp_cluster_role, settings.planner_cluster_role])
+    bound = [settings.epp_cluster_role, settings.planner_cluster_role, settings.profiling_cluster_role]
     role, *_ = of_kind(plain("rbac.yaml"), "ClusterRole")
     (bind,) = (rule for rule in role["rules"] if "resourceNames" in rule)
     expected = ["rbac.authorization.k8s.io"], ["clusterroles"], bound, ["bind"]
@@ -43,6 +45,21 @@ def test_plain_manifests_are_one_kustomization() -> None:
     assert by_name(controllers) == by_name(files.controllers(""))
     assert by_name(of_kind(documents, "CustomResourceDefinition")) == by_name(files.crds())
     assert len(of_kind(documents, "Namespace", "Deployment", "Service")) == 3
+
+
+def test_profiling_jobs_run_the_image_that_kustomize_was_told(tmp_path: Path) -> None:
+    overlay = tmp_path / "overlay"
+    overlay.mkdir()
+    for folder in ("metacontroller", "crds"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    base = tmp_path / "metacontroller" / "kustomization.yaml"
+    base.write_text(base.read_text() + "images: [{name: dynamo-hooks, newName: registry.example/hooks, newTag: '9'}]\n")
+    (overlay / "kustomization.yaml").write_text("resources: [../metacontroller]\n")
+    run = subprocess.run([program("kubectl"), "kustomize", str(overlay)], capture_output=True, text=True, check=True)
+    (deployment,) = of_kind(list(yaml.load_all(run.stdout, yaml.CSafeLoader)), "Deployment")
+    (hooks,) = (c for c in deployment["spec"]["template"]["spec"]["containers"] if c["name"] == "hooks")
+    variables = {entry["name"]: entry["value"] for entry in hooks["env"]}
+    assert hooks["image"] == variables["DYNAMO_HOOKS_HOOKS_IMAGE"] == "registry.example/hooks:9"
 
 
 def by_name(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

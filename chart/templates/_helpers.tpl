@@ -43,6 +43,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- .Values.settings.eppClusterRole | default (printf "%s-epp" (include "dynamo-hooks.fullname" .)) -}}
 {{- end }}
 
+{{- define "dynamo-hooks.profilingRole" -}}
+{{- .Values.settings.profilingClusterRole | default (printf "%s-profiling" (include "dynamo-hooks.fullname" .)) -}}
+{{- end }}
+
+{{- /* Who writes for the controllers: Metacontroller's account and our own. */ -}}
+{{- define "dynamo-hooks.controllerAccounts" -}}
+{{- $accounts := list (printf "%s:%s" .Values.metacontroller.namespace .Values.metacontroller.serviceAccount) (printf "%s:%s" .Release.Namespace (include "dynamo-hooks.serviceAccount" .)) -}}
+system:serviceaccount:{{ join ",system:serviceaccount:" $accounts }}
+{{- end }}
+
 {{- /* YAML reads an unquoted on and off as booleans: both spellings mean the same here. */ -}}
 {{- define "dynamo-hooks.switch" -}}
 {{- if kindIs "bool" . }}{{ ternary "on" "off" . }}{{ else }}{{ . }}{{ end -}}
@@ -75,8 +85,11 @@ capabilities:
 
 {{- /* One variable for each setting that has a value; enginePort becomes DYNAMO_HOOKS_ENGINE_PORT. */ -}}
 {{- define "dynamo-hooks.settings" -}}
-{{- $own := dict "hookReplicas" .Values.replicas "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) -}}
+{{- $own := dict "hookReplicas" .Values.replicas "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) "profilingClusterRole" (include "dynamo-hooks.profilingRole" .) "hooksImage" (.Values.settings.hooksImage | default (include "dynamo-hooks.image" .)) "controllerAccounts" (.Values.settings.controllerAccounts | default (include "dynamo-hooks.controllerAccounts" .)) -}}
 {{- $variables := list -}}
+{{- if .Values.settings.installation -}}
+{{- $_ := set $own "installationNamespace" (include "dynamo-hooks.installationNamespace" .) -}}
+{{- end -}}
 {{- range $key, $value := merge $own .Values.settings -}}
 {{- if not (kindIs "invalid" $value) -}}
 {{- $variables = append $variables (dict "name" (printf "DYNAMO_HOOKS_%s" (snakecase $key | upper)) "value" (include "dynamo-hooks.settingValue" $value)) -}}

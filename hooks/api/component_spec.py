@@ -171,7 +171,10 @@ class ComponentSpec(ApiModel):
     ] = None
     envs: Annotated[tuple[Json, ...], Schema("Environment of the main container.", kubernetes=ENV_VAR)] = ()
     env_from_secret: Annotated[str, Schema("Secret whose keys become environment variables.")] = ""
-    volume_mounts: Annotated[tuple[VolumeMount, ...], Schema("Claims mounted into the main container.")] = ()
+    volume_mounts: Annotated[
+        # More than a node can attach; the bound keeps rules about mounts within the API server's budget.
+        tuple[VolumeMount, ...], Schema("Claims mounted into the main container.", max_items=256)
+    ] = ()
     ingress: Annotated[Ingress | None, Schema("How the component is reached from outside.")] = None
     model_ref: Annotated[ModelReference | None, Schema("The base model that the component serves.")] = None
     shared_memory: Annotated[SharedMemory | None, Schema("Shared memory of the main container; 8Gi when absent.")] = (

@@ -41,7 +41,12 @@ class RestartStrategy(ApiModel):
     ] = "Sequential"
     order: Annotated[
         tuple[str, ...],
-        Schema("Every service once, in the order in which they restart; by name when absent. Only when Sequential."),
+        # A permutation of the services, at most 25; the bounds keep rules about it within the API server's budget.
+        Schema(
+            "Every service once, in the order in which they restart; by name when absent. Only when Sequential.",
+            max_items=25,
+            item_max_length=253,
+        ),
     ] = ()
 
 

@@ -31,6 +31,9 @@ class ProfilingConfig(ApiModel):
         None
     )
     tolerations: Annotated[tuple[Json, ...], Schema("Tolerations of the profiling job.", kubernetes=TOLERATION)] = ()
+    node_selector: Annotated[Mapping[str, str], Schema("Labels of the nodes that the profiling job may run on.")] = (
+        Field(default_factory=dict)
+    )
 
 
 class DeploymentOverrides(ApiModel):
@@ -87,6 +90,9 @@ class GraphRequestStatus(ApiModel):
         Json, Schema("The graph that profiling led to.", open_object=True, embedded=True)
     ] = None
     deployment: Annotated[GeneratedDeploymentStatus | None, Schema("The graph that was created.")] = None
+    spec_hash: Annotated[
+        str, Schema("Fingerprint of the spec that is profiled; while the spec has another one, nothing is done.")
+    ] = ""
 
 
 class GraphRequest(ApiModel):

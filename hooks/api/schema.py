@@ -57,6 +57,7 @@ class Schema:
     min_length: int | None = None
     max_length: int | None = None
     max_items: int | None = None
+    item_max_length: int | None = None
     max_properties: int | None = None
     map_key: str = ""
     kubernetes: str = ""

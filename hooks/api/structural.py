@@ -101,7 +101,8 @@ def _build_field(annotation: Any, marker: Schema) -> SchemaNode:
 def _build_type(annotation: Any, marker: Schema) -> SchemaNode:
     origin = get_origin(annotation)
     if origin is tuple:
-        return {"type": "array", "items": _build_type(get_args(annotation)[0], marker)}
+        limit = {} if marker.item_max_length is None else {"maxLength": marker.item_max_length}
+        return {"type": "array", "items": _build_type(get_args(annotation)[0], marker) | limit}
     marked = _build_marked(marker)
     if marked is not None:
         return marked

@@ -7,6 +7,8 @@ import click
 from hooks import files
 from hooks.cli.options import with_option
 from hooks.cli.output import format_documents
+from hooks.k8s.names import is_dns_label
+from hooks.settings import MAX_INSTALLATION
 
 _URL = re.compile(r"https?://[^/\s?#]+(/[^\s?#]*)?")
 
@@ -17,12 +19,21 @@ def _parse_url(_context: click.Context, _parameter: click.Parameter, url: str) -
     return url
 
 
+def _parse_installation(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    if name and (not is_dns_label(name) or len(name) > MAX_INSTALLATION):
+        raise click.BadParameter(
+            f"{name!r} is no name of an installation; write at most {MAX_INSTALLATION} of a-z, 0-9 and '-'"
+        )
+    return name
+
+
 @click.command(
     epilog="""\b
 Examples:
   dynamo-hooks controllers | kubectl apply -f -
   dynamo-hooks controllers --url http://192.0.2.7:8080
-  dynamo-hooks controllers --with grove,inference-pool --discovery-backend etcd -o json"""
+  dynamo-hooks controllers --with grove,inference-pool --discovery-backend etcd -o json
+  dynamo-hooks controllers --installation team-a --url http://dynamo-hooks.team-a.svc"""
 )
 @click.option(
     "--url",
@@ -40,12 +51,19 @@ Examples:
     help="With etcd the component's finalize hook is declared, which drops its keys.",
 )
 @click.option(
+    "--installation",
+    default="",
+    metavar="NAME",
+    callback=_parse_installation,
+    help="For a namespace-restricted installation: its setting `installation`. Default: the whole cluster.",
+)
+@click.option(
     "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="YAML documents or a JSON list."
 )
-def controllers(*, url: str, installed: frozenset[str], discovery_backend: str, output: str) -> None:
+def controllers(*, url: str, installed: frozenset[str], discovery_backend: str, installation: str, output: str) -> None:
     """Print the Composite- and DecoratorControllers that make Metacontroller call the hooks.
 
     Kinds after --with must be installed: Metacontroller does not start a controller that names a missing one.
     """
-    found = files.controllers(url, installed, etcd_finalize=discovery_backend == "etcd")
+    found = files.controllers(url, installed, etcd_finalize=discovery_backend == "etcd", installation=installation)
     click.echo(format_documents(found, output), nl=False)

@@ -17,8 +17,10 @@ class LazyGroup(click.Group):
         "simulate": "Bring manifests to Ready in an in-memory cluster, with the real hooks.",
         "crds": "Print the CustomResourceDefinitions.",
         "controllers": "Print Metacontroller's controllers for a hooks URL.",
-        "serve": "Serve the hooks over HTTP.",
+        "serve": "Serve the hooks over HTTP, and admission over HTTPS.",
+        "certificates": "Make and renew the certificate of the admission port.",
         "prober": "Run the prober that loads and verifies LoRA adapters.",
+        "copy-output": "Hand a profiler's output over, as a container beside it.",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -26,10 +28,11 @@ class LazyGroup(click.Group):
         return list(self.modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import `hooks.cli.<command>` and take its command."""
+        """Import `hooks.cli.<command>` and take its command; what has a dash on the line has a low line in Python."""
         if cmd_name not in self.modules:
             return None
-        command = getattr(importlib.import_module(f"hooks.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(importlib.import_module(f"hooks.cli.{name}"), name)
         assert isinstance(command, click.Command)  # noqa: S101 - a module's command is named like the module
         return command
 
@@ -48,5 +51,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    No command but `serve` and `prober` needs a cluster to talk to.
+    No command but `serve`, `prober`, `copy-output` and `certificates` needs a cluster to talk to.
     """

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hooks import contract
-from hooks.cli.yaml_reader import FieldPath, YamlDocument, read_yaml
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.yaml_reader import FieldPath, YamlDocument, read_yaml
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 OUR_KINDS = frozenset(
@@ -19,16 +19,21 @@ OUR_KINDS = frozenset(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
-    """One thing wrong with the input: where, at which field, and what would be right."""
+    """One thing wrong with the input: where, at which field, and what would be right.
+
+    `names_field` says that the message itself names the field.
+    """
 
     file: str
     line: int
     field: str
     message: str
+    names_field: bool = False
 
     def __str__(self) -> str:
         """`file:line: field: message`, as compilers write it."""
-        return f"{self.file}:{self.line}: {self.field + ': ' if self.field else ''}{self.message}"
+        field = "" if self.names_field or not self.field else f"{self.field}: "
+        return f"{self.file}:{self.line}: {field}{self.message}"
 
 
 class ManifestFaults(Exception):

@@ -1,15 +1,34 @@
 """Options that several commands share, and what each refuses with which sentence."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 
 import click
 
+from hooks import __version__
 from hooks.errors import InvalidSettings
 from hooks.k8s.names import is_dns_label
 from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
+
+_OWN_IMAGE = f"dynamo-hooks:{__version__}"
+_BIND = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
+
+
+def parse_bind(_context: click.Context, _parameter: click.Parameter, bind: str | None) -> str | None:
+    """Check HOST:PORT; port 0 takes any free one, None is an option that was not given.
+
+    Raises:
+        click.BadParameter: it is not of that form.
+    """
+    if bind is None:
+        return None
+    match = _BIND.fullmatch(bind)
+    if match is None or int(match[2]) > 65535:
+        raise click.BadParameter(f"{bind!r} is no address; write HOST:PORT, such as 127.0.0.1:8080 or [::]:8080")
+    return bind
 
 
 def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:
@@ -34,6 +53,12 @@ def read_settings(set_values: Iterable[str]) -> Settings:
     except InvalidSettings as error:
         click.echo(str(error), err=True)
         sys.exit(2)
+
+
+def read_offline_settings(set_values: Iterable[str]) -> Settings:
+    """The same for a command without a cluster, where no image is pulled: that of the hooks is ours if nobody says."""
+    settings = read_settings(set_values)
+    return settings if settings.hooks_image else settings.model_copy(update={"hooks_image": _OWN_IMAGE})
 
 
 def _parse_kinds(_context: click.Context, _parameter: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
@@ -70,6 +95,19 @@ with_option = click.option(
     help=f"Optional kinds taken as installed, separated by commas: {', '.join(OPTIONAL_KINDS)}. Default: none.",
 )
 """Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`."""
+
+known_kinds_option = click.option(
+    "--with",
+    "installed",
+    multiple=True,
+    metavar="LIST",
+    callback=lambda context, parameter, lists: _parse_kinds(context, parameter, lists) if lists else None,
+    help=(
+        f"Optional kinds of the cluster, separated by commas: {', '.join(OPTIONAL_KINDS)}; '' for none. Without it, "
+        "what depends on them is not judged."
+    ),
+)
+"""Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`, or None where the user does not say."""
 
 namespace_option = click.option(
     "-n",

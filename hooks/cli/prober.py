@@ -9,8 +9,7 @@ import click
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
-from hooks.cli.options import read_settings, settings_option
-from hooks.cli.serve import parse_bind
+from hooks.cli.options import parse_bind, read_settings, settings_option
 from hooks.cli.server import JsonLog
 from hooks.logs import set_up_logging
 from hooks.model.prober.app import create_prober_app

@@ -1,32 +1,12 @@
 """`dynamo-hooks serve`: the hooks over HTTP, until SIGTERM."""
 
-import re
-from collections.abc import Callable
-from datetime import UTC, datetime
-
 import click
-from flask import Flask
 
-from hooks.api_server import ApiServer
-from hooks.cli.options import read_settings, settings_option
-from hooks.cli.server import DRAIN_SECONDS, ServerOptions, run_server
-from hooks.effects import effects_of_api_server, without_api_server
-from hooks.logs import logger, set_up_logging
-from hooks.settings import Settings
-
-_BIND = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
-
-
-def parse_bind(_context: click.Context, _parameter: click.Parameter, bind: str) -> str:
-    """Check HOST:PORT; port 0 takes any free one.
-
-    Raises:
-        click.BadParameter: it is not of that form.
-    """
-    match = _BIND.fullmatch(bind)
-    if match is None or int(match[2]) > 65535:
-        raise click.BadParameter(f"{bind!r} is no address; write HOST:PORT, such as 127.0.0.1:8080 or [::]:8080")
-    return bind
+from hooks.cli.assembly import Assembly
+from hooks.cli.options import parse_bind, read_settings, settings_option
+from hooks.cli.secure_port import secure_port_options
+from hooks.cli.server import DRAIN_SECONDS, SecurePort, ServerOptions, run_server
+from hooks.logs import set_up_logging
 
 
 @click.command(
@@ -35,6 +15,7 @@ Examples:
   dynamo-hooks serve
   dynamo-hooks serve --bind 0.0.0.0:8080 --workers 4
   dynamo-hooks serve --set discovery_backend=etcd --set etcd_address=http://etcd:2379
+  dynamo-hooks serve --admission-bind 0.0.0.0:9443 --tls-cert tls.crt --tls-key tls.key
   DYNAMO_HOOKS_LOG_LEVEL=debug dynamo-hooks serve --drain 0"""
 )
 @click.option(
@@ -55,35 +36,32 @@ Examples:
     metavar="SECONDS",
     help="How long to go on accepting after SIGTERM, with /readyz saying 503.",
 )
+@secure_port_options
 @settings_option
-def serve(*, bind: str, workers: int, threads: int, drain: float, set_values: tuple[str, ...]) -> None:
-    """Serve the hooks over HTTP, for Metacontroller to call.
+def serve(
+    *,
+    bind: str,
+    workers: int,
+    threads: int,
+    drain: float,
+    secure_port: SecurePort | None,
+    set_values: tuple[str, ...],
+) -> None:
+    """Serve the hooks over HTTP, for Metacontroller to call, and admission over HTTPS, for the API server.
 
     On SIGTERM every request is still answered: the server first drains, so that a Service stops sending, then finishes
     what is in flight. SIGINT ends it at once. Log lines go to standard error as JSON.
     """
     settings = read_settings(set_values)
     set_up_logging(settings.log_level)
-
-    def load(is_draining: Callable[[], bool]) -> Flask:
-        from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
-        from hooks.effects_client import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
-
-        server = find_api_server(settings)
-        client = EffectsClient(server=server) if server else None
-        told = settings if server else without_api_server(settings)
-        return create_app(told, lambda: datetime.now(UTC), carry_out=client, is_draining=is_draining)
-
-    run_server(ServerOptions(bind=bind, workers=workers, threads=threads, drain=drain), load)
-
-
-def find_api_server(settings: Settings) -> ApiServer | None:
-    """The API server that effects act on; None where none is switched on, or, which is logged, there is none to use."""
-    wanted = effects_of_api_server(settings)
-    if not wanted:
-        return None
-    server = ApiServer.in_cluster()
-    if server is None:
-        reason = "this is no pod of a cluster, or one that mounts no service account token"
-        logger.warning("effects are switched off", extra={"fields": {"settings": list(wanted), "reason": reason}})
-    return server
+    assembly = Assembly.of(settings, serves_admission=secure_port is not None)
+    options = ServerOptions(
+        bind=bind,
+        workers=workers,
+        threads=threads,
+        drain=drain,
+        secure_port=secure_port,
+        begin=assembly.begin,
+        end=assembly.locks.release,
+    )
+    run_server(options, assembly.load)

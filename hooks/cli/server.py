@@ -25,11 +25,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
+from hooks.cli.secure_connection import SecureConnection
+from hooks.cli.tls import ServedCertificate, WsgiApp
 from hooks.logs import logger
 
 DRAIN_SECONDS = 5.0
@@ -62,25 +63,42 @@ _DROP_NEW_CONNECTIONS = b"".join(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecurePort:
+    """A second port, HOST:PORT, that speaks HTTPS alone."""
+
+    bind: str
+    certificate: ServedCertificate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How to serve: `bind` is HOST:PORT, `drain` seconds."""
+    """How to serve: `bind` is HOST:PORT, `drain` seconds.
+
+    `begin` runs in each worker and gets what tells whether it is draining; `end` runs once, after all workers ended.
+    """
 
     bind: str
     workers: int
     threads: int
     drain: float = DRAIN_SECONDS
+    secure_port: SecurePort | None = None
+    begin: Callable[[Callable[[], bool]], None] = lambda _is_draining: None
+    end: Callable[[], None] = lambda: None
 
 
-def run_server(options: ServerOptions, load_app: Callable[[Callable[[], bool]], Flask]) -> None:
+LoadApp = Callable[[Callable[[], bool]], WsgiApp]
+"""Makes the application; gets a function that says whether this process is draining."""
+
+
+def run_server(options: ServerOptions, load_app: LoadApp) -> None:
     """Serve until SIGTERM; returns never, it ends the process.
 
-    `load_app` gets a function that says whether this process is draining. It runs after the metrics' directory is known
-    and must import `hooks.metrics` itself, not before.
+    `load_app` runs after the metrics' directory is known and must import `hooks.metrics` itself, not before.
     """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn has its own handler: clean up then too
     owner = os.getpid()
     given = os.environ.get(METRICS_DIR)
-    directory = Path(given or Path(tempfile.gettempdir(), f"dynamo-hooks-metrics-{owner}-{secrets.token_hex(8)}"))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn has its own handler: clean up then too
+    directory = Path(given or Path(_find_temporary_dir(), f"dynamo-hooks-metrics-{owner}-{secrets.token_hex(8)}"))
     try:
         _empty(directory)
         os.environ[METRICS_DIR] = str(directory)
@@ -88,6 +106,15 @@ def run_server(options: ServerOptions, load_app: Callable[[Callable[[], bool]], 
     finally:
         if not given and os.getpid() == owner:  # workers, which are forks, end here too
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _find_temporary_dir() -> str:
+    """Where Python puts temporary files; it tries the place with a file, which no signal must make it leave behind."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        return tempfile.gettempdir()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _empty(directory: Path) -> None:
@@ -133,6 +160,20 @@ class DrainingWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         else:
             super().handle_exit(sig, frame)
 
+    def accept(self, listener: Any) -> None:
+        """Take a connection that waits; the second listener, if there is one, is the secure port."""
+        secure_port = self.app.options.secure_port
+        if secure_port is None or listener is not self.sockets[1]:
+            super().accept(listener)
+            return
+        try:
+            accepted = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):  # another worker took it, or the client gave up
+            return
+        self.nr_conns += 1
+        server = listener.getsockname()
+        self.enqueue_req(SecureConnection(self.cfg, accepted, server, secure_port.certificate))
+
     def set_accept_enabled(self, enabled: bool) -> None:
         """Before accepting ends for good, accept what waits: closing a listener resets it."""
         if not enabled and not self.alive:
@@ -165,7 +206,7 @@ def keep_out_new_connections(listener: socket.socket) -> None:
 class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     """The hooks under gunicorn; the two flags are each worker's own, as it sets them after the fork."""
 
-    def __init__(self, options: ServerOptions, load_app: Callable[[Callable[[], bool]], Flask]) -> None:
+    def __init__(self, options: ServerOptions, load_app: LoadApp) -> None:
         self.options = options
         self.is_draining = False
         self.is_shut = False
@@ -174,8 +215,9 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
     def load_config(self) -> None:
         """Set gunicorn up; files, arguments and variables that it would read are not."""
+        secure_port = self.options.secure_port
         values: dict[str, Any] = {
-            "bind": self.options.bind,
+            "bind": [self.options.bind, *([secure_port.bind] if secure_port else [])],
             "workers": self.options.workers,
             "threads": self.options.threads,
             "worker_class": DrainingWorker,
@@ -187,14 +229,16 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "worker_tmp_dir": _find_memory_dir(),
             "loglevel": logging.getLevelName(logger.getEffectiveLevel()).lower(),
             "control_socket_disable": True,
-            "when_ready": _freeze_memory,
+            "when_ready": _begin_serving,
             "post_fork": _let_sigterm_end,
+            "post_worker_init": lambda _worker: self.options.begin(lambda: self.is_draining),
+            "on_exit": lambda _arbiter: self.options.end(),
             "child_exit": _forget_worker,
         }
         for key, value in values.items():
             self.cfg.set(key, value)
 
-    def load(self) -> Flask:
+    def load(self) -> WsgiApp:
         """Build the application, once, before the fork."""
         return self._load_app(lambda: self.is_draining)
 
@@ -205,7 +249,15 @@ def _find_memory_dir() -> str:
     return str(shared) if os.access(shared, os.W_OK) else tempfile.gettempdir()
 
 
-def _freeze_memory(_server: Any) -> None:
+def _begin_serving(server: Any) -> None:
+    """Say where admission is served, as gunicorn takes all ports for plain ones, and settle the memory."""
+    for listener in server.LISTENERS[1:]:
+        host, port = listener.sock.getsockname()[:2]
+        logger.info("admission is served at https://%s:%d", f"[{host}]" if ":" in host else host, port)
+    _freeze_memory()
+
+
+def _freeze_memory() -> None:
     """Keep the collector off what was loaded before the fork: it would copy shared pages, and find nothing.
 
     The larger threshold suits bodies of thousands of small objects, which die by reference counting alone.

@@ -5,12 +5,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TextIO
 
 import click
 from rich.console import Console
 
 from hooks.cli.manifests import ManifestFaults
-from hooks.cli.options import namespace_option, read_settings, settings_option, with_option
+from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.simulation import Frame, Plan, Refused, run_programs, run_simulation
 from hooks.cli.simulation_report import ProgressView, explain, format_json, print_result
 from hooks.cli.validate import load_checked, refuse
@@ -49,6 +50,8 @@ Examples:
   dynamo-hooks simulate --break '*decode*=ImagePullBackOff' --timeout 60 graph.yaml
   dynamo-hooks simulate --hold Frontend -o json graph.yaml | jq '.objects[].reasons'
   dynamo-hooks simulate examples/vllm-lora.yaml
+  dynamo-hooks simulate --profiler-output graph.yaml examples/request-aic.yaml
+  dynamo-hooks simulate --break 'profile-*=CrashLoopBackOff' examples/request-online.yaml
   dynamo-hooks simulate --speed 100 manifests/"""
 )
 @click.argument("paths", nargs=-1, required=True, metavar="FILE…")
@@ -84,7 +87,13 @@ Examples:
     multiple=True,
     metavar="GLOB=REASON",
     callback=_parse_faults,
-    help=f"Give pods a fault: {', '.join(Fault)}.",
+    help=f"Give pods a fault: {', '.join(Fault)}. A Job's pod, which is not started again, fails of a crash.",
+)
+@click.option(
+    "--profiler-output",
+    type=click.File(),
+    metavar="FILE",
+    help="What profilers leave behind, one or more YAML documents; without it they make up a graph.",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How the result is printed.")
 def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -96,16 +105,18 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     speed: float,
     held: tuple[str, ...],
     broken: dict[str, Fault],
+    profiler_output: TextIO | None,
     output: str,
 ) -> None:
     """Bring manifests to Ready in an in-memory cluster that follows Metacontroller's contract, with the real hooks.
 
     FILE is a file, a directory (read recursively) or - for standard input. The hooks server runs as a process of its
     own; pods are only played. With a DynamoModel among the documents the prober runs as well, and pods answer it on
-    loopback addresses as engines do. Progress goes to standard error, the tree of objects and their status to standard
-    output. Exit status 0 when all is Ready, 1 with the reasons when not.
+    loopback addresses as engines do. A request's profiler runs for ten seconds and measures nothing. Progress goes to
+    standard error, the tree of objects and their status to standard output. Exit status 0 when all is Ready, 1 with the
+    reasons when not.
     """
-    settings = read_settings(set_values)
+    settings = read_offline_settings(set_values)
     try:
         documents = load_checked(paths, namespace)
     except ManifestFaults as error:
@@ -114,9 +125,18 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if not any(document.is_ours for document in documents):
         click.echo("nothing to simulate: no document is of one of the five Dynamo kinds", err=True)
         sys.exit(1)
-    plan = Plan(documents=tuple(documents), installed=installed, timeout=timeout, speed=speed, held=held, broken=broken)
+    plan = Plan(
+        documents=tuple(documents),
+        installed=installed,
+        timeout=timeout,
+        speed=speed,
+        held=held,
+        broken=broken,
+        profiler_output=profiler_output.read() if profiler_output else "",
+    )
     try:
-        frame = _run(plan, [*set_values, *NO_EFFECTS], engine_port=settings.engine_port)
+        values = [f"hooks_image={settings.hooks_image}", *set_values, *NO_EFFECTS]
+        frame = _run(plan, values, engine_port=settings.engine_port)
     except (Refused, ServerFailed, EngineFailed, ControllerNotStarted, MetacontrollerWouldCrash, NeverSettles) as error:
         click.echo(str(error), err=True)
         sys.exit(1)

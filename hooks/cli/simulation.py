@@ -17,7 +17,8 @@ from hooks.simulator.engines import Engines, reserve_port, run_engines
 from hooks.simulator.hook_client import connect_hook
 from hooks.simulator.pods import Fault
 from hooks.simulator.processes import Servers, run_servers
-from hooks.simulator.progress import Family, Progress, is_ready, kind_of, measure_progress
+from hooks.simulator.profiler import Profiler
+from hooks.simulator.progress import Family, Progress, has_ended, is_ready, kind_of, measure_progress
 from hooks.simulator.resources import UnknownKind
 from hooks.simulator.store import ApiError, Ref, ref_of
 from hooks.simulator.webhook import Hook
@@ -28,7 +29,10 @@ FRAME_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a user asked for; times are seconds of the cluster, `speed` of them pass in a real second."""
+    """What a user asked for; times are seconds of the cluster, `speed` of them pass in a real second.
+
+    `profiler_output` is what profilers leave behind; empty for graphs made up.
+    """
 
     documents: tuple[Document, ...]
     installed: frozenset[str]
@@ -36,6 +40,7 @@ class Plan:
     speed: float
     held: tuple[str, ...]
     broken: Mapping[str, Fault]
+    profiler_output: str = ""
 
     @property
     def has_models(self) -> bool:
@@ -56,6 +61,11 @@ class Frame:
     def ready(self) -> bool:
         """Whether every object of ours is ready."""
         return all(found.ready for found in self.progress)
+
+    @property
+    def over(self) -> bool:
+        """Whether every object of ours is ready or never will be."""
+        return all(found.ready or found.ended for found in self.progress)
 
 
 class Viewer(Protocol):
@@ -101,7 +111,7 @@ def run_programs(plan: Plan, settings: Sequence[str], *, engine_port: int) -> It
 
 
 def run_simulation(plan: Plan, programs: Programs, viewer: Viewer) -> Frame:
-    """Run until everything is ready or the time is up; the viewer is shown every frame.
+    """Run until everything is ready or never will be, or the time is up; the viewer is shown every frame.
 
     Raises:
         Refused: a document that an API server would refuse.
@@ -130,7 +140,7 @@ def _watch(
     def is_done() -> bool:
         if engines is not None:
             engines.follow(cluster)
-        return _all_ready(cluster, roots)
+        return _all_over(cluster, roots)
 
     begin = time.monotonic()
     while True:
@@ -138,14 +148,14 @@ def _watch(
         cluster.run_until(is_done, min(real, plan.timeout) - cluster.clock.seconds)
         frame = take_frame(cluster, roots)
         look(frame)
-        if frame.ready or frame.seconds >= plan.timeout:
+        if frame.over or frame.seconds >= plan.timeout:
             return frame
         time.sleep(FRAME_SECONDS)
 
 
-def _all_ready(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
+def _all_over(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
     found = (cluster.get(GroupVersionKind(ref.group, "", ref.kind), ref.name, ref.namespace) for ref in roots)
-    return all(obj is None or is_ready(obj) for obj in found)
+    return all(obj is None or is_ready(obj) or has_ended(obj) for obj in found)
 
 
 def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:
@@ -157,7 +167,8 @@ def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:
         crds=files.crds(),
         optional=plan.installed,
         admit=admit_custom,
-        namespaces=sorted({"default", *namespaces}),
+        namespaces=sorted({"default", *namespaces, *_target_namespaces(plan.documents)}),
+        profiler=Profiler(output=plan.profiler_output),
     )
     cluster = SimulatedCluster(setup, Clock(datetime.now(UTC)))
     for glob in plan.held:
@@ -167,8 +178,19 @@ def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:
     return cluster
 
 
+def _target_namespaces(documents: Iterable[Document]) -> Iterator[str]:
+    """Namespaces that requests want their graphs in."""
+    for document in documents:
+        if document.is_ours and kind_of(document.object) == contract.GRAPH_REQUEST:
+            overrides = document.object.get("spec", {}).get("deploymentOverrides") or {}
+            yield overrides.get("namespace") or "default"
+
+
 def admit_custom(obj: Manifest) -> Manifest:
     """A custom resource as the API server stores it; kinds that are not ours pass as they are.
+
+    The rules that a real server evaluates in CEL (`hooks.crds.cel_rules`) are not asked here: the hooks say the same of
+    a graph or component that was let in.
 
     Raises:
         ApiError: 422, the schema does not allow it.

@@ -16,7 +16,7 @@ from hooks.cli.simulation import Frame
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.kubelet import phase_of
-from hooks.simulator.progress import Family, Progress, is_ready, kind_of
+from hooks.simulator.progress import Family, Progress, is_ready, kind_of, request_state
 from hooks.simulator.resources import REPLICA_SET
 
 
@@ -141,6 +141,10 @@ def _describe_replicas(obj: Manifest) -> str:
     return f"{obj.get('status', {}).get('readyReplicas', 0)}/{obj['spec']['replicas']} ready"
 
 
+def _describe_available(obj: Manifest) -> str:
+    return f"{obj.get('status', {}).get('availableReplicas', 0)}/{obj['spec']['replicas']} ready"
+
+
 def _describe_service(obj: Manifest) -> str:
     ports = ", ".join(str(port["port"]) for port in obj["spec"].get("ports", []))
     return f"{'headless ' if obj['spec'].get('clusterIP') == 'None' else ''}{ports}"
@@ -155,9 +159,22 @@ def _describe_phase(obj: Manifest) -> str:
     return str(obj.get("status", {}).get("phase", "Pending"))
 
 
+def _describe_job(obj: Manifest) -> str:
+    status = obj.get("status", {})
+    ends = [
+        condition["type"] for condition in status.get("conditions", ()) if condition["type"] in {"Complete", "Failed"}
+    ]
+    return ends[0] if ends else f"{status.get('active', 0)} active"
+
+
 _DESCRIPTIONS: Mapping[GroupVersionKind, Callable[[Manifest], str]] = {
+    contract.GRAPH_REQUEST: request_state,
+    kinds.JOB: _describe_job,
     kinds.POD: phase_of,
     kinds.DEPLOYMENT: _describe_replicas,
+    kinds.LEADER_WORKER_SET: _describe_replicas,
+    kinds.POD_CLIQUE: _describe_replicas,
+    kinds.POD_CLIQUE_SCALING_GROUP: _describe_available,
     REPLICA_SET: _describe_replicas,
     kinds.SERVICE: _describe_service,
     kinds.ENDPOINT_SLICE: _describe_slice,

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 import click
 import orjson
 
+from hooks.cli.judging import judge_documents
 from hooks.cli.manifests import Document, Fault, ManifestFaults, load_manifests
-from hooks.cli.options import namespace_option
+from hooks.cli.options import known_kinds_option, namespace_option, read_settings, settings_option
 from hooks.crds import find_faults
 
 
@@ -39,7 +40,7 @@ def refuse(faults: Iterable[Fault]) -> None:
     found = list(faults)
     for fault in found:
         click.echo(str(fault), err=True)
-    click.echo(f"{len(found)} fault{'s' if len(found) != 1 else ''}; nothing was done", err=True)
+    click.echo(f"{_count(len(found), 'fault')}; nothing was done", err=True)
     sys.exit(1)
 
 
@@ -47,28 +48,64 @@ def refuse(faults: Iterable[Fault]) -> None:
     epilog="""\b
 Examples:
   dynamo-hooks validate graph.yaml
-  dynamo-hooks validate -o json manifests/
+  dynamo-hooks validate --with grove,inference-pool -o json manifests/
   cat graph.yaml | dynamo-hooks validate -"""
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @namespace_option
+@known_kinds_option
+@settings_option
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How faults are printed.")
-def validate(files: tuple[str, ...], namespace: str, output: str) -> None:
-    """Check manifests against the schemas of the five kinds, and print every fault with file and line.
+def validate(
+    *,
+    files: tuple[str, ...],
+    namespace: str,
+    installed: frozenset[str] | None,
+    set_values: tuple[str, ...],
+    output: str,
+) -> None:
+    """Check manifests as the API server and admission would, and print every fault and warning with file and line.
 
-    FILE is a file, a directory (read recursively) or - for standard input. Exit status 0 without faults, 1 with.
+    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not judged. Exit
+    status 0 without faults, though there be warnings, and 1 with.
     """
+    settings = read_settings(set_values)
+    faults: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()
     try:
-        documents = load_checked(files, namespace)
-        faults: tuple[Fault, ...] = ()
+        documents = load_manifests(files, namespace)
+        found = check_documents(documents)
+        judged = judge_documents(documents, found, settings, installed)
+        faults, warnings = tuple(sorted([*found, *judged.problems])), judged.warnings
     except ManifestFaults as error:
         documents, faults = [], error.faults
     if output == "json":
-        rows = [{"file": f.file, "line": f.line, "field": f.field, "message": f.message} for f in faults]
+        rows = [*(_row(fault, "error") for fault in faults), *(_row(warning, "warning") for warning in warnings)]
         click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         sys.exit(1 if faults else 0)
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
     if faults:
         refuse(faults)
+    click.echo(_summary(documents, len(warnings)))
+
+
+def _row(fault: Fault, severity: str) -> dict[str, str | int]:
+    return {
+        "file": fault.file,
+        "line": fault.line,
+        "severity": severity,
+        "field": fault.field,
+        "message": fault.message,
+    }
+
+
+def _summary(documents: list[Document], warnings: int) -> str:
     ours = sum(document.is_ours for document in documents)
     passed = f", {len(documents) - ours} of other kinds not judged" if len(documents) > ours else ""
-    click.echo(f"{ours} manifest{'s' if ours != 1 else ''} valid{passed}")
+    warned = f", {_count(warnings, 'warning')}" if warnings else ""
+    return f"{_count(ours, 'manifest')} valid{passed}{warned}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' if number != 1 else ''}"

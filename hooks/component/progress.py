@@ -7,9 +7,10 @@ import orjson
 
 from hooks import contract
 from hooks.component.build import Built
-from hooks.component.observe import Workloads
+from hooks.component.observe import Observed, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.k8s import kinds
+from hooks.k8s.conditions import is_true
 from hooks.k8s.readiness import (
     Readiness,
     has_old_pods,
@@ -17,8 +18,10 @@ from hooks.k8s.readiness import (
     read_leader_worker_set,
     reports_generation,
 )
-from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, name_of
+from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of
 
+LABEL_SET = "leaderworkerset.sigs.k8s.io/name"
+"""Label of the pods of a LeaderWorkerSet: its name."""
 _UNMANAGED = (
     "it carries no last-applied annotation, so changes to it cannot be followed: run Metacontroller with dynamic apply"
 )
@@ -41,10 +44,10 @@ class Progress:
     is_rolling: bool
 
 
-def measure_progress(plan: ComponentPlan, built: Built, seen: Workloads) -> Progress:
+def measure_progress(plan: ComponentPlan, built: Built, seen: Observed) -> Progress:
     """Compare the workloads of this sync with those that exist."""
-    observed = {name_of(wanted): _find(wanted, seen) for wanted in built.workloads}
-    states = {name_of(wanted): _measure(plan, wanted, observed[name_of(wanted)]) for wanted in built.workloads}
+    observed = {name_of(wanted): _find(wanted, seen.workloads) for wanted in built.workloads}
+    states = {name_of(wanted): _measure(plan, wanted, observed[name_of(wanted)], seen) for wanted in built.workloads}
     pairs = [(wanted, live) for wanted in built.workloads if (live := observed[name_of(wanted)]) is not None]
     return Progress(
         waiting={name: state.reason for name, state in states.items() if not state.ready},
@@ -61,15 +64,36 @@ def _find(wanted: Manifest, seen: Workloads) -> ReadManifest | None:
     return seen.leader_worker_sets.get(name_of(wanted))
 
 
-def _measure(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None) -> Readiness:
+def _measure(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None, seen: Observed) -> Readiness:
     withheld = plan.groups.withheld.get(name_of(wanted)) if plan.groups else None
     if reason := plan.waits_for or withheld:
         return Readiness(ready=False, reason=reason, is_current=False)
     readiness = read_leader_worker_set(live) if plan.groups else read_deployment(live)
-    if live is None or _is_applied(wanted, live):
+    if live is None:
         return readiness
+    if _is_applied(wanted, live):
+        return _doubt(readiness, live, seen) if plan.groups else readiness
     reason = "its new spec is being applied" if readiness.ready else readiness.reason
     return Readiness(ready=False, reason=reason, is_current=False)
+
+
+def _doubt(readiness: Readiness, live: ReadManifest, seen: Observed) -> Readiness:
+    """Believe a LeaderWorkerSet's own pods rather than a status of LeaderWorkerSet before version 0.9.
+
+    Tried with 0.8.0: once ready, such a set goes on saying so when a worker pod falls out of service.
+    """
+    if not readiness.ready or reports_generation(live):
+        return readiness
+    unready = sorted(name_of(pod) for pod in seen.pods if _belongs_to(pod, live) and not _is_ready(pod))
+    return Readiness(ready=False, reason=f"Pod {unready[0]} is not ready") if unready else readiness
+
+
+def _belongs_to(pod: ReadManifest, live: ReadManifest) -> bool:
+    return labels_of(pod).get(LABEL_SET) == name_of(live)
+
+
+def _is_ready(pod: ReadManifest) -> bool:
+    return is_true((pod.get("status") or {}).get("conditions") or (), "Ready")
 
 
 def _is_applied(desired: Manifest, observed: ReadManifest) -> bool:

@@ -13,14 +13,15 @@ from datetime import datetime, timedelta
 
 from hooks.component.status import READY_TYPE
 from hooks.component.subject import resolve_deleted_subject
-from hooks.contract import COMPONENT, DISCOVERY_ETCD
-from hooks.effects import DropReport, EtcdPrefixDrop, Event, Reference
+from hooks.contract import DISCOVERY_ETCD
+from hooks.effects import DropReport, EtcdPrefixDrop, Event
 from hooks.facts import Facts
 from hooks.k8s.conditions import Condition, format_time, merge_conditions
 from hooks.k8s.types import Json, is_deleting
 from hooks.last_good import last_good_children
 from hooks.protocol import SyncAnswer, SyncRequest
 from hooks.settings import Switch
+from hooks.transitions import reference_of
 
 KEYS_NOT_DROPPED = "EtcdKeysNotDropped"
 _TRY_AGAIN_SECONDS = 5.0
@@ -71,21 +72,13 @@ def _deadline(request: SyncRequest, facts: Facts) -> datetime:
 
 
 def _give_up(request: SyncRequest, report: DropReport) -> SyncAnswer:
-    metadata = request.parent["metadata"]
     message = f"keys under {report.drop.prefix} were left in etcd: {report.fault}; etcdctl del --prefix removes them"
-    about = Reference(
-        api_version=COMPONENT.api_version,
-        kind=COMPONENT.kind,
-        namespace=metadata["namespace"],
-        name=metadata["name"],
-        uid=metadata.get("uid", ""),
-    )
     event = Event(
-        about=about,
+        about=reference_of(request.parent),
         type="Warning",
         reason=KEYS_NOT_DROPPED,
         message=message,
-        occasion=metadata["deletionTimestamp"],
+        occasion=request.parent["metadata"]["deletionTimestamp"],
     )
     return SyncAnswer(status=dict(request.status), finalized=True, effects=(event,), notes=(message,))
 

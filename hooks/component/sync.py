@@ -63,7 +63,7 @@ def _read(wording: bytes) -> tuple[ComponentDeployment, tuple[str, ...]]:
 def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed, facts: Facts) -> SyncAnswer:
     plan = plan_component(component, seen, facts.settings)
     built = build_component(plan)
-    progress = measure_progress(plan, built, seen.workloads)
+    progress = measure_progress(plan, built, seen)
     warnings = (*plan.warnings, *built.warnings)
     told = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     return SyncAnswer(

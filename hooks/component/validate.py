@@ -5,43 +5,57 @@ A graph's services are checked by the same functions, under another path.
 Source: Dynamo operator, internal/webhook/validation/shared.go and internal/dynamo/graph.go, whose texts are kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from hooks.api.component import ComponentDeployment
-from hooks.api.component_spec import ComponentSpec, EppConfig, Ingress
+from hooks.api.component_spec import ComponentSpec, Ingress
 from hooks.component.backends import Backend, resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.exposure import ingress_host
 from hooks.component.fragments import validate_fragments
 from hooks.component.groups import validate_groups
 from hooks.component.resources import validate_resources
+from hooks.component.spec_rules import find_spec_problems, find_spec_warnings
 from hooks.component.strategy import validate_strategy
 from hooks.component.subject import ComponentType
 from hooks.component.volumes import mount_path
 from hooks.errors import InvalidSpec
+from hooks.identity import dynamo_namespace
+from hooks.judging import Findings, judge
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_subdomain
 from hooks.k8s.quantities import parse_quantity
+from hooks.k8s.types import ReadManifest
+from hooks.review import Review, Verdict
+
+_CHANGED_BACKEND = "Changing spec.backendFramework may cause unexpected behavior"
+_FIXED_BACKEND = "spec.backendFramework is immutable and cannot be changed after creation"
+_NO_ENGINE = f"backend framework {Backend.NOOP} (no default available)"
+
+
+def review_component(review: Review) -> Verdict:
+    """Judge a component that is about to be written."""
+    return judge(review, ComponentDeployment, of_object=_judge_component, of_change=_judge_change)
 
 
 def validate_component(component: ComponentDeployment) -> tuple[str, ...]:
     """All problems of a component, each with the path of its field; none means that it can be rendered."""
     spec = component.spec
-    problems = [
+    return (
+        *validate_spec(spec, "spec", framework=spec.backend_framework),
         *_too_long("metadata.name", component.metadata.name),
         *_bad_label("spec.serviceName", spec.service_name),
-        *validate_spec(spec, "spec", framework=spec.backend_framework),
         *validate_groups(spec, component.metadata.name, "spec"),
-    ]
-    if spec.topology_constraint is not None:
-        problems.append("spec.topologyConstraint needs Grove, under which only services of a graph can run")
-    if ComponentType.of(spec.component_type) is ComponentType.EPP:
-        problems += _validate_epp(spec.epp_config, "spec", has_graph=bool(component.graph_name))
-    return tuple(problems)
+        *_validate_lone_picker(component),
+        *_validate_lone_topology(spec),
+    )
 
 
-def validate_spec(spec: ComponentSpec, path: str, *, framework: str) -> tuple[str, ...]:
-    """Problems of what a component and a graph's service share; `framework` is the engine named, empty for none."""
-    problems = list(_validate_fields(spec, path))
+def validate_spec(spec: ComponentSpec, path: str, *, framework: str, lacks_pool: bool = False) -> tuple[str, ...]:
+    """Problems of what a component and a graph's service share; `framework` is the engine named, empty for none.
+
+    `lacks_pool` is true where a graph's endpoint picker cannot have an InferencePool.
+    """
+    problems = [*find_spec_problems(spec, path, lacks_pool=lacks_pool), *_validate_fields(spec, path)]
     if any(problem.startswith(f"{path}.extraPodSpec.mainContainer") for problem in problems):
         return tuple(problems)
     try:
@@ -52,12 +66,43 @@ def validate_spec(spec: ComponentSpec, path: str, *, framework: str) -> tuple[st
     return (*problems, *_validate_mounts(spec, backend, path))
 
 
+def validate_change(new: str, old: str) -> Findings:
+    """What is said of a graph or component whose engine changes; both are `spec.backendFramework`, empty for none."""
+    return Findings() if new == old else Findings(problems=(_FIXED_BACKEND,), warnings=(_CHANGED_BACKEND,))
+
+
+def is_told_later(problem: str) -> bool:
+    """Whether a problem is no matter of admission, as upstream's accepts it: which engine an image runs may be unknown.
+
+    It stands in the status.
+    """
+    return problem.endswith(_NO_ENGINE)
+
+
+def _judge_component(component: ComponentDeployment, _review: Review) -> Findings:
+    metadata, spec = component.metadata, component.spec
+    name = dynamo_namespace(metadata.namespace, metadata.name, is_global=spec.global_dynamo_namespace)
+    # A graph fills in what counts; its user is told by the graph's own review.
+    warnings = () if component.graph_name else tuple(find_spec_warnings(spec, "spec", name))
+    problems = tuple(problem for problem in validate_component(component) if not is_told_later(problem))
+    return Findings(problems=problems, warnings=warnings)
+
+
+def _judge_change(new: ComponentDeployment, old: ReadManifest, _review: Review) -> Findings:
+    return validate_change(new.spec.backend_framework, read_backend(old))
+
+
+def read_backend(manifest: ReadManifest) -> str:
+    """`spec.backendFramework` of an object of any shape; empty for none."""
+    spec = manifest.get("spec")
+    found = spec.get("backendFramework") if isinstance(spec, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
 def _validate_fields(spec: ComponentSpec, path: str) -> Iterator[str]:
     for field, value in (("componentType", spec.component_type), ("subComponentType", spec.sub_component_type)):
         yield from _bad_label(f"{path}.{field}", value)
-    if spec.replicas is not None and spec.replicas < 0:
-        yield f"{path}.replicas must be non-negative"
-    if spec.ingress and spec.ingress.enabled:
+    if spec.ingress and spec.ingress.enabled and spec.ingress.host:
         yield from _validate_ingress(spec.ingress, path)
     yield from _validate_shared_memory(spec, path)
     yield from validate_resources(spec.resources, path)
@@ -72,39 +117,31 @@ def _validate_mounts(spec: ComponentSpec, backend: Backend, path: str) -> Iterat
             yield f"{at}.name: volumeMount.name is required when volumeMounts is set"
         elif not is_subdomain(mount.name):
             yield f"{at}.name: {mount.name!r} is no name of a PersistentVolumeClaim"
-        if mount_path(mount, backend):
-            continue
-        if mount.use_as_compilation_cache:
+        if mount.use_as_compilation_cache and not mount_path(mount, backend):
             yield (
                 f"{at}.mountPoint: volumeMount with useAsCompilationCache=true requires an explicit mountPoint for "
                 f"backend framework {backend} (no default available)"
             )
-        else:
-            yield f"{at}.mountPoint is required when useAsCompilationCache is false"
 
 
-def _validate_epp(config: EppConfig | None, path: str, *, has_graph: bool) -> Iterator[str]:
-    if config is None or (config.config_map_ref is None and config.config is None):
+def _validate_lone_picker(component: ComponentDeployment) -> Iterator[str]:
+    picker = component.spec.epp_config
+    if component.spec.component_type != ComponentType.EPP or picker is None or component.graph_name:
+        return
+    if picker.config is not None and picker.config_map_ref is None:
         yield (
-            f"{path}.eppConfig: EPP configuration is required: either eppConfig.configMapRef or eppConfig.config must "
-            "be specified"
+            "spec.eppConfig.config: only a graph makes the ConfigMap of an inline configuration; "
+            "a component that stands alone needs configMapRef"
         )
-    elif config.config_map_ref is not None and config.config is not None:
-        yield f"{path}.eppConfig: configMapRef and config are mutually exclusive, only one can be specified"
-    elif config.config_map_ref is None:
-        if not has_graph:
-            yield (
-                f"{path}.eppConfig.config: only a graph makes the ConfigMap of an inline configuration; "
-                "a component that stands alone needs configMapRef"
-            )
-    elif not isinstance(config.config_map_ref, dict) or not config.config_map_ref.get("name"):
-        yield f"{path}.eppConfig.configMapRef.name is required"
+
+
+def _validate_lone_topology(spec: ComponentSpec) -> Iterator[str]:
+    if spec.topology_constraint is not None:
+        yield "spec.topologyConstraint needs Grove, under which only services of a graph can run"
 
 
 def _validate_ingress(ingress: Ingress, path: str) -> Iterator[str]:
-    if not ingress.host:
-        yield f"{path}.ingress.host is required when ingress is enabled"
-    elif not is_subdomain(ingress_host(ingress).removeprefix("*.")):
+    if not is_subdomain(ingress_host(ingress).removeprefix("*.")):
         yield f"{path}.ingress.host: {ingress_host(ingress)!r} is no host name; use lower case letters, digits, - and ."
 
 

@@ -12,7 +12,7 @@ from hooks.api.component_spec import VolumeMount as ClaimMount
 from hooks.component.backends import Backend
 from hooks.k8s.hashing import short_hash
 from hooks.k8s.names import MAX_LABEL, fit_name, is_dns_label, to_dns_label
-from hooks.k8s.quantities import canonical_quantity, parse_quantity
+from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json, VolumeMount
 
 _CACHE_PATHS: Mapping[Backend, str] = {Backend.VLLM: contract.VLLM_CACHE_PATH}
@@ -62,13 +62,10 @@ def claim_volume(claim: str) -> str:
 
 
 def resolve_shared_memory(shared_memory: SharedMemory | None) -> str:
-    """Size of `/dev/shm` as a canonical quantity: 8Gi where none is given or it is zero; empty where it is disabled."""
+    """Size of `/dev/shm` as a canonical quantity: 8Gi where nothing is said of it; empty where it is disabled."""
     if shared_memory is None:
         return contract.SHARED_MEMORY_SIZE
-    if shared_memory.disabled:
-        return ""
-    size = str(shared_memory.size or "0")
-    return canonical_quantity(size) if parse_quantity(size) else contract.SHARED_MEMORY_SIZE
+    return "" if shared_memory.disabled else canonical_quantity(str(shared_memory.size))
 
 
 def shared_memory_volume(size: str) -> Mapping[str, Json]:

@@ -18,6 +18,8 @@ from hooks.api.model import Model
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.api.structural import SchemaNode, build_kubernetes_schema, build_object_schema
 from hooks.api.worker_metadata import WorkerMetadata
+from hooks.crds.cel import add_rules
+from hooks.crds.cel_rules import CEL_RULES
 from hooks.k8s.types import Json, Manifest, ReadManifest
 
 CATEGORY = "dynamo"
@@ -212,7 +214,7 @@ def _build_version(resource: CustomResource) -> dict[str, Json]:
         "served": True,
         "storage": True,
         "additionalPrinterColumns": [_build_column(column) for column in resource.columns],
-        "schema": {"openAPIV3Schema": build_root_schema(resource)},
+        "schema": {"openAPIV3Schema": add_rules(build_root_schema(resource), CEL_RULES.get(resource.kind, ()))},
     }
     return version | ({"subresources": dict(resource.subresources)} if resource.subresources else {})
 

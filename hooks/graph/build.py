@@ -9,22 +9,22 @@ from hooks.graph.inference_pool import build_picker
 from hooks.graph.model_services import build_model_service
 from hooks.graph.plan import GraphPlan
 from hooks.graph.scaling import build_adapter
+from hooks.installation import hand_down
 from hooks.k8s.types import Manifest, sort_manifests
 
 
 def build_children(plan: GraphPlan) -> list[Manifest]:
     """Build all children, sorted by kind and name; no workload while one of the other path is still there."""
-    return sort_manifests(
-        [
-            *(() if plan.waits_for else _build_workloads(plan)),
-            *(build_key(plan.mpi_key) if plan.mpi_key else ()),
-            *(build_adapter(adapter) for adapter in plan.adapters),
-            *build_claims(plan.claims),
-            *(child for account in plan.accounts for child in build_account(account)),
-            *(build_picker(plan.picker) if plan.picker else ()),
-            *(build_model_service(service) for service in plan.model_services),
-        ]
-    )
+    children = [
+        *(() if plan.waits_for else _build_workloads(plan)),
+        *(build_key(plan.mpi_key) if plan.mpi_key else ()),
+        *(build_adapter(adapter) for adapter in plan.adapters),
+        *build_claims(plan.claims),
+        *(child for account in plan.accounts for child in build_account(account)),
+        *(build_picker(plan.picker) if plan.picker else ()),
+        *(build_model_service(service) for service in plan.model_services),
+    ]
+    return sort_manifests([hand_down(plan.labels, child) for child in children])
 
 
 def _build_workloads(plan: GraphPlan) -> list[Manifest]:

@@ -19,7 +19,7 @@ _INDEX = re.compile(r"[0-9]+")
 
 
 def validate_for_grove(graph: GraphDeployment) -> Iterator[str]:
-    """Problems of a graph that only a PodCliqueSet has; the services are in order."""
+    """Problems of a graph that only a PodCliqueSet has, but for the length of names; the services are in order."""
     name = graph.metadata.name
     if not is_dns_label(name) or not name[0].isalpha():
         yield (
@@ -27,17 +27,14 @@ def validate_for_grove(graph: GraphDeployment) -> Iterator[str]:
             "all pods by it"
         )
     for service, spec in sorted(graph.spec.services.items()):
-        yield from _validate_names(name, service, spec)
+        yield from _validate_name(name, service)
         yield from _validate_pod(service, spec.extra_pod_spec)
     yield from _validate_cliques(graph)
 
 
-def _validate_names(graph: str, service: str, spec: ComponentSpec) -> Iterator[str]:
-    path, lower = f"spec.services[{service}]", service.lower()
-    if "." in service:
-        yield f"{path}: the name must hold no '.': Grove makes host names of it"
-    if _INDEX.fullmatch(service):
-        yield f"{path}: the name must not be a number: Grove calls a Service of its own {graph}-0"
+def validate_length(graph: str, service: str, spec: ComponentSpec) -> Iterator[str]:
+    """What is wrong with the length of the names that a service's pods get."""
+    lower = service.lower()
     length = len(graph) + len(lower) + (len(clique_name(service, Role.LEADER)) if spec.is_multinode else 0)
     if length <= MAX_COMBINED_NAME:
         return
@@ -48,10 +45,18 @@ def _validate_names(graph: str, service: str, spec: ComponentSpec) -> Iterator[s
         else "The combined length of DGD name + service name"
     )
     yield (
-        f"{path}: combined resource name length {length} exceeds {MAX_COMBINED_NAME}-character limit required for pod "
-        f"naming. Consider shortening the DynamoGraphDeployment name '{graph}' (length {len(graph)}) or service name "
-        f"'{service}' (length {len(service)}). {what} must not exceed {MAX_COMBINED_NAME} characters"
+        f"spec.services[{service}]: combined resource name length {length} exceeds {MAX_COMBINED_NAME}-character limit "
+        f"required for pod naming. Consider shortening the DynamoGraphDeployment name '{graph}' (length {len(graph)}) "
+        f"or service name '{service}' (length {len(service)}). {what} must not exceed {MAX_COMBINED_NAME} characters"
     )
+
+
+def _validate_name(graph: str, service: str) -> Iterator[str]:
+    path = f"spec.services[{service}]"
+    if "." in service:
+        yield f"{path}: the name must hold no '.': Grove makes host names of it"
+    if _INDEX.fullmatch(service):
+        yield f"{path}: the name must not be a number: Grove calls a Service of its own {graph}-0"
 
 
 def _validate_pod(service: str, pod: Mapping[str, Json]) -> Iterator[str]:

@@ -23,9 +23,11 @@ _INIT_CONTAINERS = (
 def why_grove_unready(plan: GrovePlan, seen: ObservedGrove, explained: Mapping[str, Explanation]) -> str:
     """All that keeps the set and its services from being ready at the wanted spec; empty when all are.
 
-    `explained` says by service why it is not ready.
+    `explained` says by service why it is not ready. What a set that is gone has left behind may still look complete.
     """
-    return "; ".join([*_set_reasons(plan, seen.pod_clique_set), *_service_reasons(plan, seen, explained)])
+    reasons = [*_set_reasons(plan, seen.pod_clique_set), *_service_reasons(plan, seen, explained)]
+    is_left_behind = not reasons and bool(plan.services) and seen.pod_clique_set is None
+    return f"podcliqueset/{plan.name}: resource not found" if is_left_behind else "; ".join(reasons)
 
 
 def is_settled(plan: GrovePlan, seen: ObservedGrove) -> bool:

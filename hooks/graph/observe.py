@@ -12,7 +12,7 @@ from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, labels_of, name_of
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_deleting, labels_of, name_of
 from hooks.protocol import OPTIONAL_KINDS, SyncRequest
 from hooks.settings import Settings
 
@@ -25,6 +25,7 @@ class ObservedComponent:
     of its condition Available; `service` is its `status.service`, empty before the first report.
     """
 
+    is_deleting: bool
     generation: int
     observed_generation: int
     spec: Mapping[str, Json]
@@ -100,6 +101,7 @@ def without_status(seen: Observed) -> Observed:
 
 
 _PRESENT = ObservedComponent(
+    is_deleting=False,
     generation=0,
     observed_generation=0,
     spec={},
@@ -122,6 +124,7 @@ def _observe_component(child: ReadManifest) -> ObservedComponent:
     status = child.get("status") or {}
     available = find_condition(status.get("conditions") or (), "Available") or {}
     return ObservedComponent(
+        is_deleting=is_deleting(child),
         generation=int(child["metadata"].get("generation", 0)),
         observed_generation=int(status.get("observedGeneration", 0)),
         spec=child.get("spec") or {},

@@ -35,8 +35,12 @@ def takes_grove(annotations: Mapping[str, str], installed: Set[GroupVersionKind]
 
     Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, isGrovePathway.
     """
-    is_wanted = annotations.get(contract.ANNOTATION_ENABLE_GROVE, "").lower() != "false"
-    return is_wanted and kinds.POD_CLIQUE_SET in installed
+    return may_take_grove(annotations) and kinds.POD_CLIQUE_SET in installed
+
+
+def may_take_grove(annotations: Mapping[str, str]) -> bool:
+    """Whether Grove runs a graph where it is installed."""
+    return annotations.get(contract.ANNOTATION_ENABLE_GROVE, "").lower() != "false"
 
 
 def _find_components(seen: Observed) -> str:

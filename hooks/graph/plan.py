@@ -35,13 +35,14 @@ _NO_ORCHESTRATOR = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphPlan:
-    """All children of a graph, decided but not yet shaped, sorted by name within each kind.
+    """All children of a graph, decided but not yet shaped, sorted by name within each kind; `labels` are the graph's.
 
     `components` are the services as components, of which only those are made where `grove` is None. `waits_for` is half
     a sentence: what of the other path must be gone before any workload is returned; empty for nothing.
     """
 
     name: str
+    labels: Mapping[str, str]
     components: tuple[ComponentPlan, ...]
     grove: GrovePlan | None
     waits_for: str
@@ -80,6 +81,7 @@ def plan_graph(
     grove = plan_grove(graph, components, seen, settings) if path.takes_grove else None
     return GraphPlan(
         name=graph.metadata.name,
+        labels=graph.metadata.labels,
         components=components,
         grove=grove,
         waits_for=path.waits_for,

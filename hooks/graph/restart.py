@@ -108,7 +108,8 @@ def observe_told(graph: GraphDeployment, seen: Observed) -> dict[str, str]:
 def plan_restart(graph: GraphDeployment, stored: Mapping[str, Json], observed: Mapping[str, str]) -> Restart:
     """Decide all that does not hang on readiness; `stored` is `status.restart`, `observed` that of `observe_told`.
 
-    A service that does not exist yet is made with the id at once: its first pods need no restart.
+    A service that does not exist yet is made with the id at once: its first pods need no restart. One that exists keeps
+    what it carries once a restart has ended: a status can be that of an earlier one, written from an old copy.
     """
     asked = graph.spec.restart.id if graph.spec.restart else ""
     kept = {service: observed[service] for service in _names(graph) if observed.get(service)}
@@ -116,7 +117,8 @@ def plan_restart(graph: GraphDeployment, stored: Mapping[str, Json], observed: M
         case Step.DROP:
             return Restart(status={}, told=kept)
         case Step.KEEP if stored["phase"] == Phase.COMPLETED:
-            return Restart(status=stored, told=dict.fromkeys(_names(graph), str(stored["observedID"])))
+            told = {service: observed.get(service, str(stored["observedID"])) for service in _names(graph)}
+            return Restart(status=stored, told={service: restart for service, restart in told.items() if restart})
         case Step.KEEP:
             return Restart(status=stored, told=kept)
         case Step.RUN:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from hooks import contract, identity
 from hooks.api.graph import GraphDeployment
+from hooks.component.subject import ComponentType
 from hooks.k8s.types import Manifest, build_manifest, build_metadata
 
 
@@ -43,12 +44,15 @@ def build_adapter(plan: AdapterPlan) -> Manifest:
 
 
 def _plan_adapter(graph: GraphDeployment, service: str, observed: Mapping[str, int]) -> AdapterPlan:
-    name, own = identity.component_name(graph.metadata.name, service), graph.spec.services[service].replicas
+    name, spec = identity.component_name(graph.metadata.name, service), graph.spec.services[service]
+    begun_with = 1 if spec.replicas is None else spec.replicas
+    # An endpoint picker is one pod for the whole graph, whatever an autoscaler asks for.
+    is_picker = spec.component_type == ComponentType.EPP
     return AdapterPlan(
         service=service,
         name=name,
         graph=graph.metadata.name,
         namespace=graph.metadata.namespace,
-        replicas=observed.get(name, 1 if own is None else own),
+        replicas=1 if is_picker else observed.get(name, begun_with),
         is_new=name not in observed,
     )

@@ -152,8 +152,9 @@ def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
 
     Upstream looks at Available alone, so that a changed graph shows the old success for an instant.
     """
-    if seen is None:
-        return f"resource not found ({Explanation(reason=Trouble.PROGRESSING)})"
+    if seen is None or seen.is_deleting:
+        what = "resource not found" if seen is None else "it is being deleted"
+        return f"{what} ({Explanation(reason=Trouble.PROGRESSING)})"
     if not is_applied(plan.spec, live=seen.spec, applied=seen.applied_spec):
         return f"spec not yet applied ({explain_rollout()})"
     if seen.observed_generation < seen.generation:

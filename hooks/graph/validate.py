@@ -7,30 +7,38 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hooks import identity
 from hooks.api.component_spec import ComponentSpec
-from hooks.api.graph import GraphDeployment, PersistentVolumeClaimRequest
-from hooks.component.subject import ComponentType
-from hooks.component.validate import validate_spec
-from hooks.graph.grove_rules import validate_for_grove
-from hooks.graph.path import takes_grove
+from hooks.api.graph import GraphDeployment
+from hooks.component.groups import validate_groups
+from hooks.component.spec_rules import find_spec_warnings
+from hooks.component.validate import is_told_later, validate_spec
+from hooks.graph.change_rules import find_graph_changes
+from hooks.graph.components import namespace_of
+from hooks.graph.grove_rules import validate_for_grove, validate_length
+from hooks.graph.path import may_take_grove, takes_grove
+from hooks.graph.spec_rules import find_graph_problems
 from hooks.graph.topology import validate_topology
+from hooks.judging import Findings, judge
 from hooks.k8s import kinds
-from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_subdomain
-from hooks.k8s.quantities import canonical_quantity, parse_quantity
+from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.k8s.types import GroupVersionKind, Json
-
-_NO_INFERENCE_POOL = (
-    "cannot deploy EPP component: InferencePool API group (inference.networking.k8s.io) is not available in the "
-    "cluster. EPP requires the Gateway API Inference Extension to be installed. Please install the Gateway API "
-    "Inference Extension before deploying EPP components"
-)
+from hooks.review import Review, Verdict
 
 
-def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind]) -> tuple[str, ...]:
-    """All problems of a graph; `installed` are the optional kinds that the controller declares."""
-    under_grove = takes_grove(graph.metadata.annotations, installed)
+def review_graph(review: Review) -> Verdict:
+    """Judge a graph that is about to be written."""
+    return judge(review, GraphDeployment, of_object=_judge_graph, of_change=find_graph_changes)
+
+
+def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> tuple[str, ...]:
+    """All problems of a graph; `installed` are the optional kinds that the controller declares, None if unknown.
+
+    Where they are unknown, what only one of them asks for is left out; but for the length of names under Grove, which
+    upstream asks of every graph that does not refuse it.
+    """
+    under_grove = installed is not None and takes_grove(graph.metadata.annotations, installed)
     return (
+        *find_graph_problems(graph),
         *_validate_name(graph),
-        *_validate_claims(graph.spec.pvcs),
         *_validate_envs("spec.envs", graph.spec.envs),
         *_validate_distinct(graph),
         *(
@@ -39,8 +47,31 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
             for problem in _validate_service(graph, service, spec, installed)
         ),
         *(validate_for_grove(graph) if under_grove else ()),
-        *validate_topology(graph, takes_grove=under_grove),
+        *validate_topology(graph, takes_grove=_may_take_grove(graph, installed)),
     )
+
+
+def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
+    found = (*validate_graph(graph, review.installed), *_find_unknown_groups(graph, review.installed))
+    problems = tuple(problem for problem in found if not is_told_later(problem))
+    warnings = tuple(
+        warning
+        for service, spec in sorted(graph.spec.services.items())
+        for warning in find_spec_warnings(spec, f"spec.services[{service}]", namespace_of(graph, spec))
+    )
+    return Findings(problems=problems, warnings=warnings)
+
+
+def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> Iterator[str]:
+    """Problems of services over several nodes that refuse Grove, where nobody knows what is installed.
+
+    Only LeaderWorkerSets are left for them. Where it is known, planning says this, or that there are none.
+    """
+    if installed is not None or may_take_grove(graph.metadata.annotations):
+        return
+    for service, spec in sorted(graph.spec.services.items()):
+        name = identity.component_name(graph.metadata.name, service)
+        yield from validate_groups(spec, name, f"spec.services[{service}]")
 
 
 def _validate_name(graph: GraphDeployment) -> Iterator[str]:
@@ -49,31 +80,6 @@ def _validate_name(graph: GraphDeployment) -> Iterator[str]:
         yield f"metadata.name has {len(name)} characters, must have at most {MAX_LABEL}: it becomes a label"
     if not has_subdomain_form(name):
         yield f"metadata.name {name!r} must consist of lower case letters, digits, '-' and '.'"
-
-
-def _validate_claims(claims: Sequence[PersistentVolumeClaimRequest]) -> Iterator[str]:
-    for index, claim in enumerate(claims):
-        path = f"spec.pvcs[{index}]"
-        if not claim.name:
-            yield f"{path}.name is required"
-        elif not is_subdomain(claim.name):
-            yield f"{path}.name {claim.name!r} must consist of lower case letters, digits, '-' and '.'"
-        if claim.create:
-            yield from _validate_created(path, claim)
-
-
-def _validate_created(path: str, claim: PersistentVolumeClaimRequest) -> Iterator[str]:
-    if not claim.storage_class:
-        yield f"{path}.storageClass is required when create is true"
-    try:
-        if claim.size is None or canonical_quantity(claim.size) == "0":
-            yield f"{path}.size is required when create is true"
-        elif parse_quantity(str(claim.size)) < 0:
-            yield f"{path}.size {claim.size} must be greater than zero"
-    except ValueError as error:
-        yield f"{path}.size: {error}"
-    if not claim.volume_access_mode:
-        yield f"{path}.volumeAccessMode is required when create is true"
 
 
 def _validate_envs(path: str, envs: Sequence[Json]) -> Iterator[str]:
@@ -94,13 +100,19 @@ def _validate_distinct(graph: GraphDeployment) -> Iterator[str]:
 
 
 def _validate_service(
-    graph: GraphDeployment, service: str, spec: ComponentSpec, installed: frozenset[GroupVersionKind]
+    graph: GraphDeployment, service: str, spec: ComponentSpec, installed: frozenset[GroupVersionKind] | None
 ) -> Iterator[str]:
     path = f"spec.services[{service}]"
+    if _may_take_grove(graph, installed):
+        yield from validate_length(graph.metadata.name, service, spec)
+    lacks_pool = installed is not None and kinds.INFERENCE_POOL not in installed
+    yield from validate_spec(spec, path, framework=graph.spec.backend_framework, lacks_pool=lacks_pool)
     yield from _validate_service_name(graph, service)
-    yield from validate_spec(spec, path, framework=graph.spec.backend_framework)
-    if spec.component_type == ComponentType.EPP:
-        yield from _validate_picker(path, spec, installed)
+
+
+def _may_take_grove(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> bool:
+    annotations = graph.metadata.annotations
+    return may_take_grove(annotations) if installed is None else takes_grove(annotations, installed)
 
 
 def _validate_service_name(graph: GraphDeployment, service: str) -> Iterator[str]:
@@ -113,15 +125,3 @@ def _validate_service_name(graph: GraphDeployment, service: str) -> Iterator[str
             f"{path}: the name {name} has {len(name)} characters, at most {MAX_LABEL} are possible; shorten the "
             f"DynamoGraphDeployment name (length {len(metadata.name)}) or the service name (length {len(service)})"
         )
-
-
-def _validate_picker(path: str, spec: ComponentSpec, installed: frozenset[GroupVersionKind]) -> Iterator[str]:
-    if kinds.INFERENCE_POOL not in installed:
-        yield f"{path}: {_NO_INFERENCE_POOL}"
-    picker = spec.epp_config
-    if picker is None:
-        yield f"{path}.eppConfig is required for EPP components"
-    elif not picker.config_map_ref and not picker.config:
-        yield (f"{path}.eppConfig: either configMapRef or config must be specified (no default configuration provided)")
-    elif not isinstance(picker.config_map_ref or picker.config, Mapping):
-        yield f"{path}.eppConfig: configMapRef and config must be objects"

@@ -5,6 +5,7 @@ from hooks.k8s.types import GroupVersionKind
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 ENDPOINT_SLICE = GroupVersionKind("discovery.k8s.io", "v1", "EndpointSlice")
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
+NODE = GroupVersionKind("", "v1", "Node")
 PERSISTENT_VOLUME_CLAIM = GroupVersionKind("", "v1", "PersistentVolumeClaim")
 POD = GroupVersionKind("", "v1", "Pod")
 SECRET = GroupVersionKind("", "v1", "Secret")

@@ -99,6 +99,8 @@ class Container(TypedDict):
     livenessProbe: NotRequired[dict[str, Any]]
     readinessProbe: NotRequired[dict[str, Any]]
     startupProbe: NotRequired[dict[str, Any]]
+    securityContext: NotRequired[dict[str, Any]]
+    terminationMessagePolicy: NotRequired[str]
 
 
 class PodSpec(TypedDict):
@@ -113,6 +115,8 @@ class PodSpec(TypedDict):
     restartPolicy: NotRequired[str]
     terminationGracePeriodSeconds: NotRequired[int]
     schedulerName: NotRequired[str]
+    tolerations: NotRequired[list[dict[str, Any]]]
+    nodeSelector: NotRequired[dict[str, str]]
 
 
 def build_metadata(

@@ -1,6 +1,6 @@
 """Builds workloads around a pod template; decides nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hooks.k8s import kinds
@@ -76,3 +76,28 @@ def build_pod_group(metadata: ObjectMeta, *, min_member: int) -> Manifest:
     Source: scheduling.volcano.sh/v1beta1 PodGroup.
     """
     return build_manifest(kinds.POD_GROUP, metadata, spec={"minMember": min_member})
+
+
+def build_job(
+    metadata: ObjectMeta,
+    *,
+    template: PodTemplate,
+    retries: int,
+    deadline_seconds: int,
+    failure_rules: Sequence[Mapping[str, Json]] = (),
+) -> Manifest:
+    """Build a Job of one pod, made anew up to `retries` times; past the deadline it fails whatever it does.
+
+    `failure_rules` are `podFailurePolicy` rules, the first that matches a failed pod counting. Nothing of a Job's
+    template can change once it exists.
+
+    Source: Kubernetes API reference, batch/v1 Job.
+    """
+    spec: dict[str, Json] = {
+        "activeDeadlineSeconds": deadline_seconds,
+        "backoffLimit": retries,
+        "template": template.to_json(),
+    }
+    if failure_rules:
+        spec["podFailurePolicy"] = {"rules": [dict(rule) for rule in failure_rules]}
+    return build_manifest(kinds.JOB, metadata, spec=spec)

@@ -1,11 +1,19 @@
 """What is wrong with a DynamoModel's spec, by itself and beside the other models of its namespace."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from hooks.api.model import Model
+from hooks.judging import Findings, judge
+from hooks.k8s.types import ReadManifest
 from hooks.model.observe import Claim
+from hooks.review import Review, Verdict
 
 SOURCE_SCHEMES = ("s3://", "hf://")
+
+
+def review_model(review: Review) -> Verdict:
+    """Judge a model that is about to be written; what other models have is told in its status only."""
+    return judge(review, Model, of_object=_judge_model, of_change=_judge_change)
 
 
 def validate_model(model: Model, schemes: Iterable[str] = SOURCE_SCHEMES) -> tuple[str, ...]:
@@ -14,6 +22,23 @@ def validate_model(model: Model, schemes: Iterable[str] = SOURCE_SCHEMES) -> tup
     Source: Dynamo operator, internal/webhook/validation/dynamomodel.go.
     """
     return tuple(_find_problems(model, tuple(schemes)))
+
+
+def _judge_model(model: Model, _review: Review) -> Findings:
+    return Findings(problems=validate_model(model))
+
+
+def _judge_change(new: Model, old: ReadManifest, _review: Review) -> Findings:
+    spec = old.get("spec")
+    before = spec if isinstance(spec, Mapping) else {}
+    problems, warnings = [], []
+    if new.spec.model_type != (before.get("modelType") or "base"):
+        problems.append("spec.modelType is immutable and cannot be changed after creation")
+        warnings.append("Changing spec.modelType may cause unexpected behavior")
+    if new.spec.base_model_name != before.get("baseModelName", ""):
+        problems.append("spec.baseModelName is immutable and cannot be changed after creation")
+        warnings.append("Changing spec.baseModelName will break endpoint discovery")
+    return Findings(problems=tuple(problems), warnings=tuple(warnings))
 
 
 def _find_problems(model: Model, schemes: tuple[str, ...]) -> Iterator[str]:

@@ -9,6 +9,7 @@ moves one piece of work at a time and time passes only when told to. The shell i
     merge, selectors, ownership        pure parts of Metacontroller
     controller, composite, decorator   Metacontroller's two kinds of controller
     garbage, deployments, endpoints, kubelet   the rest of a cluster
+    jobs, alarms, job_pods, profiler   Jobs, and what their pods do
     grove, grove_webhook               Grove's operator and what its webhooks refuse
     cluster                            all of it together
 """

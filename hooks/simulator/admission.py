@@ -135,8 +135,24 @@ def _complete_template(spec: Spec, obj: Manifest) -> Spec:
 
 
 def _complete_job(spec: Spec, obj: Manifest) -> Spec:
-    counts = {"backoffLimit": 6, "completions": 1, "parallelism": 1, "completionMode": "NonIndexed", "suspend": False}
-    return _complete_template({**counts, **spec}, obj)
+    uid, name = obj["metadata"]["uid"], obj["metadata"]["name"]
+    owned = {"controller-uid": uid, "job-name": name}
+    labels = {**owned, **{f"batch.kubernetes.io/{key}": value for key, value in owned.items()}}
+    template = spec["template"]
+    metadata = template.get("metadata", {})
+    replaced = "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed"
+    completed = {
+        "backoffLimit": 6,
+        "completions": 1,
+        "parallelism": 1,
+        "completionMode": "NonIndexed",
+        "suspend": False,
+        "podReplacementPolicy": replaced,
+        "selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}},
+        **spec,
+        "template": {**template, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **labels}}},
+    }
+    return _complete_template(completed, obj)
 
 
 def _complete_service(spec: Spec, obj: Manifest) -> Spec:

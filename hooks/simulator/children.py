@@ -6,7 +6,8 @@ Source: Metacontroller v4.17, pkg/controller/common/manage_children.go (dynamic 
 from collections.abc import Callable
 from functools import partial
 
-from hooks.k8s.hashing import canonical_json
+import orjson
+
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.merge import MergeRefused, apply_update, with_last_applied
 from hooks.simulator.ownership import controller_reference, with_owner
@@ -14,6 +15,8 @@ from hooks.simulator.parents import SyncTools, swallow
 from hooks.simulator.related import ObjectMap
 from hooks.simulator.store import ApiError, ref_of
 from hooks.simulator.webhook import SyncFailed
+
+_SORTED = orjson.OPT_SORT_KEYS
 
 
 def manage_children(tools: SyncTools, parent: Manifest, observed: ObjectMap, desired: ObjectMap) -> None:
@@ -40,7 +43,7 @@ def manage_children(tools: SyncTools, parent: Manifest, observed: ObjectMap, des
 
 def same(left: Manifest, right: Manifest) -> bool:
     """Whether two objects are equal as Go sees it: 3.0 is not 3, True is not 1."""
-    return canonical_json(left) == canonical_json(right)
+    return left == right and orjson.dumps(left, option=_SORTED) == orjson.dumps(right, option=_SORTED)
 
 
 def _kind_order(key: str) -> tuple[str, str, str]:

@@ -22,6 +22,10 @@ class Clock:
         """The present moment as Kubernetes writes it, in whole seconds."""
         return self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
+    def seconds_at(self, moment: datetime) -> float:
+        """A moment in seconds of this clock."""
+        return (moment - self._start).total_seconds()
+
     def advance_to(self, seconds: float) -> None:
         """Move forward; a moment in the past leaves the clock where it is."""
         self.seconds = max(self.seconds, seconds)

@@ -4,10 +4,10 @@ Its only time is its clock; nothing happens between two steps. `settle` lets eve
 is there, `run_for` and `run_until` also let time bring retries and resyncs.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from hooks import contract
 from hooks.effects import Effect, ScalePodClique, WriteBackReplicas
@@ -15,15 +15,19 @@ from hooks.effects import Event as TellEvent
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
 from hooks.simulator.admission import admit_built_in
+from hooks.simulator.alarms import Alarms
 from hooks.simulator.client import Client, Write
 from hooks.simulator.clock import Clock
 from hooks.simulator.controller import Controller, Event
-from hooks.simulator.controller_spec import parse_controller
+from hooks.simulator.controller_spec import ControllerSpec, parse_controller
 from hooks.simulator.garbage import collect_garbage, needs_collecting
+from hooks.simulator.informer import Informer, Reader
+from hooks.simulator.job_pods import JobPods
 from hooks.simulator.kubelet import Kubelet, Pace
 from hooks.simulator.pods import Fault
+from hooks.simulator.profiler import Profiler
 from hooks.simulator.resources import OPTIONAL, Catalogue, Resource
-from hooks.simulator.store import Propagation, Ref, Store, copy_json, ref_of
+from hooks.simulator.store import Change, Propagation, Ref, Store, copy_json, ref_of
 from hooks.simulator.webhook import Hook
 from hooks.simulator.workloads import WEBHOOKS, concerned, reconcile
 
@@ -45,7 +49,8 @@ class Setup:
     """What a cluster is made of; everything has a default but the hook.
 
     `optional` names the third-party kinds that are installed, as in `resources.OPTIONAL`; `choose` decides the order
-    of work that could be done at the same time, by default the oldest kind of work first.
+    of work that could be done at the same time, by default the oldest kind of work first. Of a change of a `late` kind
+    Metacontroller learns by a piece of work of its own, until which it goes by the old; of others at once.
     """
 
     hook: Hook
@@ -54,8 +59,17 @@ class Setup:
     optional: frozenset[str] = frozenset()
     admit: AdmitCustom = copy_json
     pace: Pace | None = None
+    profiler: Profiler = field(default_factory=Profiler)
     choose: Choose = lambda _count: 0
     namespaces: Iterable[str] = ("default",)
+    late: Collection[GroupVersionKind] = ()
+
+
+class Work(NamedTuple):
+    """A piece of work that could be done now; `label` says in a few words what it is."""
+
+    label: str
+    do: Callable[[], Any]
 
 
 class SimulatedCluster:
@@ -71,12 +85,16 @@ class SimulatedCluster:
         for resource in (found for name in sorted(setup.optional) for found in OPTIONAL[name]):
             self.catalogue.add(resource)
         self._store = Store(self.catalogue, self.clock, self._admit)
+        self._informer = Informer(self._store, setup.late)
         self._user = self._client(FIELD_MANAGER)
         self._controllers: dict[str, Controller] = {}
+        self._hooks: dict[str, Hook] = {}
         self._past_events: list[Event] = []
         self._unattended: dict[Ref, None] = {}
         self._garbage = False
-        self.kubelet = Kubelet(self._store, self._client("kubelet"), self.clock, pace=setup.pace)
+        self._alarms = Alarms(self._store, self.clock)
+        job_pods = JobPods(self._store, self._client("output-copier"), self.clock, setup.profiler)
+        self.kubelet = Kubelet(self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace)
         for name in setup.namespaces:
             self.create_namespace(name)
         for controller in setup.controllers:
@@ -97,6 +115,10 @@ class SimulatedCluster:
         """Create an object; raises ApiError."""
         return self._user.create(obj)
 
+    def replace(self, obj: Manifest) -> Manifest:
+        """Put an object in the place of the one that is there; raises ApiError."""
+        return self._user.update(obj)
+
     def get(self, kind: GroupVersionKind, name: str, namespace: str = "") -> Manifest | None:
         """A copy of one object, None when there is none."""
         return self._user.get(Ref(kind.group, kind.kind, namespace, name))
@@ -104,6 +126,11 @@ class SimulatedCluster:
     def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
         """Copies of all objects of a kind, in one namespace or (empty) in all."""
         return self._user.list_kind(kind, namespace)
+
+    @property
+    def reader(self) -> Reader:
+        """The objects themselves, which must not be changed."""
+        return self._store
 
     def everything(self) -> list[Manifest]:
         """Copies of all objects, sorted by kind, namespace and name."""
@@ -150,14 +177,27 @@ class SimulatedCluster:
     def start_controller(self, manifest: Manifest, hook: Hook | None = None) -> None:
         """Start a Composite- or DecoratorController; raises ControllerNotStarted."""
         spec = parse_controller(manifest, self.catalogue)
-        self._dispatch()
-        self._controllers[spec.name] = Controller(
-            spec,
-            store=self._store,
-            client=self._client("metacontroller"),
-            hook=hook or self._setup.hook,
-            clock=self.clock,
-        )
+        self.dispatch()
+        self._hooks[spec.name] = hook or self._setup.hook
+        self._controllers[spec.name] = self._build_controller(spec)
+
+    def restart_metacontroller(self) -> None:
+        """Start all controllers anew: nothing is remembered, everything is listed, every parent is synced."""
+        self.dispatch()
+        self._informer.list_again()
+        self._past_events = self.events
+        self._controllers = {name: self._build_controller(old.spec) for name, old in self._controllers.items()}
+
+    def break_watches(self) -> None:
+        """Metacontroller's watches break and are made anew: of several changes on their way only the last arrives."""
+        self.dispatch()
+        for change in self._informer.list_again():
+            self._tell(change)
+
+    def sync_again(self) -> None:
+        """Have every parent synced, as events do that bring nothing new."""
+        for controller in self._controllers.values():
+            controller.enqueue_all()
 
     def stop_controller(self, name: str) -> None:
         """Take a controller away; its finalizers stay on its parents, as in reality."""
@@ -169,14 +209,15 @@ class SimulatedCluster:
         recorded = [*self._past_events, *(event for found in self._controllers.values() for event in found.events)]
         return sorted(recorded, key=lambda event: event.seconds)
 
-    def step(self) -> bool:
-        """Do one piece of work that can be done now; False if there is none."""
-        self._dispatch()
+    def step(self) -> str:
+        """Do one piece of work that can be done now and say which; empty if there is none."""
+        self.dispatch()
         work = self._possible_work()
         if not work:
-            return False
-        work[self._setup.choose(len(work))]()
-        return True
+            return ""
+        chosen = work[self._setup.choose(len(work))]
+        chosen.do()
+        return chosen.label
 
     def settle(self, max_steps: int = 20_000) -> None:
         """Go on until pods have come up and nothing is left to do but retries and resyncs.
@@ -219,8 +260,30 @@ class SimulatedCluster:
 
     def next_time(self) -> float | None:
         """When something happens next of itself, in seconds of the clock; None if nothing ever will."""
-        sources = [self.kubelet.next_time(), *(controller.next_time() for controller in self._controllers.values())]
+        sources = [self.kubelet.next_time(), self._alarms.next_time()]
+        sources += [controller.next_time() for controller in self._controllers.values()]
         return min((time for time in sources if time is not None), default=None)
+
+    @property
+    def has_retries(self) -> bool:
+        """Whether a sync failed and was not repeated with success yet."""
+        return any(controller.has_retries for controller in self._controllers.values())
+
+    def dispatch(self) -> list[Change]:
+        """Let everybody know of the changes since the last call, and give them back."""
+        told: list[Change] = []
+        while changes := self._store.drain():
+            told += changes
+            for change in changes:
+                self._garbage |= needs_collecting(change)
+                self._unattended |= dict.fromkeys(concerned(self._store, change))
+                self.kubelet.observe(change)
+                self._alarms.observe(change)
+                if self._informer.is_late(change):
+                    self._informer.send(change)
+                else:
+                    self._tell(change)
+        return told
 
     def _scale(self, client: Client, effect: ScalePodClique) -> None:
         ref = Ref(kinds.POD_CLIQUE.group, effect.kind, effect.namespace, effect.name)
@@ -235,21 +298,30 @@ class SimulatedCluster:
         if service is not None and service.get("replicas", 1) != effect.replicas:
             client.patch(ref, {"spec": {"services": {effect.service: {"replicas": effect.replicas}}}})
 
-    def _possible_work(self) -> list[Callable[[], Any]]:
-        work: list[Callable[[], Any]] = [self._collect_garbage] if self._garbage else []
-        work += [partial(self._attend, ref) for ref in self._unattended]
-        for controller in self._controllers.values():
-            work += [partial(controller.sync, ref) for ref in controller.ready()]
-        return work + [partial(self.kubelet.advance, ref) for ref in self.kubelet.due()]
+    def _possible_work(self) -> list[Work]:
+        self._unattended |= dict.fromkeys(self._alarms.ring())
+        work = [Work("collect garbage", self._collect_garbage)] if self._garbage else []
+        work += [Work(f"reconcile {ref}", partial(self._attend, ref)) for ref in self._unattended]
+        work += [Work(f"learn of a {key[1]}", partial(self._deliver, key)) for key in self._informer.coming()]
+        for name, controller in self._controllers.items():
+            work += [Work(f"{name} syncs {ref}", partial(controller.sync, ref)) for ref in controller.ready()]
+        return work + [Work(f"advance {ref}", partial(self.kubelet.advance, ref)) for ref in self.kubelet.due()]
 
-    def _dispatch(self) -> None:
-        while changes := self._store.drain():
-            for change in changes:
-                self._garbage |= needs_collecting(change)
-                self._unattended |= dict.fromkeys(concerned(self._store, change))
-                self.kubelet.observe(change)
-                for controller in self._controllers.values():
-                    controller.observe(change)
+    def _build_controller(self, spec: ControllerSpec) -> Controller:
+        return Controller(
+            spec,
+            store=self._informer,
+            client=self._client("metacontroller"),
+            hook=self._hooks[spec.name],
+            clock=self.clock,
+        )
+
+    def _deliver(self, key: tuple[str, str]) -> None:
+        self._tell(self._informer.deliver(key))
+
+    def _tell(self, change: Change) -> None:
+        for controller in self._controllers.values():
+            controller.observe(change)
 
     def _collect_garbage(self) -> None:
         self._garbage = False

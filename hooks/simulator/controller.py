@@ -12,11 +12,12 @@ from hooks.simulator.clock import Clock
 from hooks.simulator.composite import child_selector, sync_composite
 from hooks.simulator.controller_spec import ControllerSpec, ParentRule
 from hooks.simulator.decorator import sync_decorator
+from hooks.simulator.informer import Reader
 from hooks.simulator.ownership import controller_of
 from hooks.simulator.parents import SyncTools
 from hooks.simulator.related import Related
 from hooks.simulator.selectors import matches
-from hooks.simulator.store import ApiError, Change, Ref, Store, ref_of
+from hooks.simulator.store import ApiError, Change, Ref, ref_of
 from hooks.simulator.webhook import Hook, SyncFailed, TooManyRequests, Webhook
 from hooks.simulator.workqueue import WorkQueue
 
@@ -35,7 +36,7 @@ class Event:
 class Controller:
     """A started controller with its queue; all parents that exist are enqueued at once."""
 
-    def __init__(self, spec: ControllerSpec, *, store: Store, client: Client, hook: Hook, clock: Clock) -> None:
+    def __init__(self, spec: ControllerSpec, *, store: Reader, client: Client, hook: Hook, clock: Clock) -> None:
         self.spec = spec
         self.events: list[Event] = []
         self._store = store
@@ -51,19 +52,29 @@ class Controller:
             requeue=lambda ref, seconds: self._queue.add_at(ref, clock.seconds + seconds),
         )
         self._next_resync = clock.seconds + spec.resync_seconds if spec.resync_seconds else None
-        self._enqueue_all()
+        self.enqueue_all()
 
     def ready(self) -> list[Ref]:
         """Parents to be synced now."""
         if self._next_resync is not None and self.spec.resync_seconds and self._clock.seconds >= self._next_resync:
             self._next_resync = self._clock.seconds + self.spec.resync_seconds
-            self._enqueue_all()
+            self.enqueue_all()
         return self._queue.ready(self._clock.seconds)
 
     def next_time(self) -> float | None:
         """When the next retry or resync is due."""
         times = [time for time in (self._queue.next_time(), self._next_resync) if time is not None]
         return min(times, default=None)
+
+    @property
+    def has_retries(self) -> bool:
+        """Whether a sync failed and was not repeated with success yet."""
+        return self._queue.has_failures
+
+    def enqueue_all(self) -> None:
+        """Have every parent synced as soon as possible."""
+        for parent in self._parents():
+            self._enqueue(parent)
 
     def sync(self, ref: Ref) -> None:
         """Sync one ready parent; an error changes nothing but the back-off and the parent's events.
@@ -140,10 +151,6 @@ class Controller:
 
     def _parents(self) -> list[Manifest]:
         return [parent for kind in self.spec.parents for parent in self._store.list_kind(kind)]
-
-    def _enqueue_all(self) -> None:
-        for parent in self._parents():
-            self._enqueue(parent)
 
     def _enqueue(self, parent: Manifest) -> None:
         if self.spec.cares_for(parent):

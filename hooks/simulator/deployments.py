@@ -14,12 +14,14 @@ from hooks.k8s.types import Json, Manifest
 from hooks.simulator.children import same
 from hooks.simulator.client import Client
 from hooks.simulator.conditions import Condition, build_conditions
+from hooks.simulator.informer import Reader
 from hooks.simulator.ownership import controller_reference, is_controlled_by
 from hooks.simulator.pods import is_ready
 from hooks.simulator.resources import REPLICA_SET
-from hooks.simulator.store import Store, ref_of
+from hooks.simulator.store import Ref, Store, ref_of
 
 TEMPLATE_HASH = "pod-template-hash"
+_COLLISIONS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ def reconcile_deployment(store: Store, client: Client, deployment: Manifest, now
         _scale(store, client, replica_set, replicas)
     for replica_set in _sets_of(store, deployment):
         _write_set_status(store, client, replica_set)
-    _write_status(store, client, deployment, now)
+    _write_status(client, deployment, _count(store, deployment, current), now)
 
 
 def _plan_sizes(
@@ -87,30 +89,47 @@ def _absolute(value: Json, of: int, *, up: bool) -> int:
 
 
 def _ensure_current_set(store: Store, client: Client, deployment: Manifest) -> Manifest:
+    """The ReplicaSet of the present template; its name has another hash where that of the template is taken.
+
+    So it is while the ReplicaSets of a deleted Deployment of the same name are not collected yet.
+    """
+    own = {item["metadata"]["name"]: item for item in _sets_of(store, deployment)}
+    for digest in _digests(deployment):
+        name = f"{deployment['metadata']['name']}-{digest}"
+        if name in own:
+            return own[name]
+    namespace, kind = deployment["metadata"]["namespace"], REPLICA_SET
+    for digest in _digests(deployment):
+        name = f"{deployment['metadata']['name']}-{digest}"
+        if store.get(Ref(kind.group, kind.kind, namespace, name)) is None:
+            return client.create(_build_set(deployment, name, digest))
+    raise AssertionError(f"{name}: more than {_COLLISIONS} ReplicaSets of deleted Deployments")
+
+
+def _digests(deployment: Manifest) -> list[str]:
+    """What ReplicaSets of the present template may be called after, in order of preference."""
+    text = canonical_json(deployment["spec"]["template"])
+    return [short_hash(f"{text}{number or ''}", 10) for number in range(_COLLISIONS)]
+
+
+def _build_set(deployment: Manifest, name: str, digest: str) -> Manifest:
     template = deployment["spec"]["template"]
-    digest = short_hash(canonical_json(template), 10)
-    name = f"{deployment['metadata']['name']}-{digest}"
-    for item in _sets_of(store, deployment):
-        if item["metadata"]["name"] == name:
-            return item
     labels = {**template["metadata"]["labels"], TEMPLATE_HASH: digest}
-    return client.create(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "ReplicaSet",
-            "metadata": {
-                "name": name,
-                "namespace": deployment["metadata"]["namespace"],
-                "labels": labels,
-                "ownerReferences": [controller_reference(deployment)],
-            },
-            "spec": {
-                "replicas": 0,
-                "selector": {"matchLabels": {**deployment["spec"]["selector"]["matchLabels"], TEMPLATE_HASH: digest}},
-                "template": {**template, "metadata": {**template["metadata"], "labels": labels}},
-            },
-        }
-    )
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": name,
+            "namespace": deployment["metadata"]["namespace"],
+            "labels": labels,
+            "ownerReferences": [controller_reference(deployment)],
+        },
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {**deployment["spec"]["selector"]["matchLabels"], TEMPLATE_HASH: digest}},
+            "template": {**template, "metadata": {**template["metadata"], "labels": labels}},
+        },
+    }
 
 
 def _sets_of(store: Store, deployment: Manifest) -> list[Manifest]:
@@ -118,7 +137,7 @@ def _sets_of(store: Store, deployment: Manifest) -> list[Manifest]:
     return [item for item in found if is_controlled_by(item, deployment)]
 
 
-def pods_of(store: Store, owner: Manifest) -> list[Manifest]:
+def pods_of(store: Reader, owner: Manifest) -> list[Manifest]:
     """An owner's pods that are not being deleted, ready ones first, then the oldest."""
     found = store.list_kind(kinds.POD, owner["metadata"]["namespace"])
     living = (pod for pod in found if is_controlled_by(pod, owner) and "deletionTimestamp" not in pod["metadata"])
@@ -170,8 +189,8 @@ def _write_set_status(store: Store, client: Client, replica_set: Manifest) -> No
         client.update_status({**replica_set, "status": status})
 
 
-def _count(store: Store, deployment: Manifest) -> Counts:
-    digest = short_hash(canonical_json(deployment["spec"]["template"]), 10)
+def _count(store: Store, deployment: Manifest, current: Manifest) -> Counts:
+    digest = current["metadata"]["labels"][TEMPLATE_HASH]
     pods = [pod for item in _sets_of(store, deployment) for pod in pods_of(store, item)]
     updated = [pod for pod in pods if pod["metadata"]["labels"].get(TEMPLATE_HASH) == digest]
     return Counts(
@@ -183,8 +202,7 @@ def _count(store: Store, deployment: Manifest) -> Counts:
     )
 
 
-def _write_status(store: Store, client: Client, deployment: Manifest, now: str) -> None:
-    counts = _count(store, deployment)
+def _write_status(client: Client, deployment: Manifest, counts: Counts, now: str) -> None:
     old = deployment.get("status", {})
     numbers = {
         "replicas": counts.total,

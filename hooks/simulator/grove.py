@@ -255,8 +255,13 @@ def _write_set_status(grove: _Grove, now: str) -> None:
 
 
 def _is_updated(part: Manifest) -> bool:
-    """Whether a PodClique or group has all its replicas up, and of the newest template."""
+    """Whether a PodClique or group has all its replicas up, and of the newest template.
+
+    A PodClique of another template keeps its generation where only labels and annotations differ; its hash tells.
+    """
     status, wanted = part.get("status", {}), part["spec"]["replicas"]
+    if part["kind"] == kinds.POD_CLIQUE.kind and status.get("currentPodTemplateHash") != hash_of(part):
+        return False
     ready = status.get("readyReplicas" if part["kind"] == kinds.POD_CLIQUE.kind else "availableReplicas", 0)
     is_seen = status.get("observedGeneration") == part["metadata"]["generation"]
     return bool(is_seen and ready >= wanted and status.get("updatedReplicas", 0) >= wanted)

@@ -11,21 +11,35 @@ from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.children import same
 from hooks.simulator.client import Client
 from hooks.simulator.clock import Clock
-from hooks.simulator.pods import FAULT_STAGE, Fault, Stage, build_pod_status
+from hooks.simulator.job_pods import JobPods
+from hooks.simulator.pods import FAULT_STAGE, Fault, Stage, build_ended_status, build_pod_status, runs_once
 from hooks.simulator.store import Change, Ref, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Seconds that a pod spends in each stage before the next."""
+    """Seconds that a pod spends in each stage before the next.
+
+    A Job's pod works for `working` seconds once it is ready; what stands beside the work ends `ending` seconds later.
+    """
 
     pending: float = 0.5
     pulling: float = 3.0
     starting: float = 5.0
     binding: float = 0.2
+    working: float = 10.0
+    ending: float = 1.0
 
 
-_NEXT = {Stage.PENDING: Stage.PULLING, Stage.PULLING: Stage.STARTING, Stage.STARTING: Stage.READY}
+_NEXT = {
+    Stage.PENDING: Stage.PULLING,
+    Stage.PULLING: Stage.STARTING,
+    Stage.STARTING: Stage.READY,
+    Stage.READY: Stage.ENDING,
+    Stage.ENDING: Stage.ENDED,
+}
+_LAST = {False: Stage.READY, True: Stage.ENDED}
+"""The stage at which a pod stays, by whether it runs once."""
 
 
 class Kubelet:
@@ -35,9 +49,12 @@ class Kubelet:
     a Deployment's name and a service's name all do.
     """
 
-    def __init__(self, store: Store, client: Client, clock: Clock, *, pace: Pace | None = None) -> None:
+    def __init__(
+        self, store: Store, client: Client, clock: Clock, *, job_pods: JobPods, pace: Pace | None = None
+    ) -> None:
         self._store = store
         self._client = client
+        self._job_pods = job_pods
         self._clock = clock
         self._pace = pace or Pace()
         self._stages: dict[Ref, Stage] = {}
@@ -99,23 +116,58 @@ class Kubelet:
             return
         stage = _NEXT[stage]
         self._stages[ref] = stage
-        self._write(ref, stage)
-        if stage is not Stage.READY:
-            wait = self._pace.pulling if stage is Stage.PULLING else self._pace.starting
-            self._due[ref] = self._clock.seconds + wait
+        if stage in {Stage.ENDING, Stage.ENDED}:
+            self._end(ref, stage)
+        else:
+            self._write(ref, stage)
+        if stage is not _LAST[self._runs_once(ref)]:
+            self._due[ref] = self._clock.seconds + self._wait_at(stage)
+
+    def _wait_at(self, stage: Stage) -> float:
+        waits = {
+            Stage.PULLING: self._pace.pulling,
+            Stage.STARTING: self._pace.starting,
+            Stage.READY: self._pace.working,
+            Stage.ENDING: self._pace.ending,
+        }
+        return waits[stage]
+
+    def _end(self, ref: Ref, stage: Stage) -> None:
+        """Let containers of a Job's pod end: the workers first, then the copier of a profiler's output."""
+        pod = self._client.get(ref)
+        if pod is None:
+            return
+        broken = self._fault(self._names(ref)) is Fault.CRASH_LOOP
+        end = (
+            self._job_pods.end_workers(pod, broken=broken) if stage is Stage.ENDING else self._job_pods.end_copier(pod)
+        )
+        status = build_ended_status(pod, end, self._clock.timestamp)
+        if not same(pod.get("status", {}), status):
+            self._client.update_status({**pod, "status": status})
+
+    def _runs_once(self, ref: Ref) -> bool:
+        pod = self._store.get(ref)
+        return pod is not None and runs_once(pod)
 
     def _stops_at(self, ref: Ref, stage: Stage) -> bool:
-        names = self._names(ref)
-        fault = self._fault(names)
-        if fault is not None and FAULT_STAGE[fault] is stage:
+        if self._holding_fault(ref, stage) is not None:
             return True
+        names = self._names(ref)
         return stage is Stage.STARTING and any(fnmatchcase(name, glob) for glob in self._held for name in names)
+
+    def _holding_fault(self, ref: Ref, stage: Stage) -> Fault | None:
+        """The fault that keeps a pod at this stage; one that crashes and runs once is not kept, it ends."""
+        fault = self._fault(self._names(ref))
+        if fault is None or FAULT_STAGE[fault] is not stage:
+            return None
+        return None if fault is Fault.CRASH_LOOP and self._runs_once(ref) else fault
 
     def _revisit(self, glob: str) -> None:
         """Look again at every pod that a changed rule is about, taking back what its fault does not allow."""
         for ref, stage in self._stages.items():
             names = self._names(ref)
-            if ref.kind == kinds.POD.kind and any(fnmatchcase(name, glob) for name in names):
+            has_begun_to_end = stage in {Stage.ENDING, Stage.ENDED}
+            if ref.kind == kinds.POD.kind and not has_begun_to_end and any(fnmatchcase(n, glob) for n in names):
                 fault = self._fault(names)
                 if fault is not None and list(Stage).index(stage) > list(Stage).index(FAULT_STAGE[fault]):
                     self._stages[ref] = FAULT_STAGE[fault]
@@ -148,9 +200,8 @@ class Kubelet:
             return
         if stage is not Stage.PENDING and "nodeName" not in pod["spec"]:
             pod = self._client.update({**pod, "spec": {**pod["spec"], "nodeName": "node-1"}})
-        fault = self._fault(self._names(ref))
-        shown = fault if fault is not None and FAULT_STAGE[fault] is stage else None
-        status = build_pod_status(pod, stage, shown, self._clock.timestamp)
+        fault = self._holding_fault(ref, stage)
+        status = build_pod_status(pod, stage, fault, self._clock.timestamp)
         if not same(pod.get("status", {}), status):
             self._client.update_status({**pod, "status": status})
 

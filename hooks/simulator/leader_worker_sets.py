@@ -79,6 +79,14 @@ def reconcile_leader_worker_set(store: Store, client: Client, found: Manifest, n
     _write_status(step, now)
 
 
+def set_named_by(store: Store, pod: Manifest) -> list[Ref]:
+    """The set that a pod's label names, which may have been made anew since; none where there is no such set."""
+    name = (pod["metadata"].get("labels") or {}).get(NAME)
+    kind = kinds.LEADER_WORKER_SET
+    ref = Ref(kind.group, kind.kind, pod["metadata"]["namespace"], name or "")
+    return [ref] if store.get(ref) is not None else []
+
+
 def _ensure_service(client: Client, found: Manifest) -> None:
     """Make the headless Service, unless one of that name is there: it is taken as it is, whoever's it may be."""
     name, namespace = found["metadata"]["name"], found["metadata"]["namespace"]

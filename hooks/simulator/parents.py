@@ -10,8 +10,9 @@ from typing import Any
 from hooks.k8s.types import Manifest
 from hooks.simulator.client import Client
 from hooks.simulator.controller_spec import ControllerSpec
+from hooks.simulator.informer import Reader
 from hooks.simulator.related import ObjectMap, Related, object_key
-from hooks.simulator.store import FOREGROUND, ORPHAN, ApiError, Ref, Store, ref_of
+from hooks.simulator.store import FOREGROUND, ORPHAN, ApiError, Ref, ref_of
 from hooks.simulator.webhook import Stage, Webhook
 
 
@@ -20,7 +21,7 @@ class SyncTools:
     """What a sync works with; `requeue` has a parent synced again after so many seconds."""
 
     spec: ControllerSpec
-    store: Store
+    store: Reader
     client: Client
     webhook: Webhook
     related: Related

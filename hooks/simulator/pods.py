@@ -4,6 +4,7 @@ Source: Kubernetes, pod lifecycle; API reference, PodStatus.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -12,12 +13,26 @@ from hooks.simulator.conditions import Condition, build_conditions
 
 
 class Stage(StrEnum):
-    """Where a pod stands; each stage follows the one above it."""
+    """Where a pod stands; each stage follows the one above it. Only a Job's pod gets beyond READY."""
 
     PENDING = "pending"
     PULLING = "pulling"
     STARTING = "starting"
     READY = "ready"
+    ENDING = "ending"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerEnd:
+    """How a container ended; `message` is its termination message."""
+
+    exit_code: int
+    message: str = ""
+
+
+Ends = Mapping[str, ContainerEnd]
+"""How containers of a pod ended, by name; those missing have not."""
 
 
 class Fault(StrEnum):
@@ -44,8 +59,44 @@ def is_ready(pod: Manifest) -> bool:
     return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
+def runs_once(pod: Manifest) -> bool:
+    """Whether the containers of the pod are to end, as those of Jobs; one that fails is not started again."""
+    return bool(pod["spec"].get("restartPolicy", "Always") != "Always")
+
+
+def build_ended_status(pod: Manifest, ends: Ends, now: str) -> dict[str, Any]:
+    """The status of a pod some or all of whose containers have ended; the others go on."""
+    old = pod.get("status", {})
+    started = old.get("startTime", now)
+    containers = [_end_container(status, ends, started, now) for status in old.get("containerStatuses", ())]
+    if not all("terminated" in container["state"] for container in containers):
+        reason, message, phase = "ContainersNotReady", _not_ready(pod), "Running"
+    else:
+        succeeded = all(container["state"]["terminated"]["exitCode"] == 0 for container in containers)
+        reason, message, phase = ("PodCompleted", "", "Succeeded") if succeeded else ("PodFailed", "", "Failed")
+    conditions = [
+        Condition("Initialized", True),
+        Condition("Ready", False, reason, message),
+        Condition("ContainersReady", False, reason, message),
+        Condition("PodScheduled", True),
+    ]
+    written = build_conditions(old.get("conditions", ()), conditions, now, update_time=False)
+    return {**old, "phase": phase, "conditions": written, "containerStatuses": containers}
+
+
+def _end_container(status: Mapping[str, Any], ends: Ends, started: str, now: str) -> dict[str, Any]:
+    end = ends.get(status["name"])
+    if end is None or "terminated" in status["state"]:
+        return dict(status)
+    reason = "Completed" if end.exit_code == 0 else "Error"
+    terminated = {"exitCode": end.exit_code, "reason": reason, "startedAt": started, "finishedAt": now}
+    if end.message:
+        terminated["message"] = end.message
+    return {**status, "ready": False, "started": False, "state": {"terminated": terminated}}
+
+
 def build_pod_status(pod: Manifest, stage: Stage, fault: Fault | None, now: str) -> dict[str, Any]:
-    """The whole status of a pod at a stage; `fault` is what keeps it there, if anything."""
+    """The whole status of a pod at a stage up to READY; `fault` is what keeps it there, if anything."""
     placed = stage is not Stage.PENDING
     running = stage in {Stage.STARTING, Stage.READY}
     ready = stage is Stage.READY

@@ -14,10 +14,16 @@ from hooks.simulator.ownership import controller_of
 from hooks.simulator.pods import is_ready as is_pod_ready
 from hooks.simulator.store import ref_of
 
+_LAST_STATES = frozenset({"Failed", "DeploymentDeleted"})
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One applied object: its components and pods so far; `reasons` is empty when it is ready."""
+    """One applied object: its components and pods so far; `reasons` is empty when it is ready.
+
+    `state` is the word that a request has for where it stands, empty for other kinds; `ended` says that it will never
+    become ready any more.
+    """
 
     kind: str
     namespace: str
@@ -27,11 +33,13 @@ class Progress:
     components: int
     pods: tuple[tuple[str, int], ...]
     reasons: tuple[str, ...]
+    state: str = ""
+    ended: bool = False
 
     @property
     def summary(self) -> str:
         """`components 1/3, pods 2 Ready, 1 ContainerCreating`."""
-        parts = ["Ready" if self.ready else "not ready"]
+        parts = [self.state or ("Ready" if self.ready else "not ready")]
         if self.components:
             parts.append(f"components {self.components_ready}/{self.components}")
         if self.pods:
@@ -78,6 +86,8 @@ def measure_progress(family: Family, root: Manifest, events: Iterable[Event]) ->
         components=len(components),
         pods=tuple(sorted(Counter(phase_of(pod) for pod in pods).items())),
         reasons=() if ready else tuple(dict.fromkeys(_find_reasons([root, *below], events))),
+        state=request_state(root),
+        ended=has_ended(root),
     )
 
 
@@ -91,6 +101,16 @@ def is_ready(obj: Mapping[str, Any]) -> bool:
         return False
     condition = _condition(status, "Ready")
     return bool(condition["status"] == "True" if condition else status.get("state") == "successful")
+
+
+def request_state(obj: Mapping[str, Any]) -> str:
+    """A request's word for where it stands; empty for other kinds."""
+    return str(obj.get("status", {}).get("state", "")) if kind_of(obj) == contract.GRAPH_REQUEST else ""
+
+
+def has_ended(obj: Mapping[str, Any]) -> bool:
+    """Whether an object is not ready and never will be: a request that failed stays so."""
+    return request_state(obj) in _LAST_STATES
 
 
 def kind_of(obj: Mapping[str, Any]) -> GroupVersionKind:
@@ -110,14 +130,14 @@ def _find_reasons(objects: list[Manifest], events: Iterable[Event]) -> Iterable[
     if condition is not None:
         yield f"{ref_of(root)}: {condition.get('message') or condition.get('reason') or 'not ready'}"
     for obj in objects:
-        if kind_of(obj) == kinds.POD and not is_pod_ready(obj):
+        if kind_of(obj) == kinds.POD and not is_pod_ready(obj) and phase_of(obj) != "Succeeded":
             yield f"{ref_of(obj)}: {phase_of(obj)}{_pod_message(obj)}"
 
 
 def _pod_message(pod: Manifest) -> str:
     status = pod.get("status", {})
-    waiting = [container["state"].get("waiting", {}) for container in status.get("containerStatuses", ())]
-    messages = [found["message"] for found in [*waiting, *status.get("conditions", ())] if found.get("message")]
+    states = [state for container in status.get("containerStatuses", ()) for state in container["state"].values()]
+    messages = [found["message"] for found in [*states, *status.get("conditions", ())] if found.get("message")]
     return f" ({messages[0]})" if messages else ""
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from hooks.k8s.types import Manifest
 from hooks.simulator.clock import Clock
+from hooks.simulator.informer import Reader
 from hooks.simulator.resources import Resource, UnknownKind
 from hooks.simulator.selectors import matches
-from hooks.simulator.store import Change, Ref, Store
+from hooks.simulator.store import Change, Ref
 from hooks.simulator.webhook import SyncFailed, TooManyRequests, Webhook
 
 ObjectMap = dict[str, dict[str, Manifest]]
@@ -24,7 +25,7 @@ REMEMBERED_SECONDS = 20 * 60.0
 class Related:
     """One controller's rules for each of its parents."""
 
-    def __init__(self, store: Store, webhook: Webhook, clock: Clock) -> None:
+    def __init__(self, store: Reader, webhook: Webhook, clock: Clock) -> None:
         self._store = store
         self._webhook = webhook
         self._clock = clock

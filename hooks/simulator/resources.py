@@ -28,13 +28,12 @@ def _builtin(kind: GroupVersionKind, plural: str, **traits: bool) -> Resource:
 
 
 EVENT = GroupVersionKind("", "v1", "Event")
-NODE = GroupVersionKind("", "v1", "Node")
 REPLICA_SET = GroupVersionKind("apps", "v1", "ReplicaSet")
 CUSTOM_RESOURCE_DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 BUILT_IN = (
     _builtin(kinds.NAMESPACE, "namespaces", namespaced=False, status=True),
-    _builtin(NODE, "nodes", namespaced=False, status=True),
+    _builtin(kinds.NODE, "nodes", namespaced=False, status=True),
     _builtin(kinds.CONFIG_MAP, "configmaps"),
     _builtin(kinds.SECRET, "secrets"),
     _builtin(kinds.SERVICE, "services", status=True),

@@ -8,7 +8,7 @@ Source: Kubernetes API concepts (resource versions, finalizers, status subresour
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -33,8 +33,7 @@ class ApiError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Ref:
+class Ref(NamedTuple):
     """Where an object is: its kind without the version, namespace (empty if cluster scoped) and name."""
 
     group: str
@@ -83,6 +82,7 @@ class Store:
         self._clock = clock
         self._admit = admit
         self._objects: dict[Ref, Manifest] = {}
+        self._by_kind: dict[tuple[str, str], dict[Ref, Manifest]] = {}
         self._changes: list[Change] = []
         self._version = 0
         self._serial = 0
@@ -93,16 +93,16 @@ class Store:
 
     def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
         """All objects of a kind, in one namespace or (empty) in all, sorted by namespace and name."""
-        found = [
-            (ref, obj)
-            for ref, obj in self._objects.items()
-            if ref.kind == kind.kind and ref.group == kind.group and namespace in {"", ref.namespace}
-        ]
-        return [obj for _, obj in sorted(found, key=lambda pair: pair[0])]
+        found = self._by_kind.get((kind.group, kind.kind), {})
+        return [found[ref] for ref in sorted(found) if namespace in {"", ref.namespace}]
 
     def everything(self) -> list[Manifest]:
         """All objects, sorted by kind, namespace and name."""
         return [self._objects[ref] for ref in sorted(self._objects)]
+
+    def items(self) -> list[tuple[Ref, Manifest]]:
+        """All objects and where they are, in no order that means anything."""
+        return list(self._objects.items())
 
     def drain(self) -> list[Change]:
         """Hand over the changes since the last call."""
@@ -230,12 +230,14 @@ class Store:
         self._version += 1
         stored = {**new, "metadata": {**new["metadata"], "resourceVersion": str(self._version)}}
         self._objects[ref] = stored
+        self._by_kind.setdefault((ref.group, ref.kind), {})[ref] = stored
         self._changes.append(Change(ref, old, stored))
         return stored
 
     def _remove(self, ref: Ref, old: Manifest) -> None:
         self._version += 1
         del self._objects[ref]
+        del self._by_kind[ref.group, ref.kind][ref]
         self._changes.append(Change(ref, old, None))
 
 

@@ -15,8 +15,9 @@ from hooks.simulator.endpoints import reconcile_service
 from hooks.simulator.grove import reconcile_pod_clique_set, reconcile_scaling_group
 from hooks.simulator.grove_pods import followers_of, reconcile_pod_clique
 from hooks.simulator.grove_webhook import admit_pod_clique_set
+from hooks.simulator.jobs import reconcile_job
 from hooks.simulator.leader_worker_set_webhook import admit_leader_worker_set
-from hooks.simulator.leader_worker_sets import reconcile_leader_worker_set
+from hooks.simulator.leader_worker_sets import reconcile_leader_worker_set, set_named_by
 from hooks.simulator.ownership import owners_of
 from hooks.simulator.pod_groups import group_of, reconcile_pod_group
 from hooks.simulator.store import Change, Ref, Store, ref_of
@@ -34,6 +35,7 @@ def _reconcile_service(store: Store, client: Client, service: Manifest, _now: st
 
 RECONCILERS: Mapping[GroupVersionKind, Reconcile] = {
     kinds.DEPLOYMENT: reconcile_deployment,
+    kinds.JOB: reconcile_job,
     kinds.LEADER_WORKER_SET: reconcile_leader_worker_set,
     kinds.POD_CLIQUE: reconcile_pod_clique,
     kinds.POD_CLIQUE_SCALING_GROUP: reconcile_scaling_group,
@@ -51,8 +53,8 @@ WEBHOOKS: Mapping[GroupVersionKind, Webhook] = {
 def concerned(store: Store, change: Change) -> list[Ref]:
     """Objects that have a reconciler and to which the change matters.
 
-    The object itself, its owners, for a pod the Services beside it and its PodGroup, for a PodClique those that wait
-    for it.
+    The object itself, its owners, for a pod the Services beside it, its PodGroup and the LeaderWorkerSet that it says
+    it is of, for a PodClique those that wait for it.
     """
     found = [change.ref] if change.new is not None and _has_reconciler(change.current) else []
     owner = _first_owner(store, change.current)
@@ -64,6 +66,7 @@ def concerned(store: Store, change: Change) -> list[Ref]:
         found += [ref_of(service) for service in store.list_kind(kinds.SERVICE, change.ref.namespace)]
         group = group_of(change.current)
         found += [group] if group else []
+        found += set_named_by(store, change.current)
     if change.ref.kind == kinds.POD_CLIQUE.kind:
         found += followers_of(store, change.current)
     return found

@@ -33,6 +33,11 @@ class WorkQueue(Generic[Key]):
         self._failures[key] = failures + 1
         self.add_at(key, now + min(FIRST_BACK_OFF * 2**failures, LONGEST_BACK_OFF))
 
+    @property
+    def has_failures(self) -> bool:
+        """Whether any key failed and was not forgotten since."""
+        return bool(self._failures)
+
     def forget(self, key: Key) -> None:
         """Start the key's back-off anew."""
         self._failures.pop(key, None)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from hooks.cli.output import format_documents
-from hooks.cli.yaml_reader import read_yaml
+from hooks.k8s.yaml_reader import read_yaml
 
 OBJECT = {
     "spec": {"b": 1, "a": ["x", {"z": 1, "name": "one"}]},

@@ -46,13 +46,12 @@ OF_EVERY_NAMESPACE = {"kube-root-ca.crt", "default"}
 
 
 @contextmanager
-def running_controllers(
-    admin: ApiClient, url: str, with_kinds: Iterable[str] = (), *, etcd_finalize: bool = False
-) -> Iterator[None]:
-    """Install the project's controllers for hooks at the URL, and wait until Metacontroller has started them."""
-    created = [
-        admin.create(controller) for controller in files.controllers(url, with_kinds, etcd_finalize=etcd_finalize)
-    ]
+def running_controllers(admin: ApiClient, url: str, with_kinds: Iterable[str] = (), **options: Any) -> Iterator[None]:
+    """Install the project's controllers for hooks at the URL, and wait until Metacontroller has started them.
+
+    `options` are those of `files.controllers`.
+    """
+    created = [admin.create(controller) for controller in files.controllers(url, with_kinds, **options)]
     try:
         for controller in created:
             wait_for_event(admin, controller, "Started")

@@ -1,6 +1,8 @@
 """The chart and the plain manifests on a real API server, and Metacontroller with no more rights than they give it."""
 
+import base64
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ import pytest
 import yaml
 
 from hooks import files
+from hooks.cli.authority import issue
+from tests.cluster.admission import KINDS
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
@@ -15,6 +19,7 @@ from tests.cluster.dynamo import (
     COMPONENT,
     DYNAMO,
     EXAMPLES,
+    GRAPH,
     ROOT,
     condition,
     load_documents,
@@ -29,6 +34,8 @@ from tests.contract.backend import METACONTROLLER, Manifest
 CHART = str(ROOT / "chart")
 PLAIN = ROOT / "metacontroller"
 RELEASE = "dynamo-hooks"
+BUNDLE = base64.b64encode(issue(["x"], datetime.now(UTC), timedelta(days=1)).authorities.encode()).decode()
+"""An authority, as the certificates' Job writes it; the pods of these tests run nothing."""
 ALL_KINDS = ("inference-pool", "istio", "lws", "volcano")
 
 VALUES: dict[str, dict[str, Any]] = {
@@ -56,6 +63,21 @@ VALUES: dict[str, dict[str, Any]] = {
         "crds": {"install": False},
         "podDisruptionBudget": {"enabled": False},
         "metacontroller": {"rbac": {"create": False}},
+    },
+    "admission": {
+        "admission": {
+            "enabled": True,
+            "failurePolicy": "Ignore",
+            "matchConditions": [{"name": "not-by-robots", "expression": "request.userInfo.username != 'robot'"}],
+        }
+    },
+    "admission with a certificate from elsewhere": {
+        "admission": {"enabled": True, "certificates": {"source": "external", "caBundle": "", "secretName": "mine"}}
+    },
+    "restricted to a namespace": {
+        "admission": {"enabled": True},
+        "crds": {"install": False},
+        "settings": {"installation": "team-a", "installationNamespace": "default", "namespaceLocks": "on"},
     },
     "etcd": {"settings": {"discoveryBackend": "etcd", "etcdAddress": "http://etcd:2379", "maxBodyBytes": 33554432}},
 }
@@ -99,6 +121,32 @@ def test_release_is_installed_upgraded_and_removed(plane: ControlPlane, api: Api
     assert admin.list(METACONTROLLER, "CompositeController") == []
     left = {item["metadata"]["name"] for item in admin.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
     assert {crd["metadata"]["name"] for crd in files.crds()} <= left, "graphs would go with their CRDs"
+
+
+def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(
+    plane: ControlPlane, api: ApiClient, admin: ApiClient
+) -> None:
+    place = ("--namespace", api.namespace)
+    options = ("--set=crds.install=false,admission.enabled=true", "--wait", "--timeout=60s")
+    plane.helm("install", RELEASE, CHART, *place, *options)
+    assert [item["metadata"]["name"] for item in api.list("batch/v1", "CronJob")] == [f"{RELEASE}-admission-renewal"]
+    accounts = {item["metadata"]["name"] for item in api.list("v1", "ServiceAccount")}
+    assert accounts == {"default", RELEASE, f"{RELEASE}-admission-renewal"}
+    registrations = [("admissionregistration.k8s.io/v1", kind, RELEASE) for kind in KINDS]
+    for registration in registrations:
+        found = admin.get(*registration)
+        assert found is not None
+        hooks = [{**hook, "clientConfig": {**hook["clientConfig"], "caBundle": BUNDLE}} for hook in found["webhooks"]]
+        admin.patch(*registration, {"webhooks": hooks})
+    plane.helm("upgrade", RELEASE, CHART, *place, *options, "--set=admission.timeoutSeconds=7")
+    for registration in registrations:
+        hooks = (admin.get(*registration) or {})["webhooks"]
+        assert {(hook["clientConfig"]["caBundle"], hook["timeoutSeconds"]) for hook in hooks} == {(BUNDLE, 7)}
+    plane.helm("uninstall", RELEASE, *place, "--wait")
+    assert [admin.get(*registration) for registration in registrations] == [None, None]
+    assert {item["metadata"]["name"] for item in api.list("v1", "ServiceAccount")} == {"default"}
+    roles = {item["metadata"]["name"] for item in admin.list("rbac.authorization.k8s.io/v1", "ClusterRole")}
+    assert not [name for name in roles if name.startswith(f"{RELEASE}-admission")]
 
 
 def prober_token(api: ApiClient) -> str:
@@ -167,9 +215,10 @@ def test_rights_of_the_plain_manifests_are_enough_without_optional_kinds(
 
 
 def _can_be_ready(manifest: Manifest) -> bool:
-    """Not so a model: kwok's pods have no engines. Nor services over several nodes: nobody runs their sets here."""
-    services = manifest["spec"].get("services") or {}
-    return manifest["kind"] != "DynamoModel" and not any("multinode" in service for service in services.values())
+    """Not so a model or a request: kwok's pods have no engines and no profilers. Nor services over several nodes."""
+    services = (manifest.get("spec") or {}).get("services") or {}
+    is_multinode = any("multinode" in service for service in services.values())
+    return manifest["kind"] in {GRAPH, COMPONENT} and not is_multinode
 
 
 def _live_and_die(api: ApiClient, audit: Audit, manifests: list[Manifest]) -> None:

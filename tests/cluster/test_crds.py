@@ -101,11 +101,13 @@ def test_wrong_value_is_refused_with_its_field(service: dict[str, Any], where: s
 
 
 def test_defaults_are_filled_in(api: ApiClient) -> None:
-    stored = api.create(graph(multinode={}, scalingAdapter={}, volumeMounts=[{"name": "models"}]))
+    stored = api.create(
+        graph(multinode={}, scalingAdapter={}, volumeMounts=[{"name": "models", "mountPoint": "/models"}])
+    )
     worker = stored["spec"]["services"]["Worker"]
     assert worker["multinode"] == {"nodeCount": 2}
     assert worker["scalingAdapter"] == {"enabled": False}
-    assert worker["volumeMounts"] == [{"name": "models", "useAsCompilationCache": False}]
+    assert worker["volumeMounts"] == [{"name": "models", "mountPoint": "/models", "useAsCompilationCache": False}]
 
 
 def test_status_is_written_through_its_subresource_only(api: ApiClient) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hooks.effects import Event, Reference, WriteBackReplicas
-from hooks.effects_client import EffectsClient, Outcome
+from hooks.effects import Event, Outcome, Reference, WriteBackReplicas
+from hooks.effects_client import EffectsClient
 from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
@@ -180,11 +180,11 @@ def graph_of_nobody(api: ApiClient) -> Iterator[ApiClient]:
 def test_replicas_are_written_once(graph_of_nobody: ApiClient, client: EffectsClient) -> None:
     api = graph_of_nobody
     effect = WriteBackReplicas(graph=NAME, namespace=api.namespace, service=SERVICE, replicas=4)
-    assert [client.carry_out((effect,))[0].outcome for _ in range(2)] == [Outcome.DONE, Outcome.UNCHANGED]
+    assert [client((effect,))[0].outcome for _ in range(2)] == [Outcome.DONE, Outcome.UNCHANGED]
     assert own_replicas(api) == 4
     gone = replace(effect, graph="gone")
     without_adapter = replace(effect, service="Frontend")
-    assert {r.outcome for r in client.carry_out((gone, without_adapter))} == {Outcome.NOT_YET}
+    assert {r.outcome for r in client((gone, without_adapter))} == {Outcome.NOT_YET}
 
 
 # Events
@@ -198,7 +198,7 @@ def event(namespace: str, **fields: Any) -> Event:
 
 def test_event_is_told_once_however_often_it_is_carried_out(api: ApiClient, client: EffectsClient) -> None:
     told = event(api.namespace, message="m" * 5000)
-    outcomes = [client.carry_out((told,))[0].outcome for _ in range(3)]
+    outcomes = [client((told,))[0].outcome for _ in range(3)]
     assert outcomes == [Outcome.DONE, Outcome.UNCHANGED, Outcome.UNCHANGED]
     (found,) = api.list("v1", "Event", fieldSelector="involvedObject.name=g")
     assert (found["type"], found["reason"], len(found["message"])) == ("Warning", "ValidationFailed", 1024)
@@ -207,13 +207,13 @@ def test_event_is_told_once_however_often_it_is_carried_out(api: ApiClient, clie
 
 def test_event_about_an_object_of_the_cluster_is_accepted(admin: ApiClient, client: EffectsClient) -> None:
     occasion = f"{time.time_ns()}"
-    (result,) = client.carry_out((event("", occasion=occasion),))
+    (result,) = client((event("", occasion=occasion),))
     assert result.outcome is Outcome.DONE
     assert admin.list("v1", "Event", "default", fieldSelector="involvedObject.uid=u-1")
 
 
 def test_event_in_a_namespace_that_is_gone_is_no_failure(client: EffectsClient) -> None:
-    (result,) = client.carry_out((event("gone"),))
+    (result,) = client((event("gone"),))
     assert result.outcome is Outcome.NOT_YET
 
 

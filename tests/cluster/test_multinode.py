@@ -24,7 +24,7 @@ from tests.cluster.dynamo import (
 from tests.cluster.dynamo import EXAMPLES as ALL_EXAMPLES
 from tests.cluster.groups import find_manager, running_groups
 from tests.cluster.programs import HttpServer
-from tests.contract.backend import Manifest
+from tests.contract.backend import ApiRefused, Manifest
 
 pytestmark = pytest.mark.skipif(
     not third_party.crds(third_party.LWS, third_party.VOLCANO),
@@ -109,11 +109,10 @@ def test_scaling_down_takes_the_last_replica_only(ready: ApiClient) -> None:
     assert ready.get(*SETS, WORKERS[0])["metadata"]["uid"] == uid  # type: ignore[index]
 
 
-def test_becoming_a_single_node_service_leaves_no_set(ready: ApiClient) -> None:
-    patch_service(ready, multinode=None)
-    wait_for(lambda: not names(ready, SETS) and not names(ready, GROUPS), "the sets and their gangs are gone")
-    wait_until_ready(ready, NAME)
-    assert "vllm-ray-vllmworker" in names(ready, ("apps/v1", "Deployment"))
+def test_service_cannot_become_one_of_a_single_node(ready: ApiClient) -> None:
+    with pytest.raises(ApiRefused, match="cannot change node topology"):
+        patch_service(ready, multinode=None)
+    assert names(ready, SETS) == set(WORKERS)
 
 
 def test_more_nodes_make_the_groups_larger(ready: ApiClient) -> None:

@@ -25,7 +25,7 @@ from tests.cluster.dynamo import (
     wait_until_ready,
 )
 from tests.cluster.programs import HttpServer
-from tests.contract.backend import Manifest, Propagation
+from tests.contract.backend import ApiRefused, Manifest, Propagation
 
 NAME = "vllm-disagg"
 DEPLOYMENTS = {"vllm-disagg-frontend": 1, "vllm-disagg-vllmdecodeworker": 1, "vllm-disagg-vllmprefillworker": 2}
@@ -101,13 +101,12 @@ def _images(api: ApiClient) -> list[str]:
     return sorted(pod["spec"]["containers"][0]["image"].rpartition(":")[2] for pod in pods)
 
 
-def test_removed_service_goes_and_the_others_stay(ready: ApiClient) -> None:
+def test_service_cannot_be_removed_and_all_stay(ready: ApiClient) -> None:
     uids = {item["metadata"]["name"]: item["metadata"]["uid"] for item in ready.list("apps/v1", "Deployment")}
-    ready.patch(DYNAMO, GRAPH, NAME, {"spec": {"services": {"VllmPrefillWorker": None}}})
-    wait_for(lambda: "vllm-disagg-vllmprefillworker" not in deployments(ready), "the removed service is gone")
-    wait_until_ready(ready, NAME)
+    with pytest.raises(ApiRefused, match=r"services removed: \[VllmPrefillWorker\]"):
+        ready.patch(DYNAMO, GRAPH, NAME, {"spec": {"services": {"VllmPrefillWorker": None}}})
     left = {item["metadata"]["name"]: item["metadata"]["uid"] for item in ready.list("apps/v1", "Deployment")}
-    assert left == {name: uid for name, uid in uids.items() if name != "vllm-disagg-vllmprefillworker"}
+    assert left == uids
 
 
 def test_hand_edit_of_a_deployment_is_put_right(ready: ApiClient) -> None:
@@ -126,14 +125,14 @@ def test_scaling_adapter_sets_the_replicas(ready: ApiClient) -> None:
 
 def test_graph_that_cannot_be_rendered_keeps_what_runs(ready: ApiClient, audit: Audit) -> None:
     mark = wait_for_silence(audit)
-    ready.patch(DYNAMO, GRAPH, NAME, service_patch("VllmDecodeWorker", multinode={"nodeCount": 2}))
+    ready.patch(DYNAMO, GRAPH, NAME, service_patch("VllmDecodeWorker", resources={"limits": {"cpu": "many"}}))
     wait_for(lambda: the_graph(ready, NAME)["status"]["state"] == "failed", "the graph says failed")
     assert "VllmDecodeWorker" in condition(the_graph(ready, NAME), "Ready")["message"]
     wait_for_silence(audit)
     writes = [write for write in audit.writes(mark) if write.namespace == ready.namespace]
     assert {(write.resource, write.subresource) for write in writes} == {("dynamographdeployments", "status")}
     assert deployments(ready) == DEPLOYMENTS
-    ready.patch(DYNAMO, GRAPH, NAME, service_patch("VllmDecodeWorker", multinode=None))
+    ready.patch(DYNAMO, GRAPH, NAME, service_patch("VllmDecodeWorker", resources={"limits": {"cpu": None}}))
     wait_until_ready(ready, NAME)
 
 

@@ -126,3 +126,28 @@ def test_component_that_cannot_be_rendered_still_counts_its_sets() -> None:
     assert found["Ready"]["reason"] == "ValidationFailed"
     assert given.status is not None
     assert given.status["service"]["readyReplicas"] == 2
+
+
+@pytest.mark.parametrize(
+    ("generation", "ready", "truth"),
+    [(None, False, "False"), (None, True, "True"), (1, False, "True")],
+    ids=["before 0.9, a pod out of service", "before 0.9, all pods ready", "from 0.9 the set itself is believed"],
+)
+def test_pods_speak_for_a_set_that_would_not_notice(generation: int | None, ready: bool, truth: str) -> None:
+    fields = spec()
+    observed = running(fields, set_status(generation=generation))
+    labels = {"leaderworkerset.sigs.k8s.io/name": "c-0"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "c-0-0-1", "namespace": make.NAMESPACE, "labels": labels},
+        "status": {"conditions": [{"type": "Ready", "status": "True" if ready else "False"}]},
+    }
+    before, _ = ask(fields, observed)
+    parent = make.component("c", "g", **fields, status=before.status)
+    later = make.facts(make.NOW + timedelta(minutes=1))
+    given = answer(parent, observed, related=[pod], installed=INSTALLED, facts=later)
+    assert given.status is not None
+    found = {condition["type"]: condition for condition in given.status["conditions"]}
+    assert found["Ready"]["status"] == truth
+    assert ("Pod c-0-0-1 is not ready" in found["Ready"]["message"]) is (truth == "False")

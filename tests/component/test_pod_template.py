@@ -268,7 +268,7 @@ def shared_memory(spec: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 
 @pytest.mark.parametrize(
     ("setting", "size"),
-    [(None, "8Gi"), ({"size": "16Gi"}, "16Gi"), ({"size": "2048Mi"}, "2Gi"), ({"size": "0"}, "8Gi"), ({}, "8Gi")],
+    [(None, "8Gi"), ({"size": "16Gi"}, "16Gi"), ({"size": "2048Mi"}, "2Gi")],
     ids=str,
 )
 def test_shared_memory_has_its_size(setting: Any, size: str) -> None:

@@ -91,10 +91,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "picker without configuration": (
         {"componentType": "epp"},
-        (
-            "spec.eppConfig: EPP configuration is required: either eppConfig.configMapRef or eppConfig.config must be "
-            "specified"
-        ),
+        "spec.eppConfig is required for EPP components",
     ),
     "picker with two": (
         {"componentType": "epp", "eppConfig": {"config": {}, "configMapRef": {"name": "a"}}},

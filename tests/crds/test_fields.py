@@ -82,7 +82,7 @@ FIELDS = [
     (
         DGDR,
         "spec.profilingConfig",
-        "config configMapRef outputPVC profilerImage resources tolerations",
+        "config configMapRef nodeSelector outputPVC profilerImage resources tolerations",
         "profilerImage",
     ),
     (DGDR, "spec.profilingConfig.configMapRef", "key name", "name"),
@@ -91,7 +91,7 @@ FIELDS = [
     (
         DGDR,
         "status",
-        "backend conditions deployment generatedDeployment observedGeneration profilingResults state",
+        "backend conditions deployment generatedDeployment observedGeneration profilingResults specHash state",
         "",
     ),
     (DGDR, "status.deployment", "created name namespace state", ""),
@@ -143,7 +143,7 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGD, "spec.pvcs[].volumeAccessMode", STRING),
     (DGD, "spec.restart.id", {**STRING, "minLength": 1}),
     (DGD, "spec.restart.strategy.type", {**STRING, "default": "Sequential", "enum": ["Sequential", "Parallel"]}),
-    (DGD, "spec.restart.strategy.order", LIST_OF_STRINGS),
+    (DGD, "spec.restart.strategy.order", {"type": "array", "items": {**STRING, "maxLength": 253}, "maxItems": 25}),
     (DGD, "status.state", STRING),
     (DGD, "status.componentsReady", STRING),
     (DGD, "status.observedGeneration", INT64),
@@ -222,6 +222,7 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGDR, "spec.profilingConfig.config", OPEN_OBJECT),
     (DGDR, "spec.profilingConfig.configMapRef.key", {**STRING, "default": "disagg.yaml"}),
     (DGDR, "spec.profilingConfig.outputPVC", STRING),
+    (DGDR, "spec.profilingConfig.nodeSelector", STRINGS),
     (DGDR, "spec.deploymentOverrides.labels", STRINGS),
     (DGDR, "status.generatedDeployment", {**OPEN_OBJECT, "x-kubernetes-embedded-resource": True}),
     (DGDR, "status.deployment.created", BOOLEAN),
@@ -241,7 +242,11 @@ def test_field_has_this_type_default_and_limits(kind: str, path: str, expected: 
     assert {key: value for key, value in node.items() if key != "description"} == expected
 
 
-LIMITS = [(DGD, "spec.pvcs", "maxItems", 100), (DGD, "spec.services", "maxProperties", 25)]
+LIMITS = [
+    (DGD, "spec.pvcs", "maxItems", 100),
+    (DGD, "spec.services", "maxProperties", 25),
+    (DCD, "spec.volumeMounts", "maxItems", 256),
+]
 
 
 @pytest.mark.parametrize(("kind", "path", "limit", "value"), LIMITS, ids=[row[2] for row in LIMITS])

@@ -633,6 +633,14 @@ def test_set_waits_until_all_components_are_gone() -> None:
     assert world.names(last.children, "PodCliqueSet") == ["g"]
 
 
+def test_what_a_set_left_behind_does_not_make_its_graph_ready() -> None:
+    graph = make.graph(TWO)
+    children = [child for child in settled(graph) if child["kind"] != "PodCliqueSet"]
+    answer = ask(graph, children, PARTS)
+    assert world.names(answer.children, "PodCliqueSet") == ["g"]
+    assert world.ready(answer)["message"] == "Resources not ready: g: podcliqueset/g: resource not found"
+
+
 def test_set_on_its_way_out_is_not_returned() -> None:
     graph = make.graph(TWO)
     children = settled(graph)

@@ -134,6 +134,13 @@ ENDINGS = [
         told=DONE,
     ),
     Case(
+        name="status of an earlier restart came back: nobody is told of it again",
+        stored=status("r1", "Completed"),
+        observed={"decode": "r2", "frontend": ""},
+        expected=status("r1", "Completed"),
+        told={"decode": "r2", "prefill": "r1"},
+    ),
+    Case(
         name="status lost after the end: it does not run again",
         asked=ask(),
         observed=DONE,

@@ -83,12 +83,20 @@ def test_replicas_of_adapters_touch_no_pod_template(graph: Manifest, installed: 
 @pytest.mark.parametrize(("graph", "installed"), CASES)
 def test_replicas_of_adapters_reach_the_workloads(graph: Manifest, installed: list[str]) -> None:
     children = scaled(graph, installed, 7)
-    counts = {
-        (child["kind"], child["spec"]["replicas"])
-        for child in children
-        if child["kind"] in {"Deployment", contract.COMPONENT.kind}
-    }
-    assert {count for _, count in counts} <= {7}
+    workloads = [child for child in children if child["kind"] in {"Deployment", contract.COMPONENT.kind}]
+    counts = {child["spec"]["replicas"] for child in workloads if not is_picker(child)}
+    assert counts <= {7}
     sets = [child for child in children if child["kind"] == "LeaderWorkerSet"]
     assert len(sets) == (7 * nodes_apart(graph) if "lws" in installed else 0)
     assert counts or any(child["kind"] == "PodCliqueSet" for child in children)
+
+
+def is_picker(workload: Manifest) -> bool:
+    return name_of(workload).endswith("-epp")
+
+
+def test_endpoint_picker_stays_one_pod_whatever_its_adapter_says() -> None:
+    (name,) = (name for name, graph in GRAPHS.items() if "epp" in str(graph["spec"]))
+    children = scaled(GRAPHS[name], PATHS["components"], 7)
+    pickers = [child for child in children if child["kind"] == "Deployment" and is_picker(child)]
+    assert [picker["spec"]["replicas"] for picker in pickers] == [1]

@@ -55,8 +55,12 @@ def test_graph_is_successful_when_all_components_are_available() -> None:
     }
 
 
-def test_graph_without_services_is_successful() -> None:
-    assert world.ready(world.ask(make.graph({})))["status"] == "True"
+def test_graph_without_services_has_failed() -> None:
+    told = world.ready(world.ask(make.graph({})))
+    assert (told["status"], told["message"]) == (
+        "False",
+        "Validation failed: spec.services must have at least one service",
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,6 +91,16 @@ def test_component_of_an_old_generation_is_not_ready() -> None:
     answer = world.ask(graph, named(graph, **{"g-worker": older}))
     expected = f"g-worker: spec not yet processed: generation=5, observedGeneration=1 {ROLLING}"
     assert world.ready(answer)["message"] == f"Resources not ready: {expected}"
+
+
+def test_component_on_its_way_out_is_not_ready() -> None:
+    graph = make.graph()
+
+    def going(child: dict[str, Any]) -> dict[str, Any]:
+        return {**child, "metadata": {**child["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+
+    answer = world.ask(graph, named(graph, **{"g-worker": going}))
+    assert world.ready(answer)["message"] == "Resources not ready: g-worker: it is being deleted (Progressing: wait)"
 
 
 def test_graph_is_not_ready_in_the_sync_that_changes_a_component() -> None:

@@ -8,6 +8,7 @@ from hooks.component import sync as component
 from hooks.effects import Effect, permitted
 from hooks.facts import Facts
 from hooks.graph import sync as graph
+from hooks.graph.request import sync as request
 from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
@@ -23,6 +24,7 @@ from hooks.simulator.webhook import HookAnswer
 from tests import make
 
 HOOKS: Mapping[str, tuple[GroupVersionKind, Any]] = {
+    "request": (contract.GRAPH_REQUEST, request),
     "graph": (contract.GRAPH, graph),
     "component": (contract.COMPONENT, component),
     "scaling-adapter": (contract.SCALING_ADAPTER, scaling_adapter),
@@ -35,7 +37,7 @@ class GroveWorld:
     def __init__(self, installed: frozenset[str] = frozenset({"grove"}), **settings: str) -> None:
         self.effects: list[Effect] = []
         self.carries_out = True
-        self._facts = Facts(now=make.NOW, settings=parse_settings({}, settings))
+        self._facts = Facts(now=make.NOW, settings=parse_settings({}, {"hooks_image": "hooks:1", **settings}))
         controllers = [c for c in files.controllers("", installed) if c["metadata"]["name"] != "dynamo-model"]
         setup = Setup(hook=self.answer, controllers=controllers, crds=files.crds(), optional=installed)
         self.cluster = SimulatedCluster(setup)
@@ -48,10 +50,10 @@ class GroveWorld:
             rules = hook.customize(parse_customize_request(body, kind), self._facts)
             return 200, {}, write_customize_answer(rules)
         is_decorator = kind == contract.SCALING_ADAPTER
-        request = parse_sync_request(body, kind, decorator=is_decorator)
-        answer = getattr(hook, call)(request, self._facts)
+        asked = parse_sync_request(body, kind, decorator=is_decorator)
+        answer = getattr(hook, call)(asked, self._facts)
         self.effects += answer.effects
-        written = write_sync_answer(answer, request.children, decorator=is_decorator)
+        written = write_sync_answer(answer, asked.children, decorator=is_decorator)
         if self.carries_out:
             self.cluster.carry_out(permitted(answer.effects, self._facts.settings))
         return 200, {}, written

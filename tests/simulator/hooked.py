@@ -8,6 +8,7 @@ from hooks.cli.simulation import admit_custom
 from hooks.component import sync as component
 from hooks.facts import Facts
 from hooks.graph import sync as graph
+from hooks.graph.request import sync as graph_request
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.protocol import (
     parse_customize_request,
@@ -23,6 +24,7 @@ from hooks.simulator.webhook import Hook, HookAnswer
 URL = "http://127.0.0.1:1"
 _CORES: Mapping[str, tuple[Any, GroupVersionKind]] = {
     "graph": (graph, contract.GRAPH),
+    "request": (graph_request, contract.GRAPH_REQUEST),
     "component": (component, contract.COMPONENT),
 }
 

@@ -6,14 +6,15 @@ It has no children and changes no replicas: the graph's hook sees the adapter as
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.scaling_adapter import GraphScalingAdapter
-from hooks.effects import Event, Reference
+from hooks.effects import Event
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.scaling_adapter.observe import observe_graph
 from hooks.graph.scaling_adapter.status import Previous, Verdict, judge, report, report_problems
 from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
-from hooks.k8s.types import is_deleting
+from hooks.k8s.types import ReadManifest, is_deleting
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest, plural_of
+from hooks.transitions import reference_of
 
 _LOOK_AGAIN_SECONDS = 5
 """While the graph's replicas are to be written back: an effect that failed is seen in nothing that changes."""
@@ -35,7 +36,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     return SyncAnswer(
         status=report(adapter, graph, verdict, remark=written.remark, previous=previous),
         resync_after_seconds=_LOOK_AGAIN_SECONDS if written.effect else 0,
-        effects=(*([written.effect] if written.effect else []), *_events(adapter, verdict, previous)),
+        effects=(*([written.effect] if written.effect else []), *_events(request.parent, adapter, verdict, previous)),
         notes=(verdict.message, *([written.remark] if written.remark else [])),
     )
 
@@ -56,18 +57,11 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # 
     return [rule] if name else []
 
 
-def _events(adapter: GraphScalingAdapter, verdict: Verdict, previous: Previous) -> tuple[Event, ...]:
+def _events(parent: ReadManifest, adapter: GraphScalingAdapter, verdict: Verdict, previous: Previous) -> list[Event]:
     """Tell once that the service is scaled, with upstream's words: at the first sync of a new spec."""
     before, asked = previous.status.get("replicas"), adapter.spec.replicas
     if not (previous.is_rescaled and verdict.is_in_force) or before is None or before == asked:
-        return ()
-    about = Reference(
-        api_version=contract.SCALING_ADAPTER.api_version,
-        kind=contract.SCALING_ADAPTER.kind,
-        namespace=adapter.metadata.namespace,
-        name=adapter.metadata.name,
-        uid=adapter.metadata.uid,
-    )
+        return []
     message = f"Scaled service {adapter.spec.dgd_ref.service_name} from {before} to {asked} replicas"
     occasion = f"generation {previous.generation}"
-    return (Event(about=about, type="Normal", reason="Scaled", message=message, occasion=occasion),)
+    return [Event(about=reference_of(parent), type="Normal", reason="Scaled", message=message, occasion=occasion)]

@@ -1,6 +1,7 @@
 """Reads YAML as kubectl does, with the line of every field.
 
 Dates stay text, `yes` and `on` are booleans, there is no base 60, `1e3` is a number, a key given twice is a fault.
+Aliases are written out, but not without end: a few lines can stand for more values than fit into memory.
 
 Source: sigs.k8s.io/yaml, which reads YAML 1.1 but for dates and base 60.
 """
@@ -13,6 +14,9 @@ from typing import Any
 import yaml
 
 FieldPath = tuple[str | int, ...]
+
+MAX_VALUES = 500_000
+"""Values of one document, those behind aliases counted each time; an object of the API server's size has far fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ def read_yaml(text: str) -> Iterator[YamlDocument]:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise _syntax_error(f"character {error.character!r} is not allowed", line) from error
+    except RecursionError as error:
+        raise _syntax_error("it is nested too deeply, or an alias stands for what it is part of", 1) from error
 
 
 def _syntax_error(message: str, line: int) -> SyntaxError:
@@ -89,8 +95,12 @@ class _NodeReader:
     def __init__(self) -> None:
         self.lines: dict[FieldPath, int] = {}
         self.faults: list[YamlFault] = []
+        self._count = 0
 
     def read(self, node: yaml.Node, path: FieldPath) -> Any:
+        self._count += 1
+        if self._count > MAX_VALUES:
+            raise _syntax_error(f"its aliases stand for more than {MAX_VALUES} values", node.start_mark.line + 1)
         self.lines.setdefault(path, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
             return self._read_mapping(node, path)

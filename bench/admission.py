@@ -1,0 +1,112 @@
+"""`python -m bench.admission`: how much later than an echo a verdict or a patch comes, for a graph of many services."""
+
+import copy
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+from flask import Flask
+
+from bench.bodies import Case, write_graph
+from bench.echo_app import echo
+from bench.server import run_server
+from bench.turns import Load, run_in_turns, summarise
+from hooks import contract
+from hooks.cli.server import ServerOptions
+from hooks.cli.server import run_server as serve
+from hooks.k8s.types import Manifest
+from hooks.logs import set_up_logging
+from hooks.protocol import plural_of
+from hooks.settings import parse_settings
+
+TARGET_MS = 5.0
+"""Milliseconds by which the p99 may be above the echo's."""
+_PLURAL = plural_of(contract.GRAPH)
+
+
+@click.command()
+@click.option("--services", default=25, show_default=True, help="Services of the graph.")
+@click.option("--seconds", default=2.0, show_default=True, help="Length of one run.")
+@click.option("--rounds", default=3, show_default=True, help="Runs of each kind and body, in turn with the others.")
+@click.option("--connections", default=2, show_default=True, help="Requests at one time.")
+@click.option("--serve", "address", hidden=True, help="Serve at this address instead of measuring.")
+def main(*, services: int, seconds: float, rounds: int, connections: int, address: str | None) -> None:
+    """Measure reviews against an echo of the same body on the same server; exit status 1 when the target is missed.
+
+    Both go over plain HTTP: on a connection that is kept, TLS costs either the same.
+    """
+    if address is not None:
+        set_up_logging("info")
+        serve(ServerOptions(bind=address, workers=2, threads=4, drain=0), load_app)
+    cases = build_cases(services)
+    command = ["bench.admission", "--serve", "ADDRESS"]
+    with run_server(command, cases[0].body, cases[0].path) as server, tempfile.TemporaryDirectory() as directory:
+        load = Load(port=server.port, connections=connections, seconds=seconds, body=Path(directory) / "body.json")
+        runs = run_in_turns(cases, load, rounds)
+    results = [summarise(case, runs) for case in cases]
+    for result in results:
+        click.echo(describe(result))
+    sys.exit(1 if any(result["p99_over_echo_ms"] > TARGET_MS for result in results) else 0)
+
+
+def describe(result: dict[str, Any]) -> str:
+    """One line about one sort of review."""
+    over = result["p99_over_echo_ms"]
+    verdict = "reached" if over <= TARGET_MS else "missed "
+    return (
+        f"{verdict}  {result['name']}: p99 {over:+.2f} ms above the echo's, to reach at most {TARGET_MS:g} ms "
+        f"(p50 {result['hook']['p50_ms']:.2f} ms, echo {result['echo']['p50_ms']:.2f} ms; "
+        f"{result['ratio']:.2f} of the echo's requests)"
+    )
+
+
+def load_app(is_draining: Callable[[], bool]) -> Flask:
+    """The admission application with one more path, `POST /echo`."""
+    from hooks.admission import create_admission_app  # noqa: PLC0415 - its metrics look at the environment
+    from hooks.rules import DEFAULTS, RULES  # noqa: PLC0415 - as above
+
+    app = create_admission_app(parse_settings({}), RULES, DEFAULTS, is_draining=is_draining)
+    app.add_url_rule("/echo", "echo", echo, methods=["POST"])
+    return app
+
+
+def build_cases(services: int) -> list[Case]:
+    """Reviews of one graph: created, changed, and completed."""
+    graph = {**write_graph(services)}
+    graph["metadata"] = {**graph["metadata"], "namespace": "bench", "uid": "u", "generation": 1}
+    changed = copy.deepcopy(graph)
+    next(iter(changed["spec"]["services"].values()))["replicas"] = 3
+    bodies = {
+        ("validate", "created"): write_review(graph, None),
+        ("validate", "changed"): write_review(changed, graph),
+        ("mutate", "created"): write_review(graph, None),
+    }
+    return [
+        Case(name=f"{call}, {services} services, {what}", path=f"/admission/{call}/{_PLURAL}", body=body, children=0)
+        for (call, what), body in bodies.items()
+    ]
+
+
+def write_review(new: Manifest, old: Manifest | None) -> bytes:
+    """The body that the API server posts."""
+    request = {
+        "uid": "00000000-0000-4000-8000-000000000000",
+        "kind": {"group": contract.GROUP, "version": contract.VERSION, "kind": contract.GRAPH.kind},
+        "resource": {"group": contract.GROUP, "version": contract.VERSION, "resource": _PLURAL},
+        "name": new["metadata"]["name"],
+        "namespace": "bench",
+        "operation": "CREATE" if old is None else "UPDATE",
+        "userInfo": {"username": "jane", "groups": ["system:authenticated"]},
+        "object": new,
+        "oldObject": old,
+        "dryRun": False,
+    }
+    return orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+
+
+if __name__ == "__main__":
+    main()

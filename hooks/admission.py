@@ -1,0 +1,161 @@
+"""Admission over HTTP: `POST /admission/validate/<plural>` and `/admission/mutate/<plural>` for the five kinds.
+
+The API server calls them; the rules are `hooks.rules`. An object in a namespace that another operator has locked is let
+through unjudged. Answering changes nothing anywhere, so a dry run needs no care.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from flask import Flask, Response, g, request
+
+from hooks import contract
+from hooks.admission_review import AdmissionCall, parse_admission_review, write_allowed, write_denied
+from hooks.k8s.types import GroupVersionKind, Json
+from hooks.logs import logger
+from hooks.metrics import AdmissionMetrics, create_admission_metrics, record_review
+from hooks.protocol import plural_of
+from hooks.review import Review, Verdict
+from hooks.settings import Settings
+from hooks.web import create_bare_app, read_body
+
+Rule = Callable[[Review], Verdict]
+Default = Callable[[Review], Sequence[Mapping[str, Json]]]
+IsLocked = Callable[[str], bool]
+"""Whether a namespace belongs to another operator, whose objects we do not judge."""
+Installed = Callable[[], frozenset[GroupVersionKind] | None]
+"""The optional kinds of the cluster; None where they are not known."""
+
+KINDS: Mapping[str, GroupVersionKind] = {
+    plural_of(kind): kind
+    for kind in (
+        contract.COMPONENT,
+        contract.GRAPH,
+        contract.MODEL,
+        contract.GRAPH_REQUEST,
+        contract.SCALING_ADAPTER,
+    )
+}
+"""Plural in the path to kind."""
+
+_KNOWN_PATHS = (
+    f"admission hook; hooks are POST /admission/validate/<plural> and /admission/mutate/<plural> for {', '.join(KINDS)}"
+)
+_UNSTATED = "validation"
+"""The reason of a denial whose rule names none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Court:
+    """What every review needs."""
+
+    settings: Settings
+    rules: Mapping[str, Rule]
+    defaults: Mapping[str, Default]
+    is_locked: IsLocked
+    installed: Installed
+    metrics: AdmissionMetrics
+
+
+def create_admission_app(
+    settings: Settings,
+    rules: Mapping[str, Rule],
+    defaults: Mapping[str, Default],
+    *,
+    is_locked: IsLocked = lambda _namespace: False,
+    installed: Installed = lambda: None,
+    is_draining: Callable[[], bool] = lambda: False,
+) -> Flask:
+    """Build the application; `rules` and `defaults` are by plural, and a kind may have none."""
+    app = create_bare_app("admission", _KNOWN_PATHS, settings.max_body_bytes, is_draining)
+    court = Court(
+        settings=settings,
+        rules=rules,
+        defaults=defaults,
+        is_locked=is_locked,
+        installed=installed,
+        metrics=create_admission_metrics(),
+    )
+    for plural in KINDS:
+        _add_hook(app, "validate", plural, partial(_validate, plural, court))
+        _add_hook(app, "mutate", plural, partial(_mutate, plural, court))
+    app.config["metrics"] = court.metrics
+    app.after_request(_end)
+    return app
+
+
+def _add_hook(app: Flask, call: str, plural: str, answer: Callable[[], bytes]) -> None:
+    def view() -> Response:
+        g.call, g.plural = call, plural
+        return Response(answer(), mimetype="application/json")
+
+    app.add_url_rule(f"/admission/{call}/{plural}", f"{call}/{plural}", view, methods=["POST"])
+
+
+def _validate(plural: str, court: Court) -> bytes:
+    call = _read(plural, court)
+    verdict = _judge(plural, call, court)
+    reasons = (verdict.reasons or (_UNSTATED,)) if verdict.problems else ()
+    g.fields["allowed"] = not verdict.problems
+    if verdict.problems:
+        g.fields.update(problems=list(verdict.problems), reasons=list(reasons))
+    seconds = time.perf_counter() - g.started
+    record_review(court.metrics, KINDS[plural].kind, call.operation, reasons=reasons, seconds=seconds)
+    if verdict.problems:
+        return write_denied(call.uid, verdict.problems, verdict.warnings)
+    return write_allowed(call.uid, verdict.warnings)
+
+
+def _judge(plural: str, call: AdmissionCall, court: Court) -> Verdict:
+    rule = court.rules.get(plural)
+    if rule is None or call.new is None or not call.is_judged or _is_left_alone(call, court):
+        return Verdict(problems=())
+    try:
+        return rule(_review(call, court))
+    except RecursionError:  # JSON may be nested more deeply than anything that means something
+        return Verdict(problems=("the object is nested too deeply",), reasons=("depth",))
+
+
+def _mutate(plural: str, court: Court) -> bytes:
+    call = _read(plural, court)
+    default = court.defaults.get(plural)
+    if default is None or call.new is None or not call.is_judged or _is_left_alone(call, court):
+        return write_allowed(call.uid)
+    patch = default(_review(call, court))
+    g.fields["changes"] = len(patch)
+    return write_allowed(call.uid, patch=patch)
+
+
+def _read(plural: str, court: Court) -> AdmissionCall:
+    call = parse_admission_review(read_body(court.settings.max_body_bytes), KINDS[plural])
+    g.fields = {"uid": call.uid, "operation": call.operation.value, "dry_run": call.dry_run}
+    if call.new is not None:
+        g.fields["object"] = f"{call.new['metadata']['namespace']}/{call.new['metadata']['name']}"
+    return call
+
+
+def _is_left_alone(call: AdmissionCall, court: Court) -> bool:
+    if not call.namespace or not court.is_locked(call.namespace):
+        return False
+    g.fields["notes"] = ["the namespace belongs to another operator"]
+    return True
+
+
+def _review(call: AdmissionCall, court: Court) -> Review:
+    assert call.new is not None  # noqa: S101 - both callers have looked
+    return Review(new=call.new, old=call.old, user=call.user, settings=court.settings, installed=court.installed())
+
+
+def _end(response: Response) -> Response:
+    """Return the id and write the call's line; probes of the server itself are not logged."""
+    response.headers["X-Request-Id"] = g.sync_id
+    if "call" not in g and request.endpoint is not None:
+        return response
+    fields = {"sync_id": g.sync_id, "call": g.get("call", ""), "resource": g.get("plural", ""), **g.get("fields", {})}
+    if "fault" in g:
+        fields["fault"] = g.fault
+    fields.update(status=response.status_code, duration_ms=round((time.perf_counter() - g.started) * 1000, 3))
+    logger.info("admission", extra={"fields": fields})
+    return response

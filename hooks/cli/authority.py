@@ -1,0 +1,152 @@
+"""Certificates for the admission port: an authority that signs one certificate and is forgotten.
+
+The authority's key is kept nowhere, so nobody can sign with it later; each renewal makes a new one, and for a while its
+certificate stands beside the one before. Decides when that is due; knows neither files nor a cluster.
+"""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+AUTHORITY_NAME = "Dynamo hooks admission"
+_SKEW = timedelta(minutes=5)
+"""Certificates are valid from a little earlier, for machines whose clocks are slow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    """A certificate, its key, and the authorities to trust for it (the newest first), each as PEM text."""
+
+    certificate: str
+    key: str
+    authorities: str
+
+
+def issue(names: Sequence[str], now: datetime, lifetime: timedelta, known: str = "") -> Issued:
+    """Make an authority and a certificate for these DNS names and IP addresses, valid from now.
+
+    `known` are the authorities trusted so far; the newest of them stays trusted, as a server may still show a
+    certificate of its.
+    """
+    authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, AUTHORITY_NAME)])
+    authority = (
+        _begin(subject, subject, authority_key.public_key(), (now, lifetime))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+        .sign(authority_key, hashes.SHA256())
+    )
+    certificate = (
+        _begin(x509.Name([]), subject, key.public_key(), (now, lifetime))
+        .add_extension(x509.SubjectAlternativeName([_write_name(name) for name in names]), critical=True)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False)
+        .sign(authority_key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    kept = [found for found in _read_authorities(known)[:1] if found.not_valid_after_utc > now]
+    return Issued(
+        certificate=_write(certificate),
+        key=private.decode(),
+        authorities="".join(_write(trusted) for trusted in (authority, *kept)),
+    )
+
+
+def why_renew(issued: Issued, names: Sequence[str], now: datetime) -> str:
+    """Why a certificate must be replaced, as words for a log; empty while it is good.
+
+    It is good for these names, with a key and an authority of its own, while more than a third of its life is left.
+    """
+    try:
+        certificate = x509.load_pem_x509_certificate(issued.certificate.encode())
+        key = serialization.load_pem_private_key(issued.key.encode(), password=None)
+        authorities = x509.load_pem_x509_certificates(issued.authorities.encode())
+        covered = set(_names_of(certificate))
+    except (ValueError, TypeError, x509.ExtensionNotFound) as error:
+        return f"it cannot be read: {error}"
+    if key.public_key() != certificate.public_key():
+        return "the key is not that of the certificate"
+    if not any(_is_signed_by(certificate, authority) for authority in authorities):
+        return "none of its authorities has signed it"
+    if lacking := sorted(set(names) - covered):
+        return f"it is not for {', '.join(lacking)}"
+    left, whole = (
+        certificate.not_valid_after_utc - now,
+        certificate.not_valid_after_utc - certificate.not_valid_before_utc,
+    )
+    return f"it is valid only until {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC" if left * 3 <= whole else ""
+
+
+def _begin(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, period: tuple[datetime, timedelta]
+) -> x509.CertificateBuilder:
+    now, lifetime = period
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _SKEW)
+        .not_valid_after(now + lifetime)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _write_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _names_of(certificate: x509.Certificate) -> list[str]:
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    addresses = (str(address) for address in names.get_values_for_type(x509.IPAddress))
+    return [*names.get_values_for_type(x509.DNSName), *addresses]
+
+
+def _is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    """Whether the authority's key made the signature; all that are named alike are tried."""
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _read_authorities(text: str) -> list[x509.Certificate]:
+    """The certificates of a PEM bundle; [] where there is none, or none that can be read."""
+    try:
+        return x509.load_pem_x509_certificates(text.encode())
+    except ValueError:
+        return []
+
+
+def _write(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()

@@ -1,0 +1,170 @@
+"""`dynamo-hooks certificates`: makes the certificate of the admission port, and renews it in time."""
+
+import re
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from hooks.api_server import ApiServer, Refused
+from hooks.cli.authority import Issued, issue, why_renew
+from hooks.cli.certificate_store import PARTS, CertificateStore, WrittenMeanwhile
+
+_ATTEMPTS = 3
+"""Somebody else may write in between: an upgrade of the chart, another renewal."""
+_SECONDS = 60.0
+_SECRET = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """For which names and how long; `now` is the time, and with `dry_run` nothing is written."""
+
+    names: tuple[str, ...]
+    lifetime: timedelta
+    now: datetime
+    dry_run: bool = False
+
+
+def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
+    """See to it that the Secret holds a good certificate which the webhooks trust; returns what was done, in sentences.
+
+    Authorities are published before the certificate: the API server trusts whatever it meets at every moment.
+
+    Raises:
+        Refused: the API server does not want to.
+        WrittenMeanwhile: somebody else wrote in between.
+    """
+    stored = store.read()
+    reason = why_renew(stored.issued, wish.names, wish.now) if stored.secret is not None else "there is none yet"
+    if not reason:
+        return store.publish(stored.issued.authorities, dry_run=wish.dry_run)
+    if wish.dry_run:
+        return [f"the certificate in {store.namespace}/{store.name} would be made anew: {reason}"]
+    issued = issue(wish.names, wish.now, wish.lifetime, stored.issued.authorities)
+    said = store.publish(issued.authorities)
+    store.write(stored, issued)
+    return [*said, f"the certificate in {store.namespace}/{store.name} was made anew: {reason}"]
+
+
+def keep_in_folder(folder: Path, wish: Wish) -> list[str]:
+    """See to it that the files tls.crt, tls.key and ca.crt are good; returns what was done, in sentences.
+
+    Raises:
+        OSError: the folder cannot be read or written.
+    """
+    files = {part: folder / name for part, name in PARTS.items()}
+    found = Issued(**{part: path.read_text(errors="replace") if path.exists() else "" for part, path in files.items()})
+    is_new = not any(path.exists() for path in files.values())
+    reason = "there is none yet" if is_new else why_renew(found, wish.names, wish.now)
+    if not reason:
+        return []
+    if wish.dry_run:
+        return [f"the certificate in {folder} would be made anew: {reason}"]
+    issued = issue(wish.names, wish.now, wish.lifetime, found.authorities)
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in ("authorities", "key", "certificate"):
+        _write_file(files[part], getattr(issued, part), is_secret=part == "key")
+    return [f"the certificate in {folder} was made anew: {reason}"]
+
+
+def _write_file(path: Path, text: str, *, is_secret: bool) -> None:
+    """Swap the file in whole: a reader sees the old text or the new one."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    fresh.touch(0o600 if is_secret else 0o644)
+    fresh.write_text(text)
+    fresh.replace(path)
+
+
+def _try_again(act: Callable[[], list[str]]) -> list[str]:
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(WrittenMeanwhile):
+            return act()
+    return act()
+
+
+def _parse_secret(_context: click.Context, _parameter: click.Parameter, secret: str | None) -> str | None:
+    if secret is not None and not _SECRET.fullmatch(secret):
+        raise click.BadParameter(f"{secret!r} is no Secret; write NAMESPACE/NAME, such as dynamo-system/admission-tls")
+    return secret
+
+
+def _find_server(url: str | None, token_file: Path | None, ca_file: Path | None) -> ApiServer:
+    if url and token_file and ca_file:
+        return ApiServer(url=url.rstrip("/"), token_file=token_file, ca_file=ca_file)
+    if url or token_file or ca_file:
+        raise click.UsageError("--server, --token-file and --ca-file belong together; give all three or none")
+    server = ApiServer.in_cluster()
+    if server is None:
+        raise click.UsageError("there is no account of a pod here; give --server, --token-file and --ca-file")
+    return server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """What the options about places say."""
+
+    secret: str | None
+    validating: tuple[str, ...]
+    mutating: tuple[str, ...]
+    directory: Path | None
+    server: str | None
+    token_file: Path | None
+    ca_file: Path | None
+
+    def keep(self, wish: Wish) -> list[str]:
+        if (self.secret is None) == (self.directory is None):
+            raise click.UsageError("give --secret, to keep the certificate in a cluster, or --directory")
+        if self.directory is not None:
+            return keep_in_folder(self.directory, wish)
+        server = _find_server(self.server, self.token_file, self.ca_file)
+        with server.converse(_SECONDS) as talk:
+            store = CertificateStore.of(talk, self.secret or "", validating=self.validating, mutating=self.mutating)
+            return _try_again(lambda: keep_in_cluster(store, wish))
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks certificates --name dynamo-hooks.dynamo-system.svc --secret dynamo-system/dynamo-hooks-admission \\
+      --validating dynamo-hooks --mutating dynamo-hooks
+  dynamo-hooks certificates --name localhost --name 127.0.0.1 --directory ./tls
+  dynamo-hooks certificates --name dynamo-hooks.dynamo-system.svc --directory ./tls --days 90 --dry-run"""
+)
+@click.option(
+    "--name", "names", multiple=True, required=True, metavar="NAME", help="DNS name or IP address; repeatable."
+)
+@click.option("--secret", metavar="NAMESPACE/NAME", callback=_parse_secret, help="The Secret that holds it.")
+@click.option("--validating", multiple=True, metavar="NAME", help="A ValidatingWebhookConfiguration that trusts it.")
+@click.option("--mutating", multiple=True, metavar="NAME", help="A MutatingWebhookConfiguration that trusts it.")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Instead of a Secret, a folder for tls.crt, tls.key and ca.crt.",
+)
+@click.option("--days", type=click.IntRange(1, 3650), default=365, show_default=True, help="How long it is valid.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done and write nothing.")
+@click.option("--server", metavar="URL", help="API server; default: the pod's own, as its own account.")
+@click.option("--token-file", type=click.Path(dir_okay=False, path_type=Path), help="Token for --server.")
+@click.option("--ca-file", type=click.Path(dir_okay=False, path_type=Path), help="Authority of --server.")
+def certificates(*, names: tuple[str, ...], days: int, dry_run: bool, **places: object) -> None:
+    """Make the certificate of the admission port, or renew it when two thirds of its life are over.
+
+    A good certificate is left as it is, so this may run as often as you like. A new one is signed by an authority of
+    its own, whose key is thrown away. The webhooks trust the new authority, and the one before it, before any server
+    shows the new certificate. Exit status 1 when something refuses.
+    """
+    target = _Target(**places)  # type: ignore[arg-type]  # click has checked each
+    wish = Wish(names=names, lifetime=timedelta(days=days), now=datetime.now(UTC), dry_run=dry_run)
+    try:
+        said = target.keep(wish)
+    except (Refused, WrittenMeanwhile, OSError) as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
+    for line in said or ["the certificate is good and trusted; nothing was done"]:
+        click.echo(line)

@@ -1,0 +1,107 @@
+"""Rules that the API server holds itself, in the Common Expression Language, and how they get into a schema.
+
+The expressions use what Kubernetes 1.30 has: optional fields (`?.`), quantities, `format` and old objects that may be
+absent, but no sorting and no index in a macro. What `orValue` gives has no known size: a text or list from it is only
+measured, never compared or gone through.
+
+Source: Kubernetes, CustomResourceDefinition v1, "Validation rules".
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hooks.api.structural import SchemaNode
+from hooks.k8s.types import Json
+
+At = tuple[str, ...]
+"""Where a rule stands: the names of properties from the root on."""
+
+_SUFFIXES = ("", *(f"{unit}i" for unit in "KMGTPE"), *"numkMGTPE")
+NAME = "self.metadata.name"
+VALIDATIONS = "x-kubernetes-validations"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CelRule:
+    """One rule: its name in `hooks.rule_table`, its place in the schema, what must hold, and what is said if not.
+
+    `text` is an expression, `message` a plain text; one of them is given. With `may_be_new`, `oldSelf` is an optional
+    value, absent on create; a rule that says `oldSelf` without it is asked of updates only.
+    """
+
+    name: str
+    at: At
+    holds: str
+    text: str = ""
+    message: str = ""
+    may_be_new: bool = False
+
+
+def quote(text: str) -> str:
+    """A text as a literal of the language."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def formatted(text: str, *values: str) -> str:
+    """An expression for a text in which each `%s` and `%d` is replaced by an expression's value.
+
+    What is put together with `+` would be charged with the longest texts that there could be, which no budget allows.
+    """
+    return f"{quote(text)}.format([{', '.join(values)}])"
+
+
+def name_rule(name: str, broken: str, text: str) -> CelRule:
+    """A rule about an object's name; such a rule stands at the root and is asked on create alone.
+
+    An expression sees `metadata` only at the root, where the status stands too: so the status of an object that was
+    stored before the rule came can still be told. A name does not change.
+    """
+    return CelRule(name=name, at=(), holds=f"oldSelf.hasValue() || !({broken})", text=text, may_be_new=True)
+
+
+def fixed(field: str) -> str:
+    """An expression for a text in `self` that must stay as it is, absent or present; empty counts as absent."""
+    new, old = f"size(self.?{field}.orValue(''))", f"size(oldSelf.?{field}.orValue(''))"
+    return f"{new} == 0 && {old} == 0 || has(self.{field}) && has(oldSelf.{field}) && self.{field} == oldSelf.{field}"
+
+
+def of_first_key(broken: str, text: str) -> str:
+    """An expression for a text about a key `k` of the map `self` for which something holds."""
+    return f"[self.filter(k, {broken})[0]].map(k, {text})[0]"
+
+
+def is_zero(quantity: str) -> str:
+    """An expression for whether a quantity is zero; only the usual ways to write it are seen, none is parsed.
+
+    To parse each of a list's quantities, of which any could be megabytes long, is beyond the budget.
+    """
+    written = ", ".join(f"'0{suffix}'" for suffix in _SUFFIXES)
+    return f"(type({quantity}) == int ? {quantity} == 0 : {quantity} in [{written}])"
+
+
+def add_rules(schema: SchemaNode, rules: Iterable[CelRule]) -> SchemaNode:
+    """The schema with the rules at their places, behind those that are there; rules of one place keep their order.
+
+    Raises:
+        KeyError: a place that the schema does not have.
+    """
+    changed = schema
+    for rule in rules:
+        changed = _add(changed, rule.at, _write(rule))
+    return changed
+
+
+def _add(schema: SchemaNode, at: At, written: dict[str, Json]) -> SchemaNode:
+    if not at:
+        return schema | {VALIDATIONS: [*schema.get(VALIDATIONS, ()), written]}
+    part = _add(schema["properties"][at[0]], at[1:], written)
+    return schema | {"properties": schema["properties"] | {at[0]: part}}
+
+
+def _write(rule: CelRule) -> dict[str, Json]:
+    optional = {"optionalOldSelf": True} if rule.may_be_new else {}
+    if rule.text:
+        said = {"message": f"broken rule: {rule.name}", "messageExpression": rule.text}
+        return {"rule": rule.holds, **said, **optional}
+    return {"rule": rule.holds, "message": rule.message, **optional}

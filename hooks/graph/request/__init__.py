@@ -1,0 +1,1 @@
+"""DynamoGraphDeploymentRequest: profiling of a model, and the graph that it leads to."""

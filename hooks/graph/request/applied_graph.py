@@ -1,0 +1,60 @@
+"""The generated graph as it is created in the cluster.
+
+Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, createDGD.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hooks import contract
+from hooks.api.graph_request import DeploymentOverrides, GraphRequest
+from hooks.component.subject import ComponentType
+from hooks.k8s.names import fit_label_value
+from hooks.k8s.types import Json, Manifest
+from hooks.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The graph as it is to be created: where, called what. `uid` is the namespace's, empty where there is none."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: Target, settings: Settings) -> Manifest:
+    """The graph as it is created: what was generated, the request's labels, and over all the user's overrides."""
+    overrides, metadata = request.spec.deployment_overrides or DeploymentOverrides(), generated["metadata"]
+    own = {
+        contract.LABEL_REQUEST_NAME: fit_label_value(request.metadata.name),
+        contract.LABEL_REQUEST_NAMESPACE: request.metadata.namespace,
+        contract.LABEL_MANAGED_BY: contract.MANAGER,
+    }
+    installation = {contract.LABEL_INSTALLATION: settings.installation} if settings.installation else {}
+    labels = {**metadata.get("labels", {}), **own, **overrides.labels, **installation}
+    annotations = {**metadata.get("annotations", {}), **overrides.annotations}
+    described = {
+        "name": target.name,
+        "namespace": target.namespace,
+        "labels": {key: labels[key] for key in sorted(labels) if key != contract.LABEL_CONTROLLER_UID},
+        **({"annotations": dict(sorted(annotations.items()))} if annotations else {}),
+    }
+    spec = _with_image(generated["spec"], overrides.workers_image)
+    return {**generated, "metadata": described, "spec": spec}
+
+
+def _with_image(spec: Mapping[str, Json], image: str) -> Mapping[str, Json]:
+    """The spec with the user's image for all workers; the profiler had it already, but need not have kept it."""
+    if not image:
+        return spec
+    services = spec.get("services") or {}
+    return {**spec, "services": {name: _service_with_image(found, image) for name, found in services.items()}}
+
+
+def _service_with_image(service: Mapping[str, Json], image: str) -> Mapping[str, Json]:
+    if not ComponentType.of(service.get("componentType", "")).is_worker:
+        return service
+    pod = service.get("extraPodSpec") or {}
+    container = {**(pod.get("mainContainer") or {}), "image": image}
+    return {**service, "extraPodSpec": {**pod, "mainContainer": container}}

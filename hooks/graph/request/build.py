@@ -1,0 +1,86 @@
+"""The children of a planned request; decides nothing.
+
+What outlives the request has a second owner: its Namespace. The garbage collector then only drops the reference to the
+request. All kinds are OnDelete, so what exists is kept by a stub and never changed.
+"""
+
+from hooks import contract
+from hooks.graph.request.applied_graph import Target
+from hooks.graph.request.observe import ANNOTATION_SPEC_HASH, Child, Observed
+from hooks.graph.request.plan import RequestPlan
+from hooks.k8s import kinds
+from hooks.k8s.names import fit_label_value
+from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata, gvk_of, name_of, sort_manifests
+
+_KEPT = frozenset({kinds.JOB, kinds.CONFIG_MAP, contract.GRAPH})
+"""Kinds that are never deleted for a request while it is there; a finished Job has the profiler's log."""
+
+_CONFIG_MAP_FIELDS = ("data", "binaryData", "immutable")
+
+
+def build_children(plan: RequestPlan, seen: Observed, *, request: str, namespace: str) -> list[Manifest]:
+    """Build all children of the request of that name and namespace, sorted by kind and name."""
+    kept = [_stub(child) for child in seen.children if child.kind in _KEPT]
+    created = [
+        *([_with_hash(plan.job, plan.spec_hash)] if plan.job else ()),
+        *plan.access,
+        *([anchor(plan.graph, plan.target)] if plan.graph else ()),
+        *(_build_config_map(found, plan.target, request, namespace) for found in plan.config_maps),
+    ]
+    there = {_identity(stub) for stub in kept} | {
+        (kinds.CONFIG_MAP.key, found.namespace, found.name) for found in seen.config_maps.values()
+    }
+    return sort_manifests([*kept, *(child for child in created if _identity(child) not in there)])
+
+
+def keep_children(seen: Observed) -> list[Manifest]:
+    """All children as they are."""
+    return sort_manifests([_stub(child) for child in seen.children])
+
+
+def anchor(manifest: Manifest, target: Target) -> Manifest:
+    """The object with its Namespace as an owner beside the request, which Metacontroller adds.
+
+    `controller` and `blockOwnerDeletion` stay away: the Namespace neither controls it nor waits for it.
+    """
+    owner = {
+        "apiVersion": kinds.NAMESPACE.api_version,
+        "kind": kinds.NAMESPACE.kind,
+        "name": target.namespace,
+        "uid": target.uid,
+    }
+    return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [owner]}}
+
+
+def _stub(child: Child) -> Manifest:
+    return build_manifest(child.kind, build_metadata(child.name, child.namespace))
+
+
+def _identity(manifest: Manifest) -> tuple[str, str, str]:
+    return gvk_of(manifest).key, manifest["metadata"]["namespace"], name_of(manifest)
+
+
+def _with_hash(job: Manifest, spec_hash: str) -> Manifest:
+    metadata = job["metadata"]
+    annotations = {**metadata.get("annotations", {}), ANNOTATION_SPEC_HASH: spec_hash}
+    return {**job, "metadata": {**metadata, "annotations": dict(sorted(annotations.items()))}}
+
+
+def _build_config_map(found: Manifest, target: Target, request: str, namespace: str) -> Manifest:
+    """A ConfigMap of the output as it is created: beside the graph, labelled with the request."""
+    metadata = found["metadata"]
+    labels = {
+        **_texts(metadata.get("labels")),
+        contract.LABEL_REQUEST_NAME: fit_label_value(request),
+        contract.LABEL_REQUEST_NAMESPACE: namespace,
+        contract.LABEL_MANAGED_BY: contract.MANAGER,
+    }
+    labels = {key: value for key, value in labels.items() if key != contract.LABEL_CONTROLLER_UID}
+    annotations = _texts(metadata.get("annotations"))
+    described = build_metadata(metadata["name"], target.namespace, labels=labels, annotations=annotations)
+    fields = {key: found[key] for key in _CONFIG_MAP_FIELDS if found.get(key)}
+    return anchor(build_manifest(kinds.CONFIG_MAP, described, **fields), target)
+
+
+def _texts(entries: Json) -> dict[str, str]:
+    return {key: value for key, value in (entries or {}).items() if isinstance(value, str)}

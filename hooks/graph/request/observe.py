@@ -1,0 +1,167 @@
+"""Children and related objects of a request, read once into frozen values; decides nothing."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hooks import contract
+from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
+from hooks.graph.request.failures import describe_pods
+from hooks.graph.request.gpu_discovery import Node, observe_nodes
+from hooks.graph.request.phases import Job
+from hooks.graph.request.profiling_job import job_name
+from hooks.k8s import kinds
+from hooks.k8s.conditions import find_condition, is_true
+from hooks.k8s.types import GroupVersionKind, ReadManifest, annotations_of, gvk_of, is_deleting, labels_of, name_of
+from hooks.protocol import SyncRequest
+
+ANNOTATION_SPEC_HASH = "nvidia.com/request-spec-hash"
+"""On the Job: of which spec it is. It stays when the request's status is lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedJob:
+    """The profiling Job; `since` is when it ended, None while it runs.
+
+    `failure` is what the Job says of its failure, `pods` what its pods say: half a sentence, or empty.
+    """
+
+    progress: Job
+    failure: str
+    since: datetime | None
+    spec_hash: str
+    pods: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedGraph:
+    """A graph in the target namespace; `is_ours` where this request created it.
+
+    `state` is its `status.state`, empty while that is of an older spec; `message` what its condition Ready says.
+    """
+
+    name: str
+    state: str
+    message: str
+    created: datetime | None
+    is_ours: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedConfigMap:
+    """A ConfigMap; `request_uid` is that of the request whose profiler wrote it, empty where nothing tells."""
+
+    namespace: str
+    name: str
+    data: Mapping[str, str]
+    request_uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """A child that is there; `kind`, `namespace` and `name` keep it alive."""
+
+    kind: GroupVersionKind
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """All that a request's sync sees beside the request.
+
+    `graphs` are those of the target namespace and all children, by (namespace, name); `config_maps` likewise;
+    `namespaces` uid by name; `children` in the order of kind and name. `shows_graphs` says that a graph which is not
+    among `graphs` does not exist.
+    """
+
+    job: ObservedJob | None
+    graphs: Mapping[tuple[str, str], ObservedGraph]
+    shows_graphs: bool
+    config_maps: Mapping[tuple[str, str], ObservedConfigMap]
+    namespaces: Mapping[str, str]
+    nodes: tuple[Node, ...]
+    registry_secrets: tuple[RegistrySecret, ...]
+    children: tuple[Child, ...]
+
+
+def observe(request: SyncRequest) -> Observed:
+    """Read the children and related objects of a request's sync."""
+    metadata, children, related = request.parent["metadata"], request.children, request.related
+    namespace, uid = metadata["namespace"], metadata.get("uid", "")
+    job = children.get(kinds.JOB, job_name(metadata["name"]), namespace)
+    graphs = [*related.of(contract.GRAPH), *children.of(contract.GRAPH)]
+    config_maps = [*related.of(kinds.CONFIG_MAP), *children.of(kinds.CONFIG_MAP)]
+    return Observed(
+        job=_observe_job(job, related.of(kinds.POD)) if job is not None else None,
+        graphs={_key(graph): _observe_graph(graph, uid) for graph in graphs},
+        shows_graphs=related.has_kind(contract.GRAPH),
+        config_maps={_key(found): _observe_config_map(found) for found in config_maps},
+        namespaces={
+            name_of(found): found["metadata"].get("uid", "")
+            for found in related.of(kinds.NAMESPACE)
+            if not is_deleting(found)
+        },
+        nodes=observe_nodes(related.of(kinds.NODE)),
+        registry_secrets=observe_registry_secrets(related.of(kinds.SECRET)),
+        children=tuple(
+            Child(kind=gvk_of(child), namespace=child["metadata"].get("namespace", namespace), name=name_of(child))
+            for child in children.all()
+        ),
+    )
+
+
+def _key(found: ReadManifest) -> tuple[str, str]:
+    return found["metadata"].get("namespace", ""), name_of(found)
+
+
+def _observe_job(job: ReadManifest, pods: Iterable[ReadManifest]) -> ObservedJob:
+    status = job.get("status") or {}
+    conditions = status.get("conditions") or ()
+    # FailureTarget comes first, as soon as the failure is certain; Failed when the last pod has ended too.
+    failed = next((kind for kind in ("Failed", "FailureTarget") if is_true(conditions, kind)), "")
+    ended = failed or ("Complete" if is_true(conditions, "Complete") else "")
+    condition = find_condition(conditions, ended) or {}
+    progress = {"": Job.RUNNING, "Complete": Job.COMPLETE}.get(ended, Job.FAILED)
+    uid = job["metadata"].get("uid", "")
+    return ObservedJob(
+        progress=progress,
+        failure=str(condition.get("message") or condition.get("reason") or "") if failed else "",
+        since=_moment(status.get("completionTime") or condition.get("lastTransitionTime")) if ended else None,
+        spec_hash=annotations_of(job).get(ANNOTATION_SPEC_HASH, ""),
+        pods=describe_pods([pod for pod in pods if _is_controlled_by(pod, uid)]),
+    )
+
+
+def _is_controlled_by(pod: ReadManifest, uid: str) -> bool:
+    """Whether the pod is of this very Job, and not of one of the same name before it."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return any(owner.get("controller") and owner.get("uid") == uid for owner in owners)
+
+
+def _observe_graph(graph: ReadManifest, request_uid: str) -> ObservedGraph:
+    metadata, status = graph["metadata"], graph.get("status") or {}
+    is_current = int(status.get("observedGeneration", 0)) >= int(metadata.get("generation", 0))
+    ready = find_condition(status.get("conditions") or (), "Ready") or {}
+    return ObservedGraph(
+        name=name_of(graph),
+        state=str(status.get("state") or "") if is_current else "",
+        message=str(ready.get("message") or "") if is_current else "",
+        created=_moment(metadata.get("creationTimestamp")),
+        # Metacontroller labels what it creates with the uid of the parent, in other namespaces too.
+        is_ours=bool(request_uid) and labels_of(graph).get(contract.LABEL_CONTROLLER_UID) == request_uid,
+    )
+
+
+def _observe_config_map(found: ReadManifest) -> ObservedConfigMap:
+    namespace, name = _key(found)
+    return ObservedConfigMap(
+        namespace=namespace,
+        name=name,
+        data=found.get("data") or {},
+        request_uid=annotations_of(found).get(contract.ANNOTATION_REQUEST_UID, ""),
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,96 @@
+"""What the status last said of a request, as far as later syncs build on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hooks.graph.components import clean_json
+from hooks.graph.request.phases import State
+from hooks.k8s.conditions import find_condition
+from hooks.k8s.types import Json, Manifest
+from hooks.protocol import SyncRequest
+
+VALIDATION = "Validation"
+PROFILING = "Profiling"
+SPEC_GENERATED = "SpecGenerated"
+DEPLOYMENT_READY = "DeploymentReady"
+READY = "Ready"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previous:
+    """The status as last written, with the parent's generation; `status` is {} at first."""
+
+    status: Mapping[str, Json]
+    generation: int
+
+    @classmethod
+    def of(cls, request: SyncRequest) -> "Previous":
+        """Take it from a sync; another operator may have written nulls and floats, which no answer holds."""
+        return cls(status=clean_json(dict(request.status)), generation=request.generation)
+
+    @property
+    def state(self) -> State:
+        """The state as last reported."""
+        return State.of(str(self.status.get("state") or ""))
+
+    @property
+    def resumable_state(self) -> State:
+        """The state to go on from: a failure before anything was started is looked at anew.
+
+        Not so one that another operator found, which has no condition Ready: it was final there, maybe long ago.
+        """
+        found = (self.reason_of(VALIDATION), self.reason_of(PROFILING))
+        nothing_started = "ValidationFailed" in found or "JobCreationFailed" in found
+        is_ours = bool(self.reason_of(READY))
+        return State.INITIAL if self.state is State.FAILED and nothing_started and is_ours else self.state
+
+    @property
+    def generated(self) -> Manifest | None:
+        """`status.generatedDeployment`; None before there is one."""
+        found = self.status.get("generatedDeployment")
+        return found if isinstance(found, dict) and found else None
+
+    @property
+    def is_deployed(self) -> bool:
+        """Whether the graph was seen in the cluster."""
+        return bool(self._deployment.get("created"))
+
+    @property
+    def deployed_name(self) -> str:
+        """Name of the graph that was seen in the cluster; empty before."""
+        return str(self._deployment.get("name") or "") if self.is_deployed else ""
+
+    @property
+    def deployed_namespace(self) -> str:
+        """Its namespace; empty before it was seen."""
+        return str(self._deployment.get("namespace") or "") if self.is_deployed else ""
+
+    @property
+    def was_degraded(self) -> bool:
+        """Whether the graph was ready once and has not been since."""
+        return self.reason_of(DEPLOYMENT_READY) == "DeploymentDegraded"
+
+    @property
+    def spec_hash(self) -> str:
+        """Fingerprint of the spec that was profiled; empty before."""
+        return str(self.status.get("specHash") or "")
+
+    @property
+    def conditions(self) -> tuple[Mapping[str, Json], ...]:
+        """All conditions as last written."""
+        return tuple(self.status.get("conditions") or ())
+
+    def reason_of(self, condition_type: str) -> str:
+        """A condition's reason; empty where there is none."""
+        return str((find_condition(self.conditions, condition_type) or {}).get("reason") or "")
+
+    def since(self, condition_type: str) -> datetime | None:
+        """When a condition last changed its status; None where there is none."""
+        found = find_condition(self.conditions, condition_type) or {}
+        text = found.get("lastTransitionTime")
+        return datetime.fromisoformat(str(text)) if text else None
+
+    @property
+    def _deployment(self) -> Mapping[str, Json]:
+        return self.status.get("deployment") or {}

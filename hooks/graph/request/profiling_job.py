@@ -1,0 +1,238 @@
+"""The profiling Job of a request, and the account it runs under: plan to children.
+
+One pod, two containers: `profiler` measures and leaves files in a folder that both see, `output-copier` writes them
+into a ConfigMap once the profiler has ended. Knows nothing of phases; `status` says what becomes of the Job.
+
+Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, createProfilingJob.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from hooks import contract
+from hooks.api.graph_request import GraphRequest, ProfilingConfig
+from hooks.errors import InvalidSpec
+from hooks.graph.request.profiler_config import (
+    BASE_FILE,
+    OUTPUT_FOLDER,
+    merge_profiler_config,
+    write_profiler_config,
+)
+from hooks.k8s.canonical import canonical_fragment
+from hooks.k8s.names import MAX_LABEL, MAX_SUBDOMAIN, fit_label_value, fit_name
+from hooks.k8s.pods import add_named, field_env, literal_env, merge_env
+from hooks.k8s.rbac import RoleReference, build_role_binding, build_service_account
+from hooks.k8s.types import Container, EnvVar, Json, Manifest, PodSpec, VolumeMount, build_metadata
+from hooks.k8s.workloads import PodTemplate, build_job
+from hooks.settings import Settings
+
+RETRIES = 3
+_OUTPUT_VOLUME, _CONFIG_VOLUME = "profiling-output", "profiling-config"
+_USER = 1000
+_PULL_SECRET = "nvcr-imagepullsecret"  # noqa: S105 - the Secret's name
+_TOKEN_SECRET, _TOKEN_KEY = "hf-token-secret", "HF_TOKEN"
+_DEFAULT_RESOURCES: Mapping[str, Json] = {"requests": {"cpu": "16", "memory": "10Gi"}}
+_COPIER_RESOURCES: Mapping[str, Json] = {"limits": {"memory": "256Mi"}, "requests": {"cpu": "10m", "memory": "64Mi"}}
+_CONFINED: Mapping[str, Json] = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+}
+_FAILURE_RULES: tuple[Mapping[str, Json], ...] = (
+    # A pod that was evicted or preempted says nothing of the profiler: it is made anew and not counted.
+    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+    # A profiler that failed would fail again after the same hours on the same GPUs.
+    {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}},
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPlan:
+    """Every decision about the Job.
+
+    `uid` is the request's, empty where it is only rendered. `hardware` are facts about the cluster's GPUs that go into
+    the profiler's configuration under `hardware`, each unless the user wrote it; {} when nothing was discovered.
+    `pull_secrets` are Secrets for its images' registries.
+    """
+
+    request: GraphRequest
+    uid: str
+    hardware: Mapping[str, Json]
+    settings: Settings
+    pull_secrets: tuple[str, ...] = ()
+
+
+def job_name(request_name: str) -> str:
+    """Name of the Job, which its pods carry as a label value: `profile-<request>`."""
+    return fit_name(f"profile-{request_name}", MAX_LABEL)
+
+
+def output_config_map_name(request_name: str) -> str:
+    """Name of the ConfigMap that the profiler's files are handed over in: `dgdr-output-<request>`."""
+    return fit_name(f"dgdr-output-{request_name}", MAX_SUBDOMAIN)
+
+
+def account_name(request_name: str) -> str:
+    """ServiceAccount of the Job; each request has its own, as two parents cannot own one object."""
+    suffix = "-profiling"
+    return fit_name(request_name, MAX_SUBDOMAIN - len(suffix)) + suffix
+
+
+def uses_ai_configurator(config: Json) -> bool:
+    """Whether the model is only simulated (AIC, half a minute), not profiled on GPUs (online, hours).
+
+    Source: Dynamo operator, isOnlineProfiling: `sweep.use_ai_configurator`, `sweep.useAiConfigurator` in newer ones.
+    """
+    sweep = config.get("sweep") if isinstance(config, dict) else None
+    keys = ("use_ai_configurator", "useAiConfigurator")
+    return isinstance(sweep, dict) and any(sweep.get(key) is True for key in keys)
+
+
+def build_profiling_job(plan: JobPlan) -> Manifest:
+    """Build the Job.
+
+    Raises:
+        InvalidSpec: the configuration cannot be handed to the profiler, or the setting `hooks_image` is missing.
+    """
+    spec, metadata = plan.request.spec.profiling_config, plan.request.metadata
+    config = merge_profiler_config(plan.request, plan.hardware)
+    labels = _labels(plan)
+    template = PodTemplate(labels=labels, annotations={}, spec=_build_pod(plan, spec, config))
+    return build_job(
+        build_metadata(job_name(metadata.name), metadata.namespace, labels=labels),
+        template=template,
+        retries=RETRIES,
+        deadline_seconds=int(plan.settings.profiling_deadline),
+        failure_rules=_FAILURE_RULES,
+    )
+
+
+def build_profiling_access(plan: JobPlan) -> list[Manifest]:
+    """Build the Job's ServiceAccount, and the RoleBinding that lets it do its work in the request's namespace."""
+    metadata = plan.request.metadata
+    account = account_name(metadata.name)
+    labels = _request_labels(plan)
+    role = RoleReference(kind="ClusterRole", name=plan.settings.profiling_cluster_role)
+    binding = fit_name(f"{account}-binding", MAX_SUBDOMAIN)
+    return [
+        build_service_account(account, metadata.namespace, labels),
+        build_role_binding(binding, metadata.namespace, labels, account=account, role=role),
+    ]
+
+
+def _labels(plan: JobPlan) -> dict[str, str]:
+    simulated = uses_ai_configurator(plan.request.spec.profiling_config.config)
+    return {
+        "app": "aic-profiler" if simulated else "dynamo-profiler",
+        "dgdr": fit_label_value(plan.request.metadata.name),
+        contract.LABEL_MANAGED_BY: contract.MANAGER,
+    }
+
+
+def _request_labels(plan: JobPlan) -> dict[str, str]:
+    return {
+        contract.LABEL_REQUEST_NAME: fit_label_value(plan.request.metadata.name),
+        contract.LABEL_MANAGED_BY: contract.MANAGER,
+    }
+
+
+def _build_pod(plan: JobPlan, spec: ProfilingConfig, config: Mapping[str, Json]) -> PodSpec:
+    pod: PodSpec = {
+        "containers": [_build_profiler(plan, spec, config), _build_copier(plan, config)],
+        "imagePullSecrets": add_named([{"name": _PULL_SECRET}], ({"name": name} for name in plan.pull_secrets)),
+        "restartPolicy": "Never",
+        "securityContext": {"fsGroup": _USER, "runAsGroup": _USER, "runAsNonRoot": True, "runAsUser": _USER},
+        "serviceAccountName": account_name(plan.request.metadata.name),
+        "volumes": list(_build_volumes(spec)),
+    }
+    if spec.tolerations:
+        pod["tolerations"] = canonical_fragment(spec.tolerations)
+    if spec.node_selector:
+        pod["nodeSelector"] = dict(sorted(spec.node_selector.items()))
+    return pod
+
+
+def _build_volumes(spec: ProfilingConfig) -> Iterator[dict[str, Json]]:
+    if spec.output_pvc:
+        yield {"name": _OUTPUT_VOLUME, "persistentVolumeClaim": {"claimName": spec.output_pvc}}
+    else:
+        yield {"name": _OUTPUT_VOLUME, "emptyDir": {}}
+    if spec.config_map_ref:
+        items = [{"key": spec.config_map_ref.key, "path": BASE_FILE.name}]
+        yield {"name": _CONFIG_VOLUME, "configMap": {"name": spec.config_map_ref.name, "items": items}}
+
+
+def _build_profiler(plan: JobPlan, spec: ProfilingConfig, config: Mapping[str, Json]) -> Container:
+    mounts: list[VolumeMount] = [{"name": _OUTPUT_VOLUME, "mountPath": str(OUTPUT_FOLDER)}]
+    if spec.config_map_ref:
+        mounts.append({"name": _CONFIG_VOLUME, "mountPath": str(BASE_FILE.parent), "readOnly": True})
+    resources = _DEFAULT_RESOURCES if spec.resources is None else spec.resources
+    container: Container = {
+        "name": contract.PROFILER_CONTAINER,
+        "image": spec.profiler_image,
+        "command": ["python", "-m", plan.settings.profiler_module],
+        "args": ["--profile-config", write_profiler_config(config), *_discovery_flag(plan)],
+        "env": _build_environment(plan),
+        # What a profiler prints last is the reason that its request gives.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": mounts,
+    }
+    if resources:
+        container["resources"] = canonical_fragment(resources)
+    return container
+
+
+def _discovery_flag(plan: JobPlan) -> list[str]:
+    """Let the profiler discover GPUs, but not again: what was discovered for it stands in its configuration.
+
+    To discover by itself it must be allowed to read Nodes, which the account of a request is not by itself.
+    """
+    return ["--enable-gpu-discovery"] if plan.request.spec.enable_gpu_discovery and not plan.hardware else []
+
+
+def _build_environment(plan: JobPlan) -> list[EnvVar]:
+    """Variables of the profiler, sorted; without the token's Secret open models can still be profiled."""
+    metadata, settings = plan.request.metadata, plan.settings
+    secret = {"key": _TOKEN_KEY, "name": _TOKEN_SECRET, "optional": True}
+    token: EnvVar = {"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": {"secretKeyRef": secret}}
+    texts = {
+        "DGDR_NAME": metadata.name,
+        "DGDR_NAMESPACE": metadata.namespace,
+        "DGDR_UID": plan.uid,
+        "ETCD_ENDPOINTS": settings.etcd_address or f"{metadata.namespace}-etcd:2379",
+        "NATS_SERVER": settings.nats_address or f"nats://{metadata.namespace}-nats:4222",
+    }
+    return merge_env(literal_env(texts), [token])
+
+
+def _build_copier(plan: JobPlan, config: Mapping[str, Json]) -> Container:
+    """Build the container that outlives the profiler and hands its files over; `dynamo-hooks copy-output --help`.
+
+    Raises:
+        InvalidSpec: nobody said which image it is.
+    """
+    if not plan.settings.hooks_image:
+        raise InvalidSpec(
+            "the setting hooks_image is empty, so nothing could hand the profiler's output over; set it to the image "
+            "of the hooks (the chart does)"
+        )
+    name, spec = plan.request.metadata.name, plan.request.spec
+    options = {
+        "config-map": output_config_map_name(name),
+        "request": name,
+        "request-uid": plan.uid,
+        "folder": str(config["output_dir"]),
+        "required": contract.PROFILER_MOCKER_OUTPUT if spec.use_mocker else contract.PROFILER_OUTPUT,
+        "deadline": str(int(plan.settings.profiling_deadline)),
+    }
+    return {
+        "name": contract.OUTPUT_COPIER_CONTAINER,
+        "image": plan.settings.hooks_image,
+        "command": ["dynamo-hooks", "copy-output"],
+        "args": [f"--{key}={value}" for key, value in options.items() if value],
+        "env": [field_env("POD_NAME", "metadata.name"), field_env("POD_NAMESPACE", "metadata.namespace")],
+        "resources": dict(_COPIER_RESOURCES),
+        "securityContext": dict(_CONFINED),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"name": _OUTPUT_VOLUME, "mountPath": str(OUTPUT_FOLDER), "readOnly": True}],
+    }

@@ -1,0 +1,31 @@
+"""What is wrong with a DynamoGraphDeploymentScalingAdapter; upstream has no webhook for it, its schema says it all."""
+
+from collections.abc import Iterator
+
+from hooks.api.scaling_adapter import GraphScalingAdapter
+from hooks.judging import Findings, judge
+from hooks.review import Review, Verdict
+
+
+def review_adapter(review: Review) -> Verdict:
+    """Judge a scaling adapter that is about to be written."""
+    return judge(review, GraphScalingAdapter, of_object=_judge_adapter)
+
+
+def validate_adapter(adapter: GraphScalingAdapter) -> tuple[str, ...]:
+    """All problems of an adapter's spec."""
+    return tuple(_find_problems(adapter))
+
+
+def _judge_adapter(adapter: GraphScalingAdapter, _review: Review) -> Findings:
+    return Findings(problems=validate_adapter(adapter))
+
+
+def _find_problems(adapter: GraphScalingAdapter) -> Iterator[str]:
+    spec = adapter.spec
+    if spec.replicas < 0:
+        yield "spec.replicas must be non-negative"
+    if not spec.dgd_ref.name:
+        yield "spec.dgdRef.name is required"
+    if not spec.dgd_ref.service_name:
+        yield "spec.dgdRef.serviceName is required"

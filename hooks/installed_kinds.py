@@ -1,0 +1,52 @@
+"""Which optional kinds the cluster has, asked once a minute beside all requests: admission must not wait for it."""
+
+import threading
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from hooks.api_server import ApiServer, Conversation, Refused
+from hooks.k8s.types import GroupVersionKind
+from hooks.logs import logger
+from hooks.protocol import OPTIONAL_KINDS
+
+REFRESH_SECONDS = 60.0
+_REQUEST_SECONDS = 10.0
+
+
+@dataclass(slots=True, kw_only=True)
+class InstalledKinds:
+    """The optional kinds that the API server serves, as it said last."""
+
+    server: ApiServer
+    _found: frozenset[GroupVersionKind] | None = field(default=None, init=False)
+
+    def look(self) -> frozenset[GroupVersionKind] | None:
+        """The kinds; None before they are known."""
+        return self._found
+
+    def refresh(self) -> None:
+        """Ask the API server; what it said before counts while it does not answer."""
+        try:
+            with self.server.converse(_REQUEST_SECONDS) as talk:
+                self._found = frozenset(kind for kind in OPTIONAL_KINDS if _is_served(talk, kind))
+        except Refused as refused:
+            logger.warning("kinds of the cluster not read: %s", refused)
+
+    def keep(self) -> threading.Thread:
+        """Ask from now on, in a thread that ends with the process."""
+
+        def keep_on() -> None:
+            pause = threading.Event()
+            while True:
+                self.refresh()
+                pause.wait(REFRESH_SECONDS)
+
+        thread = threading.Thread(target=keep_on, name="installed-kinds", daemon=True)
+        thread.start()
+        return thread
+
+
+def _is_served(talk: Conversation, kind: GroupVersionKind) -> bool:
+    """Whether discovery names the kind, which every account may ask for."""
+    answer = talk.ask("GET", f"/apis/{kind.api_version}", also=(HTTPStatus.NOT_FOUND,))
+    return any(resource.get("kind") == kind.kind for resource in answer.body.get("resources") or ())

@@ -1,0 +1,78 @@
+"""How the rules of a kind are put to a review: in which order, what an old object excuses, when warnings are told.
+
+Source: Dynamo operator, internal/webhook/validation/*_handler.go; Kubernetes, "Validation ratcheting" of custom
+resources, for what an update of an object that is bad already may do.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hooks.api.base import Model, parse_parent
+from hooks.errors import InvalidSpec
+from hooks.k8s.types import ReadManifest
+from hooks.review import Review, Verdict
+from hooks.rule_table import reasons_of
+
+_GENERATED_SUFFIX = "xxxxx"
+"""As long as what the API server puts behind `generateName`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What some of the rules found."""
+
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def judge(
+    review: Review,
+    model: type[Model],
+    *,
+    of_object: Callable[[Model, Review], Findings],
+    of_change: Callable[[Model, ReadManifest, Review], Findings] = lambda _new, _old, _review: Findings(),
+    warns_always: bool = False,
+) -> Verdict:
+    """All that is wrong with an object by itself, then with the change; one that is being deleted always passes.
+
+    A problem that the old object had in the same words does not count again: else a rule that came later would forbid
+    even to annotate what was stored before it. With problems, warnings about the object are left out as upstream does,
+    unless `warns_always`. Never raises, whatever the object looks like.
+    """
+    if _is_going(review.new):
+        return Verdict(problems=())
+    alone, new = _judge_alone(review.new, review, model, of_object)
+    problems = alone.problems
+    if problems and review.old is not None:
+        before = frozenset(_judge_alone(review.old, review, model, of_object)[0].problems)
+        problems = tuple(problem for problem in problems if problem not in before)
+    change = Findings() if new is None or review.old is None else of_change(new, review.old, review)
+    problems = (*problems, *change.problems)
+    told = alone.warnings if warns_always or not problems else ()
+    return Verdict(problems=problems, warnings=(*told, *change.warnings), reasons=reasons_of(problems))
+
+
+def _judge_alone(
+    manifest: ReadManifest, review: Review, model: type[Model], of_object: Callable[[Model, Review], Findings]
+) -> tuple[Findings, Model | None]:
+    try:
+        parsed = parse_parent(model, _prepare(manifest))
+    except InvalidSpec as error:
+        return Findings(problems=error.problems), None
+    return of_object(parsed, review), parsed
+
+
+def _prepare(manifest: ReadManifest) -> ReadManifest:
+    """The object as it is going to be stored: with name and namespace where it names none, and without its status."""
+    manifest = {key: value for key, value in manifest.items() if key != "status"}
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return manifest
+    prefix = metadata.get("generateName")
+    name = f"{prefix}{_GENERATED_SUFFIX}" if prefix and not metadata.get("name") else metadata.get("name")
+    return {**manifest, "metadata": {**metadata, "name": name, "namespace": metadata.get("namespace") or "default"}}
+
+
+def _is_going(manifest: ReadManifest) -> bool:
+    metadata = manifest.get("metadata")
+    return isinstance(metadata, Mapping) and bool(metadata.get("deletionTimestamp"))

@@ -1,0 +1,257 @@
+"""Leases by which operators mark a namespace as their own: read with a cache, and one of our own held and let go.
+
+A namespace-restricted operator, the Go one or ours, holds a Lease of a fixed name; whoever serves the whole cluster
+leaves such a namespace alone. Every reading of the clock is given from outside.
+
+Source: Dynamo operator, internal/namespace_scope; Kubernetes API reference, coordination.k8s.io/v1 Lease.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+
+from hooks import __version__, contract
+from hooks.api_server import ApiServer, Refused
+from hooks.logs import logger
+
+Clock = Callable[[], datetime]
+"""Returns the time, aware and in UTC."""
+Look = Callable[[str], "Hold | None"]
+"""Says why a namespace is left alone, or None."""
+
+CACHE_SECONDS = 10
+RETRY_SECONDS = 30
+"""How long Metacontroller waits before it asks again about a namespace that is left alone."""
+
+LEASE_SECONDS = 30
+RENEW_SECONDS = 10
+TICK_SECONDS = 5.0
+"""How often a process looks after the Lease; several processes share one holder's work."""
+
+_TAKE_OVER_SECONDS = 15
+"""Age at which another process of the same installation steps in for a holder that renews no more."""
+_LAST_SECONDS = 10
+"""What a stopping holder leaves: enough for another process to step in, and soon over where there is none."""
+
+_REQUEST_SECONDS = 2.0
+_RELEASE_SECONDS = 5.0
+_MAX_REMEMBERED = 5000
+_LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """Who holds it, since when it is renewed (None: never), and until when it counts."""
+
+    holder: str = ""
+    renewed: datetime | None = None
+    seconds: int = 0
+
+    @property
+    def expires(self) -> datetime | None:
+        """None for one that never counted."""
+        return None if self.renewed is None or not self.seconds else self.renewed + timedelta(seconds=self.seconds)
+
+    def counts(self, now: datetime) -> bool:
+        """Whether it has not expired."""
+        return self.expires is not None and now < self.expires
+
+
+NO_LEASE = Lease()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """Why a namespace is left alone; `is_certain` unless nobody could say whether it is locked."""
+
+    reason: str
+    is_certain: bool = True
+
+
+def parse_lease(manifest: Mapping[str, Any]) -> Lease:
+    """Read a Lease; one without duration or time of renewal never counts."""
+    spec = manifest.get("spec") or {}
+    holder, seconds = spec.get("holderIdentity") or "", spec.get("leaseDurationSeconds") or 0
+    try:
+        renewed = datetime.fromisoformat(spec.get("renewTime") or "")
+    except ValueError:
+        return Lease(holder=holder, seconds=seconds)
+    if renewed.tzinfo is None:
+        renewed = renewed.replace(tzinfo=UTC)
+    return Lease(holder=holder, renewed=renewed, seconds=seconds)
+
+
+@dataclass(slots=True, kw_only=True)
+class LockReader:
+    """Says which namespaces other operators hold; `ours` begins the names under which we hold some ourselves."""
+
+    server: ApiServer
+    clock: Clock
+    ours: str = ""
+    _seen: dict[str, tuple[datetime, Lease | Hold]] = field(default_factory=dict, init=False)
+
+    def look(self, namespace: str) -> Hold | None:
+        """Why the namespace is to be left alone, or None; asks the API server at most every 10 s."""
+        now = self.clock()
+        found = self._find(namespace, now)
+        if isinstance(found, Hold):
+            return found
+        if not found.counts(now) or (self.ours and found.holder.startswith(self.ours)):
+            return None
+        return Hold(reason=f"namespace {namespace} belongs to {found.holder or 'another operator'}, by its Lease")
+
+    def _find(self, namespace: str, now: datetime) -> Lease | Hold:
+        known = self._seen.get(namespace)
+        if known is not None and timedelta(0) <= now - known[0] < timedelta(seconds=CACHE_SECONDS):
+            return known[1]
+        try:
+            found: Lease | Hold = self._read(namespace)
+        except Refused as refused:
+            logger.warning("namespace lock not read: %s", refused)
+            is_enough = known is not None and isinstance(known[1], Lease) and known[1].counts(now)
+            reason = f"nobody can say whether namespace {namespace} is locked: {refused}"
+            found = known[1] if known is not None and is_enough else Hold(reason=reason, is_certain=False)
+        if len(self._seen) >= _MAX_REMEMBERED:
+            self._seen.clear()
+        self._seen[namespace] = (now, found)
+        return found
+
+    def _read(self, namespace: str) -> Lease:
+        with self.server.converse(_REQUEST_SECONDS) as talk:
+            path = f"{_LEASES.format(namespace)}/{contract.NAMESPACE_LOCK}"
+            answer = talk.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
+        return NO_LEASE if answer.status == HTTPStatus.NOT_FOUND else parse_lease(answer.body)
+
+
+@dataclass(slots=True, kw_only=True)
+class OwnLock:
+    """The Lease of a namespace-restricted installation, which all its processes look after together.
+
+    One of them is the holder, normally the newest, and renews; the others step in where it does not. `is_alone` says
+    that there is no other pod. A Lease that somebody else holds is never taken.
+    """
+
+    server: ApiServer
+    clock: Clock
+    namespace: str
+    installation: str
+    process: str
+    is_alone: bool = False
+    _lease: Lease = field(default=NO_LEASE, init=False)
+    _has_begun: bool = field(default=False, init=False)
+
+    @property
+    def ours(self) -> str:
+        """How the names of all holders of this installation begin."""
+        return f"dynamo-hooks/{self.installation}/"
+
+    @property
+    def holder(self) -> str:
+        """The name under which this process holds; it tells the version, as the operator's does."""
+        return f"{self.ours}{self.process}@{__version__}"
+
+    def look(self, namespace: str) -> Hold | None:
+        """Why the namespace is to be left alone: it is ours, and the Lease is not; None otherwise."""
+        if namespace != self.namespace:
+            return None
+        lease, now = self._lease, self.clock()
+        if lease.counts(now):
+            if lease.holder.startswith(self.ours):
+                return None
+            return Hold(reason=f"namespace {namespace} belongs to {lease.holder or 'another operator'}, by its Lease")
+        reason = f"the Lease {contract.NAMESPACE_LOCK} of namespace {namespace} is not renewed"
+        return Hold(reason=reason, is_certain=False)
+
+    def keep(self, *, may_take: bool = True) -> None:
+        """Look at the Lease and renew or take it where that is due; a process that stops takes it no more.
+
+        Raises:
+            Refused: the API server does not say, or does not want to.
+        """
+        with self.server.converse(_REQUEST_SECONDS) as talk:
+            answer = talk.ask("GET", self._path, also=(HTTPStatus.NOT_FOUND,))
+            found = dict(answer.body) if answer.status == HTTPStatus.OK else None
+            lease, now = parse_lease(found or {}), self.clock()
+            if self._is_due(lease, now, may_take=may_take):
+                wanted = Lease(holder=self.holder, renewed=now, seconds=LEASE_SECONDS)
+                method, path = ("POST", _LEASES.format(self.namespace)) if found is None else ("PUT", self._path)
+                written = talk.ask(method, path, self._build(found, wanted), also=(HTTPStatus.CONFLICT,))
+                if written.status == HTTPStatus.CONFLICT:
+                    return  # another process was faster; the next look shows it
+                lease, self._has_begun = wanted, True
+            self._lease = lease
+
+    def release(self) -> None:
+        """Let the Lease go, if this process holds it: at once, or, where there are other pods, in ten seconds.
+
+        Raises:
+            Refused: the API server does not say, or does not want to.
+        """
+        with self.server.converse(_RELEASE_SECONDS) as talk:
+            answer = talk.ask("GET", self._path, also=(HTTPStatus.NOT_FOUND,))
+            found = dict(answer.body)
+            if answer.status != HTTPStatus.OK or parse_lease(found).holder != self.holder:
+                return
+            gone = (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND)
+            if self.is_alone:
+                condition = {"preconditions": {"resourceVersion": found["metadata"]["resourceVersion"]}}
+                talk.ask("DELETE", self._path, condition, also=gone)
+            else:
+                last = Lease(holder=self.holder, renewed=self.clock(), seconds=_LAST_SECONDS)
+                talk.ask("PUT", self._path, self._build(found, last), also=gone)
+
+    def _is_due(self, lease: Lease, now: datetime, *, may_take: bool) -> bool:
+        """Whether this process is to write the Lease now."""
+        age = now - (lease.renewed or now)
+        if lease.counts(now) and not lease.holder.startswith(self.ours):
+            return False
+        if lease.counts(now) and lease.holder == self.holder and self._has_begun:
+            return age >= timedelta(seconds=RENEW_SECONDS)
+        ends = not lease.counts(now + timedelta(seconds=_LAST_SECONDS))
+        return may_take and (ends or not self._has_begun or age >= timedelta(seconds=_TAKE_OVER_SECONDS))
+
+    def _build(self, found: Mapping[str, Any] | None, lease: Lease) -> dict[str, Any]:
+        """The Lease as an object; one that was found keeps its version, so that a change in between is a conflict."""
+        spec = {
+            "holderIdentity": lease.holder,
+            "leaseDurationSeconds": lease.seconds,
+            "renewTime": _write_time(lease.renewed or self.clock()),
+        }
+        if found is not None:
+            return {**found, "spec": {**(found.get("spec") or {}), **spec}}
+        metadata = {"name": contract.NAMESPACE_LOCK, "namespace": self.namespace}
+        return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+
+    @property
+    def _path(self) -> str:
+        return f"{_LEASES.format(self.namespace)}/{contract.NAMESPACE_LOCK}"
+
+
+def start_keeping(lock: OwnLock, is_draining: Callable[[], bool]) -> threading.Thread:
+    """Look after the Lease from now on, in a thread that ends with the process."""
+
+    def keep_on() -> None:
+        pause = threading.Event()
+        while True:
+            keep_once(lock, is_draining)
+            pause.wait(TICK_SECONDS)
+
+    thread = threading.Thread(target=keep_on, name="namespace-lock", daemon=True)
+    thread.start()
+    return thread
+
+
+def keep_once(lock: OwnLock, is_draining: Callable[[], bool]) -> None:
+    """Look after the Lease once; what fails is logged, and `look` tells when it has failed for too long."""
+    try:
+        lock.keep(may_take=not is_draining())
+    except Refused as refused:
+        logger.warning("namespace lock not renewed: %s", refused)
+
+
+def _write_time(time: datetime) -> str:
+    """A MicroTime of the Kubernetes API."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,162 @@
+"""Stands beside a profiler until it ends, and then applies its files as a ConfigMap; or says why it cannot.
+
+`profiler_output` decides; here are the clock, the folder and the API server. Nothing is waited for longer than the
+deadline, and a refusal that will stay one ends the wait at once.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hooks.api_server import APPLY_PATCH, ApiServer, Conversation, Refused
+from hooks.graph.request.profiler_output import FILES, MAX_CONFIG_MAP_BYTES, Errand, Failed, OutputFile, Waiting, decide
+from hooks.k8s.types import Manifest, name_of
+
+FIELD_MANAGER = "dynamo-hooks-copy-output"
+POLL_SECONDS = 5.0
+SAY_SECONDS = 300.0
+REQUEST_SECONDS = 30.0
+MAX_BACK_OFF_SECONDS = 30.0
+DENIED_SECONDS = 300.0
+"""How long a denial is taken for a right that is on its way: a binding is made at the same time as the Job."""
+
+_DENIED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
+
+T = TypeVar("T")
+
+
+class CopyFailed(Exception):
+    """Nothing was handed over; the message is a sentence for the pod's termination message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How to wait, in seconds; `jitter` gives 0 to 1."""
+
+    sleep: Callable[[float], None] = field(default=time.sleep)
+    jitter: Callable[[], float] = field(default=random.random)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputCopier:
+    """One errand, to be done within `deadline_seconds`; `say` takes a line now and then."""
+
+    errand: Errand
+    folder: Path
+    server: ApiServer
+    deadline_seconds: float
+    say: Callable[[str], None]
+    pace: Pace = field(default_factory=Pace)
+
+    def run(self) -> None:
+        """Wait for the profiler to end, then hand its files over.
+
+        Raises:
+            CopyFailed: the profiler failed, left nothing usable or ran too long, or the API server refuses.
+        """
+        caller = _Caller(
+            server=self.server, until=self.server.clock() + self.deadline_seconds, pace=self.pace, say=self.say
+        )
+        config_map = self._wait(caller)
+        caller.apply(config_map)
+        self.say(f"ConfigMap {name_of(config_map)} holds {', '.join(config_map['data'])}")
+
+    def _wait(self, caller: "_Caller") -> Manifest:
+        begin, said = self.server.clock(), -SAY_SECONDS
+        while True:
+            pod = caller.read_pod(self.errand.namespace, self.errand.pod)
+            decision = decide(self.errand, pod, read_files(self.folder))
+            if isinstance(decision, Failed):
+                raise CopyFailed(decision.reason)
+            if not isinstance(decision, Waiting):
+                return decision.config_map
+            passed = self.server.clock() - begin
+            if passed - said >= SAY_SECONDS:
+                self.say(f"the profiler is {decision.state}, {passed:.0f} s so far")
+                said = passed
+            left = self.deadline_seconds - passed
+            if left <= 0:
+                raise CopyFailed(f"gave up after {self.deadline_seconds:g} s: the profiler is {decision.state}")
+            self.pace.sleep(min(POLL_SECONDS, left))
+
+
+def read_files(folder: Path) -> dict[str, OutputFile]:
+    """The profiler's files that exist; of each no more than a ConfigMap could take."""
+    found = {}
+    for name in FILES:
+        try:
+            with (folder / name).open("rb") as file:
+                content = file.read(MAX_CONFIG_MAP_BYTES + 1)
+            status = (folder / name).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise CopyFailed(f"{folder / name} cannot be read: {error.strerror}") from error
+        modified = datetime.fromtimestamp(status.st_mtime, UTC)
+        found[name] = OutputFile(content=content, size=max(status.st_size, len(content)), modified=modified)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Caller:
+    """Calls the API server, again and again until a moment of its clock, where that may help."""
+
+    server: ApiServer
+    until: float
+    pace: Pace
+    say: Callable[[str], None]
+
+    def read_pod(self, namespace: str, name: str) -> Mapping[str, Any] | None:
+        """The pod, None when there is none; raises CopyFailed."""
+
+        def read(conversation: Conversation) -> Mapping[str, Any] | None:
+            path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+            answer = conversation.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
+            return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
+
+        return self._retry(f"read pod {name}", read)
+
+    def apply(self, obj: Manifest) -> None:
+        """Apply a ConfigMap server-side, which takes back what an earlier attempt added to it; raises CopyFailed."""
+        path = f"/api/v1/namespaces/{obj['metadata']['namespace']}/configmaps/{name_of(obj)}"
+        query = f"?fieldManager={FIELD_MANAGER}&force=true"
+        self._retry(
+            f"apply ConfigMap {name_of(obj)}",
+            lambda conversation: conversation.ask("PATCH", path + query, obj, patch=APPLY_PATCH),
+        )
+
+    def _retry(self, what: str, call: Callable[[Conversation], T]) -> T:
+        """Call until it succeeds, with a back-off.
+
+        Raises:
+            CopyFailed: it would fail for ever, was denied for too long, or the deadline has passed.
+        """
+        back_off, denied_since = 1.0, self.server.clock()
+        while True:
+            try:
+                with self.server.converse(REQUEST_SECONDS) as conversation:
+                    return call(conversation)
+            except Refused as error:
+                now = self.server.clock()
+                if error.status not in _DENIED:
+                    denied_since = now
+                elif now - denied_since >= DENIED_SECONDS:
+                    raise CopyFailed(f"could not {what}: {error}") from error
+                if not _may_pass(error.status):
+                    raise CopyFailed(f"could not {what}: {error}") from error
+                if now >= self.until:
+                    raise CopyFailed(f"could not {what} before the deadline: {error}") from error
+                self.say(f"could not {what}, trying again: {error}")
+                self.pace.sleep(min(back_off * (0.5 + self.pace.jitter() / 2), self.until - now))
+                back_off = min(2 * back_off, MAX_BACK_OFF_SECONDS)
+
+
+def _may_pass(status: int) -> bool:
+    """Whether the same call may succeed a little later; 0 is no answer at all."""
+    return status == 0 or status in _DENIED | _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR

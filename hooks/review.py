@@ -1,0 +1,38 @@
+"""What is asked of the rules and what they answer: one object as it shall be, as it was, who asks, and the verdict."""
+
+from dataclasses import dataclass
+
+from hooks.k8s.types import GroupVersionKind, ReadManifest
+from hooks.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """Who asks, as the API server authenticated them."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """An object about to be written; `old` is None on create, `user` None where nobody told.
+
+    `installed` are the optional kinds of the cluster; None where that is unknown, and rules that need them are left
+    out.
+    """
+
+    new: ReadManifest
+    old: ReadManifest | None
+    user: User | None
+    settings: Settings
+    installed: frozenset[GroupVersionKind] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """All problems in upstream's order (none: accepted), warnings, and short words for the rules broken, sorted."""
+
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()

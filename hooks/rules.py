@@ -1,0 +1,31 @@
+"""Which rules and which defaults hold for which resource; admission, the command line and tests find them here."""
+
+from collections.abc import Callable, Mapping
+
+from hooks import contract
+from hooks.component.validate import review_component
+from hooks.defaulting import JsonPatch, default_any, default_graph
+from hooks.graph.request.validate import review_request
+from hooks.graph.scaling_adapter.validate import review_adapter
+from hooks.graph.validate import review_graph
+from hooks.model.validate import review_model
+from hooks.protocol import plural_of
+from hooks.review import Review, Verdict
+
+RULES: Mapping[str, Callable[[Review], Verdict]] = {
+    plural_of(contract.GRAPH): review_graph,
+    plural_of(contract.COMPONENT): review_component,
+    plural_of(contract.MODEL): review_model,
+    plural_of(contract.GRAPH_REQUEST): review_request,
+    plural_of(contract.SCALING_ADAPTER): review_adapter,
+}
+"""By resource (`dynamographdeployments`): whether an object may be written as asked."""
+
+DEFAULTS: Mapping[str, Callable[[Review], JsonPatch]] = {
+    plural_of(contract.GRAPH): default_graph,
+    plural_of(contract.COMPONENT): default_any,
+    plural_of(contract.MODEL): default_any,
+    plural_of(contract.GRAPH_REQUEST): default_any,
+    plural_of(contract.SCALING_ADAPTER): default_any,
+}
+"""By resource: the JSON patch that fills in what an object leaves out."""

@@ -1,0 +1,87 @@
+"""A profiler that measures nothing: from its configuration it makes up a graph that the real one might have chosen.
+
+Source: Dynamo, benchmarks/profiler/profile_sla.py: which files it writes; docs, "SLA-driven profiling".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from hooks import contract
+from hooks.k8s.names import fit_name, to_dns_label
+from hooks.k8s.types import Json, Manifest
+
+_IMAGE_VERSION = "0.9.1"
+_NAME_LIMIT = 40
+"""Leaves room for the names of services."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiler:
+    """What every profiler of a cluster leaves behind: the text `output`, or, where that is empty, a graph made up."""
+
+    output: str = ""
+
+    def run(self, config: Mapping[str, Json], request: str, base: str = "") -> dict[str, str]:
+        """The files of a profiler that succeeded; `base` is the text that it was given as its engine's configuration.
+
+        A base is handed back as it is: what the real one changes in it is known to nobody else.
+        """
+        graph, mocker = (self.output or base or _write(_documents(config, request, mocker=m)) for m in (False, True))
+        return {
+            contract.PROFILER_OUTPUT: graph,
+            contract.PROFILER_MOCKER_OUTPUT: mocker,
+            contract.PROFILER_STATUS: _write([{"status": "success"}]),
+        }
+
+
+def _write(documents: list[Any]) -> str:
+    return yaml.safe_dump_all(documents, sort_keys=False)
+
+
+def _documents(config: Mapping[str, Json], request: str, *, mocker: bool) -> list[Manifest]:
+    """What the planner was found to need to know, and the graph: disaggregated, with a planner that scales it."""
+    backend, model = config["engine"]["backend"], config["deployment"]["model"]
+    image = config["deployment"].get("dgd_image") or f"my-registry/{backend}-runtime:{_IMAGE_VERSION}"
+    name = fit_name(to_dns_label(request), _NAME_LIMIT)
+    data = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": f"{name}-planner-profile"},
+        "data": {"prefill_raw_data.json": "{}", "decode_raw_data.json": "{}"},
+    }
+    engine = "mocker" if mocker else backend
+    services = {
+        "Frontend": _service("frontend", image, []),
+        "Planner": _service(
+            "planner", image, ["-m", "dynamo.planner.planner_sla", "--environment=kubernetes", f"--backend={backend}"]
+        ),
+        "Prefill": _worker("prefill", image, engine, model),
+        "Decode": _worker("decode", image, engine, model),
+    }
+    graph = {
+        "apiVersion": contract.GRAPH.api_version,
+        "kind": contract.GRAPH.kind,
+        "metadata": {"name": f"{name}-disagg"},
+        "spec": {"backendFramework": backend, "services": services},
+    }
+    return [data, graph]
+
+
+def _worker(role: str, image: str, engine: str, model: str) -> dict[str, Json]:
+    arguments = ["-m", f"dynamo.{engine}", "--model-path" if engine != "vllm" else "--model", model]
+    if engine in {"sglang", "trtllm"}:
+        arguments += ["--disaggregation-mode", role]
+    elif role == "prefill":
+        arguments.append("--is-prefill-worker")
+    service = {**_service("worker", image, arguments), "subComponentType": role}
+    return service if engine == "mocker" else {**service, "resources": {"limits": {"gpu": "1"}}}
+
+
+def _service(component_type: str, image: str, arguments: list[str]) -> dict[str, Json]:
+    container: dict[str, Json] = {"image": image}
+    if arguments:
+        container |= {"command": ["python3", *arguments[:2]], "args": arguments[2:]}
+    return {"componentType": component_type, "replicas": 1, "extraPodSpec": {"mainContainer": container}}

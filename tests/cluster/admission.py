@@ -1,0 +1,160 @@
+"""The chart's webhooks on the cluster, aimed at a server of the tests, and `dynamo-hooks certificates` for it."""
+
+import base64
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import ADMIN, ControlPlane
+from tests.cluster.dynamo import DYNAMO, GRAPH
+from tests.cluster.processes import free_port
+from tests.cluster.programs import HttpServer
+from tests.contract.backend import ApiRefused, Manifest
+from tests.test_chart import template
+
+REGISTRATION = "admissionregistration.k8s.io/v1"
+KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+SECRET = "admission-tls"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificates:
+    """A Secret with the certificate of 127.0.0.1, its files as a pod would mount them, and who is told to trust it."""
+
+    plane: ControlPlane
+    api: ApiClient
+    folder: Path
+    configurations: str
+
+    def renew(self, *, days: int = 365) -> list[str]:
+        """Run the command, mount what is in the Secret then, and give what the command said."""
+        token = self.folder / "token"
+        token.write_text(self.plane.tokens[ADMIN])
+        command = [
+            *(sys.executable, "-m", "hooks", "certificates", "--name", "127.0.0.1", "--days", str(days)),
+            *("--secret", f"{self.api.namespace}/{SECRET}"),
+            *("--validating", self.configurations, "--mutating", self.configurations),
+            *("--server", self.plane.server, "--token-file", str(token), "--ca-file", str(self.plane.certificate)),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        self._mount()
+        return done.stdout.splitlines()
+
+    def spoil(self) -> None:
+        """Let the certificate be one that must be renewed: the Secret forgets whose it is, the server still has it."""
+        self.api.patch("v1", "Secret", SECRET, {"data": {"tls.crt": base64.b64encode(b"none").decode()}})
+
+    def _mount(self) -> None:
+        """A new folder and a link that moves to it, as the kubelet does."""
+        secret = self.api.get("v1", "Secret", SECRET)
+        assert secret is not None
+        fresh = self.folder / f"data-{secret['metadata']['resourceVersion']}"
+        fresh.mkdir(exist_ok=True)
+        for key, data in secret["data"].items():
+            (fresh / key).write_bytes(base64.b64decode(data))
+        link = self.folder / "link"
+        link.symlink_to(fresh.name)
+        link.replace(self.folder / "data")
+
+
+def admission_server(folder: Path, name: str, secure_port: int, *options: str) -> HttpServer:
+    """The hooks with admission, not yet started; the certificate is in the folder `data`."""
+    url = f"http://127.0.0.1:{free_port()}"
+    data = folder / "data"
+    command = [
+        *(sys.executable, "-m", "hooks", "serve", f"--bind={url.removeprefix('http://')}", "--drain=0"),
+        *(
+            f"--admission-bind=127.0.0.1:{secure_port}",
+            f"--tls-cert={data / 'tls.crt'}",
+            f"--tls-key={data / 'tls.key'}",
+        ),
+        *options,
+    ]
+    return HttpServer(name, command, folder, url=url, health=f"{url}/readyz")
+
+
+def chart_webhooks(name: str, port: int, *values: str) -> list[Manifest]:
+    """The chart's two configurations under another name, aimed at the port instead of a Service."""
+    options = [part for value in ("admission.enabled=true", *values) for part in ("--set", value)]
+    found = [document for document in template(*options) if document["kind"] in KINDS]
+    for document in found:
+        document["metadata"] = {"name": name}
+        for hook in document["webhooks"]:
+            path = hook["clientConfig"].pop("service")["path"]
+            hook["clientConfig"]["url"] = f"https://127.0.0.1:{port}{path}"
+    return found
+
+
+@contextmanager
+def registered(admin: ApiClient, webhooks: list[Manifest]) -> Iterator[None]:
+    """Create the configurations, and delete them at the end."""
+    created = [admin.create(document, strict=True) for document in webhooks]
+    try:
+        yield
+    finally:
+        for document in created:
+            admin.delete(REGISTRATION, document["kind"], document["metadata"]["name"])
+
+
+def wait_until_judging(api: ApiClient) -> None:
+    """Wait until the API server asks the webhooks, which it learns a little later."""
+    wait_for(lambda: "denied the request" in refusal(api, ONLY_THE_WEBHOOK_KNOWS), "webhooks are asked")
+
+
+def refusal(api: ApiClient, obj: Manifest) -> str:
+    """Why the API server refuses to create the object; empty where it would."""
+    try:
+        api.create(obj, dry_run=True)
+    except ApiRefused as refused:
+        return refused.message
+    return ""
+
+
+def graph(name: str = "g", **service: Any) -> Manifest:
+    """A graph of one worker with these fields."""
+    worker = {"componentType": "worker", **service}
+    return {"apiVersion": DYNAMO, "kind": GRAPH, "metadata": {"name": name}, "spec": {"services": {"Worker": worker}}}
+
+
+ONLY_THE_WEBHOOK_KNOWS = graph("g" * 44)
+"""A name that Grove's pods would be too long with: no rule of the CRD says so."""
+
+
+@dataclass
+class Writer:
+    """Creates graphs without storing them, again and again, until it is told to stop."""
+
+    api: ApiClient
+    stop: threading.Event
+    answered: int = 0
+    refused: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        while not self.stop.is_set():
+            said = refusal(self.api, graph())
+            if said:
+                self.refused.append(said)
+            self.answered += 1
+
+
+@contextmanager
+def writing(clients: list[ApiClient]) -> Iterator[list[Writer]]:
+    """A writer for each client, in the background."""
+    stop = threading.Event()
+    writers = [Writer(client, stop) for client in clients]
+    threads = [threading.Thread(target=writer.run) for writer in writers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield writers
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(timeout=30)

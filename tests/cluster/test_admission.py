@@ -1,0 +1,181 @@
+"""The served webhooks behind a real API server: they refuse, warn and complete, and outlive a change of certificate."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from hooks import __version__, contract
+from tests.cluster.admission import (
+    KINDS,
+    ONLY_THE_WEBHOOK_KNOWS,
+    REGISTRATION,
+    Certificates,
+    admission_server,
+    chart_webhooks,
+    graph,
+    refusal,
+    registered,
+    wait_until_judging,
+    writing,
+)
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.dynamo import DYNAMO, GRAPH
+from tests.cluster.processes import free_port, running
+from tests.cluster.programs import HttpServer
+from tests.contract.backend import ApiRefused
+
+NAME = "admission-tests"
+PREFIX = 'admission webhook "vdynamographdeployment.kb.io" denied the request: '
+
+
+@pytest.fixture(scope="module")
+def namespace(admin: ApiClient) -> Iterator[ApiClient]:
+    admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME}})
+    yield admin.within(NAME)
+    admin.delete("v1", "Namespace", NAME)
+
+
+@pytest.fixture(scope="module")
+def certificates(plane: ControlPlane, namespace: ApiClient, tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """As the chart's hook Job makes them, before anything that is to trust them is there."""
+    folder = tmp_path_factory.mktemp("admission")
+    made = Certificates(plane=plane, api=namespace, folder=folder, configurations=NAME)
+    assert "was made anew: there is none yet" in made.renew()[-1]
+    return made
+
+
+@pytest.fixture(scope="module")
+def server(certificates: Certificates, admin: ApiClient) -> Iterator[HttpServer]:
+    """The webhooks of the chart, registered, trusted and served."""
+    port = free_port()
+    server = admission_server(certificates.folder, "hooks", port)
+    with (
+        running(server),
+        registered(admin, chart_webhooks(NAME, port)),
+    ):
+        assert len(certificates.renew()) == len(KINDS)  # after the installation the Job lets them be trusted
+        assert certificates.renew() == ["the certificate is good and trusted; nothing was done"]
+        wait_until_judging(certificates.api)
+        yield server
+
+
+@pytest.mark.usefixtures("server")
+def test_graph_that_breaks_a_rule_is_refused_in_upstreams_words(api: ApiClient) -> None:
+    with pytest.raises(ApiRefused) as refused:
+        api.create(ONLY_THE_WEBHOOK_KNOWS)
+    assert refused.value.code == 403
+    assert refused.value.message.startswith(PREFIX)
+    assert "exceeds 45-character limit" in refused.value.message
+    assert api.list(DYNAMO, GRAPH) == []
+
+
+@pytest.mark.usefixtures("server")
+def test_warning_reaches_the_user(plane: ControlPlane, api: ApiClient) -> None:
+    url = f"{plane.server}/apis/{DYNAMO}/namespaces/{api.namespace}/dynamographdeployments?dryRun=All"
+    answer = requests.post(
+        url,
+        json=graph(autoscaling={"enabled": True}),
+        headers={"Authorization": f"Bearer {plane.tokens['admin']}"},
+        verify=str(plane.certificate),
+        timeout=30,
+    )
+    assert answer.status_code == 201, answer.text
+    assert "spec.services[Worker].autoscaling" in answer.headers["Warning"]
+
+
+@pytest.mark.usefixtures("server")
+def test_what_a_graph_leaves_out_is_filled_in(api: ApiClient) -> None:
+    stored = api.create(graph())
+    assert stored["spec"]["services"]["Worker"]["replicas"] == 1
+    assert stored["metadata"]["annotations"][contract.ANNOTATION_ORIGIN_VERSION] == __version__
+    assert contract.LABEL_INSTALLATION not in stored["metadata"].get("labels", {})
+    assert api.apply(graph(), strict=True)["metadata"]["generation"] == stored["metadata"]["generation"]
+
+
+@pytest.mark.usefixtures("server")
+def test_dry_run_is_judged_and_stores_nothing(api: ApiClient) -> None:
+    assert refusal(api, ONLY_THE_WEBHOOK_KNOWS).startswith(PREFIX)
+    assert api.create(graph(), dry_run=True)["spec"]["services"]["Worker"]["replicas"] == 1
+    assert api.list(DYNAMO, GRAPH) == []
+
+
+@pytest.mark.usefixtures("server")
+def test_update_is_judged_against_the_object_before(api: ApiClient) -> None:
+    api.create(graph(scalingAdapter={"enabled": True}))
+    with pytest.raises(ApiRefused) as refused:
+        api.patch(DYNAMO, GRAPH, "g", {"spec": {"services": {"Worker": {"replicas": 5}}}})
+    assert refused.value.message.startswith(PREFIX)
+    assert "scaling adapter" in refused.value.message
+
+
+def test_graph_on_its_way_out_sheds_its_finalizers_while_nobody_serves(api: ApiClient, server: HttpServer) -> None:
+    held = graph()
+    held["metadata"]["finalizers"] = ["test/held"]
+    api.create(held)
+    server.stop()
+    try:
+        api.delete(DYNAMO, GRAPH, "g")
+        api.patch(DYNAMO, GRAPH, "g", {"metadata": {"finalizers": None}})
+        wait_for(lambda: api.get(DYNAMO, GRAPH, "g") is None, "the graph is gone")
+        assert "failed calling webhook" in refusal(api, graph())
+    finally:
+        server.start()
+    assert refusal(api, graph()) == ""
+
+
+@pytest.mark.usefixtures("server")
+def test_certificate_and_authority_change_without_a_failed_request(
+    plane: ControlPlane, api: ApiClient, certificates: Certificates, admin: ApiClient
+) -> None:
+    bundles = {bundle_of(admin)}
+    with writing([plane.client().within(api.namespace) for _ in range(2)]) as writers:
+        for _ in range(3):
+            before = [writer.answered for writer in writers]
+            certificates.spoil()
+            assert "was made anew: it cannot be read" in certificates.renew()[-1]
+            bundles.add(bundle_of(admin))
+            wait_for(lambda: all(w.answered >= n + 20 for w, n in zip(writers, before, strict=True)), "more writes")  # noqa: B023
+    assert len(bundles) == 4
+    assert [writer.refused for writer in writers] == [[], []]
+
+
+def bundle_of(admin: ApiClient) -> str:
+    """What the API server trusts, the same for all webhooks."""
+    found = [admin.get(REGISTRATION, kind, NAME) for kind in KINDS]
+    (bundle,) = {hook["clientConfig"]["caBundle"] for one in found if one is not None for hook in one["webhooks"]}
+    return str(bundle)
+
+
+@pytest.fixture
+def unserved(admin: ApiClient, api: ApiClient, policy: str) -> Iterator[ApiClient]:
+    """Webhooks of that failure policy, in the test's namespace alone, which nobody serves."""
+    selector = f"admission.namespaceSelector.matchLabels.kubernetes\\.io/metadata\\.name={api.namespace}"
+    name = f"{NAME}-{policy.lower()}"
+    with registered(admin, chart_webhooks(name, free_port(), selector, f"admission.failurePolicy={policy}")):
+        yield api
+
+
+@pytest.mark.parametrize("policy", ["Fail"])
+def test_under_fail_nothing_is_stored_while_nobody_serves(unserved: ApiClient, policy: str) -> None:
+    wait_for(lambda: "failed calling webhook" in refusal(unserved, graph()), "webhooks are asked")
+
+
+@pytest.mark.parametrize("policy", ["Ignore"])
+def test_under_ignore_the_crd_still_refuses_what_it_can_say(unserved: ApiClient, policy: str) -> None:
+    with pytest.raises(ApiRefused) as refused:
+        unserved.create({**graph(), "spec": {"services": {}}})
+    assert refused.value.code == 422
+    assert "spec.services must have at least one service" in refused.value.message
+    unserved.create({**graph(), "spec": {**graph()["spec"], "backendFramework": "vllm"}})
+    with pytest.raises(ApiRefused, match="immutable") as refused:
+        unserved.patch(DYNAMO, GRAPH, "g", {"spec": {"backendFramework": "sglang"}})
+    assert refused.value.code == 422
+
+
+def test_health_of_the_secure_port_is_served_too(server: HttpServer, certificates: Certificates) -> None:
+    port = next(word.rpartition(":")[2] for word in server.command if word.startswith("--admission-bind"))
+    trusted = str(Path(certificates.folder, "data", "ca.crt"))
+    assert requests.get(f"https://127.0.0.1:{port}/readyz", verify=trusted, timeout=10).text == "ready\n"

@@ -1,0 +1,266 @@
+"""Two installations on one cluster with a real Metacontroller: every graph is looked after by exactly one."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from hooks import contract
+from hooks.api_server import ApiServer
+from hooks.app import Hook, create_app, guard, served_hooks
+from hooks.namespace_locks import LockReader, Look, OwnLock, keep_once
+from hooks.settings import parse_settings
+from tests.cluster.admission import Certificates, admission_server, chart_webhooks, registered
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import ADMIN, ControlPlane
+from tests.cluster.dynamo import (
+    COMPONENT,
+    DYNAMO,
+    GRAPH,
+    load_example,
+    running_controllers,
+    the_graph,
+    wait_until_nothing_is_left,
+    wait_until_ready,
+)
+from tests.cluster.processes import free_port, running
+from tests.cluster.programs import HttpServer
+
+NAME = "vllm-disagg"
+TEAM = "team-a"
+LEASE = "coordination.k8s.io/v1", "Lease", contract.NAMESPACE_LOCK
+
+
+@dataclass
+class Clock:
+    """The real time, and what a test adds to it."""
+
+    ahead: timedelta = timedelta()
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """Hooks of one installation: where they are, the namespaces whose parents they looked after, and left alone."""
+
+    url: str
+    served: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
+
+
+def recording(table: Mapping[str, Hook], namespaces: set[str]) -> dict[str, Hook]:
+    """The same hooks, which note the namespace of each parent that they sync."""
+
+    def recorded(function: Any) -> Any:
+        def sync(call: Any, facts: Any) -> Any:
+            namespaces.add(call.parent["metadata"]["namespace"])
+            return function(call, facts)
+
+        return sync
+
+    return {name: replace(hook, sync=recorded(hook.sync)) for name, hook in table.items()}
+
+
+class Silent(WSGIRequestHandler):
+    def log(self, type: str, message: str, *args: object) -> None:  # noqa: A002 - werkzeug's name
+        pass
+
+
+@contextmanager
+def installation(look: Look, **settings: str) -> Iterator[Installation]:
+    """The project's hooks in a thread of the tests, with a lock that the test holds in its hands."""
+    read = parse_settings({}, settings)
+    served, left = set[str](), set[str]()
+
+    def noting(namespace: str) -> Any:
+        hold = look(namespace)
+        if hold is not None:
+            left.add(namespace)
+        return hold
+
+    table = guard(recording(served_hooks(read), served), noting)
+    app = create_app(read, lambda: datetime.now(UTC), hooks=table)
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Silent)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield Installation(url=f"http://127.0.0.1:{server.server_port}", served=served, left=left)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def server(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> ApiServer:
+    """The API server, as the hooks of a pod see it."""
+    token = tmp_path_factory.mktemp("account") / "token"
+    token.write_text(plane.tokens[ADMIN])
+    return ApiServer(url=plane.server, token_file=token, ca_file=plane.certificate)
+
+
+@pytest.fixture(scope="module")
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def team(admin: ApiClient) -> Iterator[ApiClient]:
+    """A client in the namespace of the restricted installation."""
+    admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM}})
+    yield admin.within(TEAM)
+    admin.delete("v1", "Namespace", TEAM)
+
+
+@pytest.fixture(scope="module")
+def lock(server: ApiServer, team: ApiClient) -> OwnLock:
+    """The Lease of the restricted installation, held."""
+    made = OwnLock(
+        server=server,
+        clock=lambda: datetime.now(UTC),
+        namespace=team.namespace,
+        installation=TEAM,
+        process="pod-1",
+        is_alone=True,
+    )
+    made.keep()
+    return made
+
+
+@pytest.fixture(scope="module")
+def webhooks(
+    plane: ControlPlane, admin: ApiClient, team: ApiClient, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """The webhooks of the restricted installation, which label what is written in its namespace."""
+    folder, port = tmp_path_factory.mktemp("team"), free_port()
+    certificates = Certificates(plane=plane, api=team, folder=folder, configurations=TEAM)
+    certificates.renew()
+    found = chart_webhooks(TEAM, port, f"settings.installation={TEAM}", f"settings.installationNamespace={TEAM}")
+    with (
+        running(admission_server(folder, "admission", port, "--set", f"installation={TEAM}")),
+        registered(admin, found),
+    ):
+        certificates.renew()
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(admin: ApiClient, metacontroller: HttpServer, server: ApiServer, clock: Clock) -> Iterator[Installation]:
+    """The installation that serves the whole cluster and minds the locks of others."""
+    reader = LockReader(server=server, clock=clock)
+    with installation(reader.look) as started, running_controllers(admin, started.url):
+        yield started
+
+
+@pytest.fixture(scope="module", autouse=True)
+def restricted(
+    admin: ApiClient, metacontroller: HttpServer, whole: Installation, lock: OwnLock, webhooks: None
+) -> Iterator[Installation]:
+    """The restricted installation, which keeps its Lease meanwhile."""
+    stop = threading.Event()
+
+    def keep() -> None:
+        while not stop.wait(1):
+            keep_once(lock, stop.is_set)
+
+    keeper = threading.Thread(target=keep)
+    keeper.start()
+    with (
+        installation(lock.look, installation=TEAM, installation_namespace=TEAM) as started,
+        running_controllers(admin, started.url, installation=TEAM),
+    ):
+        yield started
+    stop.set()
+    keeper.join()
+
+
+def remove(api: ApiClient) -> None:
+    api.delete(DYNAMO, GRAPH, NAME)
+    wait_until_nothing_is_left(api)
+
+
+def test_graph_of_the_restricted_namespace_is_its_installations(
+    team: ApiClient, whole: Installation, restricted: Installation
+) -> None:
+    stored = team.create(load_example(NAME), strict=True)
+    assert stored["metadata"]["labels"][contract.LABEL_INSTALLATION] == TEAM
+    wait_until_ready(team, NAME)
+    owners = {found["metadata"]["labels"][contract.LABEL_INSTALLATION] for found in team.list(DYNAMO, COMPONENT)}
+    assert owners == {TEAM}
+    assert TEAM in restricted.served
+    assert TEAM not in whole.served | whole.left
+    team.delete(DYNAMO, GRAPH, NAME)
+    wait_for(lambda: team.list("apps/v1", "Deployment") == [], "everything is gone")
+
+
+def test_graph_of_any_other_namespace_is_the_whole_clusters(
+    api: ApiClient, whole: Installation, restricted: Installation
+) -> None:
+    stored = api.create(load_example(NAME), strict=True)
+    assert contract.LABEL_INSTALLATION not in stored["metadata"].get("labels", {})
+    wait_until_ready(api, NAME)
+    assert api.namespace in whole.served
+    assert api.namespace not in restricted.served
+    remove(api)
+
+
+def test_namespace_of_another_operator_is_left_alone_until_its_lease_is_gone(
+    api: ApiClient, whole: Installation, clock: Clock
+) -> None:
+    renewed = f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%dT%H:%M:%S.000000Z}"
+    spec = {"holderIdentity": "namespace-restricted-operator-0.9.0", "leaseDurationSeconds": 30, "renewTime": renewed}
+    version, kind, name = LEASE
+    api.create({"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec})
+    api.create(load_example(NAME), strict=True)
+    wait_for(lambda: api.namespace in whole.left, "the hooks are asked about the graph")
+    assert api.namespace not in whole.served
+    assert the_graph(api, NAME).get("status", {}).get("observedGeneration", -1) == -1  # the CRD's default, at most
+    assert api.list(DYNAMO, COMPONENT) == []
+    api.delete(version, kind, name)
+    clock.ahead += timedelta(seconds=11)  # what was read is not remembered any longer
+    api.patch(DYNAMO, GRAPH, NAME, {"metadata": {"annotations": {"test/touched": "yes"}}})
+    wait_until_ready(api, NAME)
+    remove(api)
+
+
+def test_restricted_installation_holds_its_lease_and_lets_it_go(
+    team: ApiClient, lock: OwnLock, server: ApiServer
+) -> None:
+    held = team.get(*LEASE)
+    assert held is not None
+    assert held["spec"]["holderIdentity"] == lock.holder
+    reader = LockReader(server=server, clock=lambda: datetime.now(UTC))
+    hold = reader.look(TEAM)
+    assert hold is not None
+    assert lock.holder in hold.reason
+    before = held["spec"]["renewTime"]
+    wait_for(lambda: (team.get(*LEASE) or {})["spec"]["renewTime"] != before, "the Lease is renewed")
+    another = replace(lock, process="pod-2")
+    another.keep()
+    assert (team.get(*LEASE) or {})["spec"]["holderIdentity"] == another.holder
+    another.release()
+    wait_for(
+        lambda: (team.get(*LEASE) or held)["metadata"]["uid"] != held["metadata"]["uid"],
+        "the Lease went, and the process that stays has made another",
+    )
+    assert (team.get(*LEASE) or {})["spec"]["holderIdentity"] == lock.holder
+
+
+def test_account_files_are_read_anew(server: ApiServer, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("wrong")
+    renewed = replace(server, token_file=token)
+    reader = LockReader(server=renewed, clock=lambda: datetime.now(UTC))
+    hold = reader.look("anywhere")
+    assert hold is not None
+    assert not hold.is_certain
+    token.write_text(server.token_file.read_text())
+    assert LockReader(server=renewed, clock=lambda: datetime.now(UTC)).look("anywhere") is None

@@ -1,0 +1,148 @@
+"""The rules on a real API server: it holds those that CEL can say, in the words of the pure rules, and no others."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from hooks.k8s.types import name_of
+from hooks.rule_table import Place, rule_of
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.dynamo import EXAMPLES, load_documents
+from tests.contract.backend import ApiRefused, Manifest
+from tests.rules.cases import CASES
+from tests.rules.objects import Case, graph
+
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+
+def write(api: ApiClient, manifest: Manifest, *, dry_run: bool) -> None:
+    """Apply the object in the client's namespace, as `kubectl apply --server-side` does, and its status if it has one.
+
+    A dry run leaves the status as it is.
+    """
+    written = {**manifest, "metadata": {**manifest["metadata"], "namespace": api.namespace}}
+    api.apply(written, strict=True, dry_run=dry_run)
+    if "status" in manifest and not dry_run:
+        write_status(api, manifest, manifest["status"])
+
+
+def write_status(api: ApiClient, manifest: Manifest, status: dict[str, Any]) -> None:
+    api.patch(manifest["apiVersion"], manifest["kind"], name_of(manifest), {"status": status}, sub="status")
+
+
+def held(case: Case) -> list[str]:
+    """The case's problems that the API server is to name."""
+    found = [(rule_of(problem), problem) for problem in case.problems]
+    return [problem for rule, problem in found if rule and rule.place is Place.CEL]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_api_server_says_what_the_pure_rules_say(case: Case, api: ApiClient) -> None:
+    with existing(api, case.old):
+        expected = held(case)
+        if not expected:
+            write(api, case.new, dry_run=True)
+            return
+        with pytest.raises(ApiRefused) as refused:
+            write(api, case.new, dry_run=True)
+    assert refused.value.code == 422
+    assert [problem for problem in expected if not is_told(problem, refused.value.message)] == []
+
+
+@contextmanager
+def existing(api: ApiClient, manifest: Manifest | None) -> Iterator[None]:
+    """The object is there, and gone afterwards: one left in a namespace that goes would be seen by later tests."""
+    if manifest is None:
+        yield
+        return
+    write(api, manifest, dry_run=False)
+    try:
+        yield
+    finally:
+        api.delete(manifest["apiVersion"], manifest["kind"], name_of(manifest))
+
+
+def is_told(problem: str, message: str) -> bool:
+    """Whether the server says so; of several names in brackets, it keeps no order."""
+    before, bracket, _ = problem.partition("[")
+    lists = re.findall(r"\[([^\]]* [^\]]*)\]", problem)
+    if not lists:
+        return problem in message
+    return before + bracket in message and all(name in message for names in lists for name in names.split())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_api_server_takes_every_example(example: Any, api: ApiClient) -> None:
+    for document in load_documents(example):
+        write(api, document, dry_run=True)
+
+
+@pytest.fixture
+def without_rules(admin: ApiClient) -> Iterator[Callable[[], None]]:
+    """The definition of graphs loses its rules for the test; the function it gives brings them back."""
+    name = "dynamographdeployments.nvidia.com"
+    found = admin.get(*CRD, name)
+    assert found is not None
+    rules = found["spec"]["versions"]
+    without = json.loads(json.dumps(rules), object_hook=_drop_rules)
+    admin.patch(*CRD, name, {"spec": {"versions": without}})
+
+    def restore() -> None:
+        admin.patch(*CRD, name, {"spec": {"versions": rules}})
+
+    yield restore
+    restore()
+
+
+def _drop_rules(node: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in node.items() if key != "x-kubernetes-validations"}
+
+
+def is_taken(api: ApiClient, manifest: Manifest) -> bool:
+    try:
+        write(api, manifest, dry_run=True)
+    except ApiRefused:
+        return False
+    return True
+
+
+def test_graph_stored_before_a_rule_came_is_still_told_its_status_and_may_be_labelled(
+    api: ApiClient, without_rules: Callable[[], None]
+) -> None:
+    bad = graph({"main": {"sharedMemory": {}}, "Main": {}}, name="g" * 64)
+    wait_for(lambda: is_taken(api, bad), "the rules are gone")
+    with existing(api, bad):
+        without_rules()
+        wait_for(lambda: not is_taken(api, graph({}, name="other")), "the rules are back")
+        write_status(api, bad, {"state": "failed"})
+        labelled = {"metadata": {"labels": {"a": "b"}}}
+        assert api.patch(bad["apiVersion"], bad["kind"], "g" * 64, labelled)["metadata"]["labels"] == {"a": "b"}
+        with pytest.raises(ApiRefused, match=r"sharedMemory\.size is required"):
+            api.patch(
+                bad["apiVersion"], bad["kind"], "g" * 64, {"spec": {"services": {"main": {"labels": {"a": "b"}}}}}
+            )
+
+
+def test_largest_graph_is_within_the_servers_budget(api: ApiClient) -> None:
+    mounts = [{"name": f"claim-{index}", "mountPoint": f"/mnt/{index}"} for index in range(100)]
+    fields = {
+        "annotations": {f"example.com/a-{index}": "a" * 200 for index in range(50)},
+        "sharedMemory": {"size": "1Gi"},
+        "volumeMounts": mounts,
+    }
+    names = [f"service-{index}" for index in range(25)]
+    claims = [
+        {"name": f"c-{index}", "create": True, "size": "1Gi", "storageClass": "s", "volumeAccessMode": "ReadWriteOnce"}
+        for index in range(100)
+    ]
+    restart = {"id": "1", "strategy": {"type": "Sequential", "order": sorted(names, reverse=True)}}
+    large = graph(dict.fromkeys(names, fields), pvcs=claims, restart=restart)
+    with existing(api, large):
+        write(api, {**large, "spec": {**large["spec"], "restart": {"id": "2"}}}, dry_run=True)
+        changed = {**dict.fromkeys(names[:20], fields), **{f"other-{index}": fields for index in range(5)}}
+        with pytest.raises(ApiRefused, match=r"services added: .*services removed: "):
+            write(api, {**large, "spec": {"services": changed}}, dry_run=True)

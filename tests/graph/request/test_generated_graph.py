@@ -1,0 +1,150 @@
+"""A profiler's output: where the graph is found in it, what is refused, what comes along."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from hooks.errors import InvalidSpec
+from hooks.graph.request.generated_graph import MAX_ADDITIONAL_BYTES, check_graph, read_output
+from hooks.k8s.types import name_of
+from tests.graph.request.world import generated
+
+
+def text(*documents: Any) -> str:
+    return yaml.safe_dump_all(documents)
+
+
+def bare(name: str, **fields: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "b"}, **fields}
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_graph_is_found_wherever_it_stands(position: int) -> None:
+    others = [bare("b"), bare("a")]
+    found = read_output(text(*others[:position], generated(), *others[position:]), "q")
+    assert found.graph == generated()
+    assert [name_of(config_map) for config_map in found.config_maps] == ["a", "b"]
+    assert found.remarks == ()
+
+
+def test_graph_without_a_name_gets_the_requests() -> None:
+    assert name_of(read_output(text({**generated(), "metadata": {}}), "q").graph) == "q"
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("", "no DynamoGraphDeployment found in YAML content"),
+        ("- a\n- b\n", "no DynamoGraphDeployment found in YAML content"),
+        (text(bare("a")), "no DynamoGraphDeployment found in YAML content"),
+        ("a: b: c", "failed to parse YAML content: line 1: mapping values are not allowed in this context"),
+        (
+            "a: !Thing b",
+            "failed to parse YAML content: line 1: a has the YAML tag !Thing, which Kubernetes does not know",
+        ),
+        ("a: 1\na: 2", "failed to parse YAML content: line 2: a is given twice"),
+        (
+            text({**generated(), "apiVersion": "nvidia.com/v1"}),
+            "the generated graph has apiVersion nvidia.com/v1, must be nvidia.com/v1alpha1",
+        ),
+        (text(generated("n" * 210_000)), "the generated graph has 210290 bytes as JSON, must have at most 200704"),
+        (
+            text(generated(), *[bare(f"c{i}", data={"a": "x" * 100_000}) for i in range(3)]),
+            f"additional resources have 300237 bytes, must have at most {MAX_ADDITIONAL_BYTES}",
+        ),
+    ],
+    ids=["empty", "list", "no graph", "no YAML", "tag", "key twice", "version", "too large", "too much beside"],
+)
+def test_unusable_output_is_refused(output: str, problem: str) -> None:
+    with pytest.raises(InvalidSpec) as refused:
+        read_output(output, "q")
+    assert str(refused.value) == problem
+
+
+def test_aliases_are_written_out() -> None:
+    shared = {"requests": {"cpu": "1"}}
+    services = {name: {"componentType": "worker", "resources": shared} for name in ("A", "B")}
+    output = text(generated(services=services))
+    assert "&id001" in output
+    found = read_output(output, "q").graph["spec"]["services"]
+    assert found["A"]["resources"] == found["B"]["resources"] == shared
+
+
+def test_aliases_do_not_outgrow_the_memory() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
+    with pytest.raises(InvalidSpec, match="its aliases stand for more than 500000 values"):
+        read_output("\n".join(lines), "q")
+
+
+def test_alias_of_what_it_is_part_of_is_refused() -> None:
+    with pytest.raises(InvalidSpec, match="an alias stands for what it is part of"):
+        read_output("a: &a [*a]", "q")
+
+
+def test_nulls_go_and_whole_floats_become_integers() -> None:
+    services = {"A": {"componentType": "worker", "replicas": 2.0, "envs": None}}
+    found = read_output(text(generated(services=services)), "q").graph["spec"]["services"]["A"]
+    assert found == {"componentType": "worker", "replicas": 2}
+    assert isinstance(found["replicas"], int)
+
+
+def test_dates_stay_text() -> None:
+    found = read_output(
+        f"{text(generated())}  annotations: {{}}\n".replace("annotations: {}", "restart: {id: 2026-01-01}"), "q"
+    )
+    assert found.graph["spec"]["restart"]["id"] == "2026-01-01"
+
+
+def test_fraction_in_a_free_configuration_is_refused() -> None:
+    services = {"Epp": {"componentType": "epp", "eppConfig": {"config": {"weights": [1, 0.7]}}}}
+    with pytest.raises(InvalidSpec) as refused:
+        read_output(text(generated(services=services)), "q")
+    assert str(refused.value).startswith("spec.services.Epp.eppConfig.config.weights.1 is 0.7: a fraction cannot be")
+
+
+@pytest.mark.parametrize(
+    ("found", "remark"),
+    [
+        (bare("No"), "ConfigMap 'No' cannot be created: it has no name that is possible"),
+        ({**bare(""), "metadata": {}}, "ConfigMap None cannot be created: it has no name that is possible"),
+        (bare("a", data={"n": 1}), "ConfigMap a cannot be created: data must consist of texts"),
+        (
+            bare("a", data={"n": "x" * 210_000}),
+            "ConfigMap a cannot be created: it has 210078 bytes, at most 200704 are possible",
+        ),
+    ],
+    ids=["name", "no name", "no text", "too large"],
+)
+def test_config_map_that_cannot_be_is_left_out_and_told(found: Any, remark: str) -> None:
+    output = read_output(text(generated(), found), "q")
+    assert output.config_maps == ()
+    assert output.remarks == (remark,)
+
+
+def test_other_resources_are_passed_over() -> None:
+    output = read_output(text(generated(), {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}), "q")
+    assert (output.config_maps, output.remarks) == ((), ())
+
+
+def test_first_of_two_config_maps_of_one_name_counts() -> None:
+    output = read_output(text(bare("a", data={"n": "1"}), generated(), bare("a", data={"n": "2"})), "q")
+    assert [config_map["data"] for config_map in output.config_maps] == [{"n": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("services", "problem"),
+    [
+        ({"A": {"replicas": "two"}}, "spec.services.A.replicas: "),
+        ({"A" * 70: {"componentType": "worker"}}, f"spec.services[{'A' * 70}]: the name "),
+        ({"A": {"componentType": "epp"}}, "spec.services[A].eppConfig is required for EPP components"),
+    ],
+)
+def test_generated_graph_goes_by_our_own_rules(services: Any, problem: str) -> None:
+    (found,) = check_graph(generated(services=services), "default")
+    assert found.startswith(problem)
+
+
+def test_field_that_the_server_would_drop_is_no_fault() -> None:
+    assert check_graph(generated(newField="of a newer version"), "default") == ()

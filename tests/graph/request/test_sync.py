@@ -1,0 +1,537 @@
+"""Whole syncs of a request: each state, each failure, what is created and what is told."""
+
+from typing import Any
+
+import pytest
+
+from hooks import contract
+from hooks.graph.request.sync import finalize
+from hooks.k8s.types import Manifest
+from tests import make
+from tests.graph.request import jobs, world
+from tests.graph.request.world import OTHER, ask, children, said, told
+
+ACCESS = ["RoleBinding/qwen-profiling-binding", "ServiceAccount/qwen-profiling"]
+CONDITIONS = ["Ready", "Validation", "Profiling", "SpecGenerated", "DeploymentReady"]
+DELETED = "Deployment was deleted by user. Create a new DGDR to redeploy."
+REJECTED = (
+    "Cannot modify spec in state '{}'. DynamoGraphDeploymentRequest is immutable once profiling starts. Create a new "
+    "resource with a different name instead."
+)
+
+
+def state(answer: Any) -> str:
+    return str(answer.status["state"])
+
+
+def profiled(**spec: Any) -> tuple[Manifest, Manifest]:
+    """A request whose Job was seen running, and that Job when it is done."""
+    parent = jobs.request(**spec)
+    return world.known(parent, [world.job(parent)]), world.job(parent, ended="Complete")
+
+
+def deployed(**spec: Any) -> tuple[Manifest, Manifest]:
+    """A request whose graph is ready, and its Job."""
+    parent, job = profiled(autoApply=True, **spec)
+    found = [job, world.output()]
+    return world.known(parent, found, [*found, world.graph("pending")], [*found, world.graph("successful")]), job
+
+
+def test_first_answer_asks_for_the_job_and_has_every_condition() -> None:
+    answer = ask(jobs.request())
+    assert state(answer) == "Pending"
+    assert children(answer) == ["Job/profile-qwen", *ACCESS]
+    assert [c["type"] for c in answer.status["conditions"]] == CONDITIONS  # type: ignore[index]
+    assert said(answer, "Validation") == ("True", "SpecValid", "The spec is valid")
+    assert said(answer, "Ready") == ("False", "ProfilingPending", "Profiling has not begun")
+    assert answer.status["backend"] == "vllm"  # type: ignore[index]
+    assert told(answer) == [("Normal", "Initialized", "DGDR initialized successfully")]
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"sweep": {"use_ai_configurator": True}}, "AIC profiling job created"),
+        ({"sweep": {"use_ai_configurator": False}}, "Profiling job created"),
+        ({}, "Profiling job created"),
+    ],
+)
+def test_running_job_is_profiling(config: Any, text: str) -> None:
+    parent = world.known(jobs.request(config=config), [])
+    answer = ask(parent, [world.job(parent)])
+    assert state(answer) == "Profiling"
+    assert children(answer) == ["Job/profile-qwen", *ACCESS]
+    assert "spec" not in answer.children[0], "an existing Job is kept by a stub"
+    assert said(answer, "Profiling") == ("False", "ProfilingRunning", "Profiling is in progress")
+    assert told(answer) == [("Normal", "ProfilingJobCreated", text)]
+
+
+def test_running_job_needs_nothing_of_what_it_was_made_of() -> None:
+    parent = jobs.request(configMapRef={"name": "base"})
+    base = world.config_map("base", {"disagg.yaml": "a: b"})
+    pending = world.after(parent, ask(parent, related=[base]))
+    answer = ask(pending, [world.job(parent, related=[base])], hooks_image="")
+    assert state(answer) == "Profiling"
+    assert children(answer) == ["Job/profile-qwen", *ACCESS]
+
+
+def test_trouble_of_a_pod_is_told_while_the_job_runs() -> None:
+    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
+    parent = jobs.request()
+    answer = ask(parent, [world.job(parent)], [world.pod(phase="Pending", profiler=waiting)])
+    text = "Pod: p, Container: profiler, Reason: ImagePullBackOff, Message: no such image"
+    assert said(answer, "Profiling")[2] == f"Profiling is in progress; {text}"
+    assert state(answer) == "Profiling"
+
+
+def test_generated_graph_is_kept_in_the_status() -> None:
+    parent, job = profiled()
+    answer = ask(parent, [job], [world.output()])
+    assert state(answer) == "Ready"
+    assert children(answer) == ["Job/profile-qwen"], "the account's rights end with profiling"
+    assert answer.status["generatedDeployment"] == world.generated()  # type: ignore[index]
+    assert answer.status["profilingResults"] == "configmap/dgdr-output-qwen"  # type: ignore[index]
+    assert said(answer, "Profiling") == ("True", "ProfilingCompleted", "Profiling job completed successfully")
+    text = "Generated spec is available in status.generatedDeployment"
+    assert said(answer, "SpecGenerated") == ("True", "SpecGenerated", text)
+    assert said(answer, "Ready") == ("True", "SpecGenerated", text)
+    assert said(answer, "DeploymentReady")[1] == "AutoApplyDisabled"
+    assert told(answer) == [("Normal", "SpecGenerated", text)]
+
+
+def test_generated_graph_stays_when_output_and_job_are_gone() -> None:
+    parent, job = profiled()
+    ready = world.known(parent, [job, world.output()])
+    answer = ask(ready)
+    assert world.after(ready, answer)["status"] == ready["status"]
+    assert children(answer) == []
+    assert told(answer) == []
+
+
+def test_output_is_waited_for_when_the_job_is_seen_first() -> None:
+    parent, job = profiled()
+    answer = ask(parent, [job])
+    assert state(answer) == "Profiling"
+    assert answer.resync_after_seconds > 0
+    assert said(answer, "Profiling")[0] == "True"
+    missing = "output ConfigMap dgdr-output-qwen not found - profiling may not have completed yet"
+    late = ask(parent, [job], now=world.later(3))
+    assert state(late) == "Failed"
+    assert said(late, "SpecGenerated") == ("False", "GenerationFailed", missing)
+    assert told(late)[-1] == ("Warning", "GenerationFailed", missing)
+
+
+def test_output_of_an_earlier_request_of_the_same_name_does_not_count() -> None:
+    parent, job = profiled()
+    assert state(ask(parent, [job], [world.output(uid="u-earlier")])) == "Profiling"
+
+
+def test_output_does_not_count_while_the_job_runs() -> None:
+    parent = jobs.request()
+    assert state(ask(parent, [world.job(parent)], [world.output()])) == "Profiling"
+
+
+@pytest.mark.parametrize(
+    ("spec", "output", "message"),
+    [
+        ({}, world.output(key="other.yaml"), "key config_with_planner.yaml not found in ConfigMap dgdr-output-qwen"),
+        (
+            {"useMocker": True},
+            world.output(),
+            "key mocker_config_with_planner.yaml not found in ConfigMap dgdr-output-qwen",
+        ),
+        ({}, world.output("a: b"), "no DynamoGraphDeployment found in YAML content"),
+        ({}, world.output("a: ["), "failed to parse YAML content: line 2:"),
+        (
+            {"deploymentOverrides": {"name": "n" * 60}},
+            world.output(),
+            f"the graph cannot be named {'n' * 60}: spec.services[Frontend]: the name",
+        ),
+    ],
+)
+def test_unusable_output_fails_for_good(spec: Any, output: Manifest, message: str) -> None:
+    parent, job = profiled(**spec)
+    answer = ask(parent, [job], [output])
+    assert state(answer) == "Failed"
+    assert said(answer, "SpecGenerated")[1] == "GenerationFailed"
+    assert said(answer, "SpecGenerated")[2].startswith(message)
+    assert said(answer, "Ready") == said(answer, "SpecGenerated")
+    again = ask(world.after(parent, answer), [job], [world.output()])
+    assert state(again) == "Failed", "a failure is final"
+    assert again.status == answer.status
+    assert told(again) == []
+
+
+PROFILER = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+COPIER = {"terminated": {"exitCode": 1, "reason": "Error", "message": "the profiler failed"}}
+
+
+@pytest.mark.parametrize(
+    ("pods", "details"),
+    [
+        ([], ""),
+        ([world.pod(profiler=PROFILER)], ". Details: Pod: p, Container: profiler, ExitCode: 137, Reason: OOMKilled"),
+        (
+            [world.pod(profiler=PROFILER, output_copier=COPIER)],
+            ". Details: Pod: p, Container: profiler, ExitCode: 137, Reason: OOMKilled",
+        ),
+        (
+            [world.pod(profiler={"terminated": {"exitCode": 0}}, output_copier=COPIER)],
+            ". Details: Pod: p, Container: output-copier, ExitCode: 1, Reason: Error, Message: the profiler failed",
+        ),
+        ([{**world.pod(), "status": {"phase": "Failed", "reason": "Evicted"}}], ". Details: Pod: p, Reason: Evicted"),
+        ([{**world.pod(profiler=PROFILER), "metadata": {"name": "of another Job"}}], ""),
+    ],
+    ids=["no pods", "profiler", "profiler before copier", "copier", "evicted", "another Job's pod"],
+)
+@pytest.mark.parametrize("ended", ["Failed", "FailureTarget"])
+def test_failed_job_fails_at_once_and_says_where(pods: list[Manifest], details: str, ended: str) -> None:
+    parent, _ = profiled()
+    answer = ask(parent, [world.job(parent, ended=ended, message="Job has failed")], pods)
+    text = f"profiling job failed: Job has failed{details}"
+    assert state(answer) == "Failed"
+    assert said(answer, "Profiling") == ("False", "ProfilingFailed", text)
+    assert told(answer) == [("Warning", "ProfilingCheckFailed", text)]
+    assert children(answer) == ["Job/profile-qwen"], "the failed Job stays for its log"
+
+
+def test_deleted_job_fails_while_it_was_needed() -> None:
+    parent, _ = profiled()
+    answer = ask(parent)
+    assert state(answer) == "Failed"
+    text = "profiling job failed: Job profile-qwen was deleted before its output was there"
+    assert said(answer, "Profiling") == ("False", "ProfilingFailed", text)
+    assert children(answer) == []
+
+
+def test_graph_is_created_beside_the_request_and_anchored_to_its_namespace() -> None:
+    parent, job = profiled(autoApply=True)
+    answer = ask(parent, [job], [world.output()])
+    assert state(answer) == "Deploying"
+    assert children(answer) == ["DynamoGraphDeployment/found", "Job/profile-qwen"]
+    metadata = answer.children[0]["metadata"]
+    assert metadata["ownerReferences"] == [
+        {"apiVersion": "v1", "kind": "Namespace", "name": "default", "uid": "u-default"}
+    ]
+    assert metadata["labels"] == {
+        "dgdr.nvidia.com/name": "qwen",
+        "dgdr.nvidia.com/namespace": "default",
+        "nvidia.com/managed-by": "dynamo-operator",
+    }
+    assert answer.children[0]["spec"] == world.generated()["spec"]
+    assert said(answer, "SpecGenerated")[2] == "DynamoGraphDeployment spec generated successfully"
+    assert "deployment" not in answer.status, "nothing is said to exist before it was seen"  # type: ignore[operator]
+
+
+def test_overrides_are_laid_over_the_created_graph_only() -> None:
+    overrides = {
+        "name": "mine",
+        "namespace": OTHER,
+        "labels": {"team": "a", "nvidia.com/managed-by": "me"},
+        "annotations": {"note": "b"},
+        "workersImage": "img:2",
+    }
+    parent, job = profiled(autoApply=True, deploymentOverrides=overrides)
+    answer = ask(parent, [job], [world.output()])
+    assert children(answer) == [f"DynamoGraphDeployment/{OTHER}/mine", "Job/profile-qwen"]
+    graph = answer.children[0]
+    assert graph["metadata"]["labels"]["team"] == "a"
+    assert graph["metadata"]["labels"]["nvidia.com/managed-by"] == "me"
+    assert graph["metadata"]["annotations"] == {"note": "b"}
+    assert graph["metadata"]["ownerReferences"][0]["uid"] == f"u-{OTHER}"
+    images = {name: s["extraPodSpec"]["mainContainer"]["image"] for name, s in graph["spec"]["services"].items()}
+    assert images == {"Frontend": "img:1", "Worker": "img:2"}
+    assert answer.status["generatedDeployment"] == world.generated()  # type: ignore[index]
+
+
+def test_graph_waits_for_its_namespace() -> None:
+    parent, job = profiled(autoApply=True, deploymentOverrides={"namespace": "absent"})
+    answer = ask(parent, [job], [world.output()])
+    assert state(answer) == "Deploying"
+    text = "DGD found cannot be created: namespace absent not found; create it"
+    assert said(answer, "DeploymentReady") == ("False", "DeploymentCreationFailed", text)
+    assert children(answer) == ["Job/profile-qwen"]
+
+
+def test_graph_that_cannot_be_created_is_told_after_a_while() -> None:
+    parent, job = profiled(autoApply=True)
+    waiting = world.known(parent, [job, world.output()])
+    answer = ask(waiting, [job], [world.output()], now=world.later(6))
+    assert said(answer, "DeploymentReady")[1] == "DeploymentCreationFailed"
+    assert "DynamoGraphDeployment/found" in children(answer), "it is tried again all the same"
+
+
+def test_graph_that_comes_up_is_followed() -> None:
+    parent, job = profiled(autoApply=True)
+    creating = world.known(parent, [job, world.output()])
+    graph = world.graph("pending", message="Resources not ready: x")
+    answer = ask(creating, [job, graph], [world.output(), graph])
+    assert state(answer) == "Deploying"
+    assert answer.status["deployment"] == {  # type: ignore[index]
+        "name": "found",
+        "namespace": "default",
+        "state": "pending",
+        "created": True,
+    }
+    text = "DGD found created, waiting for Ready: Resources not ready: x"
+    assert said(answer, "DeploymentReady") == ("False", "DeploymentCreated", text)
+    assert told(answer) == [("Normal", "DeploymentCreated", "DGD found created, waiting for Ready")]
+    assert "spec" not in answer.children[0], "a user's edit is never reverted"
+    late = ask(world.after(creating, answer), [job, graph], [world.output(), graph], now=world.later(61))
+    assert state(late) == "Deploying"
+    assert said(late, "DeploymentReady")[1] == "DeploymentOverdue"
+
+
+def test_successful_graph_makes_the_request_ready() -> None:
+    parent, job = profiled(autoApply=True)
+    pending = world.known(parent, [job, world.output()], [job, world.output(), world.graph("pending")])
+    graph = world.graph("successful")
+    answer = ask(pending, [job, graph], [world.output(), graph])
+    assert state(answer) == "Ready"
+    assert said(answer, "DeploymentReady") == ("True", "DeploymentReady", "DGD found is ready")
+    assert said(answer, "Ready")[0] == "True"
+    assert told(answer) == [("Normal", "DeploymentReady", "DGD found is ready")]
+
+
+def test_graph_whose_new_spec_is_not_looked_at_yet_keeps_the_request_as_it_is() -> None:
+    parent, job = deployed()
+    edited = world.graph("successful", generation=2)
+    answer = ask(parent, [job, edited], [world.output(), edited])
+    assert world.after(parent, answer)["status"] == parent["status"]
+
+
+def test_degraded_graph_is_told_and_comes_back() -> None:
+    parent, job = deployed()
+    graph = world.graph("failed", message="Resources not ready: x")
+    answer = ask(parent, [job, graph], [world.output(), graph])
+    assert state(answer) == "Deploying"
+    text = "Deployment degraded to failed: Resources not ready: x"
+    assert said(answer, "DeploymentReady") == ("False", "DeploymentDegraded", text)
+    degraded = ("Warning", "DeploymentDegraded", "DynamoGraphDeployment found degraded from Ready to failed")
+    assert told(answer) == [degraded]
+    after = world.after(parent, answer)
+    still = ask(after, [job, graph], [world.output(), graph])
+    assert world.after(after, still)["status"] == after["status"]
+    graph = world.graph("successful")
+    assert state(ask(after, [job, graph], [world.output(), graph])) == "Ready"
+
+
+@pytest.mark.parametrize("seen", ["pending", "successful"])
+def test_graph_deleted_by_the_user_is_not_created_again(seen: str) -> None:
+    parent, job = profiled(autoApply=True)
+    found = [job, world.output()]
+    parent = world.known(parent, found, [*found, world.graph(seen)])
+    answer = ask(parent, [job], [world.output()])
+    assert state(answer) == "DeploymentDeleted"
+    assert said(answer, "DeploymentReady") == ("False", "DeploymentDeleted", DELETED)
+    assert answer.status["deployment"]["state"] == "Deleted"  # type: ignore[index]
+    assert told(answer) == [("Warning", "DeploymentDeleted", f"DynamoGraphDeployment found: {DELETED}")]
+    assert children(answer) == ["Job/profile-qwen"]
+    after = world.after(parent, answer)
+    again = ask(after, [job, world.graph("successful")], [world.output(), world.graph("successful")])
+    assert world.after(after, again)["status"] == after["status"], "the state is final"
+    assert "DynamoGraphDeployment/found" in children(again), "what exists is never deleted"
+
+
+def test_graph_in_another_namespace_is_followed_though_it_is_no_child() -> None:
+    parent, job = profiled(autoApply=True, deploymentOverrides={"namespace": OTHER})
+    creating = world.known(parent, [job, world.output()])
+    graph = world.graph("successful", namespace=OTHER)
+    answer = ask(creating, [job], [world.output(), graph])
+    assert state(answer) == "Ready"
+    assert children(answer) == ["Job/profile-qwen"], "it is not created again"
+    gone = ask(world.after(creating, answer), [job], [world.output()])
+    assert state(gone) == "DeploymentDeleted"
+
+
+def test_graph_that_was_there_before_is_used_as_it_is() -> None:
+    parent, job = profiled(autoApply=True)
+    graph = world.graph("pending", ours=False)
+    answer = ask(parent, [job], [world.output(), graph])
+    assert state(answer) == "Deploying"
+    assert children(answer) == ["Job/profile-qwen"]
+    assert said(answer, "DeploymentReady")[2] == "DGD found was there before and is used as it is, waiting for Ready"
+    assert [event[1] for event in told(answer)] == ["SpecGenerated"]
+
+
+@pytest.mark.parametrize("status", [None, {"state": "nonsense"}], ids=["lost", "unknown state"])
+def test_lost_status_is_found_again(status: Any) -> None:
+    parent, job = deployed()
+    lost = {**parent, "status": status}
+    graph = world.graph("successful")
+    answer = ask(lost, [job, graph], [world.output(), graph])
+    assert world.after(parent, answer)["status"] == parent["status"]
+
+
+NOT_DISCOVERED = (
+    "GPU hardware info required but auto-discovery failed. Add hardware config to spec.profilingConfig.config "
+    "(hardware.numGpusPerNode, hardware.gpuModel, hardware.gpuVramMib)"
+)
+EDITED = {"model": "another/model"}
+
+
+def edited(parent: Manifest, **spec: Any) -> Manifest:
+    metadata = {**parent["metadata"], "generation": parent["metadata"]["generation"] + 1}
+    return {**parent, "metadata": metadata, "spec": {**parent["spec"], **spec}}
+
+
+def test_edit_before_the_job_exists_is_used() -> None:
+    pending = world.known(jobs.request(), [])
+    answer = ask(edited(pending, **EDITED))
+    assert state(answer) == "Pending"
+    job = answer.children[0]
+    assert "another/model" in str(job["spec"]["template"]["spec"]["containers"][0]["args"])
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["status known", "status lost"])
+def test_edit_after_profiling_began_is_refused_until_it_is_undone(is_lost: bool) -> None:
+    parent, _ = profiled()
+    job = world.job(parent)
+    changed = edited(parent, **EDITED)
+    changed = {**changed, "status": None} if is_lost else changed
+    answer = ask(changed, [job])
+    assert state(answer) == "Profiling"
+    assert children(answer) == ["Job/profile-qwen"]
+    assert said(answer, "Validation")[:2] == ("False", "SpecChangeRejected")
+    assert said(answer, "Ready")[2].startswith(REJECTED.format("Profiling"))
+    assert told(answer) == [("Warning", "SpecChangeRejected", REJECTED.format("Profiling"))]
+    frozen = world.after(changed, answer)
+    assert state(ask(frozen, [world.job(parent, ended="Complete")], [world.output()])) == "Profiling"
+    assert told(ask(frozen, [job])) == [], "it is told once"
+    assert told(ask(edited(frozen, model="a third"), [job])) == told(answer), "and again for another edit"
+    undone = edited(frozen, model=parent["spec"]["model"])
+    thawed = ask(undone, [world.job(parent, ended="Complete")], [world.output()])
+    assert state(thawed) == "Ready"
+    assert said(thawed, "Validation")[0] == "True"
+
+
+def test_edit_of_a_ready_request_is_refused_without_its_job() -> None:
+    parent, _ = deployed()
+    graph = world.graph("successful")
+    answer = ask(edited(parent, autoApply=False), [graph], [graph])
+    assert state(answer) == "Ready"
+    assert said(answer, "Validation")[1] == "SpecChangeRejected"
+    assert children(answer) == ["DynamoGraphDeployment/found"], "the graph is kept"
+
+
+def test_default_written_out_is_no_edit() -> None:
+    parent, job = deployed()
+    graph = world.graph("successful")
+    answer = ask(edited(parent, useMocker=False), [job, graph], [world.output(), graph])
+    assert said(answer, "Validation")[0] == "True"
+
+
+def test_edit_of_a_failed_request_has_no_effect() -> None:
+    parent, _ = profiled()
+    failed = world.known(parent, [world.job(parent, ended="Failed")])
+    answer = ask(edited(failed, **EDITED))
+    assert state(answer) == "Failed"
+    assert said(answer, "Profiling") == said(ask(failed), "Profiling")
+    assert told(answer) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"profilerImage": ""}, "spec.profilingConfig.profilerImage is required"),
+        ({"configMapRef": {"name": "base"}}, "ConfigMap base not found in namespace default"),
+        (
+            {"enableGpuDiscovery": True},
+            f"{NOT_DISCOVERED}: no nodes found in cluster",
+        ),
+    ],
+)
+def test_refused_spec_fails_and_recovers_when_it_is_put_right(spec: Any, message: str) -> None:
+    parent = jobs.request(**spec)
+    answer = ask(parent)
+    assert state(answer) == "Failed"
+    assert children(answer) == []
+    assert said(answer, "Validation") == ("False", "ValidationFailed", message)
+    assert answer.problems == (message,)
+    assert told(answer) == [("Warning", "ValidationFailed", message)]
+    failed = world.after(parent, answer)
+    base, node = world.config_map("base", {"disagg.yaml": "a: b"}), world.node("n")
+    fixed = {**failed, "spec": jobs.request(**{**spec, "profilerImage": "p"})["spec"]}
+    again = ask(fixed, related=[base, node])
+    assert state(again) == "Pending"
+    assert told(again) == [("Normal", "Initialized", "DGDR initialized successfully")]
+
+
+def test_key_missing_in_the_base_graph_is_named() -> None:
+    parent = jobs.request(configMapRef={"name": "base", "key": "k"})
+    answer = ask(parent, related=[world.config_map("base", {"disagg.yaml": "a: b"})])
+    assert said(answer, "Validation")[2] == "key k not found in ConfigMap base"
+
+
+def test_job_that_cannot_be_made_is_told() -> None:
+    answer = ask(jobs.request(), hooks_image="")
+    assert state(answer) == "Failed"
+    assert said(answer, "Profiling")[1] == "JobCreationFailed"
+    assert "hooks_image" in said(answer, "Profiling")[2]
+    assert [event[1] for event in told(answer)] == ["Initialized", "ProfilingJobFailed"]
+    assert state(ask(world.after(jobs.request(), answer))) == "Pending", "it is tried again"
+
+
+def test_failure_that_another_operator_found_is_final() -> None:
+    found = [{"type": "Validation", "status": "False", "reason": "ValidationFailed", "message": "m"}]
+    parent = {**jobs.request(), "status": {"state": "Failed", "conditions": found}}
+    answer = ask(parent)
+    assert state(answer) == "Failed"
+    assert children(answer) == []
+
+
+def test_job_that_does_not_appear_is_told_and_tried_again() -> None:
+    parent = world.known(jobs.request(), [])
+    answer = ask(parent, now=world.later(6))
+    assert state(answer) == "Pending"
+    assert said(answer, "Profiling")[:2] == ("False", "JobCreationFailed")
+    assert "Job/profile-qwen" in children(answer)
+
+
+@pytest.mark.parametrize(
+    ("spec", "part"),
+    [
+        ({"enableGpuDiscovery": True}, "can only be set to true for cluster-wide operators"),
+        ({"deploymentOverrides": {"namespace": OTHER}}, "in the request's own namespace only"),
+    ],
+)
+def test_restricted_installation_refuses_what_reaches_beyond_its_namespace(spec: Any, part: str) -> None:
+    answer = ask(jobs.request(**spec), related=[world.node("n")], installation="team-a")
+    assert state(answer) == "Failed"
+    assert part in said(answer, "Validation")[2]
+
+
+def test_graph_of_a_restricted_installation_is_its_own() -> None:
+    parent, job = profiled(autoApply=True)
+    answer = ask(parent, [job], [world.output()], installation="team-a")
+    assert answer.children[0]["metadata"]["labels"][contract.LABEL_INSTALLATION] == "team-a"
+
+
+def test_discovered_hardware_goes_into_the_profilers_configuration() -> None:
+    answer = ask(jobs.request(enableGpuDiscovery=True), related=[world.node("n")])
+    (text,) = [a for a in answer.children[0]["spec"]["template"]["spec"]["containers"][0]["args"] if "sla:" in a]
+    for line in ("gpuModel: NVIDIA-H100-80GB-HBM3", "gpuVramMib: 81559", "numGpusPerNode: 8", "system: h100_sxm"):
+        assert line in text
+
+
+def test_hardware_by_hand_needs_no_discovery() -> None:
+    config = {"hardware": {"num_gpus_per_node": 8}}
+    assert state(ask(jobs.request(config=config, enableGpuDiscovery=True))) == "Pending"
+
+
+def test_spec_that_cannot_be_read_leaves_everything_as_it_is() -> None:
+    parent, _ = profiled()
+    job = world.job(parent)
+    broken = edited(parent, profilingConfig=[])
+    answer = ask(broken, [job])
+    assert state(answer) == "Profiling"
+    assert children(answer) == ["Job/profile-qwen"]
+    assert said(answer, "Validation")[1] == "ValidationFailed"
+
+
+def test_end_keeps_the_graph_and_asks_for_nothing_new() -> None:
+    parent, job = deployed()
+    going = {**parent, "metadata": {**parent["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+    answer = finalize(make.sync_request(going, [job, world.graph("successful")]), make.facts())
+    assert answer.finalized
+    assert children(answer) == ["DynamoGraphDeployment/found", "Job/profile-qwen"]

@@ -1,0 +1,112 @@
+"""An API server in memory, behind `responses`: objects by path, versions that conflict, a list of what was asked."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import requests
+import responses
+
+from hooks.api_server import ApiServer
+
+URL = "https://127.0.0.1:6443"
+Answer = tuple[int, dict[str, str], str]
+
+
+@dataclass
+class PlayedApiServer:
+    """`objects` are by path; `asked` are method and path; `before` may act, or refuse, in front of each request."""
+
+    server: ApiServer
+    objects: dict[str, dict[str, Any]] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    before: Callable[[str, str], int | None] = lambda _method, _path: None
+    version: int = 0
+
+    def writes(self) -> list[tuple[str, str]]:
+        return [(method, path) for method, path in self.asked if method != "GET"]
+
+    def put(self, path: str, found: dict[str, Any]) -> None:
+        """Store an object as somebody else does."""
+        self.version += 1
+        metadata = {**found.get("metadata", {}), "resourceVersion": str(self.version)}
+        self.objects[path] = {**found, "metadata": metadata}
+
+    def answer(self, request: requests.PreparedRequest) -> Answer:
+        method, path = str(request.method), str(request.url).removeprefix(URL)
+        self.asked.append((method, path))
+        refused = self.before(method, path)
+        if refused is not None:
+            return _refuse(refused)
+        body = json.loads(request.body) if request.body else None
+        act = {"GET": self._get, "POST": self._post, "PUT": self._replace, "PATCH": self._patch, "DELETE": self._delete}
+        return act[method](path, body)
+
+    def _get(self, path: str, _body: Any) -> Answer:
+        return _tell(self.objects[path]) if path in self.objects else _refuse(404)
+
+    def _post(self, path: str, body: Any) -> Answer:
+        path = f"{path}/{body['metadata']['name']}"
+        if path in self.objects:
+            return _refuse(409)
+        self.put(path, body)
+        return _tell(self.objects[path], 201)
+
+    def _replace(self, path: str, body: Any) -> Answer:
+        if path not in self.objects:
+            return _refuse(404)
+        if body["metadata"].get("resourceVersion") not in {None, self._version_of(path)}:
+            return _refuse(409)
+        self.put(path, body)
+        return _tell(self.objects[path])
+
+    def _patch(self, path: str, body: Any) -> Answer:
+        """A JSON merge patch."""
+        if path not in self.objects:
+            return _refuse(404)
+        if body.get("metadata", {}).get("resourceVersion") not in {None, self._version_of(path)}:
+            return _refuse(409)
+        self.put(path, _merge(self.objects[path], body))
+        return _tell(self.objects[path])
+
+    def _delete(self, path: str, body: Any) -> Answer:
+        if path not in self.objects:
+            return _refuse(404)
+        if ((body or {}).get("preconditions") or {}).get("resourceVersion") not in {None, self._version_of(path)}:
+            return _refuse(409)
+        return _tell(self.objects.pop(path))
+
+    def _version_of(self, path: str) -> str:
+        return str(self.objects[path]["metadata"]["resourceVersion"])
+
+
+def _merge(old: Any, change: Any) -> Any:
+    if not isinstance(old, dict) or not isinstance(change, dict):
+        return change
+    merged = {**old, **{key: _merge(old.get(key), value) for key, value in change.items()}}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _tell(found: dict[str, Any], status: int = 200) -> Answer:
+    return status, {"Content-Type": "application/json"}, json.dumps(found)
+
+
+def _refuse(code: int) -> Answer:
+    return _tell({"kind": "Status", "message": f"refused with {code}"}, code)
+
+
+@contextmanager
+def played_api_server(folder: Path) -> Iterator[PlayedApiServer]:
+    """The server, with an account whose files are in the folder."""
+    (folder / "token").write_text("secret\n")
+    (folder / "ca.crt").write_text("")
+    server = ApiServer(url=URL, token_file=folder / "token", ca_file=folder / "ca.crt")
+    played = PlayedApiServer(server)
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+            mock.add_callback(method, re.compile(re.escape(URL)), callback=played.answer)
+        yield played

@@ -1,0 +1,160 @@
+"""The hooks as Metacontroller calls them, in this process: every call is kept, some are lost on the way."""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from typing import Any
+
+import orjson
+
+from hooks import app
+from hooks.effects import Effect
+from hooks.errors import HookError
+from hooks.facts import Facts
+from hooks.k8s.types import Manifest
+from hooks.protocol import (
+    SyncAnswer,
+    parse_customize_request,
+    parse_sync_request,
+    write_customize_answer,
+    write_sync_answer,
+)
+from hooks.settings import Settings, parse_settings
+from hooks.simulator.clock import Clock
+from hooks.simulator.webhook import HookAnswer
+
+Table = Mapping[str, app.Hook]
+
+
+class Loss(StrEnum):
+    """Ways in which a call comes to nothing."""
+
+    REFUSED = "the server is down"
+    TIMED_OUT = "the answer comes too late"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One sync or finalize call: when, to which path, with which bytes, and what came of it.
+
+    `code` is what Metacontroller got, `answer` what the hook said, `effects` what it asked for, heard or not.
+    """
+
+    path: str
+    body: bytes
+    now: datetime
+    code: int
+    answer: bytes
+    effects: tuple[Effect, ...] = ()
+
+    @property
+    def hook(self) -> str:
+        """Name of the hook."""
+        return self.path.split("/")[1]
+
+    @property
+    def stage(self) -> str:
+        """`sync` or `finalize`."""
+        return self.path.split("/")[2]
+
+    @cached_property
+    def request(self) -> dict[str, Any]:
+        """What was asked."""
+        found: dict[str, Any] = orjson.loads(self.body)
+        return found
+
+    @property
+    def parent(self) -> Manifest:
+        """The object that the call is about, as Metacontroller knew it."""
+        found: Manifest = self.request.get("parent") or self.request["object"]
+        return found
+
+    @cached_property
+    def said(self) -> dict[str, Any]:
+        """What was answered; {} for what is no answer."""
+        found: dict[str, Any] = orjson.loads(self.answer) if self.code != 500 and self.answer[:1] == b"{" else {}
+        return found
+
+    def children(self, kind: str) -> list[Manifest]:
+        """Children of a kind that Metacontroller knew of, by name."""
+        groups = self.request.get("children") or self.request.get("attachments") or {}
+        found = [child for key, group in groups.items() if key.split(".")[0] == kind for child in group.values()]
+        return sorted(found, key=lambda child: child["metadata"]["name"])
+
+    def wanted(self, kind: str) -> dict[str, Manifest]:
+        """Children of a kind in the answer, by name."""
+        answered = self.said.get("children", ())
+        return {child["metadata"]["name"]: child for child in answered if child["kind"] == kind}
+
+
+def no_helper(*_: object) -> Any:
+    raise AssertionError("neither models nor etcd are a part of these tests")
+
+
+class Server:
+    """What answers Metacontroller: hooks that can be started anew, and a network that loses calls."""
+
+    def __init__(self, clock: Clock, carry_out: Callable[[tuple[Effect, ...]], None], **settings: str) -> None:
+        self.table: dict[str, app.Hook] = dict(app.all_hooks(no_helper, no_helper))
+        self.losses: deque[Loss] = deque()
+        self.calls: list[Call] = []
+        self._clock = clock
+        self._carry_out = carry_out
+        self._settings: Settings = parse_settings({}, settings)
+        forget()
+
+    def __call__(self, path: str, body: bytes) -> HookAnswer:
+        if path.endswith("/customize"):
+            _, name, _ = path.split("/")
+            hook = self.table[name]
+            rules = hook.customize(parse_customize_request(body, hook.kind), self._facts(self._clock.now))
+            return 200, {}, write_customize_answer(rules)
+        loss = self.losses.popleft() if self.losses else None
+        if loss is Loss.REFUSED:
+            return 503, {}, loss.value.encode()
+        now = self._clock.now
+        code, answer, effects = self.answer(path, body, now)
+        if loss is Loss.TIMED_OUT:
+            code = 504
+        self.calls.append(Call(path=path, body=body, now=now, code=code, answer=answer, effects=effects))
+        self._carry_out(effects)
+        return code, {}, answer
+
+    def answer(self, path: str, body: bytes, now: datetime) -> tuple[int, bytes, tuple[Effect, ...]]:
+        """What the hook says to a call at a time: status, body, effects."""
+        _, name, stage = path.split("/")
+        hook = self.table[name]
+        function = hook.finalize if stage == "finalize" else hook.sync
+        assert function is not None
+        try:
+            request = parse_sync_request(body, hook.kind, decorator=hook.is_decorator)
+            answer: SyncAnswer = function(request, self._facts(now))
+            written = write_sync_answer(answer, request.children, decorator=hook.is_decorator)
+        except HookError as error:
+            return error.status, str(error).encode(), ()
+        return 200, written, answer.effects
+
+    def take_calls(self) -> list[Call]:
+        """The calls since the last time."""
+        calls, self.calls = self.calls, []
+        return calls
+
+    def _facts(self, now: datetime) -> Facts:
+        return Facts(now=now, settings=self._settings)
+
+
+_MEMORY = type(lru_cache(lambda: None))
+_NOT_HOOKS = ("hooks.api.structural", "hooks.cli", "hooks.crds", "hooks.files", "hooks.simulator")
+"""Modules that are no part of the hooks' process, or remember files of the program alone."""
+
+
+def forget() -> None:
+    """Start the hooks anew: what a process remembers is gone."""
+    for name in [name for name in sys.modules if name.startswith("hooks.") and not name.startswith(_NOT_HOOKS)]:
+        for found in vars(sys.modules[name]).values():
+            if isinstance(found, _MEMORY):
+                found.cache_clear()

@@ -1,0 +1,274 @@
+"""What happens to a cluster: users who edit, pods that fail, calls and news that get lost, programs that start anew.
+
+Each takes the world, does one thing and says what; an empty text means that there was nothing to do it to.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hooks import contract
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.simulator.pods import Fault
+from hooks.simulator.store import copy_json, ref_of
+from tests.sequences.calls import Loss, forget
+from tests.sequences.wishes import GRAPH, MAX_REPLICAS, graph
+from tests.sequences.world import NAMESPACE, World
+
+Disturbance = Callable[[World], str]
+_LONGEST_WAIT = 40
+
+
+def write_graph(world: World) -> str:
+    """Create the graph where there is none."""
+    if world.graph is not None:
+        return ""
+    world.write(graph(copy_json(dict(world.road.services))), is_valid=True)
+    return f"graph {GRAPH}"
+
+
+def edit_graph(world: World, name: str = "") -> str:
+    """Change the graph, by an edit of the road's; the change of one that cannot be rendered puts it right."""
+    live = _editable(world)
+    if live is None:
+        return ""
+    wanted = _renewed(live, world.valid)
+    said = world.road.edits[name or world.rng.choice(sorted(world.road.edits))](world.rng, wanted)
+    if not said:
+        return ""
+    world.write(wanted, is_valid=True)
+    return said
+
+
+def break_graph(world: World, name: str = "") -> str:
+    """Write a graph that cannot be rendered, past admission, by a mistake of the road's."""
+    live = _editable(world)
+    if live is None or not world.is_valid:
+        return ""
+    wanted = copy_json(live)
+    said = world.road.breaks[name or world.rng.choice(sorted(world.road.breaks))](world.rng, wanted)
+    if not said:
+        return ""
+    world.write(wanted, is_valid=False)
+    return said
+
+
+def mend_graph(world: World) -> str:
+    """Take back what cannot be rendered."""
+    live = _editable(world)
+    if live is None or world.is_valid:
+        return ""
+    world.write(_renewed(live, world.valid), is_valid=True)
+    return "as it was"
+
+
+def scale_by_adapter(world: World) -> str:
+    """An autoscaler scales."""
+    adapters = world.list_kind(contract.SCALING_ADAPTER)
+    if not adapters:
+        return ""
+    name = world.rng.choice(adapters)["metadata"]["name"]
+    replicas = world.rng.randint(0, MAX_REPLICAS)
+    world.cluster.patch(contract.SCALING_ADAPTER, name, {"spec": {"replicas": replicas}}, NAMESPACE)
+    return f"{name} to {replicas}"
+
+
+def break_pods(world: World) -> str:
+    """Pods of a service, those there are and those to come, fail in one way."""
+    return give_fault(
+        world, world.rng.choice([f"{GRAPH}-*", "*frontend*", "*worker*"]), world.rng.choice(sorted(Fault))
+    )
+
+
+def give_fault(world: World, glob: str, fault: Fault) -> str:
+    """Pods of one glob fail in one way."""
+    world.cluster.break_pods(glob, fault)
+    world.broken.add(glob)
+    return f"{fault} of {glob}"
+
+
+def break_pod(world: World) -> str:
+    """One pod fails."""
+    pods = world.list_kind(kinds.POD)
+    if not pods:
+        return ""
+    name = world.rng.choice(pods)["metadata"]["name"]
+    fault = world.rng.choice([Fault.CRASH_LOOP, Fault.PROBE])
+    world.cluster.break_pods(name, fault)
+    world.broken.add(name)
+    return f"{fault} of {name}"
+
+
+def cure_pods(world: World) -> str:
+    """What made pods fail is over."""
+    if not world.broken:
+        return ""
+    glob = world.rng.choice(sorted(world.broken))
+    world.cluster.release(glob)
+    world.broken.discard(glob)
+    return glob
+
+
+def lose_node(world: World) -> str:
+    """A node is gone, and its pods with it."""
+    lost = [pod["metadata"]["name"] for pod in world.list_kind(kinds.POD) if world.rng.random() < 0.5]
+    for name in lost:
+        if world.cluster.get(kinds.POD, name, NAMESPACE) is not None:
+            world.cluster.delete(kinds.POD, name, NAMESPACE)
+    return ", ".join(lost)
+
+
+def lose_calls(world: World) -> str:
+    """The next calls of the hooks come to nothing."""
+    losses = [world.rng.choice(list(Loss)) for _ in range(world.rng.randint(1, 3))]
+    world.server.losses += losses
+    return ", ".join(losses)
+
+
+def lose_effects(world: World) -> str:
+    """The next effects fail."""
+    world.lost_effects = world.rng.randint(1, 3)
+    return str(world.lost_effects)
+
+
+def repeat_events(world: World) -> str:
+    """Every parent is synced although nothing changed."""
+    world.cluster.sync_again()
+    return "all"
+
+
+def break_watches(world: World) -> str:
+    """Changes on their way are lost, the last state arrives."""
+    world.cluster.break_watches()
+    return "all"
+
+
+def restart_hooks(world: World) -> str:
+    """The hooks forget what they remember."""
+    forget()
+    return "all"
+
+
+def restart_metacontroller(world: World) -> str:
+    """Metacontroller forgets its queues and caches."""
+    world.cluster.restart_metacontroller()
+    return "all"
+
+
+def wait(world: World) -> str:
+    """Time passes that nobody uses."""
+    seconds = world.rng.randint(1, _LONGEST_WAIT)
+    world.clock.advance_to(world.clock.seconds + seconds)
+    return f"{seconds} s"
+
+
+def wipe_status(world: World) -> str:
+    """A backup without statuses is laid over the graph or one of its components."""
+    found = [*([world.graph] if world.graph else []), *world.list_kind(contract.COMPONENT)]
+    if not found:
+        return ""
+    chosen = world.rng.choice(found)
+    empty = dict.fromkeys(chosen.get("status", {}))
+    kind = contract.GRAPH if chosen["kind"] == contract.GRAPH.kind else contract.COMPONENT
+    world.cluster.patch_status(kind, chosen["metadata"]["name"], {"status": empty}, NAMESPACE)
+    world.edited.add(ref_of(chosen))
+    return f"{chosen['kind']} {chosen['metadata']['name']}"
+
+
+def edit_child(world: World) -> str:
+    """A user changes a child by hand."""
+    kind = world.rng.choice(list(_HAND_EDITS))
+    found = world.list_kind(kind)
+    if not found:
+        return ""
+    chosen = world.rng.choice(found)
+    change = world.rng.choice(_HAND_EDITS[kind])
+    world.edited.add(ref_of(chosen))
+    world.cluster.patch(kind, chosen["metadata"]["name"], change(chosen), NAMESPACE)
+    return f"{kind.kind} {chosen['metadata']['name']}:{change.__name__.replace('_', ' ')}"
+
+
+def delete_child(world: World) -> str:
+    """A user deletes a child by hand."""
+    kind = world.rng.choice([contract.COMPONENT, kinds.DEPLOYMENT, kinds.SERVICE, kinds.LEADER_WORKER_SET])
+    found = world.list_kind(kind)
+    if not found:
+        return ""
+    chosen = world.rng.choice(found)
+    world.edited.add(ref_of(chosen))
+    world.cluster.delete(kind, chosen["metadata"]["name"], NAMESPACE)
+    return f"{kind.kind} {chosen['metadata']['name']}"
+
+
+def _other_label(_child: Manifest) -> dict[str, Any]:
+    return {"metadata": {"labels": {contract.LABEL_GRAPH: "another"}}}
+
+
+def _other_replicas(child: Manifest) -> dict[str, Any]:
+    return {"spec": {"replicas": child["spec"].get("replicas", 1) + 1}}
+
+
+def _other_image(child: Manifest) -> dict[str, Any]:
+    containers = [{**container, "image": "by-hand"} for container in child["spec"]["template"]["spec"]["containers"]]
+    return {"spec": {"template": {"spec": {"containers": containers}}}}
+
+
+def _other_selector(child: Manifest) -> dict[str, Any]:
+    return {"spec": {"selector": dict.fromkeys(child["spec"].get("selector", {}), "another")}}
+
+
+def _other_rules(_child: Manifest) -> dict[str, Any]:
+    return {"rules": []}
+
+
+_HAND_EDITS: Mapping[GroupVersionKind, tuple[Callable[[Manifest], dict[str, Any]], ...]] = {
+    kinds.DEPLOYMENT: (_other_label, _other_replicas, _other_image),
+    contract.COMPONENT: (_other_label, _other_replicas),
+    kinds.SERVICE: (_other_label, _other_selector),
+    kinds.LEADER_WORKER_SET: (_other_label, _other_replicas),
+    kinds.ROLE: (_other_rules,),
+}
+
+DISTURBANCES: Mapping[str, tuple[Disturbance, int]] = {
+    "edit": (edit_graph, 8),
+    "mistake": (break_graph, 2),
+    "mend": (mend_graph, 2),
+    "autoscaler": (scale_by_adapter, 4),
+    "failing-pods": (break_pods, 2),
+    "failing-pod": (break_pod, 3),
+    "cure": (cure_pods, 5),
+    "lost-node": (lose_node, 2),
+    "lost-calls": (lose_calls, 2),
+    "lost-effects": (lose_effects, 1),
+    "repeated-events": (repeat_events, 2),
+    "broken-watches": (break_watches, 2),
+    "hooks-restart": (restart_hooks, 2),
+    "metacontroller-restart": (restart_metacontroller, 1),
+    "wait": (wait, 2),
+    "wiped-status": (wipe_status, 1),
+    "hand-edit": (edit_child, 2),
+    "hand-deletion": (delete_child, 1),
+}
+"""Name to what happens and how often compared with the others."""
+
+
+def calm(world: World) -> None:
+    """Put everything right that is no wish of a user."""
+    for glob in sorted(world.broken):
+        world.cluster.release(glob)
+    world.broken.clear()
+    world.server.losses.clear()
+    world.lost_effects = 0
+
+
+def _editable(world: World) -> Manifest | None:
+    live = world.graph
+    return None if live is None or "deletionTimestamp" in live["metadata"] else live
+
+
+def _renewed(live: Manifest, valid: Manifest) -> Manifest:
+    """The last valid graph as a new version of the one that is stored."""
+    annotations = valid["metadata"].get("annotations")
+    metadata = {key: value for key, value in live["metadata"].items() if key != "annotations"}
+    kept = {"annotations": annotations} if annotations else {}
+    return copy_json({**live, "spec": valid["spec"], "metadata": {**metadata, **kept}})

@@ -1,0 +1,308 @@
+"""What must hold after every step; each function says what in its docstring, and yields a sentence if it does not."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hooks import contract, identity
+from hooks.k8s import kinds
+from hooks.k8s.hashing import canonical_json
+from hooks.k8s.types import Manifest
+from hooks.simulator.deployments import pods_of as pods_of_set
+from hooks.simulator.ownership import controller_of
+from hooks.simulator.pods import is_ready
+from hooks.simulator.resources import REPLICA_SET
+from hooks.simulator.store import Ref, ref_of
+from tests.sequences.calls import Call
+from tests.sequences.removals import why_removed
+from tests.sequences.restarts import (
+    finished_restart_stays_finished,
+    restart_keeps_its_order,
+    told_services_stay_told,
+)
+from tests.sequences.seen import why_unready
+from tests.sequences.truth import find_lie, is_condition_true, replicas_of, run_by
+from tests.sequences.world import Check, Step, World
+
+READY = "Ready"
+METACONTROLLER = "metacontroller"
+
+
+def hooks_answer(_world: World, step: Step) -> Iterator[str]:
+    """A hook answers every call that reaches it."""
+    for call in step.calls:
+        if call.code not in {200, 504}:
+            yield f"{call.path} answered {call.code}: {call.answer.decode()}"
+
+
+def writes_are_accepted(_world: World, step: Step) -> Iterator[str]:
+    """Nothing that follows from an answer is refused, but for what is stale or gone."""
+    for write in step.writes:
+        if write.actor in {METACONTROLLER, "dynamo-hooks"} and write.code >= 400 and write.code not in {404, 409}:
+            yield f"{write.verb} {write.resource}/{write.name} was refused with {write.code}"
+
+
+def same_question_same_answer(world: World, step: Step) -> Iterator[str]:
+    """The answer to the same request is the same bytes."""
+    for call in step.calls:
+        code, answer, effects = world.server.answer(call.path, call.body, call.now)
+        if answer != call.answer or effects != call.effects or (call.code == 200 and code != 200):
+            yield f"{call.path} answered {answer.decode()} and before {call.answer.decode()}"
+
+
+def ready_is_what_was_seen(world: World, step: Step) -> Iterator[str]:
+    """Ready is answered only where the request shows every workload complete, of the wanted template.
+
+    What a user changes by hand is set right by the same answer, and counts only afterwards.
+    """
+    for call in step.calls:
+        conditions = call.said.get("status", {}).get("conditions", ())
+        if any(c["type"] == READY and c["status"] == "True" for c in conditions) and call.stage == "sync":
+            why = why_unready(call)
+            if why and not _edited_children(world, call):
+                yield f"{call.path} says Ready of {call.parent['metadata']['name']}, but {why}"
+
+
+def ready_came_true(world: World, step: Step) -> Iterator[str]:
+    """A graph that is stored as Ready is one whose pods, when last complete, were what it asks for."""
+    for change in step.changes:
+        graph = change.new
+        if change.ref.kind == contract.GRAPH.kind and graph is not None and is_condition_true(graph, READY):
+            for lie in world.ledger.never_so(world.cluster.reader, graph):
+                yield f"graph {change.ref.name} is Ready, but {lie}"
+
+
+def idle_cluster_tells_the_truth(world: World, step: Step) -> Iterator[str]:
+    """Where nothing is on its way any more, no graph is stored as Ready that is not."""
+    if not step.is_idle or world.cluster.has_retries:
+        return
+    for graph in world.cluster.reader.list_kind(contract.GRAPH):
+        if "deletionTimestamp" in graph["metadata"] or not is_condition_true(graph, READY):
+            continue
+        lie = find_lie(world.cluster.reader, graph)
+        if lie:
+            yield f"nothing happens any more and graph {graph['metadata']['name']} is Ready, but {lie}"
+
+
+def replicas_are_those_asked(_world: World, step: Step) -> Iterator[str]:
+    """A hook asks for as many replicas as its parent, or the adapter that it is shown, and never for fewer."""
+    for call in step.calls:
+        if call.stage != "sync" or not call.said or is_frozen(call):
+            continue
+        spec, name = call.parent["spec"], call.parent["metadata"]["name"]
+        if call.hook == "component":
+            for found in call.wanted("Deployment").values():
+                if found["spec"]["replicas"] != spec.get("replicas", 1):
+                    yield f"Deployment {name} gets {found['spec']['replicas']} replicas, not {spec.get('replicas', 1)}"
+        elif call.hook == "graph":
+            for service in spec["services"]:
+                asked = replicas_of(call.parent, service, call.children(contract.SCALING_ADAPTER.kind))
+                child = call.wanted(contract.COMPONENT.kind).get(identity.component_name(name, service))
+                if child is not None and child["spec"].get("replicas", 1) != asked:
+                    yield f"component of {service} gets {child['spec'].get('replicas', 1)} replicas, not {asked}"
+
+
+def strategy_is_the_one_asked(_world: World, step: Step) -> Iterator[str]:
+    """A component's Deployment leaves as many pods ready during an update as the component's annotation says."""
+    for call in step.calls:
+        if call.hook == "component" and call.stage == "sync" and not is_frozen(call):
+            annotations = call.parent["spec"].get("annotations") or {}
+            asked = annotations.get(contract.ANNOTATION_MAX_UNAVAILABLE, "25%")
+            for found in call.wanted("Deployment").values():
+                given = found["spec"]["strategy"].get("rollingUpdate", {}).get("maxUnavailable", "everything")
+                if str(given) != asked:
+                    yield f"{found['metadata']['name']} may lose {given} of its pods, not {asked}"
+
+
+def nothing_is_removed_unasked(_world: World, step: Step) -> Iterator[str]:
+    """Metacontroller deletes a child only where its parent's spec, as the hook was shown it, has no use for it."""
+    for write in step.writes:
+        if write.actor == METACONTROLLER and write.verb == "delete" and write.code < 400:
+            call = step.calls[-1]
+            if not why_removed(call, write.resource, write.name):
+                yield f"{write.resource}/{write.name} was deleted, which nobody asked for"
+
+
+def claims_outlive_everything_but_their_graph(world: World, step: Step) -> Iterator[str]:
+    """A claim that was made for a graph goes with the graph and never before."""
+    for change in step.changes:
+        is_going = change.new is None or "deletionTimestamp" in change.new["metadata"]
+        if change.ref.kind != kinds.PERSISTENT_VOLUME_CLAIM.kind or not is_going:
+            continue
+        owner = controller_of(change.current)
+        assert owner is not None
+        graph = world.cluster.reader.get(Ref(contract.GROUP, owner["kind"], change.ref.namespace, owner["name"]))
+        if graph is not None and graph["metadata"]["uid"] == owner["uid"] and not _is_deleting(graph):
+            yield f"claim {change.ref.name} is deleted, but its graph is not"
+
+
+def mistake_changes_no_child(world: World, step: Step) -> Iterator[str]:
+    """A graph that cannot be rendered keeps its children as they are; only what was changed by hand is set right."""
+    for call in step.calls:
+        metadata = call.parent["metadata"]
+        if call.hook != "graph" or (metadata["uid"], metadata["generation"]) not in world.invalid:
+            continue
+        for change in step.changes:
+            if change.ref.kind != contract.GRAPH.kind and change.ref not in world.edited:
+                yield f"graph {metadata['name']} cannot be rendered, and still {change.ref} was changed"
+
+
+def pods_run_what_was_asked(world: World, step: Step) -> Iterator[str]:
+    """A pod is made of what a user asked for of its service at some time."""
+    for change in step.changes:
+        if change.ref.kind != kinds.POD.kind or change.old is not None or change.new is None:
+            continue
+        service = change.new["metadata"]["labels"].get(contract.LABEL_COMPONENT, "")
+        is_asked = run_by(change.new) in world.ledger.asked.get(service, ())
+        if not is_asked and not any(ref.kind == kinds.DEPLOYMENT.kind for ref in world.edited):
+            yield f"pod {change.ref.name} of {service} runs {run_by(change.new)}, which nobody asked for"
+
+
+def templates_follow_from_the_wish(world: World, step: Step) -> Iterator[str]:
+    """The same spec but for numbers of replicas gives the same pod templates, whatever was observed meanwhile."""
+    for call in step.calls:
+        if call.stage != "sync" or not call.said.get("children") or is_frozen(call):
+            continue
+        question = (call.hook, call.parent["metadata"]["uid"], str(call.parent["metadata"]["generation"]))
+        if not world.ledger.is_news(question, call.said["children"]):
+            continue
+        wish = canonical_json(_without_counts(call.parent))
+        for child in call.said["children"]:
+            if child["kind"] not in _TEMPLATES:
+                continue
+            key = (call.hook, wish, child["kind"], child["metadata"]["name"])
+            template = canonical_json(_without_counts(child))
+            if world.ledger.templates.setdefault(key, template) != template:
+                yield f"{child['kind']} {child['metadata']['name']} was {world.ledger.templates[key]}, is {template}"
+
+
+def availability_is_kept(world: World, step: Step) -> Iterator[str]:
+    """No Deployment loses a ready pod by its controller while fewer would be left than its strategy allows."""
+    removed = {w.name for w in step.writes if w.actor == "workload-controller" and w.verb == "delete"}
+    for change in step.changes:
+        lost = change.old
+        if change.ref.kind != kinds.POD.kind or change.new is not None or lost is None or not is_ready(lost):
+            continue
+        deployment = _deployment_of(world, lost)
+        if change.ref.name in removed and deployment is not None:
+            ready = _count_ready(world, deployment)
+            floor = _floor(deployment)
+            if ready < floor:
+                yield f"Deployment {deployment['metadata']['name']} has {ready} ready pods, less than {floor}"
+
+
+def conditions_keep_their_time(_world: World, step: Step) -> Iterator[str]:
+    """A condition's time moves with its status and not otherwise."""
+    for call in step.calls:
+        before = {c["type"]: c for c in (call.parent.get("status") or {}).get("conditions", ())}
+        for condition in call.said.get("status", {}).get("conditions", ()):
+            was = before.get(condition["type"])
+            is_same = was is not None and was["status"] == condition["status"]
+            if is_same and was is not None and was["lastTransitionTime"] != condition["lastTransitionTime"]:
+                yield f"{call.path}: the time of {condition['type']} moves, its status does not"
+            if not is_same and condition["lastTransitionTime"] != call.now.strftime("%Y-%m-%dT%H:%M:%SZ"):
+                yield f"{call.path}: {condition['type']} turned, but its time is {condition['lastTransitionTime']}"
+
+
+def conditions_are_always_there(world: World, step: Step) -> Iterator[str]:
+    """Every answer has the same types of conditions, the first one too."""
+    for call in step.calls:
+        if call.stage != "sync" or "status" not in call.said:
+            continue
+        types = frozenset(c["type"] for c in call.said.get("status", {}).get("conditions", ()))
+        before = world.ledger.types.setdefault(call.hook, types)
+        if READY not in types or types != before:
+            yield f"{call.path} has the conditions {sorted(types)}, before {sorted(before)}"
+
+
+INVARIANTS: tuple[Check, ...] = (
+    hooks_answer,
+    writes_are_accepted,
+    same_question_same_answer,
+    ready_is_what_was_seen,
+    ready_came_true,
+    idle_cluster_tells_the_truth,
+    replicas_are_those_asked,
+    strategy_is_the_one_asked,
+    nothing_is_removed_unasked,
+    claims_outlive_everything_but_their_graph,
+    mistake_changes_no_child,
+    pods_run_what_was_asked,
+    templates_follow_from_the_wish,
+    availability_is_kept,
+    conditions_keep_their_time,
+    conditions_are_always_there,
+    restart_keeps_its_order,
+    told_services_stay_told,
+    finished_restart_stays_finished,
+)
+
+_TEMPLATES = frozenset(
+    kind.kind for kind in (kinds.DEPLOYMENT, kinds.LEADER_WORKER_SET, kinds.POD_CLIQUE_SET, contract.COMPONENT)
+)
+_COUNTS = frozenset({"replicas", "scalingAdapter", "restart", contract.ANNOTATION_RESTART_AT})
+_FROZEN = frozenset({"ValidationFailed", "failed_to_reconcile_the_resources", "NoOrchestratorAvailable"})
+
+
+def is_frozen(call: Call) -> bool:
+    """Whether a hook says that it answered the children as they were."""
+    conditions = call.said.get("status", {}).get("conditions", ())
+    return any(c["type"] == READY and c["reason"] in _FROZEN for c in conditions)
+
+
+def _edited_children(world: World, call: Call) -> set[Ref]:
+    groups = (call.request.get("children") or {}).values()
+    return {ref_of(child) for group in groups for child in group.values()} & world.edited
+
+
+def _without_counts(value: Any) -> Any:
+    """A spec without what says how many replicas there are; of metadata only what a template can follow from."""
+    if isinstance(value, list):
+        return [_without_counts(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: item for key, item in value.items() if key not in _COUNTS and key != "status"}
+    if "spec" in kept and isinstance(kept.get("metadata"), dict) and "uid" in kept["metadata"]:
+        metadata = kept["metadata"]
+        kept["metadata"] = {key: metadata[key] for key in ("name", "labels", "annotations") if key in metadata}
+        kept["metadata"].get("annotations", {}).pop(contract.ANNOTATION_LAST_APPLIED, None)
+    cleaned = {key: _without_counts(item) for key, item in kept.items()}
+    return {key: item for key, item in cleaned.items() if item != {}}
+
+
+def _is_deleting(obj: Manifest) -> bool:
+    return "deletionTimestamp" in obj["metadata"]
+
+
+def _deployment_of(world: World, pod: Manifest) -> Manifest | None:
+    reader, namespace = world.cluster.reader, pod["metadata"]["namespace"]
+    owner = controller_of(pod)
+    if owner is None or owner["kind"] != "ReplicaSet":
+        return None
+    replica_set = reader.get(Ref("apps", "ReplicaSet", namespace, owner["name"]))
+    above = controller_of(replica_set) if replica_set is not None else None
+    found = reader.get(Ref("apps", "Deployment", namespace, above["name"])) if above is not None else None
+    return None if found is None or _is_deleting(found) else found
+
+
+def _count_ready(world: World, deployment: Manifest) -> int:
+    reader = world.cluster.reader
+    sets = reader.list_kind(REPLICA_SET, deployment["metadata"]["namespace"])
+    owned = [s for s in sets if (controller_of(s) or {}).get("uid") == deployment["metadata"]["uid"]]
+    return sum(is_ready(pod) for found in owned for pod in pods_of_set(reader, found))
+
+
+def _floor(deployment: Manifest) -> int:
+    """How many pods a rolling update leaves ready; 0 where all are replaced at once."""
+    spec = deployment["spec"]
+    if spec["strategy"]["type"] == "Recreate":
+        return 0
+    rolling, wanted = spec["strategy"]["rollingUpdate"], spec["replicas"]
+    amounts = {key: _absolute(rolling[key], wanted, up=key == "maxSurge") for key in ("maxSurge", "maxUnavailable")}
+    return max(0, int(wanted) - (amounts["maxUnavailable"] or (0 if amounts["maxSurge"] else 1)))
+
+
+def _absolute(value: int | str, of: int, *, up: bool) -> int:
+    if isinstance(value, int):
+        return value
+    percent = int(value.removesuffix("%")) * of
+    return -(-percent // 100) if up else percent // 100

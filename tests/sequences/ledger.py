@@ -1,0 +1,70 @@
+"""What a sequence has to remember between steps for its invariants."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hooks import contract
+from hooks.k8s.types import Manifest
+from hooks.simulator.informer import Reader
+from hooks.simulator.store import Change
+from tests.sequences.truth import Asked, Fact, asked_of, find_fact, wanted_of
+
+_CAN_CHANGE_TRUTH = frozenset({"Pod", "ReplicaSet", contract.GRAPH.kind, contract.SCALING_ADAPTER.kind})
+
+
+class Ledger:
+    """Facts about the past of one sequence.
+
+    `completed` holds uid of a graph and id of a restart that its status called completed, `restarts` the ids asked for
+    in the order in which they were new, `asked` by service what users ever asked of its pods, `templates` what a hook
+    answered to the same wish before, `types` the types of conditions by hook. `_facts` are by graph and service what
+    was asked for when last all pods were there, ready and as asked.
+    """
+
+    def __init__(self) -> None:
+        self.completed: set[tuple[str, str]] = set()
+        self.restarts: list[str] = []
+        self.asked: dict[str, set[Asked]] = {}
+        self.templates: dict[tuple[str, ...], str] = {}
+        self.types: dict[str, frozenset[str]] = {}
+        self._answers: dict[tuple[str, ...], Any] = {}
+        self._facts: dict[tuple[str, str], Fact] = {}
+
+    def observe(self, reader: Reader, changes: tuple[Change, ...]) -> None:
+        """Take down what the changes of a step mean."""
+        if not any(change.ref.kind in _CAN_CHANGE_TRUTH for change in changes):
+            return
+        for graph in reader.list_kind(contract.GRAPH):
+            wanted = (graph["spec"].get("restart") or {}).get("id")
+            if wanted and wanted not in self.restarts:
+                self.restarts.append(wanted)
+            restart = (graph.get("status") or {}).get("restart") or {}
+            if restart.get("phase") == "Completed":
+                self.completed.add((graph["metadata"]["uid"], restart["observedID"]))
+            adapters = reader.list_kind(contract.SCALING_ADAPTER, graph["metadata"]["namespace"])
+            for service in graph["spec"]["services"]:
+                self.asked.setdefault(service, set()).add(asked_of(graph, service))
+                fact = find_fact(reader, graph, service)
+                if fact == wanted_of(graph, service, adapters):
+                    self._facts[graph["metadata"]["uid"], service] = fact
+
+    def is_news(self, question: tuple[str, ...], answer: Any) -> bool:
+        """Whether the answer to a question is another than that of the last time."""
+        is_known = question in self._answers and self._answers[question] == answer
+        self._answers[question] = answer
+        return not is_known
+
+    def never_so(self, reader: Reader, graph: Manifest) -> Iterator[str]:
+        """Services that when complete for the last time were not what their graph asks for.
+
+        An adapter may have scaled since, and surplus replicas may still be on their way out.
+        """
+        adapters = reader.list_kind(contract.SCALING_ADAPTER, graph["metadata"]["namespace"])
+        for service, spec in graph["spec"]["services"].items():
+            wanted = wanted_of(graph, service, adapters)
+            fact = self._facts.get((graph["metadata"]["uid"], service))
+            has_adapter = (spec.get("scalingAdapter") or {}).get("enabled", False)
+            is_alike = fact is not None and (fact.run == asked_of(graph, service) or not fact.pods)
+            is_more = fact is not None and fact.pods > wanted.pods
+            if fact != wanted and not (is_alike and (has_adapter or is_more)):
+                yield f"{service} was {fact} when it was complete for the last time, not {wanted}"

@@ -1,0 +1,151 @@
+"""What must hold once nobody disturbs a cluster any more: it comes to rest, and what is there is what was asked for."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hooks import contract
+from hooks.facts import Facts
+from hooks.k8s import kinds
+from hooks.k8s.types import Manifest
+from hooks.rendering import every_child, render
+from hooks.settings import parse_settings
+from hooks.simulator.cluster import Setup, SimulatedCluster
+from hooks.simulator.ownership import controller_of
+from hooks.simulator.store import Ref, copy_json, ref_of
+from tests.sequences.restarts import is_completed
+from tests.sequences.truth import find_lie, is_condition_true, replicas_of
+from tests.sequences.world import NAMESPACE, World
+
+REST_SECONDS = 320
+"""Longer than the controllers' period of 300 s, in which every parent is synced whether or not it changed."""
+
+MAX_STEPS = 4000
+
+
+def come_to_rest(world: World) -> None:
+    """Go on until nothing is written for `REST_SECONDS`.
+
+    Raises:
+        Violation: it never is.
+    """
+    end = world.number + MAX_STEPS
+    last = world.clock.seconds
+    while world.clock.seconds - last <= REST_SECONDS:
+        before = len(world.cluster.writes)
+        if not world.step():
+            return
+        if len(world.cluster.writes) > before:
+            last = world.clock.seconds
+        if world.number > end:
+            world.fail("cluster_comes_to_rest", f"something is still written after {MAX_STEPS} steps")
+
+
+def check_rest(world: World) -> None:
+    """Check a cluster at rest in which there is a graph."""
+    for fault in [
+        *graph_says_how_it_is(world),
+        *restart_is_over(world),
+        *(past_leaves_no_trace(world) if world.is_valid else ()),
+    ]:
+        world.fail("cluster_at_rest", fault)
+    world.edited.clear()
+
+
+def check_nothing_left(world: World) -> None:
+    """Check a cluster whose graph was deleted: nothing is left but the namespace."""
+    left = [str(ref_of(obj)) for obj in world.cluster.everything() if obj["kind"] != "Namespace"]
+    if left:
+        world.fail("deletion_leaves_nothing", f"{', '.join(left)} is left")
+
+
+def graph_says_how_it_is(world: World) -> Iterator[str]:
+    """A valid graph is Ready, in status and truth; one that cannot be rendered says that it is not."""
+    graph = world.graph
+    assert graph is not None
+    status = graph.get("status", {})
+    if status.get("observedGeneration") != graph["metadata"]["generation"]:
+        yield f"the status is of an older spec: {status}"
+    if is_condition_true(graph, "Ready") != world.is_valid:
+        yield f"the graph is {'valid' if world.is_valid else 'not valid'}, but its status is {status}"
+    lie = find_lie(world.cluster.reader, graph) if world.is_valid else ""
+    if lie:
+        yield lie
+
+
+def restart_is_over(world: World) -> Iterator[str]:
+    """A restart that was asked for is completed; all pods are of it, if it is the newest and not an earlier one."""
+    graph = world.graph
+    assert graph is not None
+    wanted = (graph["spec"].get("restart") or {}).get("id", "")
+    if not wanted or not world.is_valid:
+        return
+    if not is_completed(graph, wanted):
+        yield f"restart {wanted!r} is not completed: {graph['status'].get('restart')}"
+    for pod in world.list_kind(kinds.POD) if wanted == world.ledger.restarts[-1] else ():
+        told = (pod["metadata"].get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT)
+        if told != wanted:
+            yield f"pod {pod['metadata']['name']} is of restart {told!r}, not of {wanted!r}"
+
+
+def past_leaves_no_trace(world: World) -> Iterator[str]:
+    """The children are those of a new graph with the same spec, but for claims, which are kept."""
+    wanted, found = _fresh_children(world), _children(world.cluster, world.cluster.everything())
+    for ref in sorted(wanted.keys() | found.keys()):
+        if ref.kind == kinds.PERSISTENT_VOLUME_CLAIM.kind and ref not in wanted:
+            continue
+        if wanted.get(ref) != found.get(ref):
+            yield f"{ref} is {found.get(ref)}, of a new graph it would be {wanted.get(ref)}"
+
+
+def _fresh_children(world: World) -> dict[Ref, Manifest]:
+    """What a cluster would store of the children that the graph would have if it were new."""
+    graph = world.graph
+    assert graph is not None
+    adapters = world.list_kind(contract.SCALING_ADAPTER)
+    for service, spec in graph["spec"]["services"].items():
+        spec["replicas"] = replicas_of(graph, service, adapters)
+    graph.pop("status", None)
+    facts = Facts(now=world.clock.now, settings=parse_settings({}, {}))
+    (rendered,) = render([graph], facts, installed=world.road.installed)
+    assert not rendered.problems, rendered.problems
+    empty = SimulatedCluster(Setup(hook=_no_hook, crds=world.crds, optional=world.road.installed, admit=world.admit))
+    for child in every_child([rendered]):
+        metadata = {"namespace": NAMESPACE, **child["metadata"]}
+        empty.create({**child, "metadata": metadata})
+    return {ref_of(obj): _bare(obj) for obj in empty.everything() if obj["kind"] != "Namespace"}
+
+
+def _no_hook(path: str, _body: bytes) -> Any:
+    raise AssertionError(f"{path}: there is no controller")
+
+
+def _children(cluster: SimulatedCluster, objects: list[Manifest]) -> dict[Ref, Manifest]:
+    """Stored objects that a graph or component controls."""
+    parents = {contract.GRAPH.kind, contract.COMPONENT.kind}
+    return {ref_of(obj): _bare(obj) for obj in objects if (controller_of(obj) or {}).get("kind") in parents}
+
+
+_OWN = frozenset({"name", "namespace", "labels", "annotations"})
+_NOT_COMPARED = frozenset(
+    {contract.ANNOTATION_LAST_APPLIED, contract.ANNOTATION_RESTART_AT, contract.LABEL_CONTROLLER_UID}
+)
+_OF_SERVER = frozenset({"clusterIP", "clusterIPs", "volumeName"})
+
+
+def _bare(obj: Manifest) -> Manifest:
+    """An object without what a server, Metacontroller or a restart adds; variables in order of their names."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key in _OWN}
+    found: Manifest = _ordered({**{k: v for k, v in obj.items() if k != "status"}, "metadata": metadata})
+    return copy_json(found)
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_ordered(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: _ordered(item) for key, item in value.items() if key not in _NOT_COMPARED | _OF_SERVER}
+    for key in ("env", "envs"):
+        if key in kept:
+            kept[key] = sorted(kept[key], key=lambda entry: str(entry["name"]))
+    return {key: item for key, item in kept.items() if item != {}}

@@ -1,0 +1,118 @@
+"""Whether a request shows that what its parent wants is complete; read apart from the hooks' own rules."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hooks import contract, identity
+from hooks.k8s.types import Manifest
+from tests.sequences.calls import Call
+from tests.sequences.truth import USERS, Asked, asked_of, is_condition_true, nodes_of, replicas_of, run_by
+
+
+def why_unready(call: Call) -> str:
+    """What a sync was shown that is not complete; empty for nothing."""
+    if call.hook == "component":
+        return next(_component_faults(call), "")
+    if call.hook == "graph":
+        return next(_graph_faults(call), "")
+    return ""
+
+
+def _component_faults(call: Call) -> Iterator[str]:
+    spec, name = call.parent["spec"], call.parent["metadata"]["name"]
+    replicas = int(spec.get("replicas", 1))
+    if nodes_of(spec) > 1:
+        sets = {found["metadata"]["name"]: found for found in call.children("LeaderWorkerSet")}
+        for index in range(replicas):
+            yield from _set_faults(sets.get(f"{name}-{index}"), spec)
+        return
+    found = next((child for child in call.children("Deployment") if child["metadata"]["name"] == name), None)
+    if found is None:
+        yield f"there is no Deployment {name}"
+        return
+    yield from _workload_faults(found, ("replicas", "updatedReplicas", "readyReplicas"), replicas)
+    if found["spec"]["replicas"] != replicas:
+        yield f"the Deployment has {found['spec']['replicas']} replicas instead of {replicas}"
+    if run_by(found["spec"]["template"]) != _asked(spec):
+        yield f"the Deployment runs {run_by(found['spec']['template'])} instead of {_asked(spec)}"
+
+
+def _set_faults(found: Manifest | None, spec: dict[str, Any]) -> Iterator[str]:
+    if found is None:
+        yield "a LeaderWorkerSet is missing"
+        return
+    group = found["spec"]["leaderWorkerTemplate"]
+    yield from _workload_faults(found, ("updatedReplicas", "readyReplicas"), 1)
+    if group["size"] != nodes_of(spec):
+        yield f"{found['metadata']['name']} has {group['size']} nodes instead of {nodes_of(spec)}"
+    for template in (group["leaderTemplate"], group["workerTemplate"]):
+        if run_by(template) != _asked(spec):
+            yield f"{found['metadata']['name']} runs {run_by(template)} instead of {_asked(spec)}"
+
+
+def _workload_faults(found: Manifest, counts: tuple[str, ...], wanted: int) -> Iterator[str]:
+    name, status = f"{found['kind']} {found['metadata']['name']}", found.get("status") or {}
+    if "deletionTimestamp" in found["metadata"]:
+        yield f"{name} is being deleted"
+    if status.get("observedGeneration") != found["metadata"]["generation"]:
+        yield f"{name} has a status of an older spec"
+    for field in counts:
+        if status.get(field, 0) != wanted:
+            yield f"{name} has {field} {status.get(field, 0)} instead of {wanted}"
+
+
+def _asked(spec: dict[str, Any]) -> Asked:
+    envs = {entry["name"]: entry["value"] for entry in spec.get("envs", ()) if entry["name"].startswith(USERS)}
+    return spec["extraPodSpec"]["mainContainer"]["image"], tuple(sorted(envs.items()))
+
+
+def _graph_faults(call: Call) -> Iterator[str]:
+    for service in call.parent["spec"]["services"]:
+        yield from service_faults(call, service)
+
+
+def service_faults(call: Call, service: str) -> Iterator[str]:
+    """What a graph's sync was shown of a service that is not complete."""
+    wanted = replicas_of(call.parent, service, call.children(contract.SCALING_ADAPTER.kind))
+    if call.children("PodCliqueSet"):
+        yield from _part_faults(call, service, wanted)
+    else:
+        yield from _child_faults(call, service, wanted)
+
+
+def _child_faults(call: Call, service: str, wanted: int) -> Iterator[str]:
+    name = identity.component_name(call.parent["metadata"]["name"], service)
+    components = call.children(contract.COMPONENT.kind)
+    found = next((child for child in components if child["metadata"]["name"] == name), None)
+    if found is None:
+        yield f"there is no component {name}"
+        return
+    if "deletionTimestamp" in found["metadata"]:
+        yield f"component {name} is being deleted"
+    if not is_condition_true(found, "Available"):
+        yield f"component {name} is not available at its generation"
+    if found["spec"].get("replicas", 1) != wanted:
+        yield f"component {name} has {found['spec'].get('replicas', 1)} replicas instead of {wanted}"
+    if _asked(found["spec"]) != asked_of(call.parent, service):
+        yield f"component {name} asks for {_asked(found['spec'])} instead of {asked_of(call.parent, service)}"
+
+
+def _part_faults(call: Call, service: str, wanted: int) -> Iterator[str]:
+    """What is wrong with the PodClique or PodCliqueScalingGroup of a service, or with the set."""
+    (found,) = call.children("PodCliqueSet")
+    if (found.get("status") or {}).get("observedGeneration") != found["metadata"]["generation"]:
+        yield "the PodCliqueSet has a status of an older spec"
+    for clique in found["spec"]["template"]["cliques"]:
+        is_ours = (clique.get("labels") or {}).get(contract.LABEL_COMPONENT) == service
+        if is_ours and run_by({"spec": clique["spec"]["podSpec"]}) != asked_of(call.parent, service):
+            yield f"clique {clique['name']} is not of the wanted template"
+    target = f"{call.parent['metadata']['name']}-0-{service.lower()}"
+    parts = [part for group in (call.request.get("related") or {}).values() for part in group.values()]
+    part = next((part for part in parts if part["metadata"]["name"] == target), None)
+    if part is None:
+        yield f"there is no {target}"
+        return
+    ready = "readyReplicas" if part["kind"] == "PodClique" else "availableReplicas"
+    if part["spec"]["replicas"] != wanted:
+        yield f"{target} has {part['spec']['replicas']} replicas instead of {wanted}"
+    yield from _workload_faults(part, (ready, "updatedReplicas"), wanted)

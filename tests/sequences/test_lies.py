@@ -1,0 +1,280 @@
+"""Every invariant can fail: hooks that lie in one way each, and the invariant that objects.
+
+A lie takes request, honest answer and time, and gives the answer that is sent instead.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+from hooks import contract
+from hooks.errors import InvalidSpec
+from hooks.facts import Facts
+from hooks.k8s import kinds
+from hooks.k8s.types import Manifest
+from hooks.protocol import SyncAnswer, SyncRequest
+from hooks.simulator import deployments
+from hooks.simulator.store import copy_json
+from tests.sequences import invariants, restarts
+from tests.sequences.sequence import run_sequence
+from tests.sequences.world import Check, Violation, World
+
+Lie = Callable[[SyncRequest, SyncAnswer, Facts], SyncAnswer]
+SEEDS = 30
+_ALL_AT_REST: tuple[Check, ...] = ()
+
+
+def with_conditions(answer: SyncAnswer, **fields: str) -> SyncAnswer:
+    status = answer.status or {}
+    conditions = [{**condition, **fields} for condition in status.get("conditions", ())]
+    return replace(answer, status={**status, "conditions": conditions})
+
+
+def with_children(answer: SyncAnswer, change: Callable[[Manifest], Manifest], kind: str = "") -> SyncAnswer:
+    children = [change(copy_json(child)) if kind in {"", child["kind"]} else child for child in answer.children]
+    return replace(answer, children=children)
+
+
+def say_ready(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    return with_conditions(answer, status="True")
+
+
+def say_unready(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    return with_conditions(answer, status="False", lastTransitionTime="2026-01-01T00:00:00Z")
+
+
+def say_time(_request: SyncRequest, answer: SyncAnswer, facts: Facts) -> SyncAnswer:
+    return with_conditions(answer, lastTransitionTime=facts.now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def say_nothing_at_first(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    return answer if request.status else replace(answer, status={})
+
+
+def fail(_request: SyncRequest, _answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    raise InvalidSpec("a lie")
+
+
+def drift() -> Lie:
+    numbers = count()
+
+    def lie(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+        return with_conditions(answer, message=str(next(numbers)))
+
+    return lie
+
+
+def shrink(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    def change(child: Manifest) -> Manifest:
+        return {**child, "spec": {**child["spec"], "replicas": max(0, child["spec"]["replicas"] - 1)}}
+
+    return with_children(answer, change, "Deployment")
+
+
+def recreate(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    def change(child: Manifest) -> Manifest:
+        return {**child, "spec": {**child["spec"], "strategy": {"type": "Recreate"}}}
+
+    return with_children(answer, change, "Deployment")
+
+
+def other_selector(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    def change(child: Manifest) -> Manifest:
+        return {**child, "spec": {**child["spec"], "selector": {"matchLabels": {"other": "label"}}}}
+
+    return with_children(answer, change, "Deployment")
+
+
+def other_image(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    def change(child: Manifest) -> Manifest:
+        for container in child["spec"]["template"]["spec"]["containers"]:
+            container["image"] = "nobody:asked"
+        return child
+
+    return with_children(answer, change, "Deployment")
+
+
+def observed_in_template(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    ready = sum((child.get("status") or {}).get("readyReplicas", 0) for child in request.children.of(kinds.DEPLOYMENT))
+
+    def change(child: Manifest) -> Manifest:
+        child["spec"]["template"]["metadata"].setdefault("annotations", {})["ready"] = str(ready)
+        return child
+
+    return with_children(answer, change, "Deployment")
+
+
+def remember_in_label(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    is_old = request.generation > 1
+
+    def change(child: Manifest) -> Manifest:
+        child["metadata"].setdefault("labels", {})["past"] = "some"
+        return child
+
+    return with_children(answer, change, "Deployment") if is_old else answer
+
+
+def without(kind: str) -> Lie:
+    """Leave children of a kind out once they exist."""
+
+    def lie(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+        seen = {child["metadata"]["name"] for child in request.children.all() if child["kind"] == kind}
+        kept = [c for c in answer.children if c["kind"] != kind or c["metadata"]["name"] not in seen]
+        return replace(answer, children=kept)
+
+    return lie
+
+
+def forget_children_of_mistake(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    return replace(answer, children=[]) if answer.problems else answer
+
+
+def tell(choose: Callable[[SyncRequest], str | None]) -> Lie:
+    """Tell all components of the restart chosen; None for no lie, an empty text for none."""
+
+    def lie(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+        wanted = choose(request)
+
+        def change(child: Manifest) -> Manifest:
+            annotations = dict(child["spec"].get("annotations") or {})
+            annotations.pop(contract.ANNOTATION_RESTART_AT, None)
+            told = {contract.ANNOTATION_RESTART_AT: wanted} if wanted else {}
+            return {**child, "spec": {**child["spec"], "annotations": {**annotations, **told}}}
+
+        return answer if wanted is None else with_children(answer, change, contract.COMPONENT.kind)
+
+    return lie
+
+
+def asked_restart(request: SyncRequest) -> str | None:
+    restart: dict[str, Any] = request.parent["spec"].get("restart") or {}
+    return restart.get("id")
+
+
+def no_restart(request: SyncRequest) -> str | None:
+    """Take back what a component was told."""
+    return "" if is_told(request) else None
+
+
+def completed_restart(request: SyncRequest) -> str | None:
+    """Take back a restart that is completed, and then tell of it again."""
+    restart = request.status.get("restart") or {}
+    is_over = restart.get("phase") == "Completed"
+    return ("" if is_told(request) else str(restart["observedID"])) if is_over else None
+
+
+def is_told(request: SyncRequest) -> bool:
+    specs = (child["spec"] for child in request.children.of(contract.COMPONENT))
+    return any((spec.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT) for spec in specs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A lie of a hook, the invariant that is asked alone, and on which road; no invariant for what is asked at rest."""
+
+    lie: Callable[[], Lie]
+    invariant: Check | None
+    hook: str = "component"
+    road: str = "components"
+    says: str = ""
+
+
+CASES = {
+    "hook fails": Case(lie=lambda: fail, invariant=invariants.hooks_answer),
+    "selector changes": Case(lie=lambda: other_selector, invariant=invariants.writes_are_accepted),
+    "answer changes": Case(lie=drift, invariant=invariants.same_question_same_answer),
+    "component is ready too early": Case(lie=lambda: say_ready, invariant=invariants.ready_is_what_was_seen),
+    "graph is ready too early": Case(
+        lie=lambda: say_ready, invariant=invariants.ready_is_what_was_seen, hook="graph", road="grove"
+    ),
+    "graph was never ready": Case(lie=lambda: say_ready, invariant=invariants.ready_came_true, hook="graph"),
+    "graph stays ready": Case(lie=lambda: say_ready, invariant=invariants.idle_cluster_tells_the_truth, hook="graph"),
+    "fewer replicas": Case(lie=lambda: shrink, invariant=invariants.replicas_are_those_asked),
+    "all pods at once": Case(lie=lambda: recreate, invariant=invariants.strategy_is_the_one_asked),
+    "workload left out": Case(lie=lambda: without("Deployment"), invariant=invariants.nothing_is_removed_unasked),
+    "component left out": Case(
+        lie=lambda: without(contract.COMPONENT.kind), invariant=invariants.nothing_is_removed_unasked, hook="graph"
+    ),
+    "claim left out": Case(
+        lie=lambda: without("PersistentVolumeClaim"),
+        invariant=invariants.claims_outlive_everything_but_their_graph,
+        hook="graph",
+    ),
+    "mistake takes children along": Case(
+        lie=lambda: forget_children_of_mistake, invariant=invariants.mistake_changes_no_child, hook="graph"
+    ),
+    "image of nobody": Case(lie=lambda: other_image, invariant=invariants.pods_run_what_was_asked),
+    "template follows status": Case(
+        lie=lambda: observed_in_template, invariant=invariants.templates_follow_from_the_wish
+    ),
+    "time moves": Case(lie=lambda: say_time, invariant=invariants.conditions_keep_their_time),
+    "no condition at first": Case(lie=lambda: say_nothing_at_first, invariant=invariants.conditions_are_always_there),
+    "all restart at once": Case(
+        lie=lambda: tell(asked_restart), invariant=restarts.restart_keeps_its_order, hook="graph"
+    ),
+    "restart is taken back": Case(
+        lie=lambda: tell(no_restart), invariant=restarts.told_services_stay_told, hook="graph"
+    ),
+    "restart runs again": Case(
+        lie=lambda: tell(completed_restart), invariant=restarts.finished_restart_stays_finished, hook="graph"
+    ),
+    "status never the same": Case(lie=drift, invariant=None, says="cluster_comes_to_rest"),
+    "never ready": Case(lie=lambda: say_unready, invariant=None, hook="graph", says="the graph is valid, but"),
+    "past in a label": Case(lie=lambda: remember_in_label, invariant=None, says="of a new graph it would be"),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_invariant_objects_to_a_lie(case: Case) -> None:
+    checks = (case.invariant,) if case.invariant else _ALL_AT_REST
+    found = find_violation(case.road, checks, lambda world: teach(world, case.hook, case.lie()))
+    assert found.startswith(f"{case.invariant.__name__}: ") if case.invariant else case.says in found
+
+
+def test_availability_objects_to_a_deployment_that_drops_ready_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deployments, "_shrink", lambda _store, old, _keep: [(item, 0) for item in old])
+    assert find_violation("components", (invariants.availability_is_kept,)).startswith("availability_is_kept: ")
+
+
+def test_deletion_objects_to_what_a_hook_wrote_by_itself() -> None:
+    def leave(world: World) -> None:
+        def lie(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+            left = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "left", "namespace": "default"}}
+            if world.cluster.get(kinds.CONFIG_MAP, "left", "default") is None:
+                world.cluster.create(left)
+            return answer
+
+        teach(world, "graph", lie)
+
+    assert find_violation("components", _ALL_AT_REST, leave).startswith("deletion_leaves_nothing: ConfigMap")
+
+
+def test_each_invariant_has_its_lie() -> None:
+    told = {case.invariant for case in CASES.values()} | {invariants.availability_is_kept}
+    assert set(invariants.INVARIANTS) - told == set()
+
+
+def teach(world: World, name: str, lie: Lie) -> None:
+    """Have a hook of a world lie in its syncs."""
+    honest = world.server.table[name]
+
+    def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
+        return lie(request, honest.sync(request, facts), facts)
+
+    world.server.table[name] = replace(honest, sync=sync)
+
+
+def find_violation(road: str, checks: tuple[Check, ...], prepare: Callable[[World], None] = lambda _world: None) -> str:
+    """The message of the first violation among some sequences."""
+    return next(_find_violations(road, checks, prepare), "nobody objects")
+
+
+def _find_violations(road: str, checks: tuple[Check, ...], prepare: Callable[[World], None]) -> Iterator[str]:
+    for seed in range(SEEDS):
+        try:
+            run_sequence(road, seed, checks, prepare=prepare)
+        except Violation as found:
+            yield str(found)

@@ -1,0 +1,302 @@
+"""The chart's webhooks: what is registered, who makes the certificate, and that all of it can be left out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from hooks import contract, files
+from hooks.admission import KINDS
+from hooks.cli.main import main
+from hooks.settings import parse_settings
+from tests.installation import named, of_kind, rights
+from tests.test_chart import SCHEMA, template
+
+ON = ("--set", "admission.enabled=true")
+SOURCES = ("helm", "cert-manager", "external")
+SERVICE = "dynamo-hooks-admission"
+
+
+def source(name: str) -> tuple[str, ...]:
+    return (*ON, "--set", f"admission.certificates.source={name}")
+
+
+def configurations(*options: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The validating and the mutating one."""
+    documents = template(*options)
+    (validating,) = of_kind(documents, "ValidatingWebhookConfiguration")
+    (mutating,) = of_kind(documents, "MutatingWebhookConfiguration")
+    return validating, mutating
+
+
+def with_values(folder: Path, values: dict[str, Any]) -> tuple[str, ...]:
+    (folder / "values.yaml").write_text(yaml.safe_dump(values))
+    return ("--values", str(folder / "values.yaml"))
+
+
+def test_nothing_of_it_is_there_by_default() -> None:
+    kinds = {document["kind"] for document in template()}
+    assert kinds.isdisjoint({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "Job", "CronJob"})
+
+
+def test_every_kind_is_judged_under_the_operators_names() -> None:
+    validating, _ = configurations(*ON)
+    found = {hook["name"]: hook["rules"][0]["resources"] for hook in validating["webhooks"]}
+    assert found == {f"v{kind.kind.lower()}.kb.io": [plural] for plural, kind in KINDS.items()}
+    for hook in validating["webhooks"]:
+        (plural,) = hook["rules"][0]["resources"]
+        service = hook["clientConfig"]["service"]
+        assert service == {
+            "name": SERVICE,
+            "namespace": "dynamo-system",
+            "port": 443,
+            "path": f"/admission/validate/{plural}",
+        }
+        rule = {"apiGroups": ["nvidia.com"], "apiVersions": ["v1alpha1"], "operations": ["CREATE", "UPDATE"]}
+        assert hook["rules"] == [{**rule, "resources": [plural]}]
+        assert (hook["admissionReviewVersions"], hook["sideEffects"]) == (["v1"], "None")
+
+
+def test_graphs_alone_have_defaults_unless_the_installation_is_restricted() -> None:
+    _, mutating = configurations(*ON)
+    (hook,) = mutating["webhooks"]
+    assert (hook["name"], hook["rules"][0]["operations"]) == ("mdynamographdeployment.kb.io", ["CREATE"])
+    _, mutating = configurations(*ON, "--set", "settings.installation=team-a")
+    assert [hook["rules"][0]["resources"] for hook in mutating["webhooks"]] == [[plural] for plural in KINDS]
+    assert {tuple(hook["rules"][0]["operations"]) for hook in mutating["webhooks"]} == {("CREATE", "UPDATE")}
+
+
+def test_installation_of_the_whole_cluster_judges_what_no_other_owns() -> None:
+    for configuration in configurations(*ON):
+        for hook in configuration["webhooks"]:
+            assert "namespaceSelector" not in hook
+            assert hook["objectSelector"] == {
+                "matchExpressions": [{"key": contract.LABEL_INSTALLATION, "operator": "DoesNotExist"}]
+            }
+
+
+@pytest.mark.parametrize(
+    ("values", "namespace"),
+    [((), "dynamo-system"), (("--set", "settings.installationNamespace=other"), "other")],
+    ids=["of the release", "named"],
+)
+def test_restricted_installation_judges_its_namespace(values: tuple[str, ...], namespace: str) -> None:
+    for configuration in configurations(*ON, "--set", "settings.installation=team-a", *values):
+        for hook in configuration["webhooks"]:
+            assert hook["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+            assert "objectSelector" not in hook
+
+
+def test_values_reach_every_webhook(tmp_path: Path) -> None:
+    own = {
+        "failurePolicy": "Ignore",
+        "timeoutSeconds": 3,
+        "matchPolicy": "Exact",
+        "namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]},
+        "objectSelector": {"matchLabels": {"judged": "yes"}},
+        "matchConditions": [{"name": "not-by-robots", "expression": "request.userInfo.username != 'robot'"}],
+    }
+    for configuration in configurations(*with_values(tmp_path, {"admission": {"enabled": True, **own}})):
+        for hook in configuration["webhooks"]:
+            passing, *conditions = hook["matchConditions"]
+            expression = "request.operation == 'CREATE' || !has(object.metadata.deletionTimestamp)"
+            assert passing["expression"] == expression
+            assert {**{key: hook[key] for key in own}, "matchConditions": conditions} == own
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_pods_serve_with_the_certificate_of_the_secret(name: str) -> None:
+    documents = template(*source(name))
+    (deployment,) = of_kind(documents, "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    hooks, prober = pod["containers"]
+    options = dict(zip(hooks["args"][1::2], hooks["args"][2::2], strict=True))
+    assert options["--admission-bind"].endswith(":9443")
+    (mount,) = (mount for mount in hooks["volumeMounts"] if mount["name"] == "certificate")
+    assert "subPath" not in mount
+    assert {options["--tls-cert"], options["--tls-key"]} == {
+        f"{mount['mountPath']}/{name}" for name in ("tls.crt", "tls.key")
+    }
+    assert all(mount["name"] != "certificate" for mount in prober["volumeMounts"])
+    (volume,) = (volume for volume in pod["volumes"] if volume["name"] == "certificate")
+    assert volume["secret"]["secretName"] == f"{SERVICE}-tls"
+    assert [item["key"] for item in volume["secret"]["items"]] == ["tls.crt", "tls.key"]
+    service = named(documents, "Service", SERVICE)
+    assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
+    (port,) = service["spec"]["ports"]
+    assert (port["port"], port["targetPort"]) == (443, "admission")
+    assert {"name": "admission", "containerPort": 9443} in hooks["ports"]
+
+
+def test_hook_job_and_renewal_run_the_command_with_these_names() -> None:
+    documents = template(*source("helm"))
+    (job,), (cron,) = of_kind(documents, "Job"), of_kind(documents, "CronJob")
+    for spec in (job["spec"], cron["spec"]["jobTemplate"]["spec"]):
+        (container,) = spec["template"]["spec"]["containers"]
+        command, *arguments = container["args"]
+        assert command == "certificates"
+        assert pairs(arguments) == {
+            "--secret": [f"dynamo-system/{SERVICE}-tls"],
+            "--name": [f"{SERVICE}.dynamo-system", f"{SERVICE}.dynamo-system.svc"],
+            "--validating": ["dynamo-hooks"],
+            "--mutating": ["dynamo-hooks"],
+            "--days": ["365"],
+        }
+        result = CliRunner().invoke(main, [*container["args"], "--server", "https://127.0.0.1"])
+        assert "--server, --token-file and --ca-file belong together" in result.stderr  # all others were understood
+
+
+def pairs(arguments: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key, value in zip(arguments[::2], arguments[1::2], strict=True):
+        found.setdefault(key, []).append(value)
+    return found
+
+
+@pytest.mark.parametrize("suffix", ["hook", "renewal"])
+def test_account_of_the_certificate_may_do_that_and_nothing_else(suffix: str) -> None:
+    documents = template(*source("helm"))
+    name = f"{SERVICE}-{suffix}"
+    role, cluster_role = named(documents, "Role", name), named(documents, "ClusterRole", name)
+    assert rights(role["rules"]) == {("", "secrets", "create")}
+    assert rights(cluster_role["rules"]) == set()
+    (secret,) = (rule for rule in role["rules"] if "resourceNames" in rule)
+    assert (secret["resourceNames"], secret["verbs"]) == ([f"{SERVICE}-tls"], ["get", "update"])
+    (webhooks,) = cluster_role["rules"]
+    assert (webhooks["resourceNames"], webhooks["verbs"]) == (["dynamo-hooks"], ["get", "patch"])
+    for kind, bound in (("RoleBinding", "Role"), ("ClusterRoleBinding", "ClusterRole")):
+        binding = named(documents, kind, name)
+        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (bound, name)
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "namespace": "dynamo-system", "name": name}]
+
+
+def test_hooks_come_before_the_pods_and_after_the_webhooks_and_leave_nothing() -> None:
+    hooks = [d for d in template(*source("helm")) if "helm.sh/hook" in d["metadata"].get("annotations", {})]
+    assert {d["kind"] for d in hooks} == {
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Job",
+    }
+    for document in hooks:
+        annotations = document["metadata"]["annotations"]
+        assert annotations["helm.sh/hook"] == "pre-install,pre-upgrade,post-install,post-upgrade"
+        assert annotations["helm.sh/hook-delete-policy"] == "before-hook-creation,hook-succeeded"
+        assert int(annotations["helm.sh/hook-weight"]) == (-5 if document["kind"] == "Job" else -10)
+
+
+def test_cert_manager_makes_the_secret_and_fills_in_its_authority() -> None:
+    documents = template(*source("cert-manager"))
+    assert of_kind(documents, "Job", "CronJob") == []
+    serving = named(documents, "Certificate", SERVICE)["spec"]
+    assert serving["secretName"] == f"{SERVICE}-tls"
+    assert serving["dnsNames"] == [f"{SERVICE}.dynamo-system", f"{SERVICE}.dynamo-system.svc"]
+    assert serving["duration"] == "8760h"
+    issuer = named(documents, "Issuer", serving["issuerRef"]["name"])
+    authority = named(documents, "Certificate", issuer["spec"]["ca"]["secretName"])["spec"]
+    assert authority["isCA"] is True
+    assert authority["secretName"] == issuer["spec"]["ca"]["secretName"]
+    assert named(documents, "Issuer", authority["issuerRef"]["name"])["spec"] == {"selfSigned": {}}
+    for configuration in configurations(*source("cert-manager")):
+        annotation = {"cert-manager.io/inject-ca-from": f"dynamo-system/{SERVICE}"}
+        assert configuration["metadata"]["annotations"] == annotation
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_only_an_external_bundle_is_in_the_webhooks(name: str, tmp_path: Path) -> None:
+    values = {"admission": {"enabled": True, "certificates": {"source": name, "caBundle": "QUJD", "secretName": "own"}}}
+    documents = template(*with_values(tmp_path, values))
+    (deployment,) = of_kind(documents, "Deployment")
+    secrets = [v["secret"]["secretName"] for v in deployment["spec"]["template"]["spec"]["volumes"] if "secret" in v]
+    assert "own" in secrets
+    kinds = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+    found = [hook["clientConfig"].get("caBundle") for d in of_kind(documents, *kinds) for hook in d["webhooks"]]
+    assert set(found) == ({"QUJD"} if name == "external" else {None})
+
+
+def test_restricted_installation_has_controllers_of_its_own() -> None:
+    documents = template("--set", "settings.installation=team-a")
+    found = {d["metadata"]["name"]: d["spec"] for d in of_kind(documents, "CompositeController", "DecoratorController")}
+    expected = files.controllers("", installation="team-a")
+    assert found == {d["metadata"]["name"]: d["spec"] for d in expected}
+    assert set(found).isdisjoint(d["metadata"]["name"] for d in files.controllers(""))
+
+
+@pytest.mark.parametrize(
+    ("options", "namespace"),
+    [
+        ((), ""),
+        (("--set", "settings.installation=team-a"), "dynamo-system"),
+        (("--set", "settings.installation=team-a", "--set", "settings.installationNamespace=other"), "other"),
+    ],
+    ids=["whole cluster", "of the release", "named"],
+)
+def test_hooks_are_told_their_namespace(options: tuple[str, ...], namespace: str) -> None:
+    (deployment,) = of_kind(template(*options), "Deployment")
+    env = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
+    variables = {entry["name"]: entry.get("value", "") for entry in env if entry["name"].startswith("DYNAMO_HOOKS_")}
+    assert parse_settings(variables).installation_namespace == namespace
+
+
+WRONG: list[dict[str, Any]] = [
+    {"admission": {"failurePolicy": "Maybe"}},
+    {"admission": {"timeoutSeconds": 31}},
+    {"admission": {"matchConditions": [{"name": "a"}]}},
+    {"admission": {"objectSelector": {"labels": {}}}},
+    {"admission": {"certificates": {"source": "vault"}}},
+    {"admission": {"certificates": {"schedule": "daily"}}},
+    {"admission": {"certificates": {"caBundle": "-----BEGIN"}}},
+    {"settings": {"installation": "a" * 27}},
+]
+
+
+@pytest.mark.parametrize("values", WRONG, ids=json.dumps)
+def test_wrong_value_is_refused(values: dict[str, Any]) -> None:
+    assert len(list(jsonschema_rs.validator_for(SCHEMA).iter_errors(values))) == 1
+
+
+LOCKS = ("--set", "settings.namespaceLocks=on", "--set", "settings.effectEvents=off", "--set", "grove=off")
+NO_EFFECTS = (*LOCKS, "--set", "settings.effectWriteBack=off", "--set", "settings.effectScale=off")
+
+
+def test_locks_of_others_may_be_read_everywhere_and_nothing_else() -> None:
+    documents = template(*NO_EFFECTS)
+    role = named(documents, "ClusterRole", "dynamo-hooks-namespace-locks")
+    lease = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [contract.NAMESPACE_LOCK]}
+    assert role["rules"] == [{**lease, "verbs": ["get"]}]
+    binding = named(documents, "ClusterRoleBinding", "dynamo-hooks-namespace-locks")
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "namespace": "dynamo-system", "name": "dynamo-hooks"}]
+    assert has_account(documents)
+
+
+def test_own_lock_may_be_held_in_that_namespace_alone() -> None:
+    own = ("--set", "settings.installation=team-a", "--set", "settings.installationNamespace=team")
+    documents = template(*NO_EFFECTS, *own)
+    assert not [d for d in of_kind(documents, "ClusterRole") if d["metadata"]["name"].endswith("-namespace-locks")]
+    role, binding = (named(documents, kind, "dynamo-hooks-namespace-locks") for kind in ("Role", "RoleBinding"))
+    assert {role["metadata"]["namespace"], binding["metadata"]["namespace"]} == {"team"}
+    assert rights(role["rules"]) == {("coordination.k8s.io", "leases", "create")}
+    (rule,) = (rule for rule in role["rules"] if "resourceNames" in rule)
+    assert (rule["resourceNames"], rule["verbs"]) == ([contract.NAMESPACE_LOCK], ["get", "update", "delete"])
+    assert has_account(documents)
+
+
+def test_without_locks_there_is_no_right_to_leases() -> None:
+    documents = template(*NO_EFFECTS, "--set", "settings.namespaceLocks=off")
+    roles = of_kind(documents, "Role", "ClusterRole")
+    assert not any("leases" in rule["resources"] for role in roles for rule in role["rules"])
+    assert not has_account(documents)
+
+
+def has_account(documents: list[dict[str, Any]]) -> bool:
+    """Whether the hooks, and they alone, mount a token."""
+    (deployment,) = of_kind(documents, "Deployment")
+    hooks, prober = deployment["spec"]["template"]["spec"]["containers"]
+    assert all(mount["name"] != "account" for mount in prober["volumeMounts"])
+    return any(mount["name"] == "account" for mount in hooks["volumeMounts"])
