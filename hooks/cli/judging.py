@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from hooks.cli.manifests import Document, Fault
-from hooks.cli.yaml_reader import FieldPath
 from hooks.crds import apply_defaults
 from hooks.facts import Facts
 from hooks.k8s.types import Json
+from hooks.k8s.yaml_reader import FieldPath
 from hooks.protocol import plural_of
 from hooks.rendering import Rendered, declared_kinds
 from hooks.rendering import render as render_documents
