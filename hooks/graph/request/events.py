@@ -10,7 +10,7 @@ from typing import Literal
 from hooks.effects import Event
 from hooks.graph.request.conditions import DELETED_BY_USER
 from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, Previous
-from hooks.graph.request.status import IMMUTABLE
+from hooks.graph.request.validate import IMMUTABLE
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
 from hooks.transitions import find_change, reference_of

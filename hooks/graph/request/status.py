@@ -19,13 +19,10 @@ from hooks.graph.request.conditions import (
 from hooks.graph.request.phases import Position, State
 from hooks.graph.request.previous import READY, VALIDATION, Previous
 from hooks.graph.request.profiling_job import output_config_map_name
+from hooks.graph.request.validate import IMMUTABLE
 from hooks.k8s.conditions import Condition, merge_conditions
 from hooks.k8s.types import Json
 
-IMMUTABLE = (
-    "Cannot modify spec in state '{state}'. DynamoGraphDeploymentRequest is immutable once profiling starts. Create a "
-    "new resource with a different name instead."
-)
 _UNDO = " Until the change is undone nothing is done for this request."
 
 

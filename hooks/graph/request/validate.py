@@ -6,14 +6,21 @@ internal/controller/dynamographdeploymentrequest_controller.go for what is immut
 
 from collections.abc import Iterator, Mapping
 
-from hooks.api.graph_request import GraphRequest
+from hooks.api.graph_request import DeploymentOverrides, GraphRequest
+from hooks.graph.request.phases import State
 from hooks.judging import Findings, judge
+from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_dns_label
 from hooks.k8s.types import Json, ReadManifest
 from hooks.review import Review, Verdict
 from hooks.settings import Settings
 
-FIXED_STATES = frozenset({"Profiling", "Deploying", "Ready", "DeploymentDeleted"})
+FIXED_STATES = frozenset({State.PROFILING, State.DEPLOYING, State.READY, State.DEPLOYMENT_DELETED})
 """States in which the spec of a request counts no more, and may not change."""
+
+IMMUTABLE = (
+    "Cannot modify spec in state '{state}'. DynamoGraphDeploymentRequest is immutable once profiling starts. Create a "
+    "new resource with a different name instead."
+)
 
 _NO_DISCOVERY = (
     "spec.enableGpuDiscovery can only be set to true for cluster-wide operators. Namespace-restricted operators cannot "
@@ -33,14 +40,6 @@ def validate_request(request: GraphRequest, settings: Settings) -> tuple[str, ..
     return tuple(_find_problems(request, settings))
 
 
-def rejected_change(state: str) -> str:
-    """The sentence that refuses a change of the spec in a state of `FIXED_STATES`."""
-    return (
-        f"Cannot modify spec in state '{state}'. DynamoGraphDeploymentRequest is immutable once profiling starts. "
-        "Create a new resource with a different name instead."
-    )
-
-
 def _judge_request(request: GraphRequest, review: Review) -> Findings:
     return Findings(
         problems=validate_request(request, review.settings),
@@ -53,7 +52,7 @@ def _judge_change(_new: GraphRequest, old: ReadManifest, review: Review) -> Find
     state = status.get("state") if isinstance(status, Mapping) else None
     if not isinstance(state, str) or state not in FIXED_STATES or review.new.get("spec") == old.get("spec"):
         return Findings()
-    return Findings(problems=(rejected_change(state),))
+    return Findings(problems=(IMMUTABLE.format(state=state),))
 
 
 def _find_problems(request: GraphRequest, settings: Settings) -> Iterator[str]:
@@ -66,6 +65,27 @@ def _find_problems(request: GraphRequest, settings: Settings) -> Iterator[str]:
         yield _NO_DISCOVERY
     if profiling.config is not None and not isinstance(profiling.config, Mapping):
         yield "failed to parse spec.profilingConfig.config: it should be an object"
+    if request.spec.deployment_overrides is not None:
+        yield from _check_overrides(request.spec.deployment_overrides, request.metadata.namespace, settings)
+
+
+def _check_overrides(overrides: DeploymentOverrides, namespace: str, settings: Settings) -> Iterator[str]:
+    path = "spec.deploymentOverrides"
+    if overrides.name and (len(overrides.name) > MAX_LABEL or not has_subdomain_form(overrides.name)):
+        yield (
+            f"{path}.name {overrides.name!r} must have at most {MAX_LABEL} characters and consist of lower case "
+            f"letters, digits, '-' and '.'"
+        )
+    if overrides.namespace and not is_dns_label(overrides.namespace):
+        yield f"{path}.namespace {overrides.namespace!r} must consist of lower case letters, digits and '-'"
+    if settings.installation and overrides.namespace not in {"", namespace}:
+        yield (
+            f"{path}.namespace is {overrides.namespace}: a namespace-restricted installation creates graphs in the "
+            f"request's own namespace only; leave it out"
+        )
+    for key, value in sorted(overrides.labels.items()):
+        if value and (len(value) > MAX_LABEL or not has_label_value_form(value)):
+            yield f"{path}.labels[{key}] {value!r} is no value of a label"
 
 
 def _find_overwritten(request: GraphRequest) -> Iterator[str]:
