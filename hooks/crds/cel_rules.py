@@ -82,6 +82,8 @@ _MODEL_RULES = (
 )
 
 _STARTED = "['Profiling', 'Deploying', 'Ready', 'DeploymentDeleted']"
+_FROZEN = "oldSelf.?status.?conditions[?0].?reason.orValue('') == 'SpecChangeRejected'"
+"""A change slipped through, and Ready, the first condition, says so: it must be possible to take it back."""
 
 _REQUEST_RULES = (
     CelRule(
@@ -99,7 +101,7 @@ _REQUEST_RULES = (
     CelRule(
         name="profiling-started",
         at=(),
-        holds=f"!(oldSelf.?status.?state.orValue('') in {_STARTED}) || self.spec == oldSelf.spec",
+        holds=f"!(oldSelf.?status.?state.orValue('') in {_STARTED}) || self.spec == oldSelf.spec || {_FROZEN}",
         text=formatted(
             "Cannot modify spec in state '%s'. DynamoGraphDeploymentRequest is immutable once profiling starts. Create "
             "a new resource with a different name instead.",

@@ -100,7 +100,7 @@ def test_component_on_its_way_out_is_not_ready() -> None:
         return {**child, "metadata": {**child["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
 
     answer = world.ask(graph, named(graph, **{"g-worker": going}))
-    assert world.ready(answer)["message"] == "Resources not ready: g-worker: it is being deleted"
+    assert world.ready(answer)["message"] == "Resources not ready: g-worker: it is being deleted (Progressing: wait)"
 
 
 def test_graph_is_not_ready_in_the_sync_that_changes_a_component() -> None:

@@ -71,6 +71,18 @@ def in_state(state: str, **fields: Json) -> Manifest:
     return {**request(**fields), "status": {"state": state}}
 
 
+def frozen() -> Manifest:
+    """A request whose spec was changed late, unhindered, with the status that says so."""
+    condition = {
+        "type": "Ready",
+        "status": "False",
+        "reason": "SpecChangeRejected",
+        "message": "m",
+        "lastTransitionTime": "2026-03-01T12:00:00Z",
+    }
+    return {**request(autoApply=True), "status": {"state": "Profiling", "conditions": [condition]}}
+
+
 REQUESTS = (
     Case(
         id="request",
@@ -113,6 +125,7 @@ REQUESTS = (
         new=in_state("Ready", profiling={"profilerImage": "i", "config": {**CONFIG, "sla": {"ttft": 1}}}),
         problems=(rejected("Ready"),),
     ),
+    Case(id="late-change-is-taken-back", old=frozen(), new=request()),
     Case(id="failed-request-changes", old=in_state("Failed"), new=in_state("Failed", autoApply=True)),
     Case(id="request-goes-on", old=in_state("Profiling"), new=in_state("Ready")),
 )

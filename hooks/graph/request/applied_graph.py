@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from hooks import contract
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
 from hooks.component.subject import ComponentType
+from hooks.installation import hand_down
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest
-from hooks.settings import Settings
+
+_NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
+"""Labels that say whose an object is; a profiler that looked at a running graph may have taken them along."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +26,7 @@ class Target:
     uid: str
 
 
-def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: Target, settings: Settings) -> Manifest:
+def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: Target) -> Manifest:
     """The graph as it is created: what was generated, the request's labels, and over all the user's overrides."""
     overrides, metadata = request.spec.deployment_overrides or DeploymentOverrides(), generated["metadata"]
     own = {
@@ -31,17 +34,16 @@ def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: Targ
         contract.LABEL_REQUEST_NAMESPACE: request.metadata.namespace,
         contract.LABEL_MANAGED_BY: contract.MANAGER,
     }
-    installation = {contract.LABEL_INSTALLATION: settings.installation} if settings.installation else {}
-    labels = {**metadata.get("labels", {}), **own, **overrides.labels, **installation}
+    labels = {**metadata.get("labels", {}), **own, **overrides.labels}
     annotations = {**metadata.get("annotations", {}), **overrides.annotations}
     described = {
         "name": target.name,
         "namespace": target.namespace,
-        "labels": {key: labels[key] for key in sorted(labels) if key != contract.LABEL_CONTROLLER_UID},
+        "labels": {key: labels[key] for key in sorted(labels) if key not in _NEVER_COPIED},
         **({"annotations": dict(sorted(annotations.items()))} if annotations else {}),
     }
     spec = _with_image(generated["spec"], overrides.workers_image)
-    return {**generated, "metadata": described, "spec": spec}
+    return hand_down(request.metadata.labels, {**generated, "metadata": described, "spec": spec})
 
 
 def _with_image(spec: Mapping[str, Json], image: str) -> Mapping[str, Json]:

@@ -10,7 +10,7 @@ from typing import Literal
 from hooks.effects import Event
 from hooks.graph.request.conditions import DELETED_BY_USER
 from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, Previous
-from hooks.graph.request.validate import IMMUTABLE
+from hooks.graph.request.validate import CHANGE_REJECTED, rejected_change
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
 from hooks.transitions import find_change, reference_of
@@ -63,9 +63,9 @@ _RULES = (
     _warning(VALIDATION, "ValidationFailed", each_time=True),
     _Rule(
         condition=VALIDATION,
-        to=frozenset({"SpecChangeRejected"}),
-        reason="SpecChangeRejected",
-        text=IMMUTABLE.format(state="{request}"),
+        to=frozenset({CHANGE_REJECTED}),
+        reason=CHANGE_REJECTED,
+        text=rejected_change("{request}"),
         each_time=True,
     ),
     _Rule(

@@ -91,9 +91,7 @@ def plan_request(request: GraphRequest, seen: Observed, previous: Previous, fact
         job=start.job if position is Position.PENDING else None,
         access=_plan_access(request, seen, facts.settings) if position in _WITH_ACCESS else (),
         target=target,
-        graph=(
-            plan_graph_to_apply(request, output.graph, target, facts.settings) if creates and output.graph else None
-        ),
+        graph=(plan_graph_to_apply(request, output.graph, target) if creates and output.graph else None),
         config_maps=config_maps if target.uid else (),
         generated=output.graph,
         live=live,

@@ -14,9 +14,10 @@ from hooks.graph.request.validate import validate_request
 from hooks.k8s.types import Json
 from hooks.settings import Settings
 
+_CONFIG = "spec.profilingConfig.config"
 _NOT_DISCOVERED = (
-    "GPU hardware info required but auto-discovery failed. Add hardware config to spec.profilingConfig.config "
-    "(hardware.numGpusPerNode, hardware.gpuModel, hardware.gpuVramMib): {reason}"
+    f"GPU hardware info required but auto-discovery failed. Add hardware config to {_CONFIG} (hardware.numGpusPerNode, "
+    "hardware.gpuModel, hardware.gpuVramMib): {reason}"
 )
 
 

@@ -19,7 +19,7 @@ from hooks.graph.request.conditions import (
 from hooks.graph.request.phases import Position, State
 from hooks.graph.request.previous import READY, VALIDATION, Previous
 from hooks.graph.request.profiling_job import output_config_map_name
-from hooks.graph.request.validate import IMMUTABLE
+from hooks.graph.request.validate import CHANGE_REJECTED, rejected_change
 from hooks.k8s.conditions import Condition, merge_conditions
 from hooks.k8s.types import Json
 
@@ -48,8 +48,8 @@ def report_end(previous: Previous, now: datetime) -> dict[str, Json]:
 
 def report_edit(previous: Previous, state: State, now: datetime) -> dict[str, Json]:
     """The status of a request whose spec is not the profiled one any more: as it was, and that it is refused."""
-    message = IMMUTABLE.format(state=state.value) + _UNDO
-    return _report_refusal(previous, state, now, false(VALIDATION, "SpecChangeRejected", message))
+    message = rejected_change(state.value) + _UNDO
+    return _report_refusal(previous, state, now, false(VALIDATION, CHANGE_REJECTED, message))
 
 
 def report_unreadable(previous: Previous, state: State, problems: tuple[str, ...], now: datetime) -> dict[str, Json]:

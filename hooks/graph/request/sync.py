@@ -17,6 +17,7 @@ from hooks.graph.request.previous import Previous
 from hooks.graph.request.profiling_job import uses_ai_configurator
 from hooks.graph.request.related import resolve_related
 from hooks.graph.request.status import report, report_edit, report_end, report_unreadable
+from hooks.graph.request.validate import FIXED_STATES
 from hooks.k8s.types import Json
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wording import REMEMBERED, parent_of, wording_of
@@ -25,7 +26,7 @@ _LOOK_AGAIN_SECONDS = 5
 _WAITING = frozenset({Position.PENDING, Position.AWAITING_OUTPUT, Position.CREATING})
 """Where what is waited for may be there already without an event: a creation that met something about to go."""
 
-_FROZEN_STATES = frozenset({State.PROFILING, State.DEPLOYING, State.READY, State.DEPLOYMENT_DELETED})
+_FROZEN_STATES = frozenset(State(state) for state in FIXED_STATES)
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:

@@ -7,20 +7,17 @@ internal/controller/dynamographdeploymentrequest_controller.go for what is immut
 from collections.abc import Iterator, Mapping
 
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
-from hooks.graph.request.phases import State
 from hooks.judging import Findings, judge
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_dns_label
 from hooks.k8s.types import Json, ReadManifest
 from hooks.review import Review, Verdict
 from hooks.settings import Settings
 
-FIXED_STATES = frozenset({State.PROFILING, State.DEPLOYING, State.READY, State.DEPLOYMENT_DELETED})
+FIXED_STATES = frozenset({"Profiling", "Deploying", "Ready", "DeploymentDeleted"})
 """States in which the spec of a request counts no more, and may not change."""
 
-IMMUTABLE = (
-    "Cannot modify spec in state '{state}'. DynamoGraphDeploymentRequest is immutable once profiling starts. Create a "
-    "new resource with a different name instead."
-)
+CHANGE_REJECTED = "SpecChangeRejected"
+"""Reason of the conditions Ready and Validation while the spec is not the profiled one."""
 
 _NO_DISCOVERY = (
     "spec.enableGpuDiscovery can only be set to true for cluster-wide operators. Namespace-restricted operators cannot "
@@ -40,6 +37,14 @@ def validate_request(request: GraphRequest, settings: Settings) -> tuple[str, ..
     return tuple(_find_problems(request, settings))
 
 
+def rejected_change(state: str) -> str:
+    """The sentence that refuses a change of the spec in a state of `FIXED_STATES`."""
+    return (
+        f"Cannot modify spec in state '{state}'. DynamoGraphDeploymentRequest is immutable once profiling starts. "
+        "Create a new resource with a different name instead."
+    )
+
+
 def _judge_request(request: GraphRequest, review: Review) -> Findings:
     return Findings(
         problems=validate_request(request, review.settings),
@@ -48,11 +53,19 @@ def _judge_request(request: GraphRequest, review: Review) -> Findings:
 
 
 def _judge_change(_new: GraphRequest, old: ReadManifest, review: Review) -> Findings:
-    status = old.get("status")
-    state = status.get("state") if isinstance(status, Mapping) else None
-    if not isinstance(state, str) or state not in FIXED_STATES or review.new.get("spec") == old.get("spec"):
+    """Refuse a change, but for one after a change that slipped through: it must be possible to take that back."""
+    status = _read(old, "status")
+    state = _read(status, "state")
+    is_fixed = isinstance(state, str) and state in FIXED_STATES
+    if not is_fixed or review.new.get("spec") == old.get("spec") or _is_frozen(status):
         return Findings()
-    return Findings(problems=(IMMUTABLE.format(state=state),))
+    return Findings(problems=(rejected_change(state),))
+
+
+def _is_frozen(status: Json) -> bool:
+    """Whether the request does nothing until a change of its spec is undone; its first condition, Ready, says so."""
+    conditions = _read(status, "conditions")
+    return isinstance(conditions, list) and bool(conditions) and _read(conditions[0], "reason") == CHANGE_REJECTED
 
 
 def _find_problems(request: GraphRequest, settings: Settings) -> Iterator[str]:
@@ -66,10 +79,10 @@ def _find_problems(request: GraphRequest, settings: Settings) -> Iterator[str]:
     if profiling.config is not None and not isinstance(profiling.config, Mapping):
         yield "failed to parse spec.profilingConfig.config: it should be an object"
     if request.spec.deployment_overrides is not None:
-        yield from _check_overrides(request.spec.deployment_overrides, request.metadata.namespace, settings)
+        yield from _find_override_problems(request.spec.deployment_overrides, request.metadata.namespace, settings)
 
 
-def _check_overrides(overrides: DeploymentOverrides, namespace: str, settings: Settings) -> Iterator[str]:
+def _find_override_problems(overrides: DeploymentOverrides, namespace: str, settings: Settings) -> Iterator[str]:
     path = "spec.deploymentOverrides"
     if overrides.name and (len(overrides.name) > MAX_LABEL or not has_subdomain_form(overrides.name)):
         yield (

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from hooks import contract
 from hooks.graph.request.sync import finalize
@@ -503,8 +504,19 @@ def test_restricted_installation_refuses_what_reaches_beyond_its_namespace(spec:
 
 def test_graph_of_a_restricted_installation_is_its_own() -> None:
     parent, job = profiled(autoApply=True)
-    answer = ask(parent, [job], [world.output()], installation="team-a")
+    labelled = {**parent, "metadata": {**parent["metadata"], "labels": {contract.LABEL_INSTALLATION: "team-a"}}}
+    answer = ask(labelled, [job], [world.output()], installation="team-a")
     assert answer.children[0]["metadata"]["labels"][contract.LABEL_INSTALLATION] == "team-a"
+
+
+def test_labels_of_another_owner_are_left_behind() -> None:
+    foreign = {contract.LABEL_INSTALLATION: "team-b", contract.LABEL_CONTROLLER_UID: "u-other", "kept": "yes"}
+    found = world.generated()
+    text = yaml.safe_dump({**found, "metadata": {**found["metadata"], "labels": foreign}})
+    parent, job = profiled(autoApply=True)
+    labels = ask(parent, [job], [world.output(text)]).children[0]["metadata"]["labels"]
+    assert labels["kept"] == "yes"
+    assert not {contract.LABEL_INSTALLATION, contract.LABEL_CONTROLLER_UID} & labels.keys()
 
 
 def test_discovered_hardware_goes_into_the_profilers_configuration() -> None:

@@ -1,0 +1,55 @@
+"""What of a request is refused before and after profiling began, and that a change may be taken back."""
+
+from typing import Any
+
+import pytest
+
+from hooks.api.base import parse_parent
+from hooks.api.graph_request import GraphRequest
+from hooks.graph.request.validate import rejected_change, review_request, validate_request
+from hooks.k8s.types import Manifest
+from hooks.review import Review
+from hooks.settings import parse_settings
+from tests.graph.request import jobs, world
+
+
+def problems_of_change(old: Manifest, new: Manifest) -> tuple[str, ...]:
+    review = Review(new=new, old=old, user=None, settings=parse_settings({}), installed=frozenset())
+    return review_request(review).problems
+
+
+def with_model(model: str) -> Manifest:
+    parent = jobs.request()
+    return {**parent, "spec": {**parent["spec"], "model": model}}
+
+
+def test_late_change_is_refused_but_one_that_slipped_through_may_be_taken_back() -> None:
+    parent = with_model("a")
+    profiling = world.known(parent, [world.job(parent)])
+    edited = {**with_model("b"), "status": profiling["status"]}
+    assert problems_of_change(profiling, edited) == (rejected_change("Profiling"),)
+    frozen = world.after(edited, world.ask(edited, [world.job(parent)]))
+    assert problems_of_change(frozen, profiling) == ()
+    thawed = world.after(profiling, world.ask({**profiling, "status": frozen["status"]}, [world.job(parent)]))
+    assert problems_of_change(thawed, edited) == (rejected_change("Profiling"),)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "problem"),
+    [
+        ({"name": "Mine"}, "spec.deploymentOverrides.name 'Mine' must have at most 63 characters"),
+        ({"name": "n" * 64}, f"spec.deploymentOverrides.name {'n' * 64!r} must have at most 63 characters"),
+        ({"namespace": "a.b"}, "spec.deploymentOverrides.namespace 'a.b' must consist of"),
+        ({"labels": {"a": "no value!"}}, "spec.deploymentOverrides.labels[a] 'no value!' is no value of a label"),
+    ],
+)
+def test_override_that_is_impossible_is_refused(overrides: Any, problem: str) -> None:
+    request = parse_parent(GraphRequest, jobs.request(deploymentOverrides=overrides))
+    (found,) = validate_request(request, parse_settings({}))
+    assert found.startswith(problem)
+
+
+def test_possible_overrides_pass() -> None:
+    overrides: Any = {"name": "my.graph", "namespace": "other", "labels": {"a": "", "b": "B_1"}}
+    request = parse_parent(GraphRequest, jobs.request(deploymentOverrides=overrides))
+    assert validate_request(request, parse_settings({})) == ()
