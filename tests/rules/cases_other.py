@@ -83,13 +83,6 @@ def frozen() -> Manifest:
     return {**request(autoApply=True), "status": {"state": "Profiling", "conditions": [condition]}}
 
 
-def frozen(manifest: Manifest) -> Manifest:
-    """The request as the hook leaves it while its spec is not the profiled one."""
-    ready = {"type": "Ready", "status": "False", "reason": "SpecChangeRejected", "message": "m"}
-    told = [{**ready, "lastTransitionTime": "2026-03-01T00:00:00Z"}]
-    return {**manifest, "status": {**manifest["status"], "conditions": told}}
-
-
 REQUESTS = (
     Case(
         id="request",
@@ -133,11 +126,6 @@ REQUESTS = (
         problems=(rejected("Ready"),),
     ),
     Case(id="late-change-is-taken-back", old=frozen(), new=request()),
-    Case(
-        id="late-change-that-slipped-through-is-taken-back",
-        old=frozen(in_state("Ready", autoApply=True)),
-        new=frozen(in_state("Ready")),
-    ),
     Case(id="failed-request-changes", old=in_state("Failed"), new=in_state("Failed", autoApply=True)),
     Case(id="request-goes-on", old=in_state("Profiling"), new=in_state("Ready")),
 )
