@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from hooks import contract
 from hooks.cli.manifests import Document, Fault
 from hooks.crds import apply_defaults
 from hooks.facts import Facts
@@ -24,6 +25,7 @@ from hooks.settings import Settings
 ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 """Nothing that is rendered depends on the time; status does, and is not printed."""
 
+_RENDERED = frozenset({contract.GRAPH, contract.COMPONENT})
 _MISSING = "is missing"
 _PATH = re.compile(r"\b(?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]]*\])*")
 _PART = re.compile(r"\[([^\]]*)\]|([A-Za-z][A-Za-z0-9]*)")
@@ -93,6 +95,8 @@ def _find_rendering_faults(
     documents: Sequence[Document], settings: Settings, installed: frozenset[str]
 ) -> Iterator[Fault]:
     for document, one in zip(documents, render_all(documents, settings, installed), strict=True):
+        if document.kind not in _RENDERED:
+            continue  # what a request needs beside its spec is in the cluster and the settings
         yield from (place(document, problem) for problem in one.problems)
 
 

@@ -56,7 +56,8 @@ def _judge_change(_new: GraphRequest, old: ReadManifest, review: Review) -> Find
     """Refuse a change, but for one after a change that slipped through: it must be possible to take that back."""
     status = _read(old, "status")
     state = _read(status, "state")
-    if state not in FIXED_STATES or review.new.get("spec") == old.get("spec") or _is_frozen(status):
+    is_fixed = isinstance(state, str) and state in FIXED_STATES
+    if not is_fixed or review.new.get("spec") == old.get("spec") or _is_frozen(status):
         return Findings()
     return Findings(problems=(rejected_change(state),))
 
