@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from hooks.errors import InvalidRequest
-from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, is_deleting
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
 from hooks.review import User
 
 MAX_WARNING_CHARACTERS = 256
@@ -51,8 +51,14 @@ class AdmissionCall:
 
     @property
     def is_judged(self) -> bool:
-        """Whether rules apply: on create and update, unless the object is on its way out and only sheds finalizers."""
-        return self.operation in {Operation.CREATE, Operation.UPDATE} and not is_deleting(self.new or {"metadata": {}})
+        """Whether rules apply: on create, and on update unless the object is on its way out and only sheds finalizers.
+
+        A time of deletion that a client sends along on create means nothing; the API server drops it later.
+        """
+        if self.operation is Operation.CREATE:
+            return True
+        is_going = self.new is not None and bool(self.new["metadata"].get("deletionTimestamp"))
+        return self.operation is Operation.UPDATE and not is_going
 
 
 def parse_admission_review(body: bytes, kind: GroupVersionKind) -> AdmissionCall:

@@ -64,6 +64,21 @@ def test_object_on_its_way_out_passes_unjudged(call: str, body: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("call", ["validate", "mutate"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        review(deleted(make.graph())),
+        review({**make.graph(), "metadata": {"name": "g", "deletionTimestamp": None}}, make.graph()),
+    ],
+    ids=["created so", "null"],
+)
+def test_time_of_deletion_that_means_nothing_is_no_way_past_the_rules(call: str, body: dict[str, Any]) -> None:
+    app = admission_app(REFUSED, PATCH)
+    post(app, call, body)
+    assert len(app.config["asked"]) == 1
+
+
+@pytest.mark.parametrize("call", ["validate", "mutate"])
 def test_locked_namespace_is_left_alone(call: str) -> None:
     app = admission_app(REFUSED, PATCH, is_locked=lambda namespace: namespace == "taken")
     assert post(app, call, review(namespace="taken")) == {"allowed": True, "uid": "u-1"}

@@ -103,7 +103,8 @@ def test_values_reach_every_webhook(tmp_path: Path) -> None:
     for configuration in configurations(*with_values(tmp_path, {"admission": {"enabled": True, **own}})):
         for hook in configuration["webhooks"]:
             passing, *conditions = hook["matchConditions"]
-            assert passing["expression"] == "!has(object.metadata.deletionTimestamp)"
+            expression = "request.operation == 'CREATE' || !has(object.metadata.deletionTimestamp)"
+            assert passing["expression"] == expression
             assert {**{key: hook[key] for key in own}, "matchConditions": conditions} == own
 
 

@@ -137,6 +137,7 @@ def test_component_is_finalized_only_under_etcd(etcd: bool) -> None:
     assert found == {
         "dynamo-graph": False,
         "dynamo-component": etcd,
+        "dynamo-request": False,
         "dynamo-scaling-adapter": False,
         "dynamo-model": True,
     }
@@ -146,7 +147,7 @@ def test_parents_ignore_their_own_status() -> None:
     for name, spec in by_name().items():
         parents = spec["resources"] if "resources" in spec else [spec["parentResource"]]
         assert [parent["ignoreStatusChanges"] for parent in parents] == [True]
-        assert spec["resyncPeriodSeconds"] == (60 if name == "dynamo-model" else 300)
+        assert spec["resyncPeriodSeconds"] == (60 if name in {"dynamo-model", "dynamo-request"} else 300)
         assert spec.get("generateSelector") == (None if "resources" in spec else True)
 
 

@@ -23,8 +23,8 @@ def settings_table() -> str:
 def format_default(value: object) -> str:
     if value == 16 * 2**20:
         return "`16 MiB`"
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return f"`{text}`" if text not in {"", "()"} else "empty"
+    text = ",".join(value) if isinstance(value, tuple) else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"`{text}`" if text else "empty"
 
 
 def test_settings_table_is_that_of_the_code(request: pytest.FixtureRequest) -> None:

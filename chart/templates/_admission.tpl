@@ -31,7 +31,7 @@
 {{- $unlabelled := dict "matchExpressions" (list (dict "key" "nvidia.com/dynamo-installation" "operator" "DoesNotExist")) -}}
 {{- $namespaceSelector := $admission.namespaceSelector | default (ternary $namespaces dict (not (empty $restricted))) -}}
 {{- $objectSelector := $admission.objectSelector | default (ternary dict $unlabelled (not (empty $restricted))) -}}
-{{- $passing := dict "name" "not-on-its-way-out" "expression" "!has(object.metadata.deletionTimestamp)" -}}
+{{- $passing := dict "name" "not-on-its-way-out" "expression" "request.operation == 'CREATE' || !has(object.metadata.deletionTimestamp)" -}}
 {{- $webhooks := list -}}
 {{- range $plural := .plurals -}}
 {{- $client := dict "service" (dict "name" (include "dynamo-hooks.admissionName" $.context) "namespace" $.context.Release.Namespace "path" (printf "/admission/%s/%s" $.call $plural) "port" 443) -}}

@@ -27,8 +27,9 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
-from gunicorn.workers.gthread import TConn, ThreadWorker
+from gunicorn.workers.gthread import ThreadWorker
 
+from hooks.cli.secure_connection import SecureConnection
 from hooks.cli.tls import ServedCertificate, WsgiApp
 from hooks.logs import logger
 
@@ -47,9 +48,6 @@ METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 _HANDSHAKE_SECONDS = 0.3
 """How long handshakes that began before the listeners were shut to new ones may take to finish."""
-
-_TLS_HANDSHAKE_SECONDS = 5.0
-"""How long a client may hold a thread until it and we have agreed on TLS."""
 
 _SO_ATTACH_FILTER = 26
 _DROP_NEW_CONNECTIONS = b"".join(
@@ -134,34 +132,6 @@ class JsonLog(Logger):  # type: ignore[misc]  # gunicorn has no types
         cfg.set("errorlog", None)
         super().setup(cfg)
         self.error_log.propagate = True
-
-
-class SecureConnection(TConn):  # type: ignore[misc]  # gunicorn has no types
-    """A connection to the secure port; the handshake takes place on the thread that answers the first request."""
-
-    sock: socket.socket
-
-    def __init__(
-        self, cfg: Any, accepted: tuple[socket.socket, Any], server: Any, certificate: ServedCertificate
-    ) -> None:
-        """Take what `accept` returned, and the address of the listener."""
-        super().__init__(cfg, *accepted, server)
-        self._certificate = certificate
-
-    def init(self) -> None:
-        """Shake hands, then go on as any connection does.
-
-        Raises:
-            StopIteration: no agreement was reached; to gunicorn, a connection that is to be closed.
-        """
-        if not self.initialized:
-            self.sock.settimeout(_TLS_HANDSHAKE_SECONDS)
-            try:
-                self.sock = self._certificate.context().wrap_socket(self.sock, server_side=True)
-            except OSError as error:
-                logger.warning("TLS handshake with %s failed: %s", self.client[0], error)
-                raise StopIteration from error
-        super().init()
 
 
 class DrainingWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types

@@ -8,7 +8,7 @@ import orjson
 
 from hooks.cli.judging import judge_documents
 from hooks.cli.manifests import Document, Fault, ManifestFaults, load_manifests
-from hooks.cli.options import known_kinds_option, namespace_option, read_settings, settings_option
+from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
 from hooks.crds import find_faults
 
 
@@ -69,7 +69,7 @@ def validate(
     FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not judged. Exit
     status 0 without faults, though there be warnings, and 1 with.
     """
-    settings = read_settings(set_values)
+    settings = read_offline_settings(set_values)
     faults: tuple[Fault, ...] = ()
     warnings: tuple[Fault, ...] = ()
     try:

@@ -6,9 +6,10 @@
 | Ready becomes `failed_to_reconcile_the_resources`, at each generation | Warning with that reason |
 | Ready becomes True | Normal with its reason |
 | Ready was True and becomes False | Warning with its reason |
+| a service under Grove is not ready for a reason that somebody has to do something about | Warning with that reason |
 | the scaling adapter of a service that is no more goes | Normal `AdapterDeleted` |
 
-What keeps a component from being ready is told by that component.
+What keeps a component from being ready is told by that component; under Grove there is none, so the graph tells it.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go.
 """
@@ -20,6 +21,7 @@ from hooks import contract
 from hooks.effects import Event, Reference
 from hooks.graph.status import READY, Reason
 from hooks.k8s.conditions import find_condition
+from hooks.k8s.troubles import NEEDS_SOMEBODY, Explanation
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.protocol import SyncRequest
 from hooks.transitions import find_change, of_generation, reference_of, since, was_true
@@ -28,15 +30,16 @@ _REFUSALS = frozenset({Reason.INVALID.value, Reason.FAILED.value})
 
 
 def tell_transitions(
-    request: SyncRequest, status: Mapping[str, Json], services: Iterable[str] | None = None
+    request: SyncRequest, status: Mapping[str, Json], explained: Mapping[str, Explanation]
 ) -> tuple[Event, ...]:
-    """Events about the change from the graph's status to that one.
+    """Events about the change from the graph's status to that one; `explained` says by service why it is not ready."""
+    about, before = reference_of(request.parent), request.status
+    return (*_tell_ready(about, before, status), *_tell_services(about, before, status, explained))
 
-    `services` are those that the graph has now; None where its children are left as they are.
-    """
-    about = reference_of(request.parent)
-    gone = () if services is None else _tell_adapters(about, request, frozenset(services))
-    return (*_tell_ready(about, request.status, status), *gone)
+
+def tell_removed_adapters(request: SyncRequest, services: Iterable[str]) -> tuple[Event, ...]:
+    """Events about scaling adapters of services that are not among those."""
+    return tuple(_tell_adapters(reference_of(request.parent), request, frozenset(services)))
 
 
 def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
@@ -51,6 +54,25 @@ def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str
     elif (changed["status"] == "True") is not was_true(before, READY):
         kind: Literal["Normal", "Warning"] = "Normal" if changed["status"] == "True" else "Warning"
         yield Event(about=about, type=kind, reason=reason, message=message, occasion=since(changed))
+
+
+def _tell_services(
+    about: Reference, before: Mapping[str, Json], after: Mapping[str, Json], explained: Mapping[str, Explanation]
+) -> Iterator[Event]:
+    """What the condition's message says already has been told."""
+    old = find_condition(before.get("conditions") or (), READY) or {}
+    ready = find_condition(after.get("conditions") or (), READY)
+    for service, explanation in sorted(explained.items()):
+        is_new = str(explanation) not in str(old.get("message") or "")
+        if ready is not None and is_new and explanation.reason in NEEDS_SOMEBODY:
+            message = f"{service}: {explanation}"
+            yield Event(
+                about=about,
+                type="Warning",
+                reason=explanation.reason.value,
+                message=message,
+                occasion=since(ready),
+            )
 
 
 def _tell_adapters(about: Reference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:

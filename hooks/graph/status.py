@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from hooks.component.explain import explain_rollout
 from hooks.graph.applied import is_applied
 from hooks.graph.components import ComponentPlan, clean_json
 from hooks.graph.grove_status import (
@@ -20,7 +21,7 @@ from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
 from hooks.graph.restart import Restart
 from hooks.k8s.conditions import Condition, Truth, merge_conditions
-from hooks.k8s.troubles import Explanation
+from hooks.k8s.troubles import Explanation, Trouble
 from hooks.k8s.types import Json
 
 READY = "Ready"
@@ -141,7 +142,9 @@ def _unready_components(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, 
 
 def _missing_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
     for name in plan.claims.missing:
-        yield f"PersistentVolumeClaim {name}", "not found; create it, or set create in its entry of spec.pvcs"
+        remedy = "create it, or set create in its entry of spec.pvcs"
+        explanation = Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, remedy=remedy)
+        yield f"PersistentVolumeClaim {name}", f"not found ({explanation})"
 
 
 def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
@@ -150,12 +153,13 @@ def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
     Upstream looks at Available alone, so that a changed graph shows the old success for an instant.
     """
     if seen is None or seen.is_deleting:
-        return "resource not found" if seen is None else "it is being deleted"
+        what = "resource not found" if seen is None else "it is being deleted"
+        return f"{what} ({Explanation(reason=Trouble.PROGRESSING)})"
     if not is_applied(plan.spec, live=seen.spec, applied=seen.applied_spec):
-        return "spec not yet applied"
+        return f"spec not yet applied ({explain_rollout()})"
     if seen.observed_generation < seen.generation:
         counts = f"generation={seen.generation}, observedGeneration={seen.observed_generation}"
-        return f"spec not yet processed: {counts}"
+        return f"spec not yet processed: {counts} ({explain_rollout()})"
     if not seen.is_available:
         detail = seen.message.removeprefix("Deployment is not ready").removeprefix(": ")
         return f"Component deployment not ready - Available condition not true{f' ({detail})' if detail else ''}"

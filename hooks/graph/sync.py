@@ -12,7 +12,7 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
-from hooks.graph.events import tell_transitions
+from hooks.graph.events import tell_removed_adapters, tell_transitions
 from hooks.graph.explain import explain_services
 from hooks.graph.grove_status import missing_exposure
 from hooks.graph.observe import Observed, observe, without_status
@@ -67,7 +67,8 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         status=status,
         effects=(
             *(plan.grove.effects if plan.grove else ()),
-            *tell_transitions(request, status, (c.service for c in plan.components)),
+            *tell_transitions(request, status, explained),
+            *tell_removed_adapters(request, (component.service for component in plan.components)),
         ),
         resync_after_seconds=_look_again(plan, seen, explained),
         notes=(*plan.notes, *restart.remarks),
@@ -139,7 +140,7 @@ def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[
     return SyncAnswer(
         children=_last_children(request, problems),
         status=status,
-        effects=tell_transitions(request, status),
+        effects=tell_transitions(request, status, {}),
         notes=("children as last applied: the spec cannot be rendered",),
         problems=problems,
     )

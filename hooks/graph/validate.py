@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hooks import identity
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.graph import GraphDeployment
+from hooks.component.groups import validate_groups
 from hooks.component.spec_rules import find_spec_warnings
 from hooks.component.validate import is_told_later, validate_spec
 from hooks.graph.change_rules import find_graph_changes
@@ -51,13 +52,26 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
 
 
 def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
-    problems = tuple(problem for problem in validate_graph(graph, review.installed) if not is_told_later(problem))
+    found = (*validate_graph(graph, review.installed), *_find_unknown_groups(graph, review.installed))
+    problems = tuple(problem for problem in found if not is_told_later(problem))
     warnings = tuple(
         warning
         for service, spec in sorted(graph.spec.services.items())
         for warning in find_spec_warnings(spec, f"spec.services[{service}]", namespace_of(graph, spec))
     )
     return Findings(problems=problems, warnings=warnings)
+
+
+def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> Iterator[str]:
+    """Problems of services over several nodes that refuse Grove, where nobody knows what is installed.
+
+    Only LeaderWorkerSets are left for them. Where it is known, planning says this, or that there are none.
+    """
+    if installed is not None or may_take_grove(graph.metadata.annotations):
+        return
+    for service, spec in sorted(graph.spec.services.items()):
+        name = identity.component_name(graph.metadata.name, service)
+        yield from validate_groups(spec, name, f"spec.services[{service}]")
 
 
 def _validate_name(graph: GraphDeployment) -> Iterator[str]:

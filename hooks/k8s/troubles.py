@@ -33,7 +33,7 @@ class Explanation:
     reason: Trouble
     pod: str = ""
     finding: str = ""
-    remedy: str = "nothing to do but wait"
+    remedy: str = "wait"
     seconds: float = 0
 
     def __str__(self) -> str:

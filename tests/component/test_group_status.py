@@ -53,7 +53,7 @@ def test_one_set_that_is_not_ready_is_named_and_counts_are_sums() -> None:
     assert found["Available"]["status"] == "False"
     assert found["Available"]["reason"] == "LeaderWorkerSetsNotReady"
     assert found["Available"]["message"] == (
-        "Some LeaderWorkerSets are not ready: c-1: desired=1, ready=0; Progressing: nothing to do but wait"
+        "Some LeaderWorkerSets are not ready: c-1: desired=1, ready=0; Progressing: wait"
     )
     assert given.status is not None
     assert given.status["service"] == {

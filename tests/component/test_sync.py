@@ -34,9 +34,7 @@ def test_first_answer_has_all_conditions_and_they_are_false() -> None:
     found = conditions(answer(make.component("c", "g", **SPEC)))
     assert [condition["status"] for condition in found.values()] == ["False"] * 3
     assert found["Available"]["reason"] == "DeploymentNotReady"
-    assert found["Available"]["message"] == (
-        "Deployment is not ready: it is not created yet; Progressing: nothing to do but wait"
-    )
+    assert found["Available"]["message"] == ("Deployment is not ready: it is not created yet; Progressing: wait")
     assert found["DynamoComponentReady"]["reason"] == "ComponentNotReady"
 
 

@@ -101,7 +101,10 @@ def test_claim_that_nobody_makes_is_named_and_the_rest_goes_on() -> None:
     answer = world.ask(graph, children)
     assert answer.status is not None
     assert answer.status["state"] == "pending"
-    message = "PersistentVolumeClaim models: not found; create it, or set create in its entry of spec.pvcs"
+    message = (
+        "PersistentVolumeClaim models: not found "
+        "(WaitingForDependency: create it, or set create in its entry of spec.pvcs)"
+    )
     assert world.ready(answer)["message"] == f"Resources not ready: {message}"
     assert world.names(answer.children, "DynamoComponentDeployment") == ["g-frontend", "g-worker"]
     found = world.ask(graph, children, related=[claim("models")])

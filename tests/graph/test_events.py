@@ -6,6 +6,7 @@ from typing import Any
 from hooks.effects import Event
 from hooks.k8s.types import Manifest
 from tests import make
+from tests.graph import test_explain as explain
 from tests.graph import test_grove as grove
 from tests.graph import world
 
@@ -118,6 +119,24 @@ def test_graph_under_grove_tells_the_same() -> None:
     assert look(()) == []
     assert words(look(grove.PARTS)) == [UP]
     assert look(grove.PARTS) == []
+
+
+def test_trouble_of_a_service_under_grove_is_told_when_it_comes_up() -> None:
+    graph = Graph()
+    children = grove.settled(make.graph(grove.TWO))
+
+    def look(*pods: Manifest) -> list[Event]:
+        return graph.sync(children, [*explain.SHORT, *pods], services=grove.TWO, installed=grove.GROVE)
+
+    first, second = (explain.pod(f"g-0-frontend-{name}", "Frontend", **explain.CRASH) for name in "ab")
+    assert look() == []
+    (event,) = look(first)
+    assert (event.type, event.reason) == ("Warning", "CrashLoop")
+    assert event.message.startswith("Frontend: CrashLoop: pod g-0-frontend-a: container main ends again and again")
+    assert look(first) == []
+    assert look(first, second) == []
+    assert [told.message[:40] for told in look(second)] == ["Frontend: CrashLoop: pod g-0-frontend-b:"]
+    assert look() == []
 
 
 def test_events_bring_no_graph_back() -> None:

@@ -70,7 +70,7 @@ def test_replaced_pods_without_trouble_are_a_rollout() -> None:
     rolling = grove.part("PodClique", "g-0-frontend", desired=2)
     rolling["status"]["updatedReplicas"] = 1
     answer = grove.ask(graph, grove.settled(graph), [rolling, grove.PARTS[1]])
-    assert "desired=2, updated=1 (RollingOut: pods of an older spec" in world.ready(answer)["message"]
+    assert "desired=2, updated=1 (RollingOut: wait for the new pods" in world.ready(answer)["message"]
 
 
 def test_quota_is_told_from_groves_errors() -> None:

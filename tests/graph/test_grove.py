@@ -19,7 +19,7 @@ SGLANG = ["python3", "-m", "dynamo.sglang"]
 TRTLLM = ["python3", "-m", "dynamo.trtllm"]
 LEADER_HOST = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-worker-ldr-0.$(GROVE_HEADLESS_SERVICE)"
 COMPONENT = "DynamoComponentDeployment"
-WAIT = " (Progressing: nothing to do but wait)"
+WAIT = " (Progressing: wait)"
 
 
 def ask(graph: Manifest, children: Any = (), related: Any = (), **settings: str) -> SyncAnswer:
@@ -479,7 +479,7 @@ def test_group_is_scaled_as_a_whole() -> None:
 
 def test_scaling_that_is_switched_off_is_told() -> None:
     answer = scaled(5, effect_scale="off")
-    assert answer.effects == ()
+    assert scalings(answer) == ()
     reason = "podclique/g-0-frontend: replicas=2, wanted=5: not applied, as the setting effect_scale is off"
     remedy = "WaitingForDependency: nothing scales it - switch the setting effect_scale on"
     assert world.ready(answer)["message"] == f"Resources not ready: g: {reason} ({remedy})"

@@ -12,6 +12,8 @@ from tests.graph import world
 COMPONENT = "DynamoComponentDeployment"
 RESTART = {"observedID": "r1", "phase": "Restarting", "inProgress": ["a"]}
 NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
+NOT_FOUND = "resource not found (Progressing: wait)"
+ROLLING = "(RollingOut: wait for the new pods)"
 
 
 def settled(graph: dict[str, Any]) -> list[dict[str, Any]]:
@@ -32,7 +34,7 @@ def test_first_answer_has_the_condition() -> None:
         "type": "Ready",
         "status": "False",
         "reason": "some_resources_are_not_ready",
-        "message": "Resources not ready: g-frontend: resource not found; g-worker: resource not found",
+        "message": f"Resources not ready: g-frontend: {NOT_FOUND}; g-worker: {NOT_FOUND}",
         "lastTransitionTime": "2026-03-01T12:00:00Z",
         "observedGeneration": 1,
     }
@@ -87,7 +89,7 @@ def test_component_of_an_old_generation_is_not_ready() -> None:
         return {**child, "metadata": {**child["metadata"], "generation": 5}}
 
     answer = world.ask(graph, named(graph, **{"g-worker": older}))
-    expected = "g-worker: spec not yet processed: generation=5, observedGeneration=1"
+    expected = f"g-worker: spec not yet processed: generation=5, observedGeneration=1 {ROLLING}"
     assert world.ready(answer)["message"] == f"Resources not ready: {expected}"
 
 
@@ -98,14 +100,14 @@ def test_component_on_its_way_out_is_not_ready() -> None:
         return {**child, "metadata": {**child["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
 
     answer = world.ask(graph, named(graph, **{"g-worker": going}))
-    assert world.ready(answer)["message"] == "Resources not ready: g-worker: it is being deleted"
+    assert world.ready(answer)["message"] == "Resources not ready: g-worker: it is being deleted (Progressing: wait)"
 
 
 def test_graph_is_not_ready_in_the_sync_that_changes_a_component() -> None:
     children = settled(make.graph({"a": make.service(image="img:1")}))
     changed = make.graph({"a": make.service(image="img:2")})
     answer = world.ask(changed, children)
-    assert world.ready(answer)["message"] == "Resources not ready: g-a: spec not yet applied"
+    assert world.ready(answer)["message"] == f"Resources not ready: g-a: spec not yet applied {ROLLING}"
     applied = world.apply(children, answer.children)
     assert "generation=2" in world.ready(world.ask(changed, applied))["message"]
     assert world.ready(world.ask(changed, world.run(applied)))["status"] == "True"

@@ -17,7 +17,7 @@ def flipped(name: str) -> str:
 
 
 def nodes(count: int | None) -> Manifest:
-    return service(replicas=1, **({} if count is None else {"multinode": {"nodeCount": count}}))
+    return service(resources={"limits": {"gpu": "1"}}, **({} if count is None else {"multinode": {"nodeCount": count}}))
 
 
 CHANGES = (

@@ -149,6 +149,20 @@ NAMES = (
         new=graph({"VllmDecodeWorker2": {}}, name=LONG, annotations={"nvidia.com/enable-grove": "False"}),
     ),
     Case(
+        id="long-leader-worker-set-of-a-graph",
+        new=graph(
+            {"main": {"multinode": {"nodeCount": 2}, "resources": {"limits": {"gpu": "1"}}}},
+            name="g" * 45,
+            annotations={"nvidia.com/enable-grove": "false"},
+        ),
+        problems=(
+            (
+                f"spec.services[main].multinode: the LeaderWorkerSet would be named '{'g' * 45}-main-0', which has 52 "
+                "characters, must have at most 50; shorten the name of the component, or of the graph or service"
+            ),
+        ),
+    ),
+    Case(
         id="services-differ-by-case",
         new=graph({"main": {}, "Main": {}}),
         problems=("spec.services[main] and spec.services[Main] would both be named g-main; rename one",),

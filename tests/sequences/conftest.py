@@ -4,7 +4,7 @@ import pytest
 
 from tests.sequences.wishes import ROADS
 
-SLICES = 8
+SLICES = 4
 """Tests for each road; a slice begins at a seed of its own, so that more steps go on where fewer ended."""
 
 

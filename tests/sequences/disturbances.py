@@ -27,28 +27,26 @@ def write_graph(world: World) -> str:
     return f"graph {GRAPH}"
 
 
-def edit_graph(world: World) -> str:
-    """Change the graph; the change of one that cannot be rendered puts it right."""
+def edit_graph(world: World, name: str = "") -> str:
+    """Change the graph, by an edit of the road's; the change of one that cannot be rendered puts it right."""
     live = _editable(world)
     if live is None:
         return ""
     wanted = _renewed(live, world.valid)
-    name = world.rng.choice(sorted(world.road.edits))
-    said = world.road.edits[name](world.rng, wanted)
+    said = world.road.edits[name or world.rng.choice(sorted(world.road.edits))](world.rng, wanted)
     if not said:
         return ""
     world.write(wanted, is_valid=True)
     return said
 
 
-def break_graph(world: World) -> str:
-    """Write a graph that cannot be rendered, past admission."""
+def break_graph(world: World, name: str = "") -> str:
+    """Write a graph that cannot be rendered, past admission, by a mistake of the road's."""
     live = _editable(world)
     if live is None or not world.is_valid:
         return ""
     wanted = copy_json(live)
-    name = world.rng.choice(sorted(world.road.breaks))
-    said = world.road.breaks[name](world.rng, wanted)
+    said = world.road.breaks[name or world.rng.choice(sorted(world.road.breaks))](world.rng, wanted)
     if not said:
         return ""
     world.write(wanted, is_valid=False)
@@ -77,8 +75,13 @@ def scale_by_adapter(world: World) -> str:
 
 def break_pods(world: World) -> str:
     """Pods of a service, those there are and those to come, fail in one way."""
-    glob = world.rng.choice([f"{GRAPH}-*", "*frontend*", "*worker*"])
-    fault = world.rng.choice(sorted(Fault))
+    return give_fault(
+        world, world.rng.choice([f"{GRAPH}-*", "*frontend*", "*worker*"]), world.rng.choice(sorted(Fault))
+    )
+
+
+def give_fault(world: World, glob: str, fault: Fault) -> str:
+    """Pods of one glob fail in one way."""
     world.cluster.break_pods(glob, fault)
     world.broken.add(glob)
     return f"{fault} of {glob}"

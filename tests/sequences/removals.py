@@ -43,6 +43,11 @@ def _follows_grove(call: Call, _name: str) -> bool:
     )
 
 
+def _follows_components(call: Call, _name: str) -> bool:
+    """Components are still there, for which Grove waits."""
+    return bool(call.children(contract.COMPONENT.kind))
+
+
 def _follows_sets(call: Call, _name: str) -> bool:
     """LeaderWorkerSets are still there, for which a Deployment waits."""
     return bool(call.children("LeaderWorkerSet"))
@@ -91,8 +96,8 @@ def _has_other_size(call: Call, name: str) -> bool:
 _REASONS: Mapping[tuple[str, str], tuple[Reason, ...]] = {
     ("graph", "dynamocomponentdeployments"): (_service_is_gone, _goes_by_grove, _follows_grove),
     ("graph", "dynamographdeploymentscalingadapters"): (_has_no_adapter,),
-    ("graph", "podcliquesets"): (_goes_by_components,),
-    ("graph", "services"): (_service_is_gone, _goes_by_components),
+    ("graph", "podcliquesets"): (_goes_by_components, _follows_components),
+    ("graph", "services"): (_service_is_gone, _goes_by_components, _follows_components),
     ("component", "deployments"): (_spans_nodes, _follows_sets),
     ("component", "leaderworkersets"): (_is_single, _is_surplus, _has_other_size, _follows_deployment),
     ("component", "podgroups"): (_is_single, _is_surplus, _follows_deployment),

@@ -29,16 +29,23 @@ class Temper:
 
 
 def run_sequence(
-    road: str, seed: int, checks: Sequence[Check] = INVARIANTS, prepare: Callable[[World], None] = lambda _world: None
+    road: str,
+    seed: int,
+    checks: Sequence[Check] = INVARIANTS,
+    *,
+    prepare: Callable[[World], None] = lambda _world: None,
+    temper: Temper | None = None,
 ) -> World:
-    """Run one sequence to its end and give back its world; `prepare` may change it before anything happens.
+    """Run one sequence to its end and give back its world.
+
+    `prepare` may change it before anything happens; without `temper` it is drawn.
 
     Raises:
         Violation: an invariant does not hold.
     """
     world = World(ROADS[road], seed, checks)
     prepare(world)
-    temper = choose_temper(world.rng)
+    temper = temper or choose_temper(world.rng)
     world.disturb("edit", write_graph)
     for _ in range(ROUNDS):
         disturb(world, temper, DISTURBED_STEPS)
@@ -46,7 +53,7 @@ def run_sequence(
         come_to_rest(world)
         check_rest(world)
     disturb(world, temper, world.rng.randrange(DISTURBED_STEPS))
-    world.disturb("deletion", _delete)
+    world.disturb("deletion", delete_graph)
     disturb(world, temper, world.rng.randrange(DISTURBED_STEPS // 2), skipped=("edit", "mend", "mistake"))
     calm(world)
     come_to_rest(world)
@@ -72,7 +79,8 @@ def disturb(world: World, temper: Temper, steps: int, skipped: tuple[str, ...] =
                 world.disturb(name, DISTURBANCES[name][0])
 
 
-def _delete(world: World) -> str:
+def delete_graph(world: World) -> str:
+    """Delete the graph, and have its children go before or after it."""
     propagation = world.rng.choice(PROPAGATIONS)
     world.delete(propagation)
     return propagation

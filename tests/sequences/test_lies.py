@@ -275,6 +275,6 @@ def find_violation(road: str, checks: tuple[Check, ...], prepare: Callable[[Worl
 def _find_violations(road: str, checks: tuple[Check, ...], prepare: Callable[[World], None]) -> Iterator[str]:
     for seed in range(SEEDS):
         try:
-            run_sequence(road, seed, checks, prepare)
+            run_sequence(road, seed, checks, prepare=prepare)
         except Violation as found:
             yield str(found)

@@ -5,7 +5,7 @@
 
 from hooks.k8s.hashing import canonical_json
 from tests.sequences.disturbances import DISTURBANCES
-from tests.sequences.sequence import run_sequence
+from tests.sequences.sequence import Temper, run_sequence
 
 SEEDS_OF_SLICE = 1_000_000
 
@@ -24,15 +24,15 @@ def test_invariants_hold_in_sequence_taken_again(sequence: tuple[str, int]) -> N
 
 def test_sequence_follows_from_its_seed_alone() -> None:
     first, second = run_sequence("components", 3), run_sequence("components", 3)
-    assert list(first.trace) == list(second.trace)
+    assert list(map(str, first.trace)) == list(map(str, second.trace))
     assert first.cluster.writes == second.cluster.writes
     assert canonical_json(first.cluster.everything()) == canonical_json(second.cluster.everything())
 
 
 def test_every_disturbance_and_every_disorder_happens() -> None:
-    worlds = [run_sequence(road, seed) for road in ("components", "lws", "grove") for seed in range(4)]
-    seen = {name for world in worlds for name in world.counts}
-    assert set(DISTURBANCES) - seen == set()
+    temper = Temper(names=tuple(DISTURBANCES), weights=(1,) * len(DISTURBANCES), chance=0.3)
+    worlds = [run_sequence(road, 1, temper=temper) for road in ("components", "lws", "grove")]
+    assert set(DISTURBANCES) - {name for world in worlds for name in world.counts} == set()
     codes = {write.code for world in worlds for write in world.cluster.writes if write.actor == "metacontroller"}
     assert {200, 201, 404, 409} <= codes
     failed = [event.message for world in worlds for event in world.cluster.events]

@@ -53,6 +53,17 @@ class Step:
     writes: tuple[Write, ...]
     is_idle: bool = False
 
+    def __str__(self) -> str:
+        done = [
+            f"{write.verb} {write.resource}/{write.name}"
+            + (f"/{write.subresource}" if write.subresource else "")
+            + (f" ({write.code})" if write.code >= 400 else "")
+            for write in self.writes
+        ]
+        codes = [f"{call.path} {call.code}" for call in self.calls if call.code != 200]
+        more = "; ".join([*codes, *done])
+        return f"{self.number} {self.label}{f' -> {more}' if more else ''}"
+
 
 class Violation(AssertionError):
     """An invariant does not hold."""
@@ -80,7 +91,7 @@ class World:
         self.clock = Clock()
         self.number = 0
         self.counts: Counter[str] = Counter()
-        self.trace: deque[str] = deque(maxlen=TRACE_LENGTH)
+        self.trace: deque[Step] = deque(maxlen=TRACE_LENGTH)
         self.edited: set[Ref] = set()
         self.broken: set[str] = set()
         self.invalid: set[tuple[str, int]] = set()
@@ -154,7 +165,7 @@ class World:
         calls = tuple(self.server.take_calls())
         step = Step(number=self.number, label=label, changes=changes, calls=calls, writes=writes, is_idle=is_idle)
         self.ledger.observe(self.cluster.reader, changes)
-        self.trace.append(self._describe(step))
+        self.trace.append(step)
         for check in self._checks:
             for fault in check(self, step):
                 self.fail(check.__name__, fault)
@@ -165,7 +176,7 @@ class World:
         Raises:
             Violation: always; it says where, and how to get there again.
         """
-        last = "\n  ".join(self.trace)
+        last = "\n  ".join(map(str, self.trace))
         raise Violation(
             f"{invariant}: {fault}\n"
             f"at step {self.number} of sequence {self.road.name}:{self.seed}; the last steps were\n  {last}\n"
@@ -198,17 +209,6 @@ class World:
             self.lost_effects -= 1
             return
         self.cluster.carry_out(effects)
-
-    def _describe(self, step: Step) -> str:
-        done = [
-            f"{write.verb} {write.resource}/{write.name}"
-            + (f"/{write.subresource}" if write.subresource else "")
-            + (f" ({write.code})" if write.code >= 400 else "")
-            for write in step.writes
-        ]
-        codes = [f"{call.path} {call.code}" for call in step.calls if call.code != 200]
-        more = "; ".join([*codes, *done])
-        return f"{step.number} {step.label}{f' -> {more}' if more else ''}"
 
 
 @cache
