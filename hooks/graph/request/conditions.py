@@ -181,9 +181,9 @@ def _coming_up(grounds: Grounds) -> Condition:
     is_foreign = live is not None and not live.is_ours
     origin = "was there before and is used as it is" if is_foreign else "created"
     waiting = f"DGD {plan.target.name} {origin}, waiting for Ready"
-    since = max(
-        (moment for moment in (grounds.previous.since(SPEC_GENERATED), live and live.created) if moment), default=None
-    )
+    # A graph that was there before has its time from when it was first asked for.
+    moments = (grounds.previous.since(SPEC_GENERATED), live.created if live else None)
+    since = max((moment for moment in moments if moment), default=None)
     if since and grounds.now - since >= _READY_DEADLINE:
         text = f"{waiting} for more than {_minutes(_READY_DEADLINE)}{_because(plan)}"
         return false(DEPLOYMENT_READY, "DeploymentOverdue", text)
