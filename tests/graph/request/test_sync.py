@@ -346,6 +346,20 @@ def test_degraded_graph_is_told_and_comes_back() -> None:
     assert state(ask(after, [job, graph], [world.output(), graph])) == "Ready"
 
 
+def test_event_is_one_however_often_the_same_change_is_seen() -> None:
+    parent, job = deployed()
+    graph = world.graph("failed")
+    first = ask(parent, [job, graph], [world.output(), graph])
+    stale = ask(parent, [job, graph], [world.output(), graph], now=world.later(1))
+    assert first.effects == stale.effects
+    recovered = ask(world.after(parent, first), [job, world.graph("successful")], [world.graph("successful")])
+    assert [event[1] for event in told(recovered)] == ["DeploymentReady"]
+    again = ask(world.after(parent, recovered), [job, graph], [world.output(), graph], now=world.later(2))
+    assert told(again) == told(first)
+    third = ask(world.after(parent, ask(parent, [job, graph], [graph], now=world.later(1))), [job, graph], [graph])
+    assert told(third) == []
+
+
 @pytest.mark.parametrize("seen", ["pending", "successful"])
 def test_graph_deleted_by_the_user_is_not_created_again(seen: str) -> None:
     parent, job = profiled(autoApply=True)
