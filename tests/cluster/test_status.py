@@ -150,9 +150,8 @@ def test_spec_that_validation_refuses_past_admission_changes_no_child(ready: Api
     """Whether the kind InferencePool is declared is nothing that the API server can judge a graph by."""
     mark = wait_for_silence(audit)
     uids = {item["metadata"]["uid"] for item in (*ready.list("v1", "Pod"), *ready.list("apps/v1", "Deployment"))}
-    main = {"mainContainer": {"image": "i"}}
-    config = {"configMapRef": {"name": "c", "key": "k"}}
-    pickers = {name: {"componentType": "epp", "extraPodSpec": main, "eppConfig": config} for name in ("A", "B")}
+    picker = {"componentType": "epp", "eppConfig": {"configMapRef": {"name": "c", "key": "k"}}}
+    pickers = dict.fromkeys(("Frontend", "VllmDecodeWorker"), picker)
     ready.patch(DYNAMO, GRAPH, NAME, {"spec": {"services": pickers}})
     wait_for(lambda: condition(the_graph(ready, NAME), "Ready")["reason"] == "ValidationFailed", "it is refused")
     for name in pickers:
@@ -166,7 +165,11 @@ def test_spec_that_validation_refuses_past_admission_changes_no_child(ready: Api
     assert set(graph["status"]["services"]) == {"Frontend", "VllmPrefillWorker", "VllmDecodeWorker"}
     assert compute(graph) is Kstatus.IN_PROGRESS
     assert ("Warning", "ValidationFailed", 1) in events_about(ready, GRAPH, NAME)
-    ready.patch(DYNAMO, GRAPH, NAME, {"spec": {"services": dict.fromkeys(pickers)}})
+    before = {
+        "Frontend": {"componentType": "frontend", "eppConfig": None},
+        "VllmDecodeWorker": {"componentType": "worker", "eppConfig": None},
+    }
+    ready.patch(DYNAMO, GRAPH, NAME, {"spec": {"services": before}})
     wait_until_ready(ready, NAME)
 
 
