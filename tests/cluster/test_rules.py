@@ -1,8 +1,7 @@
 """The rules on a real API server: it holds those that CEL can say, in the words of the pure rules, and no others."""
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,11 +11,10 @@ from hooks.k8s.types import name_of
 from hooks.rule_table import Place, rule_of
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import EXAMPLES, load_documents
+from tests.cluster.rules import is_taken, rules_dropped
 from tests.contract.backend import ApiRefused, Manifest
 from tests.rules.cases import CASES
 from tests.rules.objects import Case, graph
-
-CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
 def write(api: ApiClient, manifest: Manifest, *, dry_run: bool) -> None:
@@ -81,50 +79,21 @@ def test_api_server_takes_every_example(example: Any, api: ApiClient) -> None:
         write(api, document, dry_run=True)
 
 
-@pytest.fixture
-def without_rules(admin: ApiClient) -> Iterator[Callable[[], None]]:
-    """The definition of graphs loses its rules for the test; the function it gives brings them back."""
-    name = "dynamographdeployments.nvidia.com"
-    found = admin.get(*CRD, name)
-    assert found is not None
-    rules = found["spec"]["versions"]
-    without = json.loads(json.dumps(rules), object_hook=_drop_rules)
-    admin.patch(*CRD, name, {"spec": {"versions": without}})
-
-    def restore() -> None:
-        admin.patch(*CRD, name, {"spec": {"versions": rules}})
-
-    yield restore
-    restore()
-
-
-def _drop_rules(node: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in node.items() if key != "x-kubernetes-validations"}
-
-
-def is_taken(api: ApiClient, manifest: Manifest) -> bool:
-    try:
-        write(api, manifest, dry_run=True)
-    except ApiRefused:
-        return False
-    return True
-
-
 def test_graph_stored_before_a_rule_came_is_still_told_its_status_and_may_be_labelled(
-    api: ApiClient, without_rules: Callable[[], None]
+    admin: ApiClient, api: ApiClient
 ) -> None:
-    bad = graph({"main": {"sharedMemory": {}}, "Main": {}}, name="g" * 64)
-    wait_for(lambda: is_taken(api, bad), "the rules are gone")
-    with existing(api, bad):
-        without_rules()
-        wait_for(lambda: not is_taken(api, graph({}, name="other")), "the rules are back")
+    bad, other = graph({"main": {"sharedMemory": {}}, "Main": {}}, name="g" * 64), graph({}, name="other")
+    with rules_dropped(admin, "dynamographdeployments"):
+        wait_for(lambda: is_taken(lambda: write(api, bad, dry_run=False)), "the rules are gone")
+    try:
+        wait_for(lambda: not is_taken(lambda: write(api, other, dry_run=True)), "the rules are back")
         write_status(api, bad, {"state": "failed"})
-        labelled = {"metadata": {"labels": {"a": "b"}}}
-        assert api.patch(bad["apiVersion"], bad["kind"], "g" * 64, labelled)["metadata"]["labels"] == {"a": "b"}
+        kind = (bad["apiVersion"], bad["kind"], "g" * 64)
+        assert api.patch(*kind, {"metadata": {"labels": {"a": "b"}}})["metadata"]["labels"] == {"a": "b"}
         with pytest.raises(ApiRefused, match=r"sharedMemory\.size is required"):
-            api.patch(
-                bad["apiVersion"], bad["kind"], "g" * 64, {"spec": {"services": {"main": {"labels": {"a": "b"}}}}}
-            )
+            api.patch(*kind, {"spec": {"services": {"main": {"labels": {"a": "b"}}}}})
+    finally:
+        api.delete(bad["apiVersion"], bad["kind"], "g" * 64)
 
 
 def test_largest_graph_is_within_the_servers_budget(api: ApiClient) -> None:
