@@ -3,8 +3,8 @@
 A map, from the ground up (imports point only upwards in this list's order, never back):
 
 * `k8s`, `errors`: Kubernetes vocabulary and the exception tree; they know nothing of Dynamo.
-* `api`, `crds`, `protocol`, `contract`, `identity`, `settings`, `facts`, `effects`, `last_good`, `wording`, `review`,
-  `judging`, `rule_table`, `defaulting`: what all else is written in.
+* `api`, `crds`, `protocol`, `children`, `contract`, `identity`, `settings`, `facts`, `effects`, `transitions`,
+  `last_good`, `wording`, `review`, `judging`, `rule_table`, `defaulting`: what all else is written in.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
 * `graph`: a DynamoGraphDeployment becomes components and what they share.
 * `model`: a DynamoModel's endpoints and adapters, with its prober; beside the two.

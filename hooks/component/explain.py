@@ -1,6 +1,7 @@
 """Why a component is not ready: exactly one reason of `Trouble`, from its workloads, what it lacks, and its pods."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from hooks import contract
@@ -27,15 +28,16 @@ def explain(plan: ComponentPlan, progress: Progress, seen: Observed, now: dateti
     deployment = seen.workloads.deployment
     denial = explain_denial(deployment.get("status") or {}) if deployment is not None else None
     found = [*([denial] if denial else []), *explain_missing(plan.pod), *_explain_key(plan)]
-    return choose_worst([*found, *explain_own_pods(seen.pods, now)]) or (
-        explain_rollout() if progress.is_rolling else _progressing(plan)
-    )
+    pods = explain_own_pods(seen.pods, now, is_rolling=progress.is_rolling)
+    return choose_worst([*found, *pods]) or _progressing(plan)
 
 
-def explain_own_pods(pods: Iterable[ReadManifest], now: datetime) -> Iterator[Explanation]:
-    """What the pods show; nothing where each of them is ready."""
+def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling: bool) -> Iterator[Explanation]:
+    """What the pods show, or that old ones are left; nothing where there is nothing to say."""
     found = explain_pods(pods, now)
-    if found is not None:
+    if is_rolling and (found is None or found.reason is Trouble.PROGRESSING):
+        yield replace(found, reason=Trouble.ROLLING_OUT) if found else explain_rollout()
+    elif found is not None:
         yield found
 
 

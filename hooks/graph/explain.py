@@ -46,9 +46,8 @@ def _explain(
     if is_refused_scaling(grove, service, seen.grove):
         remedy = "switch the setting effect_scale on"
         return Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
-    pods = explain_own_pods(seen.pods.get(service.service, ()), facts.now)
-    worst = choose_worst([*denied, *service.lacks, *_explain_key(plan, service), *pods])
-    return worst or (explain_rollout() if _is_rolling(found) else progress)
+    pods = explain_own_pods(seen.pods.get(service.service, ()), facts.now, is_rolling=_is_rolling(found))
+    return choose_worst([*denied, *service.lacks, *_explain_key(plan, service), *pods]) or progress
 
 
 def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, ...]:

@@ -49,9 +49,15 @@ def _find_components(seen: Observed) -> str:
 
 
 def _find_grove(graph: GraphDeployment, seen: Observed) -> str:
+    """What components wait for; once they exist only for the graph's own set, as leftovers can be somebody else's.
+
+    Whatever else carries the graph's name in a label would otherwise stop a graph that runs.
+    """
     grove, name = seen.grove, graph.metadata.name
     if grove.pod_clique_set is not None:
         return f"it waits until {kinds.POD_CLIQUE_SET.kind} {name} is gone"
+    if seen.components:
+        return ""
     if grove.scalables:
         kind, part = min(grove.scalables)
         return f"it waits until {kind} {part} is gone"

@@ -80,6 +80,15 @@ def test_without_a_pod_to_blame_a_rollout_is_told_from_a_start(updated: int, rea
     assert ask(SPEC, observed(SPEC, updatedReplicas=updated))[0] == reason
 
 
+@pytest.mark.parametrize(("updated", "reason"), [(1, "RollingOut"), (2, "Progressing")])
+def test_pod_that_starts_is_named_whether_or_not_old_ones_are_left(updated: int, reason: str) -> None:
+    starting = unschedulable()
+    starting["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    found, message = ask(SPEC, observed(SPEC, updatedReplicas=updated), (starting,))
+    assert found == reason
+    assert message.endswith(f"; {reason}: pod c-1: it is starting - wait")
+
+
 def test_denied_pods_are_told_from_the_deployment() -> None:
     denial = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: gpus"}
     reason, message = ask(SPEC, observed(SPEC, conditions=[denial]))

@@ -622,6 +622,14 @@ def test_components_wait_until_everything_of_grove_is_gone() -> None:
     assert world.names(last.children, COMPONENT) == ["g-frontend"]
 
 
+def test_components_that_run_are_not_stopped_by_what_somebody_else_calls_a_part_of_the_graph() -> None:
+    off = make.graph(SINGLE, annotations=OFF)
+    children = world.run(world.apply([], ask(off).children))
+    answer = ask(off, children, PARTS[:1])
+    assert world.names(answer.children, COMPONENT) == ["g-frontend"]
+    assert world.ready(answer)["status"] == "True"
+
+
 def test_set_waits_until_all_components_are_gone() -> None:
     on, off = make.graph(SINGLE), make.graph(SINGLE, annotations=OFF)
     children = world.apply([], ask(off).children)

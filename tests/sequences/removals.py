@@ -36,11 +36,8 @@ def _goes_by_components(call: Call, name: str) -> bool:
 
 
 def _follows_grove(call: Call, _name: str) -> bool:
-    """Something of Grove is still there, for which components wait."""
-    related = call.request.get("related") or {}
-    return bool(call.children("PodCliqueSet")) or any(
-        group for key, group in related.items() if key.startswith("PodClique")
-    )
+    """The graph's PodCliqueSet is still there, for which components wait."""
+    return bool(call.children("PodCliqueSet"))
 
 
 def _follows_components(call: Call, _name: str) -> bool:

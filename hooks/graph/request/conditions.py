@@ -14,6 +14,7 @@ from hooks.graph.request.plan import RequestPlan
 from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, READY, SPEC_GENERATED, VALIDATION, Previous
 from hooks.graph.request.profiling_job import job_name
 from hooks.k8s.conditions import Condition
+from hooks.k8s.types import Json
 
 DELETED_BY_USER = "Deployment was deleted by user. Create a new DGDR to redeploy."
 _CREATION_DEADLINE = timedelta(minutes=5)
@@ -38,6 +39,8 @@ _NOT_ASKED_FOR = Condition(
     reason="AutoApplyDisabled",
     message="spec.autoApply is false: apply status.generatedDeployment yourself",
 )
+
+_NOT_CREATED = frozenset({"JobCreationFailed", "DeploymentCreationFailed"})
 
 BEFORE_JOB = frozenset({Position.REFUSED, Position.UNBUILDABLE, Position.PENDING})
 _AFTER_GENERATION = frozenset(
@@ -75,6 +78,11 @@ def describe(grounds: Grounds) -> list[Condition]:
         _spec_generated(grounds),
         applied if auto_apply else _NOT_ASKED_FOR,
     ]
+
+
+def is_overdue(status: Mapping[str, Json]) -> bool:
+    """Whether something should have been created long ago; then the controller's own resyncs do."""
+    return bool({str(condition["reason"]) for condition in status["conditions"]} & _NOT_CREATED)
 
 
 def summarise(conditions: list[Condition], state: State) -> Condition:
@@ -173,7 +181,10 @@ def _coming_up(grounds: Grounds) -> Condition:
     is_foreign = live is not None and not live.is_ours
     origin = "was there before and is used as it is" if is_foreign else "created"
     waiting = f"DGD {plan.target.name} {origin}, waiting for Ready"
-    if live and live.created and grounds.now - live.created >= _READY_DEADLINE:
+    # A graph that was there before has its time from when it was first asked for.
+    moments = (grounds.previous.since(SPEC_GENERATED), live.created if live else None)
+    since = max((moment for moment in moments if moment), default=None)
+    if since and grounds.now - since >= _READY_DEADLINE:
         text = f"{waiting} for more than {_minutes(_READY_DEADLINE)}{_because(plan)}"
         return false(DEPLOYMENT_READY, "DeploymentOverdue", text)
     return false(DEPLOYMENT_READY, "DeploymentCreated", f"{waiting}{_because(plan)}")

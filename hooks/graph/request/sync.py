@@ -7,7 +7,7 @@ from hooks.api.graph_request import GraphRequest
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.request.build import build_children, keep_children
-from hooks.graph.request.conditions import Grounds
+from hooks.graph.request.conditions import Grounds, is_overdue
 from hooks.graph.request.events import Story, find_events
 from hooks.graph.request.fingerprint import is_edited
 from hooks.graph.request.observe import Observed, observe
@@ -50,7 +50,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         children=build_children(plan, seen, request=parent.metadata.name, namespace=parent.metadata.namespace),
         status=status,
         effects=tuple(find_events(request.parent, previous, status, story)),
-        resync_after_seconds=_LOOK_AGAIN_SECONDS if plan.position in _WAITING else 0,
+        resync_after_seconds=_LOOK_AGAIN_SECONDS if plan.position in _WAITING and not is_overdue(status) else 0,
         notes=plan.notes,
         problems=plan.problems if plan.position in {Position.REFUSED, Position.UNBUILDABLE} else (),
     )

@@ -245,6 +245,32 @@ def test_overrides_are_laid_over_the_created_graph_only() -> None:
     assert answer.status["generatedDeployment"] == world.generated()  # type: ignore[index]
 
 
+def along(*names: str) -> Manifest:
+    """An output with ConfigMaps beside the graph."""
+    config_maps = [world.config_map(name, {"a": "b"}) for name in names]
+    return world.output(yaml.safe_dump_all([*config_maps, world.generated()]))
+
+
+def test_config_maps_are_created_beside_the_graph_and_never_changed() -> None:
+    parent, job = profiled(autoApply=True)
+    answer = ask(parent, [job], [along("a", "b")])
+    created = [child for child in answer.children if child["kind"] == "ConfigMap"]
+    assert [(child["metadata"]["name"], child["data"]) for child in created] == [("a", {"a": "b"}), ("b", {"a": "b"})]
+    mine, theirs = make.observed(created[0]), world.config_map("b", {"of": "somebody else"})
+    again = ask(world.after(parent, answer), [job, mine], [along("a", "b"), theirs])
+    (kept,) = [child for child in again.children if child["kind"] == "ConfigMap"]
+    assert kept == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+
+
+def test_config_maps_in_another_namespace_are_created_once() -> None:
+    parent, job = profiled(autoApply=True, deploymentOverrides={"namespace": OTHER})
+    answer = ask(parent, [job], [along("a")])
+    assert f"ConfigMap/{OTHER}/a" in children(answer)
+    there = world.config_map("a", {"a": "b"}, namespace=OTHER)
+    again = ask(world.after(parent, answer), [job], [along("a"), there])
+    assert f"ConfigMap/{OTHER}/a" not in children(again)
+
+
 def test_graph_waits_for_its_namespace() -> None:
     parent, job = profiled(autoApply=True, deploymentOverrides={"namespace": "absent"})
     answer = ask(parent, [job], [world.output()])
@@ -281,6 +307,9 @@ def test_graph_that_comes_up_is_followed() -> None:
     late = ask(world.after(creating, answer), [job, graph], [world.output(), graph], now=world.later(61))
     assert state(late) == "Deploying"
     assert said(late, "DeploymentReady")[1] == "DeploymentOverdue"
+    old = {**graph, "metadata": {**graph["metadata"], "creationTimestamp": "2026-01-01T00:00:00Z"}}
+    fresh = ask(world.after(creating, answer), [job, old], [world.output(), old])
+    assert said(fresh, "DeploymentReady")[1] == "DeploymentCreated", "an older graph has its hour too"
 
 
 def test_successful_graph_makes_the_request_ready() -> None:
@@ -315,6 +344,20 @@ def test_degraded_graph_is_told_and_comes_back() -> None:
     assert world.after(after, still)["status"] == after["status"]
     graph = world.graph("successful")
     assert state(ask(after, [job, graph], [world.output(), graph])) == "Ready"
+
+
+def test_event_is_one_however_often_the_same_change_is_seen() -> None:
+    parent, job = deployed()
+    graph = world.graph("failed")
+    first = ask(parent, [job, graph], [world.output(), graph])
+    stale = ask(parent, [job, graph], [world.output(), graph], now=world.later(1))
+    assert first.effects == stale.effects
+    recovered = ask(world.after(parent, first), [job, world.graph("successful")], [world.graph("successful")])
+    assert [event[1] for event in told(recovered)] == ["DeploymentReady"]
+    again = ask(world.after(parent, recovered), [job, graph], [world.output(), graph], now=world.later(2))
+    assert told(again) == told(first)
+    third = ask(world.after(parent, ask(parent, [job, graph], [graph], now=world.later(1))), [job, graph], [graph])
+    assert told(third) == []
 
 
 @pytest.mark.parametrize("seen", ["pending", "successful"])
