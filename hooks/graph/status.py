@@ -65,7 +65,8 @@ def report(
     explained: Mapping[str, Explanation],
 ) -> dict[str, Json]:
     """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
-    waiting = dict(sorted([*_unready_workloads(plan, seen, explained), *_missing_claims(plan)]))
+    unready = dict(_unready_workloads(plan, seen, explained))
+    waiting = dict(sorted([*unready.items(), *_missing_claims(plan)]))
     if waiting:
         state, reason = State.PENDING, Reason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
@@ -77,7 +78,7 @@ def report(
         **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
-        "componentsReady": _count_ready(plan, seen),
+        "componentsReady": _count_ready(plan, seen, unready),
     }
 
 
@@ -110,10 +111,13 @@ def _truth(state: State) -> Truth:
     return "True" if state is State.SUCCESSFUL else "False"
 
 
-def _count_ready(plan: GraphPlan, seen: Observed) -> str:
-    """`3/4`: components, or services under Grove, that are ready at the wanted spec, of all that there should be."""
-    total = len(plan.components)
-    return f"{total - len(find_unready_services(plan, seen))}/{total}"
+def _count_ready(plan: GraphPlan, seen: Observed, unready: Mapping[str, str]) -> str:
+    """`3/4`: components, or services under Grove, that are ready at the wanted spec, of all that there should be.
+
+    `unready` are the components that are not, where there are components.
+    """
+    total, by_component = len(plan.components), plan.grove is None and not plan.waits_for
+    return f"{total - len(unready if by_component else find_unready_services(plan, seen))}/{total}"
 
 
 def _unready_workloads(

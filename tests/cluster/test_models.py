@@ -78,6 +78,7 @@ def engines(api: ApiClient) -> Iterator[Engines]:
             api.create(document, strict=True)
         found = Engines(api, listeners)
         wait_until_ready(api, "vllm-lora")
+        found.follow()  # an engine that does not listen would hold up the model's deletion until its deadline
         yield found
         if api.get(DYNAMO, MODEL, NAME):
             api.delete(DYNAMO, MODEL, NAME)
