@@ -3,9 +3,13 @@
 The CRD's schema refuses wrong types already; where there is no API server, in `render`, this does.
 """
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
@@ -23,8 +27,44 @@ _POD_OBJECTS = ("mainContainer", "securityContext", "affinity", "nodeSelector")
 _POD_STRINGS = ("serviceAccountName", "serviceAccount", "schedulerName", "restartPolicy")
 
 
-def validate_fragments(spec: ComponentSpec, path: str) -> Iterator[str]:
-    """All problems of the fragments; what depends on right shapes is looked at only where the shapes are right."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Worded:
+    """A spec, known by the text of all that is looked at here."""
+
+    text: bytes
+    spec: ComponentSpec = dataclasses.field(compare=False)
+
+
+def validate_fragments(spec: ComponentSpec, path: str) -> tuple[str, ...]:
+    """All problems of the fragments; what depends on right shapes is looked at only where the shapes are right.
+
+    A change of a graph is that of one service, so what was found in the others is remembered by their wording.
+    """
+    mounts = [[mount.name, mount.mount_point] for mount in spec.volume_mounts]
+    looked_at = [*_fragments_of(spec).values(), mounts]
+    try:
+        return _remember(_Worded(orjson.dumps(looked_at), spec), path)
+    except orjson.JSONEncodeError:  # a number that JSON does not know, which only YAML can bring here
+        return tuple(_validate(spec, path))
+
+
+@lru_cache(maxsize=1024)
+def _remember(worded: _Worded, path: str) -> tuple[str, ...]:
+    return tuple(_validate(worded.spec, path))
+
+
+def _fragments_of(spec: ComponentSpec) -> dict[str, Json]:
+    """What a user writes as Kubernetes JSON, by its field."""
+    return {
+        "extraPodSpec": spec.extra_pod_spec,
+        "envs": spec.envs,
+        "livenessProbe": spec.liveness_probe,
+        "readinessProbe": spec.readiness_probe,
+        "resources.claims": spec.resources.claims if spec.resources else (),
+    }
+
+
+def _validate(spec: ComponentSpec, path: str) -> Iterator[str]:
     shapes = [*_shape_faults(spec, path)]
     yield from shapes
     yield from _unreadable(spec, path)
@@ -99,18 +139,11 @@ def _items(value: Json) -> list[Json]:
 
 def _unreadable(spec: ComponentSpec, path: str) -> Iterator[str]:
     """Quantities and numbers that cannot be read; the search for their places is only made when there are any."""
-    fragments: dict[str, Json] = {
-        "extraPodSpec": spec.extra_pod_spec,
-        "envs": spec.envs,
-        "livenessProbe": spec.liveness_probe,
-        "readinessProbe": spec.readiness_probe,
-        "resources.claims": spec.resources.claims if spec.resources else (),
-    }
-    for field, fragment in fragments.items():
+    for name, fragment in _fragments_of(spec).items():
         try:
             canonical_fragment(fragment)
         except ValueError:
-            yield from find_faults(fragment, f"{path}.{field}")
+            yield from find_faults(fragment, f"{path}.{name}")
 
 
 def _container_names(spec: ComponentSpec, path: str) -> Iterator[str]:

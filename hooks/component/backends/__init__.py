@@ -5,6 +5,7 @@ Source: Dynamo operator, internal/dynamo/graph.go, detectBackendFrameworkFromArg
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.subject import ComponentType
@@ -50,6 +51,7 @@ def resolve_backend(component_type: ComponentType, command_line: CommandLine, ex
     return Backend.NOOP
 
 
+@lru_cache(maxsize=1024)
 def detect_backends(text: str) -> tuple[Backend, ...]:
     """All engines whose module a Python in this command line is told to run."""
     if "dynamo." not in text:
