@@ -12,7 +12,7 @@ A map, from the ground up (imports point only upwards in this list's order, neve
 * `review`, `rules`, `admission_review`: an object about to be stored, what is asked of it, and how that is said.
 * The shell touches the outside: `app` and `admission`, which share `web`; `cli`, `logs`, `metrics`, `files`,
   `namespace_locks`, `installed_kinds`, `simulator`, `model.prober`, and for what no answer can say `effects_client`,
-  `api_server`, `etcd_client`; `output_copier` stands beside a request's profiler.
+  `api_server`, `etcd_client`; `background` repeats things; `output_copier` stands beside a request's profiler.
 
 Start with `hooks/component/sync.py` and follow its five calls; the other hooks have the same shape.
 """

@@ -104,6 +104,15 @@ class Conversation:
         reason = answer.body.get("message") or response.reason
         raise Refused(f"{method} {path}: {answer.status} {reason}", answer.status)
 
+    def find(self, path: str) -> Mapping[str, Any] | None:
+        """The object at a path; None where there is none.
+
+        Raises:
+            Refused: as `ask` does.
+        """
+        answer = self.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
+        return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
+
 
 def _read(response: requests.Response) -> Mapping[str, Any]:
     """The answer as an object; {} where it is no JSON object, as proxies answer."""

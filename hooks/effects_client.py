@@ -64,10 +64,10 @@ class EffectsClient:
 def _scale(conversation: Conversation, effect: ScalePodClique) -> Outcome:
     kind = next(k for k in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP) if k.kind == effect.kind)
     path = f"/apis/{kind.api_version}/namespaces/{effect.namespace}/{plural_of(kind)}/{effect.name}/scale"
-    current = conversation.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
-    if current.status == HTTPStatus.NOT_FOUND:
+    current = conversation.find(path)
+    if current is None:
         return Outcome.NOT_YET
-    if (current.body.get("spec") or {}).get("replicas", 0) == effect.replicas:
+    if (current.get("spec") or {}).get("replicas", 0) == effect.replicas:
         return Outcome.UNCHANGED
     change = {"spec": {"replicas": effect.replicas}}
     patched = conversation.ask("PATCH", path, change, also=(HTTPStatus.NOT_FOUND,))
@@ -82,14 +82,14 @@ def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> Outcom
     plural = plural_of(contract.GRAPH)
     path = f"/apis/{contract.GRAPH.api_version}/namespaces/{effect.namespace}/{plural}/{effect.graph}"
     for _ in range(_ATTEMPTS):
-        current = conversation.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
-        service = _adapted_service(current.body, effect.service)
-        if service is None:
+        current = conversation.find(path)
+        service = None if current is None else _adapted_service(current, effect.service)
+        if current is None or service is None:
             return Outcome.NOT_YET
         if service.get("replicas", 1) == effect.replicas:
             return Outcome.UNCHANGED
         change = {
-            "metadata": {"resourceVersion": current.body["metadata"]["resourceVersion"]},
+            "metadata": {"resourceVersion": current["metadata"]["resourceVersion"]},
             "spec": {"services": {effect.service: {"replicas": effect.replicas}}},
         }
         tolerated = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)

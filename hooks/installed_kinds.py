@@ -2,9 +2,9 @@
 
 import threading
 from dataclasses import dataclass, field
-from http import HTTPStatus
 
 from hooks.api_server import ApiServer, Conversation, Refused
+from hooks.background import start_repeating
 from hooks.k8s.types import GroupVersionKind
 from hooks.logs import logger
 from hooks.protocol import OPTIONAL_KINDS
@@ -34,19 +34,10 @@ class InstalledKinds:
 
     def keep(self) -> threading.Thread:
         """Ask from now on, in a thread that ends with the process."""
-
-        def keep_on() -> None:
-            pause = threading.Event()
-            while True:
-                self.refresh()
-                pause.wait(REFRESH_SECONDS)
-
-        thread = threading.Thread(target=keep_on, name="installed-kinds", daemon=True)
-        thread.start()
-        return thread
+        return start_repeating("installed-kinds", self.refresh, REFRESH_SECONDS)
 
 
 def _is_served(talk: Conversation, kind: GroupVersionKind) -> bool:
     """Whether discovery names the kind, which every account may ask for."""
-    answer = talk.ask("GET", f"/apis/{kind.api_version}", also=(HTTPStatus.NOT_FOUND,))
-    return any(resource.get("kind") == kind.kind for resource in answer.body.get("resources") or ())
+    group = talk.find(f"/apis/{kind.api_version}") or {}
+    return any(resource.get("kind") == kind.kind for resource in group.get("resources") or ())

@@ -10,11 +10,13 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from hooks import __version__, contract
 from hooks.api_server import ApiServer, Refused
+from hooks.background import start_repeating
 from hooks.logs import logger
 
 Clock = Callable[[], datetime]
@@ -71,6 +73,14 @@ class Hold:
     is_certain: bool = True
 
 
+def _held(namespace: str, lease: Lease) -> Hold:
+    return Hold(reason=f"namespace {namespace} belongs to {lease.holder or 'another operator'}, by its Lease")
+
+
+def _path_of(namespace: str) -> str:
+    return f"{_LEASES.format(namespace)}/{contract.NAMESPACE_LOCK}"
+
+
 def parse_lease(manifest: Mapping[str, Any]) -> Lease:
     """Read a Lease; one without duration or time of renewal never counts."""
     spec = manifest.get("spec") or {}
@@ -101,7 +111,7 @@ class LockReader:
             return found
         if not found.counts(now) or (self.ours and found.holder.startswith(self.ours)):
             return None
-        return Hold(reason=f"namespace {namespace} belongs to {found.holder or 'another operator'}, by its Lease")
+        return _held(namespace, found)
 
     def _find(self, namespace: str, now: datetime) -> Lease | Hold:
         known = self._seen.get(namespace)
@@ -121,9 +131,7 @@ class LockReader:
 
     def _read(self, namespace: str) -> Lease:
         with self.server.converse(_REQUEST_SECONDS) as talk:
-            path = f"{_LEASES.format(namespace)}/{contract.NAMESPACE_LOCK}"
-            answer = talk.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
-        return NO_LEASE if answer.status == HTTPStatus.NOT_FOUND else parse_lease(answer.body)
+            return parse_lease(talk.find(_path_of(namespace)) or {})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -161,7 +169,7 @@ class OwnLock:
         if lease.counts(now):
             if lease.holder.startswith(self.ours):
                 return None
-            return Hold(reason=f"namespace {namespace} belongs to {lease.holder or 'another operator'}, by its Lease")
+            return _held(namespace, lease)
         reason = f"the Lease {contract.NAMESPACE_LOCK} of namespace {namespace} is not renewed"
         return Hold(reason=reason, is_certain=False)
 
@@ -172,8 +180,7 @@ class OwnLock:
             Refused: the API server does not say, or does not want to.
         """
         with self.server.converse(_REQUEST_SECONDS) as talk:
-            answer = talk.ask("GET", self._path, also=(HTTPStatus.NOT_FOUND,))
-            found = dict(answer.body) if answer.status == HTTPStatus.OK else None
+            found = talk.find(self._path)
             lease, now = parse_lease(found or {}), self.clock()
             if self._is_due(lease, now, may_take=may_take):
                 wanted = Lease(holder=self.holder, renewed=now, seconds=LEASE_SECONDS)
@@ -191,9 +198,8 @@ class OwnLock:
             Refused: the API server does not say, or does not want to.
         """
         with self.server.converse(_RELEASE_SECONDS) as talk:
-            answer = talk.ask("GET", self._path, also=(HTTPStatus.NOT_FOUND,))
-            found = dict(answer.body)
-            if answer.status != HTTPStatus.OK or parse_lease(found).holder != self.holder:
+            found = talk.find(self._path)
+            if found is None or parse_lease(found).holder != self.holder:
                 return
             gone = (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND)
             if self.is_alone:
@@ -227,21 +233,12 @@ class OwnLock:
 
     @property
     def _path(self) -> str:
-        return f"{_LEASES.format(self.namespace)}/{contract.NAMESPACE_LOCK}"
+        return _path_of(self.namespace)
 
 
 def start_keeping(lock: OwnLock, is_draining: Callable[[], bool]) -> threading.Thread:
     """Look after the Lease from now on, in a thread that ends with the process."""
-
-    def keep_on() -> None:
-        pause = threading.Event()
-        while True:
-            keep_once(lock, is_draining)
-            pause.wait(TICK_SECONDS)
-
-    thread = threading.Thread(target=keep_on, name="namespace-lock", daemon=True)
-    thread.start()
-    return thread
+    return start_repeating("namespace-lock", partial(keep_once, lock, is_draining), TICK_SECONDS)
 
 
 def keep_once(lock: OwnLock, is_draining: Callable[[], bool]) -> None:

@@ -116,9 +116,7 @@ class _Caller:
         """The pod, None when there is none; raises CopyFailed."""
 
         def read(conversation: Conversation) -> Mapping[str, Any] | None:
-            path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-            answer = conversation.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
-            return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
+            return conversation.find(f"/api/v1/namespaces/{namespace}/pods/{name}")
 
         return self._retry(f"read pod {name}", read)
 

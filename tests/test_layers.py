@@ -14,6 +14,7 @@ SHELL = (
     "hooks.admission",
     "hooks.api_server",
     "hooks.app",
+    "hooks.background",
     "hooks.cli",
     "hooks.effects_client",
     "hooks.etcd_client",

@@ -53,7 +53,7 @@ class CertificateStore:
         Raises:
             Refused: it is not told.
         """
-        secret = self._get(self._path)
+        secret = self.talk.find(self._path)
         data = (secret or {}).get("data") or {}
         parts = {part: _decode(data.get(key, "")) for part, key in PARTS.items()}
         return Stored(issued=Issued(**parts), secret=secret)
@@ -90,7 +90,7 @@ class CertificateStore:
         return [said for path in self.configurations if (said := self._publish_to(path, bundle, dry_run=dry_run))]
 
     def _publish_to(self, path: str, bundle: str, *, dry_run: bool) -> str:
-        found = self._get(f"{_WEBHOOKS}/{path}")
+        found = self.talk.find(f"{_WEBHOOKS}/{path}")
         if found is None:
             return f"{path} does not exist, so nothing trusts the certificate there"
         webhooks = found.get("webhooks") or []
@@ -103,10 +103,6 @@ class CertificateStore:
         patch = {"metadata": {"resourceVersion": version}, "webhooks": trusting}
         _expect_no_conflict(self.talk.ask("PATCH", f"{_WEBHOOKS}/{path}", patch, also=(HTTPStatus.CONFLICT,)))
         return f"{path} trusts the certificate now"
-
-    def _get(self, path: str) -> Mapping[str, Any] | None:
-        answer = self.talk.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
-        return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
 
     @property
     def _path(self) -> str:
