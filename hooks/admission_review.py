@@ -13,15 +13,13 @@ import orjson
 
 from hooks.errors import InvalidRequest
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
-from hooks.review import User
+from hooks.review import GENERATED_SUFFIX, User
 
 MAX_WARNING_CHARACTERS = 256
 MAX_WARNINGS_CHARACTERS = 4096
 """The API server cuts longer warnings, and drops those that all together pass the second limit."""
 
 _REVIEW_VERSION, _REVIEW_KIND = "admission.k8s.io/v1", "AdmissionReview"
-_GENERATED_SUFFIX = "xxxxx"
-"""Stands for the five characters that the API server puts behind `generateName`."""
 
 
 class Operation(StrEnum):
@@ -197,7 +195,7 @@ def _is_text_map(value: Any) -> bool:
 def _complete(manifest: Manifest, name: str, namespace: str) -> ReadManifest:
     """The object with the name and namespace that it gets, which a client may leave to the API server."""
     metadata = manifest["metadata"]
-    given = metadata.get("name") or name or f"{metadata.get('generateName', '')}{_GENERATED_SUFFIX}"
+    given = metadata.get("name") or name or f"{metadata.get('generateName', '')}{GENERATED_SUFFIX}"
     return {**manifest, "metadata": {**metadata, "name": given, "namespace": metadata.get("namespace") or namespace}}
 
 

@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from hooks.api.base import Model, parse_parent
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import ReadManifest
-from hooks.review import Review, Verdict
+from hooks.review import GENERATED_SUFFIX, Review, Verdict
 from hooks.rule_table import reasons_of
-
-_GENERATED_SUFFIX = "xxxxx"
-"""As long as what the API server puts behind `generateName`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +66,7 @@ def _prepare(manifest: ReadManifest) -> ReadManifest:
     if not isinstance(metadata, Mapping):
         return manifest
     prefix = metadata.get("generateName")
-    name = f"{prefix}{_GENERATED_SUFFIX}" if prefix and not metadata.get("name") else metadata.get("name")
+    name = f"{prefix}{GENERATED_SUFFIX}" if prefix and not metadata.get("name") else metadata.get("name")
     return {**manifest, "metadata": {**metadata, "name": name, "namespace": metadata.get("namespace") or "default"}}
 
 

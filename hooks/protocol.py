@@ -117,6 +117,24 @@ class RelatedRule:
     names: tuple[str, ...] = ()
     match_labels: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls,
+        kind: GroupVersionKind,
+        namespace: str = "",
+        *,
+        names: tuple[str, ...] = (),
+        match_labels: Mapping[str, str] | None = None,
+    ) -> "RelatedRule":
+        """Ask for objects of a kind."""
+        return cls(
+            api_version=kind.api_version,
+            resource=plural_of(kind),
+            namespace=namespace,
+            names=names,
+            match_labels=match_labels or {},
+        )
+
     def to_json(self) -> dict[str, Json]:
         """Write the rule as Metacontroller reads it."""
         rule: dict[str, Json] = {"apiVersion": self.api_version, "resource": self.resource}

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from hooks.k8s.types import GroupVersionKind, ReadManifest
 from hooks.settings import Settings
 
+GENERATED_SUFFIX = "xxxxx"
+"""Stands for the five characters that the API server puts behind `generateName`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:

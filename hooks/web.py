@@ -9,6 +9,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hooks.errors import BodyTooLarge, HookError, LeaveAlone
+from hooks.k8s.messages import one_line
 from hooks.logs import logger
 
 MAX_ID_CHARACTERS = 128
@@ -64,9 +65,7 @@ def _text(line: str, status: int = 200) -> Response:
 
 
 def _one_line(text: str) -> str:
-    """The text without line breaks and other control characters, at a length that an Event can show."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= MAX_MESSAGE_CHARACTERS else f"{line[: MAX_MESSAGE_CHARACTERS - 1]}…"
+    return one_line(text, MAX_MESSAGE_CHARACTERS)
 
 
 def _begin() -> None:

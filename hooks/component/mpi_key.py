@@ -57,7 +57,7 @@ def key_source(settings: Settings, namespace: str) -> tuple[str, str]:
 def resolve_key_rule(settings: Settings, namespace: str) -> RelatedRule:
     """Ask for the configured Secret."""
     configured, name = key_source(settings, namespace)
-    return RelatedRule(api_version=kinds.SECRET.api_version, resource="secrets", namespace=configured, names=(name,))
+    return RelatedRule.of(kinds.SECRET, configured, names=(name,))
 
 
 def observe_key(request: SyncRequest, settings: Settings) -> ObservedKey:

@@ -21,19 +21,14 @@ def resolve_related(component: ComponentDeployment, settings: Settings) -> list[
     rules: list[RelatedRule] = []
     if not named_account(component.spec, subject, resolve_defaults(component.spec, subject)):
         labels = {contract.LABEL_COMPONENT_POD: "true"}
-        rules.append(_rule("serviceaccounts", subject.namespace, labels))
+        rules.append(RelatedRule.of(kinds.SERVICE_ACCOUNT, subject.namespace, match_labels=labels))
     is_wanted = wants_pull_secrets(component.spec) and any(images_of(component.spec))
     if is_wanted and settings.image_pull_secrets != "off":
         only_labelled = settings.image_pull_secrets == "labelled"
-        rules.append(_rule("secrets", subject.namespace, {contract.LABEL_IMAGE_PULL: "true"} if only_labelled else {}))
+        labels = {contract.LABEL_IMAGE_PULL: "true"} if only_labelled else {}
+        rules.append(RelatedRule.of(kinds.SECRET, subject.namespace, match_labels=labels))
     if copies_mpi_key(component):
         rules.append(resolve_key_rule(settings, subject.namespace))
     if settings.explain_pods is Switch.ON:
-        rules.append(_rule("pods", subject.namespace, pod_selector(component, subject)))
+        rules.append(RelatedRule.of(kinds.POD, subject.namespace, match_labels=pod_selector(component, subject)))
     return rules
-
-
-def _rule(resource: str, namespace: str, labels: dict[str, str]) -> RelatedRule:
-    return RelatedRule(
-        api_version=kinds.SECRET.api_version, resource=resource, namespace=namespace, match_labels=labels
-    )

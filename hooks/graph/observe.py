@@ -12,7 +12,7 @@ from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_deleting, labels_of, name_of
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
 from hooks.protocol import OPTIONAL_KINDS, SyncRequest
 from hooks.settings import Settings
 
@@ -81,11 +81,13 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
     children, uid = request.children, request.parent["metadata"].get("uid", "")
     claims = {name_of(claim): _observe_claim(claim) for claim in children.of(kinds.PERSISTENT_VOLUME_CLAIM)}
     related = request.related.of(kinds.PERSISTENT_VOLUME_CLAIM)
+    own = [claim for claim in related if is_controlled_by(claim, uid)]
+    foreign = frozenset(name_of(claim) for claim in related if not is_controlled_by(claim, uid))
     return Observed(
         components={name_of(child): _observe_component(child) for child in children.of(contract.COMPONENT)},
         adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
-        claims={**{name_of(claim): _observe_claim(claim) for claim in related if _is_owned(claim, uid)}, **claims},
-        foreign_claims=frozenset(name_of(claim) for claim in related if not _is_owned(claim, uid)) - claims.keys(),
+        claims={**{name_of(claim): _observe_claim(claim) for claim in own}, **claims},
+        foreign_claims=foreign - claims.keys(),
         bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
         installed=frozenset(kind for kind in OPTIONAL_KINDS if children.has_kind(kind)),
         grove=observe_grove(request),
@@ -152,8 +154,3 @@ def _observe_claim(claim: ReadManifest) -> ObservedClaim:
 def _observe_binding(binding: ReadManifest) -> RoleReference:
     reference = binding.get("roleRef") or {}
     return RoleReference(kind=reference.get("kind", ""), name=reference.get("name", ""))
-
-
-def _is_owned(claim: ReadManifest, uid: str) -> bool:
-    owners = claim["metadata"].get("ownerReferences") or ()
-    return any(owner.get("uid") == uid and owner.get("controller") for owner in owners)

@@ -13,8 +13,8 @@ from hooks.errors import InvalidSpec
 from hooks.graph.mpi_key import needs_mpi_key
 from hooks.k8s import kinds
 from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY, LABEL_PART_OF
-from hooks.k8s.types import GroupVersionKind, ReadManifest
-from hooks.protocol import CustomizeRequest, RelatedRule, plural_of
+from hooks.k8s.types import ReadManifest
+from hooks.protocol import CustomizeRequest, RelatedRule
 from hooks.settings import Settings, Switch
 
 _ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})
@@ -39,28 +39,30 @@ def _claims(parent: ReadManifest) -> Iterator[RelatedRule]:
     entries = found if isinstance(found, list) else []
     names = {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
     if names - {""}:
-        yield _rule(kinds.PERSISTENT_VOLUME_CLAIM, parent["metadata"]["namespace"], names=tuple(sorted(names - {""})))
+        yield RelatedRule.of(
+            kinds.PERSISTENT_VOLUME_CLAIM, parent["metadata"]["namespace"], names=tuple(sorted(names - {""}))
+        )
 
 
 def _grove_parts(parent: ReadManifest) -> list[RelatedRule]:
     metadata = parent["metadata"]
     labels = {LABEL_PART_OF: metadata["name"]}
     scaled = (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)
-    return [_rule(kind, metadata["namespace"], match_labels=labels) for kind in scaled]
+    return [RelatedRule.of(kind, metadata["namespace"], match_labels=labels) for kind in scaled]
 
 
 def _pods(parent: ReadManifest) -> list[RelatedRule]:
     """Pods that Grove made of the graph: those of a graph of components explain their component."""
     metadata = parent["metadata"]
     labels = {contract.LABEL_GRAPH: metadata["name"], LABEL_MANAGED_BY: GROVE}
-    return [_rule(kinds.POD, metadata["namespace"], match_labels=labels)]
+    return [RelatedRule.of(kinds.POD, metadata["namespace"], match_labels=labels)]
 
 
 def _registry_secrets(namespace: str, settings: Settings) -> list[RelatedRule]:
     if settings.image_pull_secrets == "off":
         return []
     labels = {contract.LABEL_IMAGE_PULL: "true"} if settings.image_pull_secrets == "labelled" else {}
-    return [_rule(kinds.SECRET, namespace, match_labels=labels)]
+    return [RelatedRule.of(kinds.SECRET, namespace, match_labels=labels)]
 
 
 def _needs_key(parent: ReadManifest) -> bool:
@@ -68,15 +70,3 @@ def _needs_key(parent: ReadManifest) -> bool:
         return needs_mpi_key(parse_parent(GraphDeployment, parent))
     except InvalidSpec:
         return False  # sync says what is wrong; a new spec is a new question
-
-
-def _rule(
-    kind: GroupVersionKind, namespace: str, *, names: tuple[str, ...] = (), match_labels: dict[str, str] | None = None
-) -> RelatedRule:
-    return RelatedRule(
-        api_version=kind.api_version,
-        resource=plural_of(kind),
-        namespace=namespace,
-        names=names,
-        match_labels=match_labels or {},
-    )

@@ -165,6 +165,12 @@ def is_deleting(manifest: ReadManifest) -> bool:
     return "deletionTimestamp" in manifest["metadata"]
 
 
+def is_controlled_by(manifest: ReadManifest, uid: str) -> bool:
+    """Whether the object of that uid is this one's controller."""
+    owners = manifest["metadata"].get("ownerReferences") or ()
+    return any(owner.get("controller") and owner.get("uid") == uid for owner in owners)
+
+
 def sort_manifests(manifests: Sequence[Manifest]) -> list[Manifest]:
     """Sort by kind, then name: the order in which children are returned."""
     return sorted(manifests, key=lambda m: (m["kind"], m["apiVersion"], m["metadata"]["name"]))

@@ -19,7 +19,7 @@ from hooks.model.events import tell_given_up, tell_transitions, tell_unloaded
 from hooks.model.plan import ModelPlan, build_load_request, plan_model
 from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
 from hooks.model.status import READY, UNLOADING, Endpoint, build_status, observe_endpoints
-from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest, plural_of
+from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 
 _SOON, _LATER = 1.0, 10.0
 """While something is pending, the next look comes after a tenth of the time it has been so, at least a second."""
@@ -171,15 +171,6 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # 
     except InvalidSpec:
         return []
     namespace = model.metadata.namespace
-    slices = RelatedRule(
-        api_version=kinds.ENDPOINT_SLICE.api_version,
-        resource=plural_of(kinds.ENDPOINT_SLICE),
-        namespace=namespace,
-        match_labels={contract.LABEL_MODEL_HASH: identity.model_hash(model.spec.base_model_name)},
-    )
-    if not model.is_lora:
-        return [slices]
-    models = RelatedRule(
-        api_version=contract.MODEL.api_version, resource=plural_of(contract.MODEL), namespace=namespace
-    )
-    return [slices, models]
+    labels = {contract.LABEL_MODEL_HASH: identity.model_hash(model.spec.base_model_name)}
+    slices = RelatedRule.of(kinds.ENDPOINT_SLICE, namespace, match_labels=labels)
+    return [slices, RelatedRule.of(contract.MODEL, namespace)] if model.is_lora else [slices]

@@ -6,6 +6,7 @@ Source: Metacontroller v4.17, pkg/third_party/kubernetes/controller_ref_manager.
 from enum import StrEnum
 from typing import Any
 
+from hooks.k8s import types
 from hooks.k8s.types import Manifest
 
 OwnerReference = dict[str, Any]
@@ -48,8 +49,7 @@ def controller_of(obj: Manifest) -> OwnerReference | None:
 
 def is_controlled_by(obj: Manifest, parent: Manifest) -> bool:
     """Whether the parent is the object's controller."""
-    owner = controller_of(obj)
-    return owner is not None and owner["uid"] == parent["metadata"]["uid"]
+    return types.is_controlled_by(obj, parent["metadata"]["uid"])
 
 
 def controller_reference(parent: Manifest) -> OwnerReference:

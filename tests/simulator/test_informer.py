@@ -42,6 +42,18 @@ def late(hook: Hook, **setup: Any) -> SimulatedCluster:
     return world(controllers=[CONTROLLER], hook=hook, late=(WIDGET, kinds.CONFIG_MAP), **setup)
 
 
+def changed_twice() -> tuple[Listener, SimulatedCluster]:
+    """A settled cluster in which the parent was then changed twice, which the controller has not heard of."""
+    listener = Listener()
+    cluster = late(listener)
+    cluster.create(widget())
+    cluster.settle()
+    listener.shown.clear()
+    for size in (2, 3):
+        cluster.patch(WIDGET, "w", {"spec": {"size": size}}, "default")
+    return listener, cluster
+
+
 def step_until(cluster: SimulatedCluster, beginning: str) -> None:
     """Go on until a step begins so."""
     while not cluster.step().startswith(beginning):
@@ -64,13 +76,7 @@ def test_controller_that_has_not_heard_of_its_child_makes_it_again_and_is_refuse
 
 
 def test_changes_of_a_kind_arrive_one_by_one_and_in_their_order() -> None:
-    listener = Listener()
-    cluster = late(listener)
-    cluster.create(widget())
-    cluster.settle()
-    listener.shown.clear()
-    for size in (2, 3):
-        cluster.patch(WIDGET, "w", {"spec": {"size": size}}, "default")
+    listener, cluster = changed_twice()
     assert cluster.step() == "learn of a Widget"
     cluster.sync_again()
     assert cluster.step() == "learn of a Widget"
@@ -80,13 +86,7 @@ def test_changes_of_a_kind_arrive_one_by_one_and_in_their_order() -> None:
 
 
 def test_of_changes_lost_with_a_watch_the_last_state_arrives() -> None:
-    listener = Listener()
-    cluster = late(listener)
-    cluster.create(widget())
-    cluster.settle()
-    listener.shown.clear()
-    for size in (2, 3):
-        cluster.patch(WIDGET, "w", {"spec": {"size": size}}, "default")
+    listener, cluster = changed_twice()
     cluster.break_watches()
     assert cluster.step() == "widgets syncs Widget default/w"
     assert listener.shown == [(3, ["1"])]

@@ -12,7 +12,16 @@ from hooks.graph.request.phases import Job
 from hooks.graph.request.profiling_job import job_name
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition, is_true
-from hooks.k8s.types import GroupVersionKind, ReadManifest, annotations_of, gvk_of, is_deleting, labels_of, name_of
+from hooks.k8s.types import (
+    GroupVersionKind,
+    ReadManifest,
+    annotations_of,
+    gvk_of,
+    is_controlled_by,
+    is_deleting,
+    labels_of,
+    name_of,
+)
 from hooks.protocol import SyncRequest
 
 ANNOTATION_SPEC_HASH = "nvidia.com/request-spec-hash"
@@ -129,14 +138,8 @@ def _observe_job(job: ReadManifest, pods: Iterable[ReadManifest]) -> ObservedJob
         failure=str(condition.get("message") or condition.get("reason") or "") if failed else "",
         since=_moment(status.get("completionTime") or condition.get("lastTransitionTime")) if ended else None,
         spec_hash=annotations_of(job).get(ANNOTATION_SPEC_HASH, ""),
-        pods=describe_pods([pod for pod in pods if _is_controlled_by(pod, uid)]),
+        pods=describe_pods([pod for pod in pods if is_controlled_by(pod, uid)]),
     )
-
-
-def _is_controlled_by(pod: ReadManifest, uid: str) -> bool:
-    """Whether the pod is of this very Job, and not of one of the same name before it."""
-    owners = pod["metadata"].get("ownerReferences") or ()
-    return any(owner.get("controller") and owner.get("uid") == uid for owner in owners)
 
 
 def _observe_graph(graph: ReadManifest, request_uid: str) -> ObservedGraph:

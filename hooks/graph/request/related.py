@@ -12,8 +12,7 @@ from hooks.errors import InvalidSpec
 from hooks.graph.request.profiling_job import job_name, output_config_map_name
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
-from hooks.k8s.types import GroupVersionKind
-from hooks.protocol import CustomizeRequest, RelatedRule, plural_of
+from hooks.protocol import CustomizeRequest, RelatedRule
 from hooks.settings import Settings, Switch
 
 LABEL_JOB_NAME = "job-name"
@@ -33,37 +32,21 @@ def _rules(request: GraphRequest, settings: Settings) -> Iterator[RelatedRule]:
     overrides, base = spec.deployment_overrides, spec.profiling_config.config_map_ref
     target = (overrides.namespace if overrides else "") or metadata.namespace
     named = (output_config_map_name(metadata.name), *([base.name] if base and base.name else ()))
-    yield _rule(kinds.NAMESPACE, names=(target,))
-    yield _rule(kinds.CONFIG_MAP, metadata.namespace, names=named)
+    yield RelatedRule.of(kinds.NAMESPACE, names=(target,))
+    yield RelatedRule.of(kinds.CONFIG_MAP, metadata.namespace, names=named)
     if target != metadata.namespace:
         labels = {
             contract.LABEL_REQUEST_NAME: fit_label_value(metadata.name),
             contract.LABEL_REQUEST_NAMESPACE: metadata.namespace,
         }
-        yield _rule(kinds.CONFIG_MAP, target, match_labels=labels)
+        yield RelatedRule.of(kinds.CONFIG_MAP, target, match_labels=labels)
     if settings.image_pull_secrets != "off":
         labels = {contract.LABEL_IMAGE_PULL: "true"} if settings.image_pull_secrets == "labelled" else {}
-        yield _rule(kinds.SECRET, metadata.namespace, match_labels=labels)
+        yield RelatedRule.of(kinds.SECRET, metadata.namespace, match_labels=labels)
     if spec.auto_apply:
         # All of the namespace: the graph's name is known only later, and labels are the user's to take away.
-        yield _rule(contract.GRAPH, target)
+        yield RelatedRule.of(contract.GRAPH, target)
     if settings.explain_pods is Switch.ON:
-        yield _rule(kinds.POD, metadata.namespace, match_labels={LABEL_JOB_NAME: job_name(metadata.name)})
+        yield RelatedRule.of(kinds.POD, metadata.namespace, match_labels={LABEL_JOB_NAME: job_name(metadata.name)})
     if spec.enable_gpu_discovery and not settings.installation:
-        yield _rule(kinds.NODE)
-
-
-def _rule(
-    kind: GroupVersionKind,
-    namespace: str = "",
-    *,
-    names: tuple[str, ...] = (),
-    match_labels: dict[str, str] | None = None,
-) -> RelatedRule:
-    return RelatedRule(
-        api_version=kind.api_version,
-        resource=plural_of(kind),
-        namespace=namespace,
-        names=names,
-        match_labels=match_labels or {},
-    )
+        yield RelatedRule.of(kinds.NODE)

@@ -19,6 +19,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from hooks.k8s.messages import one_line
 from hooks.model.prober.calls import Action, Answer, Call, Outcome
 
 CONNECT_SECONDS = 2.0
@@ -214,8 +215,7 @@ def _message(status: int, document: Any, body: bytes) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= MAX_MESSAGE_CHARACTERS else f"{line[: MAX_MESSAGE_CHARACTERS - 1]}…"
+    return one_line(text, MAX_MESSAGE_CHARACTERS)
 
 
 def _describe_connection(error: requests.ConnectionError) -> str:
