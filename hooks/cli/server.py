@@ -95,7 +95,8 @@ def run_server(options: ServerOptions, load_app: LoadApp) -> None:
 
     `load_app` runs after the metrics' directory is known and must import `hooks.metrics` itself, not before.
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn has its own handler: clean up then too
+    for number in (signal.SIGTERM, signal.SIGINT):  # until gunicorn has its own handlers: clean up then too
+        signal.signal(number, lambda *_: sys.exit(0))
     owner = os.getpid()
     given = os.environ.get(METRICS_DIR)
     directory = Path(given or Path(_find_temporary_dir(), f"dynamo-hooks-metrics-{owner}-{secrets.token_hex(8)}"))
