@@ -9,7 +9,7 @@ An `EtcdPrefixDrop` comes before the answer, which depends on it: whether a dele
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
@@ -48,16 +48,6 @@ class ScalePodClique:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WriteBackReplicas:
-    """So many replicas in `spec.services[service]` of a graph: the planner reads them there, not at the adapter."""
-
-    graph: str
-    namespace: str
-    service: str
-    replicas: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
     """The object that an Event is about."""
 
@@ -81,6 +71,20 @@ class Event:
     reason: str
     message: str
     occasion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteBackReplicas:
+    """So many replicas in `spec.services[service]` of a graph: the planner reads them there, not at the adapter.
+
+    `if_failed` is told where that fails, the reason put behind its message; None tells nobody.
+    """
+
+    graph: str
+    namespace: str
+    service: str
+    replicas: int
+    if_failed: Event | None = None
 
 
 Effect = Event | ScalePodClique | WriteBackReplicas
@@ -128,7 +132,7 @@ def permitted(effects: Iterable[Effect], settings: Settings) -> tuple[Effect, ..
 
     Events come last: however many there are, they take no time from what changes the cluster.
     """
-    kept = [effect for effect in effects if _is_on(effect, settings)]
+    kept = [_in_silence(effect, settings) for effect in effects if _is_on(effect, settings)]
     return tuple(sorted(kept, key=lambda effect: isinstance(effect, Event)))
 
 
@@ -140,6 +144,13 @@ def _is_on(effect: Effect, settings: Settings) -> bool:
             return settings.effect_scale is Switch.ON
         case WriteBackReplicas():
             return settings.effect_write_back != "off"
+
+
+def _in_silence(effect: Effect, settings: Settings) -> Effect:
+    """The effect, without what it would tell where Events are off."""
+    if isinstance(effect, WriteBackReplicas) and settings.effect_events is Switch.OFF:
+        return replace(effect, if_failed=None)
+    return effect
 
 
 def _describe(effect: Effect) -> str:

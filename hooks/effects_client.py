@@ -5,7 +5,7 @@ instead of raising: what failed is asked for again by the next sync.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
@@ -50,6 +50,9 @@ class EffectsClient:
                 yield Result(effect=effect, outcome=self._carry_out_one(conversation, effect))
             except Refused as refused:
                 yield Result(effect=effect, outcome=Outcome.FAILED, reason=str(refused))
+                if isinstance(effect, WriteBackReplicas) and effect.if_failed is not None:
+                    told = replace(effect.if_failed, message=f"{effect.if_failed.message}: {refused}")
+                    yield from self._carry_out_all(conversation, (told,))
 
     def _carry_out_one(self, conversation: Conversation, effect: Effect) -> Outcome:
         match effect:

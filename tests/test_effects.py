@@ -1,5 +1,6 @@
 """Which effects the settings let through, and in which order."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,6 +40,12 @@ def test_events_come_last_and_the_others_keep_their_order() -> None:
 )
 def test_each_effect_has_its_own_switch(settings: dict[str, str], left: Any) -> None:
     assert permitted(EVERY, parse_settings({}, settings)) == left
+
+
+@pytest.mark.parametrize("events", ["on", "off"])
+def test_failure_to_write_back_is_told_where_events_are_on(events: str) -> None:
+    (kept,) = permitted((replace(WRITE, if_failed=EVENT),), parse_settings({}, {"effect_events": events}))
+    assert kept == (replace(WRITE, if_failed=EVENT) if events == "on" else WRITE)
 
 
 def test_without_an_api_server_all_that_need_one_are_off() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,28 @@ def test_graph_without_replicas_has_one(server: responses.RequestsMock, tmp_path
     server.get(GRAPH, json=graph(None))
     effect = WriteBackReplicas(graph="g", namespace="ns", service="Worker", replicas=1)
     assert only(tmp_path, effect).outcome is Outcome.UNCHANGED
+
+
+def test_adapter_is_told_why_the_graph_does_not_take_its_replicas(
+    server: responses.RequestsMock, tmp_path: Path
+) -> None:
+    server.get(GRAPH, json=graph(1))
+    server.patch(GRAPH, status=422, json={"message": "spec is immutable"})
+    server.post(EVENTS, status=201, json={})
+    failed = Event(about=ABOUT, type="Warning", reason="UpdateFailed", message="Failed to update DGD g", occasion="1")
+    written, told = client(tmp_path)((replace(WRITE, if_failed=failed),))
+    assert (written.outcome, told.outcome) == (Outcome.FAILED, Outcome.DONE)
+    sent = json.loads(server.calls[2].request.body or "")
+    assert (sent["type"], sent["reason"]) == ("Warning", "UpdateFailed")
+    assert sent["message"] == f"Failed to update DGD g: {written.reason}"
+    assert "spec is immutable" in sent["message"]
+
+
+def test_nothing_is_told_of_replicas_that_are_written(server: responses.RequestsMock, tmp_path: Path) -> None:
+    server.get(GRAPH, json=graph(1))
+    server.patch(GRAPH, json=graph(3))
+    assert only(tmp_path, replace(WRITE, if_failed=EVENT)).outcome is Outcome.DONE
+    assert len(server.calls) == 2
 
 
 # Events

@@ -187,6 +187,25 @@ def test_replicas_are_written_once(graph_of_nobody: ApiClient, client: EffectsCl
     assert {r.outcome for r in client((gone, without_adapter))} == {Outcome.NOT_YET}
 
 
+def test_adapter_is_told_once_that_the_graph_does_not_take_its_replicas(
+    graph_of_nobody: ApiClient, client: EffectsClient
+) -> None:
+    api = graph_of_nobody
+    about = Reference(
+        api_version=DYNAMO, kind="DynamoGraphDeploymentScalingAdapter", namespace=api.namespace, name="a", uid="u-2"
+    )
+    told = Event(
+        about=about, type="Warning", reason="UpdateFailed", message=f"Failed to update DGD {NAME}", occasion="1"
+    )
+    effect = WriteBackReplicas(graph=NAME, namespace=api.namespace, service=SERVICE, replicas=-1, if_failed=told)
+    outcomes = [[result.outcome for result in client((effect,))] for _ in range(2)]
+    assert outcomes == [[Outcome.FAILED, Outcome.DONE], [Outcome.FAILED, Outcome.UNCHANGED]]
+    (found,) = api.list("v1", "Event", fieldSelector="involvedObject.uid=u-2")
+    assert (found["type"], found["reason"]) == ("Warning", "UpdateFailed")
+    assert found["message"].startswith(f"Failed to update DGD {NAME}: ")
+    assert "greater than or equal to 0" in found["message"]
+
+
 # Events
 
 

@@ -13,7 +13,7 @@ from hooks.graph.scaling_adapter.observe import observe_graph
 from hooks.graph.scaling_adapter.status import Previous, Verdict, judge, report, report_problems
 from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
 from hooks.k8s.types import ReadManifest, is_deleting
-from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest, plural_of
+from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.transitions import reference_of
 
 _LOOK_AGAIN_SECONDS = 5
@@ -32,7 +32,8 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     graph = observe_graph(request, adapter)
     verdict, written = judge(adapter, graph), WriteBack()
     if graph and graph.service and verdict.is_in_force:
-        written = plan_write_back(adapter, graph, graph.service, facts.settings)
+        failed = _failure(request.parent, adapter, previous)
+        written = plan_write_back(adapter, graph, graph.service, facts.settings, failed=failed)
     return SyncAnswer(
         status=report(adapter, graph, verdict, remark=written.remark, previous=previous),
         resync_after_seconds=_LOOK_AGAIN_SECONDS if written.effect else 0,
@@ -48,13 +49,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # 
     except InvalidSpec:
         return []  # sync says what is wrong; a new spec is a new question
     name = adapter.spec.dgd_ref.name
-    rule = RelatedRule(
-        api_version=contract.GRAPH.api_version,
-        resource=plural_of(contract.GRAPH),
-        namespace=adapter.metadata.namespace,
-        names=(name,),
-    )
-    return [rule] if name else []
+    return [RelatedRule.of(contract.GRAPH, adapter.metadata.namespace, names=(name,))] if name else []
 
 
 def _events(parent: ReadManifest, adapter: GraphScalingAdapter, verdict: Verdict, previous: Previous) -> list[Event]:
@@ -65,3 +60,9 @@ def _events(parent: ReadManifest, adapter: GraphScalingAdapter, verdict: Verdict
     message = f"Scaled service {adapter.spec.dgd_ref.service_name} from {before} to {asked} replicas"
     occasion = f"generation {previous.generation}"
     return [Event(about=reference_of(parent), type="Normal", reason="Scaled", message=message, occasion=occasion)]
+
+
+def _failure(parent: ReadManifest, adapter: GraphScalingAdapter, previous: Previous) -> Event:
+    """What to tell, once for each spec and reason, where the graph does not take its replicas; upstream's words."""
+    message, occasion = f"Failed to update DGD {adapter.spec.dgd_ref.name}", f"generation {previous.generation}"
+    return Event(about=reference_of(parent), type="Warning", reason="UpdateFailed", message=message, occasion=occasion)

@@ -11,7 +11,7 @@ Source: Dynamo operator, internal/controller/dynamographdeploymentscalingadapter
 from dataclasses import dataclass
 
 from hooks.api.scaling_adapter import GraphScalingAdapter
-from hooks.effects import WriteBackReplicas
+from hooks.effects import Event, WriteBackReplicas
 from hooks.graph.scaling_adapter.observe import Graph, Service
 from hooks.settings import Settings
 
@@ -24,8 +24,10 @@ class WriteBack:
     remark: str = ""
 
 
-def plan_write_back(adapter: GraphScalingAdapter, graph: Graph, service: Service, settings: Settings) -> WriteBack:
-    """Compare the replicas of an adapter that is in force with those of its graph."""
+def plan_write_back(
+    adapter: GraphScalingAdapter, graph: Graph, service: Service, settings: Settings, *, failed: Event
+) -> WriteBack:
+    """Compare the replicas of an adapter that is in force with its graph's; `failed` is told where that fails."""
     asked, reference = adapter.spec.replicas, adapter.spec.dgd_ref
     if graph.is_going or service.own_replicas == asked:
         return WriteBack()
@@ -36,6 +38,7 @@ def plan_write_back(adapter: GraphScalingAdapter, graph: Graph, service: Service
             namespace=adapter.metadata.namespace,
             service=reference.service_name,
             replicas=asked,
+            if_failed=failed,
         )
         return WriteBack(effect=effect, remark=f"{field} is being set from {service.own_replicas} to {asked}")
     if graph.has_planner:

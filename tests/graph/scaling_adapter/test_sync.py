@@ -1,6 +1,7 @@
 """The scaling adapter's hook: what it says of the service, and when it asks for replicas to be written back."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -219,10 +220,25 @@ def test_replicas_are_written_back_where_the_setting_says_so(
 ) -> None:
     answer = ask(adapter(5), graph(2, running=5, planner=planner), effect_write_back=setting)
     expected = WriteBackReplicas(graph="g", namespace="default", service="Worker", replicas=5)
-    assert answer.effects == ((expected,) if is_written else ())
+    written = [effect for effect in answer.effects if isinstance(effect, WriteBackReplicas)]
+    assert len(written) == len(answer.effects)
+    assert [replace(effect, if_failed=None) for effect in written] == ([expected] if is_written else [])
     assert ready(answer)["status"] == "True"
     assert ready(answer)["message"].endswith(remark or "asked for")
     assert answer.resync_after_seconds == (5 if is_written else 0)
+
+
+def test_adapter_is_told_where_its_replicas_cannot_be_written_back() -> None:
+    answer = ask(adapter(5, generation=3), graph(2, running=5), effect_write_back="always")
+    (failed,) = [effect.if_failed for effect in answer.effects if isinstance(effect, WriteBackReplicas)]
+    assert failed is not None
+    assert (failed.type, failed.reason, failed.message) == ("Warning", "UpdateFailed", "Failed to update DGD g")
+    assert (failed.about.kind, failed.about.name, failed.about.uid) == (
+        contract.SCALING_ADAPTER.kind,
+        "g-worker",
+        "u-a",
+    )
+    assert failed.occasion == "generation 3"
 
 
 @pytest.mark.parametrize(
