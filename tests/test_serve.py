@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -287,6 +288,62 @@ def test_server_that_is_ended_while_it_starts_leaves_no_file_behind(name: str, t
         process.send_signal(signal.Signals[name])
         process.wait(timeout=40)
     assert list(tmp_path.iterdir()) == []
+
+
+def connections_of(worker: int, port: int) -> int:
+    """Established connections to the port that a process holds; Linux shows them under /proc."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    own = {f"socket:[{row[9]}]" for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "01"}
+    links = [link.readlink() for link in Path(f"/proc/{worker}/fd").iterdir() if link.is_symlink()]
+    return sum(str(target) in own for target in links)
+
+
+def close_all(held: list[http.client.HTTPConnection]) -> None:
+    while held:
+        held.pop().close()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_workers_share_the_connections_that_clients_keep(start: Start) -> None:
+    server = start("--workers", "2", "--drain", "0")
+    held: list[http.client.HTTPConnection] = []
+
+    def counts() -> list[int]:
+        return [connections_of(worker, server.port) for worker in server.worker_ids()]
+
+    def hold_one_more() -> None:
+        assert len(held) < 1000
+        held.append(server.connect())
+        assert post_on(held[-1], SYNC)[0] == 200
+
+    while len(counts()) < 2 or 0 in counts():  # until both workers are up
+        hold_one_more()
+    close_all(held)
+    wait_until(lambda: counts() == [0, 0])
+    for _ in range(24):
+        hold_one_more()
+    first, second = counts()
+    assert first + second == 24
+    assert abs(first - second) <= 2  # what a worker has just closed may still be counted
+    close_all(held)
+
+
+def test_worker_that_hangs_keeps_no_connection_from_the_others(start: Start) -> None:
+    server = start("--workers", "2", "--drain", "0")
+    while len(server.worker_ids()) < 2:
+        assert server.post(SYNC)[0] == 200
+    os.kill(server.worker_ids()[0], signal.SIGSTOP)
+    held = [server.connect() for _ in range(6)]
+    assert [post_on(connection, SYNC)[0] for connection in held] == [200] * 6
+    assert connections_of(server.worker_ids()[1], server.port) == 6
+    os.kill(server.worker_ids()[0], signal.SIGCONT)
+    close_all(held)
 
 
 def test_given_metrics_directory_is_emptied_of_an_earlier_run_and_kept(start: Start, tmp_path: Path) -> None:

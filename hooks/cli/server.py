@@ -29,6 +29,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
+from hooks.cli.connection_counts import ConnectionCounts, Courtesy
 from hooks.cli.secure_connection import SecureConnection
 from hooks.cli.tls import ServedCertificate, WsgiApp
 from hooks.logs import logger
@@ -136,7 +137,18 @@ class JsonLog(Logger):  # type: ignore[misc]  # gunicorn has no types
 
 
 class DrainingWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """A gthread worker that drains before it stops."""
+    """A gthread worker that shares connections evenly with the others, and drains before it stops."""
+
+    def init_process(self) -> None:
+        """Enter the shared counts."""
+        self.courtesy = Courtesy(self.app.counts)
+        self.app.counts.publish(self.age, 0)
+        super().init_process()
+
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """Keep the count of connections up to date: they end in several of gunicorn's methods."""
+        super().wait_for_and_dispatch_events(timeout)
+        self.app.counts.publish(self.age, self.nr_conns)
 
     def init_signals(self) -> None:
         """Use SIGALRM as the clock of the drain: a signal handler must not start a thread or take a lock."""
@@ -162,7 +174,14 @@ class DrainingWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             super().handle_exit(sig, frame)
 
     def accept(self, listener: Any) -> None:
-        """Take a connection that waits; the second listener, if there is one, is the secure port."""
+        """Take a connection that waits, unless a worker with fewer does; stopping workers take what there is."""
+        if not self.app.is_draining and self.courtesy.gives_way(self.nr_conns):
+            return
+        self._take(listener)
+        self.app.counts.publish(self.age, self.nr_conns)
+
+    def _take(self, listener: Any) -> None:
+        """Accept; the second listener, if there is one, is the secure port."""
         secure_port = self.app.options.secure_port
         if secure_port is None or listener is not self.sockets[1]:
             super().accept(listener)
@@ -211,6 +230,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self.options = options
         self.is_draining = False
         self.is_shut = False
+        self.counts = ConnectionCounts()
         self._load_app = load_app
         super().__init__()
 
@@ -234,7 +254,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "post_fork": _let_sigterm_end,
             "post_worker_init": lambda _worker: self.options.begin(lambda: self.is_draining),
             "on_exit": lambda _arbiter: self.options.end(),
-            "child_exit": _forget_worker,
+            "child_exit": self._forget_worker,
         }
         for key, value in values.items():
             self.cfg.set(key, value)
@@ -242,6 +262,13 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load(self) -> WsgiApp:
         """Build the application, once, before the fork."""
         return self._load_app(lambda: self.is_draining)
+
+    def _forget_worker(self, _server: Any, worker: Any) -> None:
+        """Drop a dead worker's connections and live gauges; its counters stay, as a counter must never fall."""
+        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - reads the environment
+
+        self.counts.forget(worker.age)
+        mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]  # prometheus_client says no types here
 
 
 def _find_memory_dir() -> str:
@@ -271,10 +298,3 @@ def _freeze_memory() -> None:
 def _let_sigterm_end(_server: Any, _worker: Any) -> None:
     """A worker that is not set up yet serves nobody; with the parent's handler it would not notice SIGTERM at all."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _forget_worker(_server: Any, worker: Any) -> None:
-    """Drop a dead worker's live gauges; its counters stay, as a counter must never fall."""
-    from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - reads the environment when imported
-
-    mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]  # prometheus_client says no types here
