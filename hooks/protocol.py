@@ -6,7 +6,7 @@ becomes a 500 with one line.
 Source: Metacontroller v4.17, pkg/controller/common/api/v2, composite/api/v2, decorator/api/v2, customize/api/v2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ from hooks.effects import Effect
 from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
+from hooks.request_body import read_call
 
 OPTIONAL_KINDS = (
     kinds.POD_CLIQUE_SET,
@@ -52,8 +53,8 @@ class Objects:
 
     def of(self, kind: GroupVersionKind) -> tuple[ReadManifest, ...]:
         """All objects of a kind, sorted by their key."""
-        found = self._by_kind.get(kind.key, {})
-        return tuple(found[key] for key in sorted(found))
+        found = self._by_kind.get(kind.key)
+        return tuple(found[key] for key in sorted(found)) if found else ()
 
     def all(self) -> tuple[ReadManifest, ...]:
         """All objects of all kinds, sorted by kind and key."""
@@ -153,7 +154,7 @@ def parse_sync_request(body: bytes, parent_kind: GroupVersionKind, *, decorator:
     Raises:
         InvalidRequest: not JSON, not such a call, another kind of parent, or hook version v1.
     """
-    call = _parse_body(body)
+    call = _parse_body(body, read_call)
     parent = _read_parent(call, "object" if decorator else "parent", parent_kind)
     return SyncRequest(
         parent=parent,
@@ -169,7 +170,7 @@ def parse_customize_request(body: bytes, parent_kind: GroupVersionKind) -> Custo
     Raises:
         InvalidRequest: not JSON, not such a call, or another kind of parent.
     """
-    call = _parse_body(body)
+    call = _parse_body(body, orjson.loads)
     declared = _read_declared(call)
     return CustomizeRequest(
         parent=_read_parent(call, "parent", parent_kind),
@@ -223,9 +224,9 @@ def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:
     return orjson.dumps({"relatedResources": documents}, option=orjson.OPT_SORT_KEYS)
 
 
-def _parse_body(body: bytes) -> Mapping[str, Any]:
+def _parse_body(body: bytes, read: Callable[[bytes], Any]) -> Mapping[str, Any]:
     try:
-        call = orjson.loads(body)
+        call = read(body)
     except orjson.JSONDecodeError as error:
         raise InvalidRequest(f"the body is not JSON: {error}") from error
     if not isinstance(call, dict):

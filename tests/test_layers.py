@@ -49,6 +49,7 @@ TYPES = (
     "hooks.installation",
     "hooks.last_good",
     "hooks.protocol",
+    "hooks.request_body",
     "hooks.review",
     "hooks.rule_table",
     "hooks.settings",
