@@ -14,6 +14,7 @@ import orjson
 import yaml
 from flask.testing import FlaskClient
 
+from bench.load import NEW_EACH_TIME
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
@@ -74,7 +75,13 @@ def _settle(client: FlaskClient, hook: str, parent: Manifest, children: list[Man
     second = _ask(client, hook, rested, children)
     if second["children"] != first["children"] or second["status"] != first["status"] or not second["children"]:
         raise RuntimeError(f"{name} does not come to rest")
-    return Case(name=name, path=f"/{hook}/sync", body=_write_request(hook, rested, children), children=len(children))
+    body = _write_request(hook, _change(rested), [_change(children[0]), *children[1:]])
+    return Case(name=name, path=f"/{hook}/sync", body=body, children=len(children))
+
+
+def _change(manifest: Manifest) -> Manifest:
+    """The object, new in every request: a sync comes because something changed, here the parent and one child."""
+    return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": NEW_EACH_TIME}}
 
 
 def _ask(client: FlaskClient, hook: str, parent: Manifest, children: list[Manifest]) -> Any:

@@ -9,8 +9,13 @@ import selectors
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
+
+NEW_EACH_TIME = "9876543210"
+"""Stands in a body for digits that are others in every request, as the version of an object that changed."""
 
 
 @dataclass
@@ -32,28 +37,37 @@ class Measured:
 
 
 def run(port: int, path: str, body: bytes, *, connections: int, seconds: float) -> Measured:
-    """Send the body again and again on each connection, for so many seconds.
+    """Send the body again and again on each connection, for so many seconds, with other digits for `NEW_EACH_TIME`.
 
     Raises:
         RuntimeError: an answer other than 200, none for 30 seconds, or a connection that the server closed.
     """
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
-    request = head.encode() + body
+    requests = _number(head.encode() + body)
     clients = [Client(socket.create_connection(("127.0.0.1", port), timeout=30)) for _ in range(connections)]
     try:
         with selectors.DefaultSelector() as selector:
-            return _drive(selector, clients, request, seconds)
+            return _drive(selector, clients, requests, seconds)
     finally:
         for client in clients:
             client.connection.close()
 
 
-def _drive(selector: selectors.BaseSelector, clients: list[Client], request: bytes, seconds: float) -> Measured:
+def _number(request: bytes) -> Iterator[bytes]:
+    """The request again and again; the digits begin at the clock's, so that no two runs send the same."""
+    parts, digits = request.split(NEW_EACH_TIME.encode()), len(NEW_EACH_TIME)
+    for number in count(time.time_ns() // 1000):
+        yield (b"%0*d" % (digits, number % 10**digits)).join(parts)
+
+
+def _drive(
+    selector: selectors.BaseSelector, clients: list[Client], requests: Iterator[bytes], seconds: float
+) -> Measured:
     begun = time.perf_counter()
     for client in clients:
         client.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         selector.register(client.connection, selectors.EVENT_READ, client)
-        _send(client, request)
+        _send(client, next(requests))
     latencies: list[float] = []
     while selector.get_map():
         ready = selector.select(timeout=30)
@@ -66,7 +80,7 @@ def _drive(selector: selectors.BaseSelector, clients: list[Client], request: byt
             now = time.perf_counter()
             latencies.append((now - client.started) * 1000)
             if now - begun < seconds:
-                _send(client, request)
+                _send(client, next(requests))
             else:
                 selector.unregister(client.connection)
     return Measured(milliseconds=latencies, seconds=time.perf_counter() - begun)

@@ -12,6 +12,7 @@ import click
 import orjson
 
 from bench.bodies import Case
+from bench.load import NEW_EACH_TIME
 from bench.prober import run_slow_engines
 from bench.server import run_server
 from bench.turns import Load, run_in_turns, summarise
@@ -80,7 +81,14 @@ def build_case(hosts: Sequence[str], settings: Sequence[str], clock: Callable[[]
 
 def _write(hosts: Sequence[str], status: Manifest) -> bytes:
     slices = {f"bench/{number}": _write_slice(hosts, number) for number in range(0, len(hosts), _SLICE)}
-    metadata = {"name": "m", "namespace": "bench", "uid": "u", "generation": 1, "finalizers": ["bench/finalizer"]}
+    metadata = {
+        "name": "m",
+        "namespace": "bench",
+        "uid": "u",
+        "resourceVersion": NEW_EACH_TIME,
+        "generation": 1,
+        "finalizers": ["bench/finalizer"],
+    }
     spec = {"modelName": "org/a", "baseModelName": _BASE, "modelType": "lora", "source": {"uri": "s3://bucket/a"}}
     parent = {"apiVersion": contract.MODEL.api_version, "kind": contract.MODEL.kind, "metadata": metadata, "spec": spec}
     request: dict[str, Any] = {

@@ -40,6 +40,7 @@ from hooks.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
+from hooks.request_body import Memory
 from hooks.settings import Settings
 from hooks.web import create_bare_app, read_body
 
@@ -87,6 +88,7 @@ class Shell:
     clock: Callable[[], datetime]
     carry_out: CarryOut | None
     metrics: Metrics
+    memory: Memory
 
     def facts(self) -> Facts:
         """The time and the settings, as one call knows them."""
@@ -193,7 +195,7 @@ def create_app(
     `carry_out` effects are only logged, without `hooks` all hooks are served. While `is_draining`, `/readyz` says 503.
     """
     app = create_bare_app("hooks", _KNOWN_PATHS, settings.max_body_bytes, is_draining)
-    shell = Shell(settings=settings, clock=clock, carry_out=carry_out, metrics=create_metrics(app))
+    shell = Shell(settings=settings, clock=clock, carry_out=carry_out, metrics=create_metrics(app), memory=Memory())
     for name, hook in (served_hooks(settings, ask_prober) if hooks is None else hooks).items():
         _add_hook(app, name, hook, shell)
     app.after_request(lambda response: _end(response, shell))
@@ -218,13 +220,14 @@ def _add_hook(app: Flask, name: str, hook: Hook, shell: Shell) -> None:
 
 
 def _sync(hook: Hook, function: Sync, shell: Shell) -> bytes:
-    call = parse_sync_request(read_body(shell.settings.max_body_bytes), hook.kind, decorator=hook.is_decorator)
+    body = read_body(shell.settings.max_body_bytes)
+    call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=shell.memory.read_call)
     g.parent = call.parent
     g.answer = answer = function(call, shell.facts())
-    body = write_sync_answer(answer, call.children, decorator=hook.is_decorator)
+    written = write_sync_answer(answer, call.children, decorator=hook.is_decorator)
     if effects := permitted(answer.effects, shell.settings):
         g.effects = _carry_out(effects, shell)
-    return body
+    return written
 
 
 def _customize(hook: Hook, shell: Shell) -> bytes:

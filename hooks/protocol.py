@@ -18,7 +18,6 @@ from hooks.effects import Effect
 from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
-from hooks.request_body import read_call
 
 OPTIONAL_KINDS = (
     kinds.POD_CLIQUE_SET,
@@ -28,6 +27,9 @@ OPTIONAL_KINDS = (
     kinds.INFERENCE_POOL,
 )
 """Kinds that a controller declares only where their CRDs are installed."""
+
+Read = Callable[[bytes], Any]
+"""Reads the values of a JSON text; raises orjson.JSONDecodeError."""
 
 
 class Objects:
@@ -148,13 +150,15 @@ class RelatedRule:
         return rule
 
 
-def parse_sync_request(body: bytes, parent_kind: GroupVersionKind, *, decorator: bool = False) -> SyncRequest:
+def parse_sync_request(
+    body: bytes, parent_kind: GroupVersionKind, *, decorator: bool = False, read: Read = orjson.loads
+) -> SyncRequest:
     """Read a sync or finalize call about a parent of that kind.
 
     Raises:
         InvalidRequest: not JSON, not such a call, another kind of parent, or hook version v1.
     """
-    call = _parse_body(body, read_call)
+    call = _parse_body(body, read)
     parent = _read_parent(call, "object" if decorator else "parent", parent_kind)
     return SyncRequest(
         parent=parent,
@@ -224,7 +228,7 @@ def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:
     return orjson.dumps({"relatedResources": documents}, option=orjson.OPT_SORT_KEYS)
 
 
-def _parse_body(body: bytes, read: Callable[[bytes], Any]) -> Mapping[str, Any]:
+def _parse_body(body: bytes, read: Read) -> Mapping[str, Any]:
     try:
         call = read(body)
     except orjson.JSONDecodeError as error:

@@ -1,10 +1,12 @@
-"""A call's body as plain values; of objects that were seen lately, the values read then.
+"""A call's body as plain values; of objects that come again and again, the values that were read before.
 
 Metacontroller sends the whole object and all its children with every call, most of them as they were the last time.
 An object is remembered by its text, which says all of it, so remembering changes no answer; Secrets are not kept.
 """
 
+from collections import OrderedDict
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -12,10 +14,10 @@ import orjson
 
 from hooks.k8s import kinds
 
-MAX_REMEMBERED_BYTES = 4 * 2**20
+MAX_KEPT_BYTES = 4 * 2**20
 """Text of the objects that a process remembers; as values they take some four times as much again."""
 
-_MAX_OBJECT_BYTES = 2**18
+_MAX_SIGHTED = 4096
 _Groups = dict[str, dict[str, msgspec.Raw]]
 
 
@@ -31,69 +33,69 @@ class _Call(msgspec.Struct, gc=False):
 
 
 _CALL = msgspec.json.Decoder(_Call)
+_KEYS = _Call.__struct_fields__
 
 
 class Memory:
-    """JSON values by their text, those of the last `max_bytes` of text at most; what it returns must not be changed.
+    """JSON values by their text; what it returns must not be changed.
 
-    Two halves: the newer one becomes the older when it is full. Threads that come at once may both read a text.
+    A text is kept when it comes the second time, as many never do, and the one not asked for the longest goes first.
     """
 
-    def __init__(self, max_bytes: int = MAX_REMEMBERED_BYTES) -> None:
-        self._half = max_bytes // 2
-        self._newer: dict[bytes, Any] = {}
-        self._older: dict[bytes, Any] = {}
-        self._newer_bytes = 0
+    def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
+        self.kept_bytes = 0
+        self._max_bytes = max_bytes
+        self._values: OrderedDict[bytes, Any] = OrderedDict()
+        self._sighted: OrderedDict[int, None] = OrderedDict()
+        self._lock = Lock()
 
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of the texts that are remembered."""
-        return sum(map(len, self._newer)) + sum(len(text) for text in self._older if text not in self._newer)
+    def read_call(self, body: bytes) -> Any:
+        """The values of a sync or finalize call, as far as hooks look at them; of any other body, all values.
+
+        Raises:
+            orjson.JSONDecodeError: it is not JSON.
+        """
+        try:
+            call = _CALL.decode(body)
+            return {key: self._read_part(part) for key in _KEYS if (part := getattr(call, key)) is not msgspec.UNSET}
+        except (msgspec.MsgspecError, orjson.JSONDecodeError, RecursionError):
+            return orjson.loads(body)  # says what is wrong, or is well-formed and wrong for who looks closer
 
     def read(self, text: bytes) -> Any:
         """The value of a JSON text; raises orjson.JSONDecodeError."""
-        value = self._newer.get(text)
-        if value is None:
-            value = self._older.get(text)
-            if value is None:
-                value = orjson.loads(text)
-            self._keep(text, value)
+        with self._lock:
+            if text in self._values:
+                self._values.move_to_end(text)
+                return self._values[text]
+        value = orjson.loads(text)
+        with self._lock:
+            if self._is_sighted(text) and text not in self._values:
+                self._keep(text, value)
         return value
 
+    def _is_sighted(self, text: bytes) -> bool:
+        """Whether the text was seen before, which it then was; one taken for another does no harm."""
+        mark = hash(text)
+        if mark in self._sighted:
+            del self._sighted[mark]
+            return True
+        self._sighted[mark] = None
+        if len(self._sighted) > _MAX_SIGHTED:
+            self._sighted.popitem(last=False)
+        return False
+
     def _keep(self, text: bytes, value: Any) -> None:
-        if len(text) > min(_MAX_OBJECT_BYTES, self._half):
-            return
-        if self._newer_bytes + len(text) > self._half:
-            self._older, self._newer, self._newer_bytes = self._newer, {}, 0
-        self._newer[text] = value
-        self._newer_bytes += len(text)
+        self._values[text] = value
+        self.kept_bytes += len(text)
+        while self.kept_bytes > self._max_bytes:
+            dropped, _ = self._values.popitem(last=False)
+            self.kept_bytes -= len(dropped)
 
+    def _read_part(self, part: Any) -> Any:
+        if isinstance(part, dict):
+            return {kind: self._read_group(kind, found) for kind, found in part.items()}
+        return self.read(bytes(part)) if isinstance(part, msgspec.Raw) else part
 
-_memory = Memory()
-
-
-def read_call(body: bytes, memory: Memory = _memory) -> Any:
-    """The values of a sync or finalize call, as far as hooks look at them; of any other body, all values.
-
-    Raises:
-        orjson.JSONDecodeError: it is not JSON.
-    """
-    try:
-        call = _CALL.decode(body)
-        return {key: _read(value, memory) for key in _CALL_KEYS if (value := getattr(call, key)) is not msgspec.UNSET}
-    except (msgspec.MsgspecError, orjson.JSONDecodeError, RecursionError):
-        return orjson.loads(body)  # says what is wrong, or is well-formed and wrong for who looks closer
-
-
-_CALL_KEYS = _Call.__struct_fields__
-
-
-def _read(value: Any, memory: Memory) -> Any:
-    if isinstance(value, dict):
-        return {kind: _read_group(kind, found, memory) for kind, found in value.items()}
-    return memory.read(bytes(value)) if isinstance(value, msgspec.Raw) else value
-
-
-def _read_group(kind: str, found: Mapping[str, msgspec.Raw], memory: Memory) -> dict[str, Any]:
-    read = orjson.loads if kind == kinds.SECRET.key else memory.read
-    return {name: read(bytes(text)) for name, text in found.items()}
+    def _read_group(self, kind: str, found: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
+        read = orjson.loads if kind == kinds.SECRET.key else self.read
+        return {name: read(bytes(text)) for name, text in found.items()}

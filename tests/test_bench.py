@@ -1,14 +1,16 @@
 """The bench measures what it says: real requests, each answered in full."""
 
+import re
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import ClassVar
 
 import orjson
 import pytest
 
 from bench.bodies import build_cases
-from bench.load import run
+from bench.load import NEW_EACH_TIME, run
 from hooks.app import create_app
 from hooks.settings import parse_settings
 from tests import make
@@ -56,6 +58,31 @@ def port(request: pytest.FixtureRequest) -> Iterator[int]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+class Keeping(Handler):
+    bodies: ClassVar[list[bytes]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.bodies.append(body)
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@pytest.mark.parametrize("port", [Keeping], indirect=True)
+def test_every_request_is_a_new_one_where_its_body_says_so(port: int) -> None:
+    Keeping.bodies.clear()
+    for _ in range(2):
+        run(port, "/", b"<%s|%s>" % (2 * (NEW_EACH_TIME.encode(),)), connections=2, seconds=0.02)
+    assert len(set(Keeping.bodies)) == len(Keeping.bodies) > 3
+    assert all(re.fullmatch(rb"<(\d{10})\|\1>", body) for body in Keeping.bodies)
+
+
+def test_parent_and_a_child_are_new_in_every_request() -> None:
+    client = create_app(parse_settings({}), lambda: make.NOW).test_client()
+    assert [case.body.count(NEW_EACH_TIME.encode()) for case in build_cases(client, (4,))] == [2, 2]
 
 
 def test_load_measures_every_answered_request(port: int) -> None:

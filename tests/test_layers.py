@@ -26,6 +26,7 @@ SHELL = (
     "hooks.model.prober_client",
     "hooks.namespace_locks",
     "hooks.output_copier",
+    "hooks.request_body",
     "hooks.simulator",
     "hooks.web",
 )
@@ -49,7 +50,6 @@ TYPES = (
     "hooks.installation",
     "hooks.last_good",
     "hooks.protocol",
-    "hooks.request_body",
     "hooks.review",
     "hooks.rule_table",
     "hooks.settings",

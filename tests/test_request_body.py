@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.request_body import Memory, read_call
+from hooks.request_body import Memory
 from tests import make
 
 NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
@@ -42,54 +42,64 @@ def call(*children: dict[str, Any], kind: str = "ConfigMap.v1", **more: Any) -> 
 
 @given(CALLS)
 def test_every_part_that_hooks_look_at_is_what_json_says(value: dict[str, Any]) -> None:
-    body = orjson.dumps(value)
-    read = read_call(body, Memory())
-    whole = orjson.loads(body)
-    assert {key: read.get(key, False) for key in whole if key != "controller"} == {
-        key: whole[key] for key in whole if key != "controller"
-    }
-    assert read_call(body, Memory(0)) == read
+    body, memory = orjson.dumps(value), Memory()
+    whole = {key: part for key, part in orjson.loads(body).items() if key != "controller"}
+    for _ in range(3):  # the first time, when it is kept, and from what is kept
+        read = memory.read_call(body)
+        assert {key: read[key] for key in whole} == whole
 
 
 @given(VALUES)
 def test_what_is_no_call_is_read_as_it_is(value: Any) -> None:
     if isinstance(value, dict):
         return
-    assert read_call(orjson.dumps(value)) == orjson.loads(orjson.dumps(value))
+    assert Memory().read_call(orjson.dumps(value)) == orjson.loads(orjson.dumps(value))
 
 
-def test_object_is_read_once_for_its_text() -> None:
+def read_children(memory: Memory, *children: dict[str, Any], kind: str = "ConfigMap.v1") -> dict[str, Any]:
+    read: dict[str, Any] = memory.read_call(call(*children, kind=kind))["children"][kind]
+    return read
+
+
+def test_object_that_came_twice_is_not_read_again() -> None:
     memory = Memory()
-    first = read_call(call(child("a"), child("b")), memory)["children"]["ConfigMap.v1"]
-    second = read_call(call(child("a"), child("b", data={"k": "v"})), memory)["children"]["ConfigMap.v1"]
-    assert second["default/a"] is first["default/a"]
-    assert second["default/b"] == child("b", data={"k": "v"})
+    first, second, third = (read_children(memory, child("a"), child("b", data={"k": f"{n}"})) for n in range(3))
+    assert first["default/a"] is not second["default/a"] is third["default/a"]
+    assert [each["default/b"]["data"] for each in (first, second, third)] == [{"k": "0"}, {"k": "1"}, {"k": "2"}]
+
+
+def test_object_that_came_once_is_not_kept() -> None:
+    memory = Memory()
+    for number in range(20):
+        read_children(memory, child(f"c{number}"))
+    assert memory.kept_bytes == len(orjson.dumps(make.graph()))
 
 
 def test_secrets_are_not_kept() -> None:
     memory = Memory()
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"token": "c2VjcmV0"}}
-    first, second = (read_call(call(secret, kind="Secret.v1"), memory)["children"]["Secret.v1"] for _ in range(2))
-    assert first == second == {"default/s": secret}
-    assert first["default/s"] is not second["default/s"]
+    found = [read_children(memory, secret, kind="Secret.v1")["default/s"] for _ in range(3)]
+    assert found == [secret] * 3
+    assert len({id(each) for each in found}) == 3
 
 
 def test_no_more_is_kept_than_allowed_and_what_is_used_stays() -> None:
     texts = [orjson.dumps({"id": f"{number:02}", "text": "x" * 80}) for number in range(40)]
     memory = Memory(10 * len(texts[0]))
-    used = memory.read(texts[0])
+    used = [memory.read(texts[0]) for _ in range(2)][-1]
     for text in texts[1:]:
-        memory.read(text)
+        kept = [memory.read(text) for _ in range(2)][-1]
+        assert memory.read(text) is kept
         assert memory.read(texts[0]) is used
-    assert memory.kept_bytes <= 10 * len(texts[0])
-    again = memory.read(texts[1])
-    assert memory.read(texts[1]) is again
+        assert memory.kept_bytes <= 10 * len(texts[0])
+    assert memory.kept_bytes == 10 * len(texts[0])
+    assert memory.read(texts[30]) is not memory.read(texts[30])
 
 
-def test_object_that_is_too_large_is_read_anew_each_time() -> None:
-    memory = Memory(1000)
+def test_object_larger_than_all_that_may_be_kept_is_read_anew_each_time() -> None:
+    memory = Memory(500)
     text = orjson.dumps({"text": "x" * 600})
-    assert memory.read(text) is not memory.read(text)
+    assert len({id(value) for value in [memory.read(text) for _ in range(4)]}) == 4
     assert memory.kept_bytes == 0
 
 
@@ -108,7 +118,7 @@ def test_object_that_is_too_large_is_read_anew_each_time() -> None:
 )
 def test_body_that_is_not_json_is_refused_with_its_fault(body: bytes) -> None:
     with pytest.raises(orjson.JSONDecodeError) as caught:
-        read_call(body)
+        Memory().read_call(body)
     with pytest.raises(orjson.JSONDecodeError) as expected:
         orjson.loads(body)
     assert str(caught.value) == str(expected.value)
