@@ -10,7 +10,7 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from hooks.cli.options import parse_bind, read_settings, settings_option
-from hooks.cli.server import JsonLog
+from hooks.cli.server import JsonLog, freeze_memory
 from hooks.logs import set_up_logging
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.lora_api import open_session, perform
@@ -44,6 +44,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "proc_name": "dynamo-prober",
             "logger_class": JsonLog,
             "control_socket_disable": True,
+            "post_worker_init": lambda _worker: freeze_memory(),
         }
         for key, value in values.items():
             self.cfg.set(key, value)

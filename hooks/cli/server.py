@@ -282,11 +282,11 @@ def _begin_serving(server: Any) -> None:
     for listener in server.LISTENERS[1:]:
         host, port = listener.sock.getsockname()[:2]
         logger.info("admission is served at https://%s:%d", f"[{host}]" if ":" in host else host, port)
-    _freeze_memory()
+    freeze_memory()
 
 
-def _freeze_memory() -> None:
-    """Keep the collector off what was loaded before the fork: it would copy shared pages, and find nothing.
+def freeze_memory() -> None:
+    """Keep the collector off what was loaded so far: it would copy pages that forks share, and find nothing.
 
     The larger threshold suits bodies of thousands of small objects, which die by reference counting alone.
     """

@@ -9,6 +9,7 @@ A LoadRequest with `adapter` null asks for nothing but the absence of the `forme
 """
 
 from enum import StrEnum
+from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -36,12 +37,16 @@ class Phase(StrEnum):
     @property
     def is_ready(self) -> bool:
         """Whether the adapter can be used."""
-        return self in {Phase.LOADED, Phase.UNVERIFIED}
+        return self in _READY
 
     @property
     def is_final(self) -> bool:
         """Whether nothing more happens by itself while the engine stays as it is."""
-        return self.is_ready or self in {Phase.FAILED, Phase.UNSUPPORTED, Phase.UNLOADED}
+        return self in _FINAL
+
+
+_READY = frozenset({Phase.LOADED, Phase.UNVERIFIED})
+_FINAL = _READY | {Phase.FAILED, Phase.UNSUPPORTED, Phase.UNLOADED}
 
 
 class _Message(BaseModel):
@@ -78,7 +83,7 @@ class LoadRequest(_Message):
     former: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
 
-    @property
+    @cached_property
     def key(self) -> str:
         """`namespace/name` of the model."""
         return f"{self.namespace}/{self.name}"

@@ -46,17 +46,20 @@ class Engine:
     failures: int = 0
     wishes: dict[str, Wish] = field(default_factory=dict)
 
-    def want(self, request: LoadRequest, target: Target, at: Moment, changing: str) -> None:
-        """Take up what a model wants here; `changing` is the adapter that a call under way is about, or empty."""
-        adapter = request.adapter
-        if adapter is not None:
-            self._want_loaded(adapter, request, target, at=at, changing=changing)
-        for name in self._unwanted(request):
+    def want(self, request: LoadRequest, target: Target, at: Moment, changing: str) -> bool:
+        """Take up what a model wants here, and say whether anything of it is new.
+
+        `changing` is the adapter that a call under way is about, or empty.
+        """
+        adapter, unwanted = request.adapter, self._unwanted(request)
+        is_new = adapter is not None and self._want_loaded(adapter, request, target, at=at, changing=changing)
+        for name in unwanted:
             self._want_gone(name, request, at, changing)
+        return is_new or bool(unwanted)
 
     def _want_loaded(
         self, adapter: Adapter, request: LoadRequest, target: Target, *, at: Moment, changing: str
-    ) -> None:
+    ) -> bool:
         key, generation = request.key, request.generation
         held = self.wishes.get(adapter.name)
         if held is None:
@@ -70,13 +73,16 @@ class Engine:
             )
             self._put(wish, at, changing)
         elif held.model == key and held.uri == adapter.uri and held.generation == generation:
-            return
+            return False
         elif held.model == key or not held.uri:
             self._put(renew(held, model=key, uri=adapter.uri, generation=generation, now=at.now), at, changing)
+        return True
 
     def _unwanted(self, request: LoadRequest) -> list[str]:
         """Names to be absent: those of the request, and what this prober held for the model before."""
         current = request.adapter.name if request.adapter else None
+        if not request.former and self.wishes.keys() == {current}:
+            return []
         own = {wish.adapter for wish in self.wishes.values() if wish.model == request.key}
         return sorted((own | set(request.former)) - {current})
 

@@ -39,9 +39,9 @@ class Ledger:
         first = held.asked_first if held and self._has_mandate(held, now) else now
         before = held.request.targets if held else ()
         self._models[request.key] = _Held(request=request, asked_first=first, asked_last=now)
-        kept = {target.address for target in request.targets}
+        kept, at = {target.address for target in request.targets}, self._moment(now)
         for target in request.targets:
-            self._want(target, request, now)
+            self._want(target, request, at)
         for target in before:
             if target.address not in kept:
                 self._forget(target.address, request.key)
@@ -106,10 +106,10 @@ class Ledger:
     def _has_mandate(self, held: _Held, now: float) -> bool:
         return now < held.asked_last + self._limits.mandate
 
-    def _want(self, target: Target, request: LoadRequest, now: float) -> None:
-        engine = self._meet(target, now)
-        engine.want(request, target, self._moment(now), self._changing(engine))
-        self._schedule_change(engine)
+    def _want(self, target: Target, request: LoadRequest, at: Moment) -> None:
+        engine = self._meet(target, at.now)
+        if engine.want(request, target, at, self._changing(engine)):
+            self._schedule_change(engine)
 
     def _moment(self, now: float, jitter: float = 0.0) -> Moment:
         return Moment(now=now, jitter=jitter, limits=self._limits)
