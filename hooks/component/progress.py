@@ -1,6 +1,6 @@
 """How far the workloads of a component have come: which are not ready and why, and what cannot be changed in place."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -20,6 +20,7 @@ from hooks.k8s.readiness import (
 )
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of
 
+_STILL_THERE = "it is of a replica that is no longer asked for, and still there"
 LABEL_SET = "leaderworkerset.sigs.k8s.io/name"
 """Label of the pods of a LeaderWorkerSet: its name."""
 _UNMANAGED = (
@@ -50,12 +51,20 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: Observed) -> Progr
     states = {name_of(wanted): _measure(plan, wanted, observed[name_of(wanted)], seen) for wanted in built.workloads}
     pairs = [(wanted, live) for wanted in built.workloads if (live := observed[name_of(wanted)]) is not None]
     return Progress(
-        waiting={name: state.reason for name, state in states.items() if not state.ready},
+        waiting={
+            **{name: state.reason for name, state in states.items() if not state.ready},
+            **dict.fromkeys(_surplus(plan, seen.workloads.leader_worker_sets, states), _STILL_THERE),
+        },
         remarks=tuple(remark for wanted, live in pairs for remark in _remark(wanted, live)),
         is_unconfirmed=plan.groups is not None and any(not reports_generation(live) for _, live in pairs),
         is_current=all(state.is_current for state in states.values()),
         is_rolling=any(has_old_pods(live) for _, live in pairs),
     )
+
+
+def _surplus(plan: ComponentPlan, sets: Collection[str], wanted: Container[str]) -> list[str]:
+    """Sets of replicas that are no longer asked for; as a Deployment's old pods, they count until they are gone."""
+    return sorted(name for name in sets if name not in wanted) if plan.groups else []
 
 
 def _find(wanted: Manifest, seen: Workloads) -> ReadManifest | None:

@@ -73,6 +73,23 @@ def test_no_replicas_are_ready_and_count_nothing() -> None:
     assert "service" not in given.status
 
 
+@pytest.mark.parametrize("replicas", [0, 1])
+def test_sets_above_the_replicas_count_until_they_are_gone(replicas: int) -> None:
+    observed = running(spec(replicas=2), set_status(), set_status())
+    given, found = ask(spec(replicas=replicas), observed)
+    assert (found["Available"]["status"], found["Ready"]["status"]) == ("False", "False")
+    for number in range(2):
+        assert (f"c-{number}: it is of a replica that is no longer asked for" in found["Ready"]["message"]) == (
+            number >= replicas
+        )
+    left = [child for child in observed if (child["kind"], child["metadata"]["name"]) in identities(given)]
+    assert ask(spec(replicas=replicas), left)[1]["Ready"]["status"] == "True"
+
+
+def identities(given: SyncAnswer) -> set[tuple[str, str]]:
+    return {(child["kind"], child["metadata"]["name"]) for child in given.children}
+
+
 def test_status_of_an_older_generation_does_not_count() -> None:
     observed = running(spec(), set_status(generation=1))
     observed[0]["metadata"]["generation"] = 2
