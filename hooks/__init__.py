@@ -4,15 +4,15 @@ A map, from the ground up (imports point only upwards in this list's order, neve
 
 * `k8s`, `errors`: Kubernetes vocabulary and the exception tree; they know nothing of Dynamo.
 * `api`, `crds`, `protocol`, `children`, `contract`, `identity`, `settings`, `facts`, `effects`, `transitions`,
-  `last_good`, `wording`, `review`, `judging`, `rule_table`, `defaulting`: what all else is written in.
+  `last_good`, `wording`: what all else is written in; `validation`: which rules there are, and how they are put.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
 * `graph`: a DynamoGraphDeployment becomes components and what they share.
 * `model`: a DynamoModel's endpoints and adapters, with its prober; beside the two.
 * `rendering`: graphs and components down to their last child, without a cluster.
-* `review`, `rules`, `admission_review`: an object about to be stored, what is asked of it, and how that is said.
-* The shell touches the outside: `app` and `admission`, which share `web`; `cli`, `logs`, `metrics`, `files`,
-  `namespace_locks`, `installed_kinds`, `simulator`, `model.prober`, and for what no answer can say `effects_client`,
-  `api_server`, `etcd_client`; `background` repeats things; `output_copier` stands beside a request's profiler.
+* `validation.registry`, `admission.wire`: which rules hold for an object about to be stored, and how that is said.
+* The shell touches the outside: `app`, with `request_body`, and `admission`, which share `web`; `cli`, `logs`,
+  `metrics`, `files`, `simulator`, `model.prober`; `clients` for what no answer can say; `background` repeats things;
+  `output_copier` stands beside a request's profiler.
 
 Start with `hooks/component/sync.py` and follow its five calls; the other hooks have the same shape.
 """

@@ -14,11 +14,12 @@ from typing import Any
 from flask import Flask, Response, g, request
 
 from hooks import contract
+from hooks.clients.etcd import EtcdClient
+from hooks.clients.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.component import removal
 from hooks.component import sync as component
 from hooks.effects import DropReport, Effect, EtcdPrefixDrop, Outcome, Result, permitted
 from hooks.errors import LeaveAlone
-from hooks.etcd_client import EtcdClient
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
@@ -29,7 +30,6 @@ from hooks.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.model import sync as model
 from hooks.model.prober_client import Prober
 from hooks.model.probes import LoadReport, LoadRequest
-from hooks.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.protocol import (
     CustomizeRequest,
     RelatedRule,

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hooks.api_server import APPLY_PATCH, ApiServer, Conversation, Refused
+from hooks.clients.api_server import APPLY_PATCH, ApiServer, Conversation, Refused
 from hooks.graph.request.profiler_output import FILES, MAX_CONFIG_MAP_BYTES, Errand, Failed, OutputFile, Waiting, decide
 from hooks.k8s.types import Manifest, name_of
 

@@ -11,7 +11,7 @@ from typing import Any
 import requests
 import responses
 
-from hooks.api_server import ApiServer
+from hooks.clients.api_server import ApiServer
 
 URL = "https://127.0.0.1:6443"
 Answer = tuple[int, dict[str, str], str]

@@ -7,11 +7,11 @@ import orjson
 from flask import Flask
 
 from hooks import contract
-from hooks.admission import create_admission_app
+from hooks.admission.app import create_admission_app
 from hooks.k8s.types import Manifest
 from hooks.protocol import plural_of
-from hooks.review import Review, Verdict
 from hooks.settings import parse_settings
+from hooks.validation.review import Review, Verdict
 from tests import make
 
 GRAPHS = plural_of(contract.GRAPH)

@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from hooks import contract, files
-from hooks.admission import KINDS
+from hooks.admission.app import KINDS
 from hooks.cli.main import main
 from hooks.settings import parse_settings
 from tests.installation import named, of_kind, rights

@@ -10,7 +10,7 @@ import pytest
 import requests
 import responses
 
-from hooks.api_server import ApiServer
+from hooks.clients.api_server import ApiServer
 from hooks.graph.request.profiler_output import Errand
 from hooks.output_copier import CopyFailed, OutputCopier, Pace, read_files
 

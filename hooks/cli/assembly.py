@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from hooks.api_server import ApiServer
+from hooks.admission.installed_kinds import InstalledKinds
 from hooks.cli.locks import Locks, set_up_locks
 from hooks.cli.tls import TwoDoors, WsgiApp
+from hooks.clients.api_server import ApiServer
 from hooks.effects import effects_of_api_server, without_api_server
-from hooks.installed_kinds import InstalledKinds
 from hooks.logs import logger
 from hooks.settings import Settings
 
@@ -46,7 +46,7 @@ class Assembly:
 
     def _load_hooks(self, is_draining: Callable[[], bool]) -> WsgiApp:
         from hooks.app import create_app, guard, served_hooks  # noqa: PLC0415 - reads the environment when imported
-        from hooks.effects_client import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
+        from hooks.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
 
         server = find_api_server(self.settings)
         told = self.settings if server else without_api_server(self.settings)
@@ -59,8 +59,8 @@ class Assembly:
         )
 
     def _load_admission(self, is_draining: Callable[[], bool]) -> WsgiApp:
-        from hooks.admission import create_admission_app  # noqa: PLC0415 - reads the environment when imported
-        from hooks.rules import DEFAULTS, RULES  # noqa: PLC0415 - only admission needs them
+        from hooks.admission.app import create_admission_app  # noqa: PLC0415 - reads the environment when imported
+        from hooks.validation.registry import DEFAULTS, RULES  # noqa: PLC0415 - only admission needs them
 
         return create_admission_app(
             self.settings,

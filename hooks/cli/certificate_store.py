@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from hooks.api_server import Answer, Conversation
 from hooks.cli.authority import Issued
+from hooks.clients.api_server import Answer, Conversation
 
 PARTS = {"certificate": "tls.crt", "key": "tls.key", "authorities": "ca.crt"}
 """Part of an `Issued` to its key in a Secret, or its file's name; cert-manager and the operator use the same."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from hooks.api_server import ApiServer, Refused
 from hooks.cli.authority import Issued, issue, why_renew
 from hooks.cli.certificate_store import PARTS, CertificateStore, WrittenMeanwhile
+from hooks.clients.api_server import ApiServer, Refused
 
 _ATTEMPTS = 3
 """Somebody else may write in between: an upgrade of the chart, another renewal."""

@@ -8,7 +8,7 @@ from types import FrameType
 import click
 
 from hooks import contract
-from hooks.api_server import ACCOUNT_FOLDER, ApiServer
+from hooks.clients.api_server import ACCOUNT_FOLDER, ApiServer
 from hooks.graph.request.profiler_output import Errand
 from hooks.output_copier import CopyFailed, OutputCopier
 

@@ -17,10 +17,10 @@ from hooks.k8s.yaml_reader import FieldPath
 from hooks.protocol import plural_of
 from hooks.rendering import Rendered, declared_kinds
 from hooks.rendering import render as render_documents
-from hooks.review import Review, Verdict
-from hooks.rule_table import rule_of
-from hooks.rules import RULES
 from hooks.settings import Settings
+from hooks.validation.registry import RULES
+from hooks.validation.review import Review, Verdict
+from hooks.validation.rule_table import rule_of
 
 ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 """Nothing that is rendered depends on the time; status does, and is not printed."""

@@ -9,9 +9,9 @@ from typing import NoReturn
 
 import click
 
-from hooks.api_server import ApiServer, Refused
+from hooks.clients.api_server import ApiServer, Refused
+from hooks.clients.namespace_locks import LockReader, Look, OwnLock, start_keeping
 from hooks.logs import logger
-from hooks.namespace_locks import LockReader, Look, OwnLock, start_keeping
 from hooks.settings import Settings, Switch
 
 

@@ -21,11 +21,11 @@ from hooks.component.subject import ComponentType
 from hooks.component.volumes import mount_path
 from hooks.errors import InvalidSpec
 from hooks.identity import dynamo_namespace
-from hooks.judging import Findings, judge
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_subdomain
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import ReadManifest
-from hooks.review import Review, Verdict
+from hooks.validation.judging import Findings, judge
+from hooks.validation.review import Review, Verdict
 
 _CHANGED_BACKEND = "Changing spec.backendFramework may cause unexpected behavior"
 _FIXED_BACKEND = "spec.backendFramework is immutable and cannot be changed after creation"

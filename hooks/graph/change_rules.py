@@ -12,10 +12,10 @@ from hooks.api.component_spec import ComponentSpec, Multinode
 from hooks.api.graph import GraphDeployment
 from hooks.component.validate import read_backend, validate_change
 from hooks.graph.path import may_take_grove
-from hooks.judging import Findings
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest
-from hooks.review import Review, User
+from hooks.validation.judging import Findings
+from hooks.validation.review import Review, User
 
 _ACCOUNT = "system:serviceaccount"
 _FIXED_TOPOLOGY = (

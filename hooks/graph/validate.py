@@ -17,11 +17,11 @@ from hooks.graph.grove_rules import validate_for_grove, validate_length
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.spec_rules import find_graph_problems
 from hooks.graph.topology import validate_topology
-from hooks.judging import Findings, judge
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.k8s.types import GroupVersionKind, Json
-from hooks.review import Review, Verdict
+from hooks.validation.judging import Findings, judge
+from hooks.validation.review import Review, Verdict
 
 
 def review_graph(review: Review) -> Verdict:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from hooks.api.model import Model
-from hooks.judging import Findings, judge
 from hooks.k8s.types import ReadManifest
 from hooks.model.observe import Claim
-from hooks.review import Review, Verdict
+from hooks.validation.judging import Findings, judge
+from hooks.validation.review import Review, Verdict
 
 SOURCE_SCHEMES = ("s3://", "hf://")
 

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 from cryptography import x509
 
-from hooks.api_server import Refused
 from hooks.cli.authority import why_renew
 from hooks.cli.certificate_store import CertificateStore
 from hooks.cli.certificates import Wish, keep_in_cluster, keep_in_folder
 from hooks.cli.main import main
+from hooks.clients.api_server import Refused
 from tests import make
 from tests.played_api_server import PlayedApiServer, played_api_server
 

@@ -9,9 +9,9 @@ from threading import Thread
 import yaml
 from werkzeug.serving import make_server
 
-from hooks.api_server import ApiServer
 from hooks.app import create_app
-from hooks.effects_client import EffectsClient
+from hooks.clients.api_server import ApiServer
+from hooks.clients.effects import EffectsClient
 from hooks.settings import parse_settings
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane

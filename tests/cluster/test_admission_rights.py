@@ -10,8 +10,8 @@ import pytest
 import requests
 
 from hooks import contract
-from hooks.api_server import ApiServer, Refused
-from hooks.namespace_locks import LockReader, OwnLock
+from hooks.clients.api_server import ApiServer, Refused
+from hooks.clients.namespace_locks import LockReader, OwnLock
 from tests.cluster.admission import KINDS, REGISTRATION, chart_webhooks, registered
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ADMIN, ControlPlane

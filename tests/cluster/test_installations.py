@@ -12,9 +12,9 @@ import pytest
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from hooks import contract
-from hooks.api_server import ApiServer
 from hooks.app import Hook, create_app, guard, served_hooks
-from hooks.namespace_locks import LockReader, Look, OwnLock, keep_once
+from hooks.clients.api_server import ApiServer
+from hooks.clients.namespace_locks import LockReader, Look, OwnLock, keep_once
 from hooks.settings import parse_settings
 from tests.cluster.admission import Certificates, admission_server, chart_webhooks, registered
 from tests.cluster.api_client import ApiClient, wait_for

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from hooks.k8s.types import name_of
-from hooks.rule_table import Place, rule_of
+from hooks.validation.rule_table import Place, rule_of
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import EXAMPLES, load_documents
 from tests.cluster.rules import is_taken, rules_dropped
 from tests.contract.backend import ApiRefused, Manifest
-from tests.rules.cases import CASES
-from tests.rules.objects import Case, graph
+from tests.validation.cases import CASES
+from tests.validation.objects import Case, graph
 
 
 def write(api: ApiClient, manifest: Manifest, *, dry_run: bool) -> None:

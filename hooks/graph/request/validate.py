@@ -7,11 +7,11 @@ internal/controller/dynamographdeploymentrequest_controller.go for what is immut
 from collections.abc import Iterator, Mapping
 
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
-from hooks.judging import Findings, judge
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_dns_label
 from hooks.k8s.types import Json, ReadManifest
-from hooks.review import Review, Verdict
 from hooks.settings import Settings
+from hooks.validation.judging import Findings, judge
+from hooks.validation.review import Review, Verdict
 
 FIXED_STATES = frozenset({"Profiling", "Deploying", "Ready", "DeploymentDeleted"})
 """States in which the spec of a request counts no more, and may not change."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from hooks.api.scaling_adapter import GraphScalingAdapter
-from hooks.judging import Findings, judge
-from hooks.review import Review, Verdict
+from hooks.validation.judging import Findings, judge
+from hooks.validation.review import Review, Verdict
 
 
 def review_adapter(review: Review) -> Verdict:

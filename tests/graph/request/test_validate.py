@@ -8,8 +8,8 @@ from hooks.api.base import parse_parent
 from hooks.api.graph_request import GraphRequest
 from hooks.graph.request.validate import rejected_change, review_request, validate_request
 from hooks.k8s.types import Manifest
-from hooks.review import Review
 from hooks.settings import parse_settings
+from hooks.validation.review import Review
 from tests.graph.request import jobs, world
 
 

@@ -15,8 +15,8 @@ from http import HTTPStatus
 from typing import Any
 
 from hooks import __version__, contract
-from hooks.api_server import ApiServer, Refused
 from hooks.background import start_repeating
+from hooks.clients.api_server import ApiServer, Refused
 from hooks.logs import logger
 
 Clock = Callable[[], datetime]

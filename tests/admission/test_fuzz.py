@@ -9,9 +9,9 @@ from flask import Flask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hooks.admission import KINDS, create_admission_app
-from hooks.rules import DEFAULTS, RULES
+from hooks.admission.app import KINDS, create_admission_app
 from hooks.settings import parse_settings
+from hooks.validation.registry import DEFAULTS, RULES
 from tests import make
 from tests.reviews import patch_of, review
 

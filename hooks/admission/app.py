@@ -1,7 +1,7 @@
 """Admission over HTTP: `POST /admission/validate/<plural>` and `/admission/mutate/<plural>` for the five kinds.
 
-The API server calls them; the rules are `hooks.rules`. An object in a namespace that another operator has locked is let
-through unjudged. Answering changes nothing anywhere, so a dry run needs no care.
+The API server calls them; the rules are those of `hooks.validation.registry`. An object in a namespace that another
+operator has locked is let through unjudged. Answering changes nothing anywhere, so a dry run needs no care.
 """
 
 import time
@@ -12,13 +12,13 @@ from functools import partial
 from flask import Flask, Response, g, request
 
 from hooks import contract
-from hooks.admission_review import AdmissionCall, parse_admission_review, write_allowed, write_denied
+from hooks.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.logs import logger
 from hooks.metrics import AdmissionMetrics, create_admission_metrics, record_review
 from hooks.protocol import plural_of
-from hooks.review import Review, Verdict
 from hooks.settings import Settings
+from hooks.validation.review import Review, Verdict
 from hooks.web import create_bare_app, read_body
 
 Rule = Callable[[Review], Verdict]

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from hooks.clients.event_objects import build_event
 from hooks.effects import Event, Reference
-from hooks.event_objects import build_event
 from hooks.k8s.names import is_subdomain
 from tests import make
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 
 from hooks import contract
 from hooks.component.validate import review_component
-from hooks.defaulting import JsonPatch, default_any, default_graph
 from hooks.graph.request.validate import review_request
 from hooks.graph.scaling_adapter.validate import review_adapter
 from hooks.graph.validate import review_graph
 from hooks.model.validate import review_model
 from hooks.protocol import plural_of
-from hooks.review import Review, Verdict
+from hooks.validation.defaulting import JsonPatch, default_any, default_graph
+from hooks.validation.review import Review, Verdict
 
 RULES: Mapping[str, Callable[[Review], Verdict]] = {
     plural_of(contract.GRAPH): review_graph,

@@ -1,7 +1,7 @@
 """Graphs by themselves: services, claims, restarts, and how long names may be."""
 
 from hooks import contract
-from tests.rules.objects import MAIN, Case, Json, component, graph, make, restart
+from tests.validation.objects import MAIN, Case, Json, component, graph, make, restart
 
 THREE: Json = {"main": {}, "prefill": {}, "decode": {}}
 TWO: Json = {"main": {}, "prefill": {}}

@@ -12,9 +12,9 @@ import requests
 import responses
 from responses.matchers import json_params_matcher, query_param_matcher
 
-from hooks.api_server import ApiServer
+from hooks.clients.api_server import ApiServer
+from hooks.clients.effects import EffectsClient
 from hooks.effects import Effect, Event, Outcome, Reference, Result, ScalePodClique, WriteBackReplicas
-from hooks.effects_client import EffectsClient
 
 URL = "https://127.0.0.1:6443"
 SCALE = f"{URL}/apis/grove.io/v1alpha1/namespaces/ns/podcliques/g-0-a/scale"

@@ -3,8 +3,8 @@
 import threading
 from dataclasses import dataclass, field
 
-from hooks.api_server import ApiServer, Conversation, Refused
 from hooks.background import start_repeating
+from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.k8s.types import GroupVersionKind
 from hooks.logs import logger
 from hooks.protocol import OPTIONAL_KINDS

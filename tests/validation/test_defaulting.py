@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from hooks import __version__
-from hooks.review import Review
-from hooks.rules import DEFAULTS
 from hooks.settings import parse_settings
-from tests.rules.objects import Manifest, adapter, component, graph, model, request
+from hooks.validation.registry import DEFAULTS
+from hooks.validation.review import Review
+from tests.validation.objects import Manifest, adapter, component, graph, model, request
 
 ORIGIN = {"nvidia.com/dynamo-operator-origin-version": __version__}
 

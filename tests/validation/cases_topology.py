@@ -1,7 +1,7 @@
 """Where the pods of a graph must lie close together, and that it does not change."""
 
 from hooks import contract
-from tests.rules.objects import MAIN, Case, Json, Manifest, component, graph, make
+from tests.validation.objects import MAIN, Case, Json, Manifest, component, graph, make
 
 PROFILE = {"topologyProfile": "racks"}
 RACK = {"packDomain": "rack"}

@@ -5,12 +5,12 @@ import pytest
 from hooks.crds.cel_rules import CEL_RULES
 from hooks.k8s.types import gvk_of
 from hooks.protocol import plural_of
-from hooks.review import Review, Verdict
-from hooks.rule_table import TABLE, Place, rule_of
-from hooks.rules import RULES
 from hooks.settings import parse_settings
-from tests.rules.cases import CASES
-from tests.rules.objects import Case
+from hooks.validation.registry import RULES
+from hooks.validation.review import Review, Verdict
+from hooks.validation.rule_table import TABLE, Place, rule_of
+from tests.validation.cases import CASES
+from tests.validation.objects import Case
 
 
 def judge(case: Case) -> Verdict:

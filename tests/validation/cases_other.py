@@ -1,6 +1,6 @@
 """Models, requests and scaling adapters, by themselves and changed."""
 
-from tests.rules.objects import CONFIG, NO_CONFIG, Case, Json, Manifest, adapter, lora, model, request
+from tests.validation.objects import CONFIG, NO_CONFIG, Case, Json, Manifest, adapter, lora, model, request
 
 MODELS = (
     Case(id="base-model", new=model()),

@@ -1,6 +1,6 @@
 """The spec that a component and a graph's service share, in both places."""
 
-from tests.rules.objects import MAIN, Case, Json, component, graph, service
+from tests.validation.objects import MAIN, Case, Json, component, graph, service
 
 INGRESS = "ingress.host is required when ingress is enabled"
 MOUNT = "volumeMounts[0].mountPoint is required when useAsCompilationCache is false"

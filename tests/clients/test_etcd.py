@@ -8,8 +8,8 @@ import pytest
 import requests
 import responses
 
+from hooks.clients.etcd import EtcdClient
 from hooks.effects import DropReport, EtcdPrefixDrop
-from hooks.etcd_client import EtcdClient
 from tests.etcd_server import encode, free_port, keys_of, put, running_etcd
 
 DROP = EtcdPrefixDrop(prefix="/ns-g/components/worker/")

@@ -1,6 +1,6 @@
 """Changes of graphs and components, and of replicas that a scaling adapter manages."""
 
-from tests.rules.objects import MAIN, Case, Manifest, component, graph, service
+from tests.validation.objects import MAIN, Case, Manifest, component, graph, service
 
 MANY = {"nodeCount": 2}
 BACKEND = "spec.backendFramework is immutable and cannot be changed after creation"

@@ -11,9 +11,9 @@ from http import HTTPStatus
 from typing import Any
 
 from hooks import contract
-from hooks.api_server import ApiServer, Conversation, Refused
+from hooks.clients.api_server import ApiServer, Conversation, Refused
+from hooks.clients.event_objects import build_event
 from hooks.effects import Effect, Event, Outcome, Result, ScalePodClique, WriteBackReplicas
-from hooks.event_objects import build_event
 from hooks.k8s import kinds
 from hooks.protocol import plural_of
 

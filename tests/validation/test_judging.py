@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.crds import apply_defaults, find_faults
-from hooks.review import Review, Verdict
-from hooks.rules import DEFAULTS, RULES
 from hooks.settings import parse_settings
-from tests.rules.cases import CASES
-from tests.rules.objects import Case, Json, Manifest, adapter, component, graph, lora, model, request, service
+from hooks.validation.registry import DEFAULTS, RULES
+from hooks.validation.review import Review, Verdict
+from tests.validation.cases import CASES
+from tests.validation.objects import Case, Json, Manifest, adapter, component, graph, lora, model, request, service
 
 NOTHING_SET = parse_settings({})
 

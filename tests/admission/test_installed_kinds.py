@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hooks.installed_kinds import InstalledKinds
+from hooks.admission.installed_kinds import InstalledKinds
 from hooks.k8s import kinds
 from tests import make
 from tests.played_api_server import PlayedApiServer, played_api_server

@@ -13,7 +13,7 @@ import orjson
 
 from hooks.errors import InvalidRequest
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
-from hooks.review import GENERATED_SUFFIX, User
+from hooks.validation.review import GENERATED_SUFFIX, User
 
 MAX_WARNING_CHARACTERS = 256
 MAX_WARNINGS_CHARACTERS = 4096

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hooks.api.base import Model, parse_parent
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import ReadManifest
-from hooks.review import GENERATED_SUFFIX, Review, Verdict
-from hooks.rule_table import reasons_of
+from hooks.validation.review import GENERATED_SUFFIX, Review, Verdict
+from hooks.validation.rule_table import reasons_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

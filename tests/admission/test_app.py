@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from hooks.admission import KINDS, create_admission_app
-from hooks.review import User, Verdict
+from hooks.admission.app import KINDS, create_admission_app
 from hooks.settings import parse_settings
+from hooks.validation.review import User, Verdict
 from tests import make
 from tests.reviews import GRAPHS, admission_app, deleted, patch_of, post, review
 from tests.test_app import is_one_sentence

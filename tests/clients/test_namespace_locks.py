@@ -10,10 +10,19 @@ import orjson
 import pytest
 
 from hooks import contract
-from hooks.api_server import Refused
 from hooks.app import guard
 from hooks.cli.locks import NO_LOCKS, Locks, set_up_locks
-from hooks.namespace_locks import NO_LEASE, RETRY_SECONDS, Hold, Lease, LockReader, OwnLock, keep_once, parse_lease
+from hooks.clients.api_server import Refused
+from hooks.clients.namespace_locks import (
+    NO_LEASE,
+    RETRY_SECONDS,
+    Hold,
+    Lease,
+    LockReader,
+    OwnLock,
+    keep_once,
+    parse_lease,
+)
 from hooks.protocol import SyncAnswer
 from hooks.settings import parse_settings
 from tests import make

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from hooks.review import Review, User, Verdict
-from hooks.rules import RULES
 from hooks.settings import parse_settings
-from tests.rules.objects import Manifest, graph, service
+from hooks.validation.registry import RULES
+from hooks.validation.review import Review, User, Verdict
+from tests.validation.objects import Manifest, graph, service
 
 MANAGED = {"scalingAdapter": {"enabled": True}}
 OLD, NEW = service(replicas=1, **MANAGED), service(replicas=3, **MANAGED)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from hooks import __version__, contract
 from hooks.k8s.types import Json, ReadManifest
-from hooks.review import Review
+from hooks.validation.review import Review
 
 JsonPatch = list[dict[str, Json]]
 """Operations in order: `op`, `path` and `value`."""
