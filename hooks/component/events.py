@@ -15,9 +15,9 @@ nothing changes are not written.
 
 from collections.abc import Iterator, Mapping
 
-from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, READY_TYPE, VALIDATION_FAILED
+from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, VALIDATION_FAILED
 from hooks.effects import Event, Reference
-from hooks.k8s.conditions import find_condition
+from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.troubles import NEEDS_SOMEBODY
 from hooks.k8s.types import Json
 from hooks.protocol import SyncRequest
@@ -30,17 +30,17 @@ def tell_transitions(request: SyncRequest, status: Mapping[str, Json]) -> tuple[
 
 
 def _tell(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
-    ready = find_condition(after.get("conditions") or (), READY_TYPE)
+    ready = find_condition(after.get("conditions") or (), READY)
     if ready is not None and not before.get("conditions"):
         text = "Starting to reconcile DynamoComponentDeployment"
         yield Event(about=about, type="Normal", reason="Reconciling", message=text, occasion=since(ready))
     is_refused = ready is not None and ready["reason"] in {VALIDATION_FAILED, NO_ORCHESTRATOR_AVAILABLE}
-    changed = find_change(before, after, READY_TYPE, by_generation=is_refused)
+    changed = find_change(before, after, READY, by_generation=is_refused)
     if changed is None:
         return
     reason, message = str(changed["reason"]), str(changed["message"])
     if changed["status"] == "True":
-        if not was_true(before, READY_TYPE):
+        if not was_true(before, READY):
             yield Event(
                 about=about, type="Normal", reason="Update", message="All resources updated!", occasion=since(changed)
             )
@@ -49,5 +49,5 @@ def _tell(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json
     elif reason == NO_ORCHESTRATOR_AVAILABLE:
         text = f"Failed to reconcile DynamoComponentDeployment: {message}"
         yield Event(about=about, type="Warning", reason="ReconcileError", message=text, occasion=of_generation(changed))
-    elif reason in NEEDS_SOMEBODY or was_true(before, READY_TYPE):
+    elif reason in NEEDS_SOMEBODY or was_true(before, READY):
         yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(changed))

@@ -10,7 +10,7 @@ from hooks.component.build import Built
 from hooks.component.observe import Observed, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.k8s import kinds
-from hooks.k8s.conditions import is_true
+from hooks.k8s.conditions import is_pod_ready
 from hooks.k8s.readiness import (
     Readiness,
     has_old_pods,
@@ -93,16 +93,12 @@ def _doubt(readiness: Readiness, live: ReadManifest, seen: Observed) -> Readines
     """
     if not readiness.ready or reports_generation(live):
         return readiness
-    unready = sorted(name_of(pod) for pod in seen.pods if _belongs_to(pod, live) and not _is_ready(pod))
+    unready = sorted(name_of(pod) for pod in seen.pods if _belongs_to(pod, live) and not is_pod_ready(pod))
     return Readiness(ready=False, reason=f"Pod {unready[0]} is not ready") if unready else readiness
 
 
 def _belongs_to(pod: ReadManifest, live: ReadManifest) -> bool:
     return labels_of(pod).get(LABEL_SET) == name_of(live)
-
-
-def _is_ready(pod: ReadManifest) -> bool:
-    return is_true((pod.get("status") or {}).get("conditions") or (), "Ready")
 
 
 def _is_applied(desired: Manifest, observed: ReadManifest) -> bool:

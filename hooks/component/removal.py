@@ -11,12 +11,11 @@ for etcd for ever.
 
 from datetime import datetime, timedelta
 
-from hooks.component.status import READY_TYPE
 from hooks.component.subject import resolve_deleted_subject
 from hooks.contract import DISCOVERY_ETCD
 from hooks.effects import DropReport, EtcdPrefixDrop, Event
 from hooks.facts import Facts
-from hooks.k8s.conditions import Condition, format_time, merge_conditions
+from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json, is_deleting
 from hooks.last_good import last_good_children
 from hooks.protocol import SyncAnswer, SyncRequest
@@ -86,7 +85,7 @@ def _give_up(request: SyncRequest, report: DropReport) -> SyncAnswer:
 def _waiting(request: SyncRequest, message: str, now: datetime) -> dict[str, Json]:
     """The status as it was, but for the condition Ready, which says what is waited for."""
     before = request.status.get("conditions") or []
-    ready = Condition(type=READY_TYPE, status="False", reason=KEYS_NOT_DROPPED, message=message)
-    others = [condition for condition in before if condition.get("type") != READY_TYPE]
+    ready = Condition(type=READY, status="False", reason=KEYS_NOT_DROPPED, message=message)
+    others = [condition for condition in before if condition.get("type") != READY]
     merged = merge_conditions(before, [ready], now=now, generation=request.generation)
     return {**request.status, "conditions": [*others, *merged]}

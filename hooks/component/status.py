@@ -12,22 +12,19 @@ from hooks.component.explain import explain
 from hooks.component.observe import Observed, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
-from hooks.k8s.conditions import Condition, Truth, find_condition, merge_conditions
+from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, find_condition, merge_conditions
 from hooks.k8s.troubles import Trouble
 from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.protocol import SyncRequest
 
 AVAILABLE = "Available"
 COMPONENT_READY = "DynamoComponentReady"
-READY_TYPE = "Ready"
 VALIDATION_FAILED = "ValidationFailed"
 NO_ORCHESTRATOR_AVAILABLE = "NoOrchestratorAvailable"
 
 SETTLING_SECONDS = 10.0
 """How long a status that does not say which spec it is of must have had to become that of the new one."""
 
-_MAX_MESSAGE = 32_768
-"""The longest message that the schema of a condition allows."""
 
 _DEPLOYMENT_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 _GROUP_COUNTS = ("replicas", "updatedReplicas", "readyReplicas")
@@ -74,8 +71,8 @@ def report_problems(
     text = "; ".join(problems)
     message = f"Validation failed: {text}" if reason == VALIDATION_FAILED else text
     conditions = tuple(
-        Condition(type=type_, status="False", reason=reason, message=message[:_MAX_MESSAGE])
-        for type_ in (AVAILABLE, COMPONENT_READY, READY_TYPE)
+        Condition(type=type_, status="False", reason=reason, message=message[:MAX_MESSAGE])
+        for type_ in (AVAILABLE, COMPONENT_READY, READY)
     )
     sets = seen.leader_worker_sets
     return _write(request, conditions, _count_sets(sets, tuple(sets)) or _count(seen.deployment), now)
@@ -131,7 +128,7 @@ def _settling_seconds(request: SyncRequest, now: datetime) -> float:
 
     The sync that changes a workload turns Ready to False, so the time since then is the time since the change.
     """
-    ready = find_condition(request.status.get("conditions") or (), READY_TYPE)
+    ready = find_condition(request.status.get("conditions") or (), READY)
     if ready is None:
         return SETTLING_SECONDS
     if ready.get("status") == "True":
@@ -148,13 +145,13 @@ def _workload_conditions(words: _Words, state: _State, remarks: tuple[str, ...])
     end = f": {because}" if because else ""
     available, component = f"{beginning}{end}", f"DynamoComponent is {ready}{end}"
     return (
-        Condition(type=AVAILABLE, status=truth, reason=reason, message=available[:_MAX_MESSAGE]),
-        Condition(type=COMPONENT_READY, status=truth, reason=f"Component{suffix}", message=component[:_MAX_MESSAGE]),
+        Condition(type=AVAILABLE, status=truth, reason=reason, message=available[:MAX_MESSAGE]),
+        Condition(type=COMPONENT_READY, status=truth, reason=f"Component{suffix}", message=component[:MAX_MESSAGE]),
         Condition(
-            type=READY_TYPE,
+            type=READY,
             status=truth,
             reason=state.reason or reason,
-            message="; ".join((available, *remarks))[:_MAX_MESSAGE],
+            message="; ".join((available, *remarks))[:MAX_MESSAGE],
         ),
     )
 

@@ -19,8 +19,8 @@ from typing import Literal
 
 from hooks import contract
 from hooks.effects import Event, Reference
-from hooks.graph.status import READY, Reason
-from hooks.k8s.conditions import find_condition
+from hooks.graph.status import Reason
+from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.troubles import NEEDS_SOMEBODY, Explanation
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.protocol import SyncRequest

@@ -20,14 +20,11 @@ from hooks.graph.grove_status import (
 from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
 from hooks.graph.restart import Restart
-from hooks.k8s.conditions import Condition, Truth, merge_conditions
+from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, merge_conditions
 from hooks.k8s.troubles import Explanation, Trouble
 from hooks.k8s.types import Json
 
-READY = "Ready"
 _KEPT = ("restart", "services", "componentsReady")
-_MAX_MESSAGE = 32_768
-"""The longest message that the schema of a condition allows."""
 
 
 class State(StrEnum):
@@ -72,7 +69,7 @@ def report(
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
     else:
         state, reason, message = State.SUCCESSFUL, Reason.ALL_READY, "All resources are ready"
-    message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])[:_MAX_MESSAGE]
+    message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])[:MAX_MESSAGE]
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     return {
         **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
@@ -96,7 +93,7 @@ def report_failure(reason: Reason, problems: tuple[str, ...], previous: Previous
     """The status of a graph whose children are left as they were: all problems; the rest is kept."""
     text = "; ".join(problems)
     message = f"Validation failed: {text}" if reason is Reason.INVALID else text
-    condition = Condition(type=READY, status="False", reason=reason.value, message=message[:_MAX_MESSAGE])
+    condition = Condition(type=READY, status="False", reason=reason.value, message=message[:MAX_MESSAGE])
     kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
     return {**_status(State.FAILED, condition, previous), **kept}
 

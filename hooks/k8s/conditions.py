@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from hooks.k8s.types import Json
+from hooks.k8s.types import Json, ReadManifest
+
+READY = "Ready"
+"""Type of the condition that says whether an object is as its spec wants it."""
+MAX_MESSAGE = 32_768
+"""The longest message that the schema of a condition allows."""
 
 Truth = Literal["True", "False", "Unknown"]
 
@@ -65,3 +70,8 @@ def is_true(conditions: Iterable[Mapping[str, Json]], condition_type: str) -> bo
     """Whether the condition is there and `True`."""
     condition = find_condition(conditions, condition_type)
     return condition is not None and condition.get("status") == "True"
+
+
+def is_pod_ready(pod: ReadManifest) -> bool:
+    """Whether a pod says that it takes part in its Services."""
+    return is_true((pod.get("status") or {}).get("conditions") or (), READY)

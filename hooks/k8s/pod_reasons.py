@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from hooks.k8s.conditions import find_condition, is_true
+from hooks.k8s.conditions import find_condition, is_pod_ready
 from hooks.k8s.container_reasons import broke_its_group, explain_containers
 from hooks.k8s.troubles import Explanation, Trouble, choose_worst
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
@@ -72,9 +72,9 @@ def _revision(pod: ReadManifest) -> tuple[str, str]:
 
 
 def _explain_pod(pod: ReadManifest, now: datetime) -> Explanation | None:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    if is_true(conditions, "Ready"):
+    if is_pod_ready(pod):
         return None
+    conditions = (pod.get("status") or {}).get("conditions") or ()
     found = _explain_scheduling(pod, find_condition(conditions, "PodScheduled") or {})
     named = found or explain_containers(pod, now) or Explanation(reason=Trouble.PROGRESSING, finding="it is starting")
     return replace(named, pod=name_of(pod))

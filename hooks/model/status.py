@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hooks.k8s.conditions import Condition, format_time, merge_conditions
+from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
 from hooks.model.observe import Candidate
 from hooks.model.plan import ModelPlan
@@ -13,7 +13,7 @@ from hooks.model.probes import Adapter, EndpointReport, LoadReport, Phase
 MAX_ENDPOINTS = 1000
 """Endpoints listed in a status: with 10,000 the object would outgrow what etcd stores. The counts are of all."""
 
-READY, ENDPOINTS_READY, SERVICES_FOUND = "Ready", "EndpointsReady", "ServicesFound"
+ENDPOINTS_READY, SERVICES_FOUND = "EndpointsReady", "ServicesFound"
 UNLOADING = "Unloading"
 """Reason of `Ready` while a deleted model's adapters are unloaded."""
 INVALID, LOAD_FAILED = "InvalidSpec", "LoadFailed"

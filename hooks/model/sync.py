@@ -13,12 +13,12 @@ from hooks.api.model import Model
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.facts import Facts
 from hooks.k8s import kinds
-from hooks.k8s.conditions import find_condition, is_true
+from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.types import Json
 from hooks.model.events import tell_given_up, tell_transitions, tell_unloaded
 from hooks.model.plan import ModelPlan, build_load_request, plan_model
 from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
-from hooks.model.status import READY, UNLOADING, Endpoint, build_status, observe_endpoints
+from hooks.model.status import UNLOADING, Endpoint, build_status, observe_endpoints
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 
 _SOON, _LATER = 1.0, 10.0

@@ -11,16 +11,14 @@ from hooks.api.graph_request import GraphRequest
 from hooks.graph.request.observe import Observed
 from hooks.graph.request.phases import Position, State
 from hooks.graph.request.plan import RequestPlan
-from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, READY, SPEC_GENERATED, VALIDATION, Previous
+from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, Previous
 from hooks.graph.request.profiling_job import job_name
-from hooks.k8s.conditions import Condition
+from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition
 from hooks.k8s.types import Json
 
 DELETED_BY_USER = "Deployment was deleted by user. Create a new DGDR to redeploy."
 _CREATION_DEADLINE = timedelta(minutes=5)
 _READY_DEADLINE = timedelta(hours=1)
-_MAX_MESSAGE = 32_768
-"""The longest message that the schema of a condition allows."""
 
 VALID = Condition(type=VALIDATION, status="True", reason="SpecValid", message="The spec is valid")
 NO_JOB_YET = Condition(type=PROFILING, status="False", reason="ProfilingPending", message="Profiling has not begun")
@@ -96,7 +94,7 @@ def summarise(conditions: list[Condition], state: State) -> Condition:
 
 def false(condition_type: str, reason: str, message: str) -> Condition:
     """A condition that is not met."""
-    return Condition(type=condition_type, status="False", reason=reason, message=message[:_MAX_MESSAGE])
+    return Condition(type=condition_type, status="False", reason=reason, message=message[:MAX_MESSAGE])
 
 
 def _not_begun(_grounds: Grounds) -> Condition:
@@ -147,7 +145,7 @@ def _spec_generated(grounds: Grounds) -> Condition:
     if grounds.request.spec.auto_apply:
         message = "DynamoGraphDeployment spec generated successfully"
     text = "; ".join([message, *plan.remarks])
-    return Condition(type=SPEC_GENERATED, status="True", reason="SpecGenerated", message=text[:_MAX_MESSAGE])
+    return Condition(type=SPEC_GENERATED, status="True", reason="SpecGenerated", message=text[:MAX_MESSAGE])
 
 
 def _degraded(grounds: Grounds) -> Condition:

@@ -11,7 +11,7 @@ from hooks.graph.request.gpu_discovery import Node, observe_nodes
 from hooks.graph.request.phases import Job
 from hooks.graph.request.profiling_job import job_name
 from hooks.k8s import kinds
-from hooks.k8s.conditions import find_condition, is_true
+from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.types import (
     GroupVersionKind,
     ReadManifest,
@@ -145,7 +145,7 @@ def _observe_job(job: ReadManifest, pods: Iterable[ReadManifest]) -> ObservedJob
 def _observe_graph(graph: ReadManifest, request_uid: str) -> ObservedGraph:
     metadata, status = graph["metadata"], graph.get("status") or {}
     is_current = int(status.get("observedGeneration", 0)) >= int(metadata.get("generation", 0))
-    ready = find_condition(status.get("conditions") or (), "Ready") or {}
+    ready = find_condition(status.get("conditions") or (), READY) or {}
     return ObservedGraph(
         name=name_of(graph),
         state=str(status.get("state") or "") if is_current else "",

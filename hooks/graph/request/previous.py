@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hooks.graph.components import clean_json
 from hooks.graph.request.phases import State
-from hooks.k8s.conditions import find_condition
+from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json, Manifest
 from hooks.protocol import SyncRequest
 
@@ -14,7 +14,6 @@ VALIDATION = "Validation"
 PROFILING = "Profiling"
 SPEC_GENERATED = "SpecGenerated"
 DEPLOYMENT_READY = "DeploymentReady"
-READY = "Ready"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

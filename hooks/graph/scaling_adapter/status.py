@@ -12,12 +12,8 @@ from hooks import contract
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.component.placement import Role
 from hooks.graph.scaling_adapter.observe import Graph, Service
-from hooks.k8s.conditions import Condition, format_time, merge_conditions
+from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
-
-READY = "Ready"
-_MAX_MESSAGE = 32_768
-"""The longest message that the schema of a condition allows."""
 
 
 class Reason(StrEnum):
@@ -117,7 +113,7 @@ def report_problems(problems: tuple[str, ...], previous: Previous) -> dict[str, 
 
 
 def _judged(verdict: Verdict, remark: str, previous: Previous) -> dict[str, Json]:
-    message = "; ".join(part for part in (verdict.message, remark) if part)[:_MAX_MESSAGE]
+    message = "; ".join(part for part in (verdict.message, remark) if part)[:MAX_MESSAGE]
     ready = Condition(
         type=READY,
         status="True" if verdict.reason is Reason.SCALED else "False",
