@@ -67,7 +67,7 @@ def describe(result: dict[str, Any]) -> str:
 def load_app(is_draining: Callable[[], bool]) -> Flask:
     """The admission application with one more path, `POST /echo`."""
     from hooks.admission.app import create_admission_app  # noqa: PLC0415 - its metrics look at the environment
-    from hooks.validation.registry import DEFAULTS, RULES  # noqa: PLC0415 - as above
+    from hooks.admission.rules import DEFAULTS, RULES  # noqa: PLC0415 - as above
 
     app = create_admission_app(parse_settings({}), RULES, DEFAULTS, is_draining=is_draining)
     app.add_url_rule("/echo", "echo", echo, methods=["POST"])

@@ -9,7 +9,7 @@ A map, from the ground up (imports point only upwards in this list's order, neve
 * `graph`: a DynamoGraphDeployment becomes components and what they share.
 * `model`: a DynamoModel's endpoints and adapters, with its prober; beside the two.
 * `rendering`: graphs and components down to their last child, without a cluster.
-* `validation.registry`, `admission.wire`: which rules hold for an object about to be stored, and how that is said.
+* `admission.rules`, `admission.wire`: which rules hold for an object about to be stored, and how that is said.
 * The shell touches the outside: `app`, with `request_body`, and `admission`, which share `web`; `cli`, `logs`,
   `metrics`, `files`, `simulator`, `model.prober`; `clients` for what no answer can say; `background` repeats things;
   `output_copier` stands beside a request's profiler.

@@ -61,7 +61,6 @@ FLOORS = {
     "hooks.model": 3,
     "hooks.admission": 4,
     "hooks.rendering": 4,
-    "hooks.validation.registry": 4,
     "hooks.clients": 5,
     **dict.fromkeys(SHELL, 5),
 }

@@ -1,6 +1,6 @@
 """Admission over HTTP: `POST /admission/validate/<plural>` and `/admission/mutate/<plural>` for the five kinds.
 
-The API server calls them; the rules are those of `hooks.validation.registry`. An object in a namespace that another
+The API server calls them; the rules are those of `hooks.admission.rules`. An object in a namespace that another
 operator has locked is let through unjudged. Answering changes nothing anywhere, so a dry run needs no care.
 """
 

@@ -60,7 +60,7 @@ class Assembly:
 
     def _load_admission(self, is_draining: Callable[[], bool]) -> WsgiApp:
         from hooks.admission.app import create_admission_app  # noqa: PLC0415 - reads the environment when imported
-        from hooks.validation.registry import DEFAULTS, RULES  # noqa: PLC0415 - only admission needs them
+        from hooks.admission.rules import DEFAULTS, RULES  # noqa: PLC0415 - only admission needs them
 
         return create_admission_app(
             self.settings,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from hooks import contract
+from hooks.admission.rules import RULES
 from hooks.cli.manifests import Document, Fault
 from hooks.crds import apply_defaults
 from hooks.facts import Facts
@@ -18,7 +19,6 @@ from hooks.protocol import plural_of
 from hooks.rendering import Rendered, declared_kinds
 from hooks.rendering import render as render_documents
 from hooks.settings import Settings
-from hooks.validation.registry import RULES
 from hooks.validation.review import Review, Verdict
 from hooks.validation.rule_table import rule_of
 

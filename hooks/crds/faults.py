@@ -1,7 +1,7 @@
 """Everything that the API server would refuse in a manifest of ours, in sentences for a person.
 
 Knows the schemas and the rules that the models hold. The rules of admission, of which the API server evaluates most in
-CEL, are the packages' own (`hooks.validation.registry`).
+CEL, are the packages' own (`hooks.admission.rules`).
 
 Source: Kubernetes, apiextensions-apiserver: strict field validation, schema validation, list types, CEL.
 """

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks.admission.app import KINDS, create_admission_app
+from hooks.admission.rules import DEFAULTS, RULES
 from hooks.settings import parse_settings
-from hooks.validation.registry import DEFAULTS, RULES
 from tests import make
 from tests.reviews import patch_of, review
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from hooks import __version__
+from hooks.admission.rules import DEFAULTS
 from hooks.settings import parse_settings
-from hooks.validation.registry import DEFAULTS
 from hooks.validation.review import Review
 from tests.validation.objects import Manifest, adapter, component, graph, model, request
 

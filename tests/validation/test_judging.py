@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hooks.admission.rules import DEFAULTS, RULES
 from hooks.crds import apply_defaults, find_faults
 from hooks.settings import parse_settings
-from hooks.validation.registry import DEFAULTS, RULES
 from hooks.validation.review import Review, Verdict
 from tests.validation.cases import CASES
 from tests.validation.objects import Case, Json, Manifest, adapter, component, graph, lora, model, request, service

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from hooks.admission.rules import RULES
 from hooks.settings import parse_settings
-from hooks.validation.registry import RULES
 from hooks.validation.review import Review, User, Verdict
 from tests.validation.objects import Manifest, graph, service
 
