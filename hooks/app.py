@@ -114,7 +114,7 @@ def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
         "model": Hook(
             kind=contract.MODEL,
             sync=_report_first(model.sync, ask_prober),
-            finalize=_report_first(model.finalize, ask_prober),
+            finalize=_report_first(model.finalize, ask_prober, finalizing=True),
             customize=model.customize,
             is_decorator=True,
         ),
@@ -133,12 +133,15 @@ def served_hooks(settings: Settings, ask_prober: AskProber | None = None) -> dic
     return all_hooks(ask, EtcdClient.at(settings.etcd_address).drop)
 
 
-def _report_first(function: Callable[[SyncRequest, Facts, LoadReport | None], SyncAnswer], ask: AskProber) -> Sync:
+def _report_first(
+    function: Callable[[model.Call, LoadReport | None], SyncAnswer], ask: AskProber, *, finalizing: bool = False
+) -> Sync:
     """A hook that first asks the prober, where there is something to load."""
 
-    def sync(call: SyncRequest, facts: Facts) -> SyncAnswer:
-        wanted = model.wanted(call, facts)
-        return function(call, facts, None if wanted is None else ask(wanted, g.sync_id))
+    def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
+        call = model.Call(request=request, facts=facts, finalizing=finalizing)
+        wanted = model.wanted(call)
+        return function(call, None if wanted is None else ask(wanted, g.sync_id))
 
     return sync
 

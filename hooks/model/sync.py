@@ -5,7 +5,9 @@ or `finalize`. Both are pure; neither ever calls an engine.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from hooks import contract, identity
 from hooks.api.base import parse_parent
@@ -25,22 +27,35 @@ _SOON, _LATER = 1.0, 10.0
 """While something is pending, the next look comes after a tenth of the time it has been so, at least a second."""
 
 
-def wanted(request: SyncRequest, facts: Facts) -> LoadRequest | None:
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A sync or finalize of one model, from the question to the prober to the answer."""
+
+    request: SyncRequest
+    facts: Facts
+    finalizing: bool
+
+    @cached_property
+    def plan(self) -> ModelPlan:
+        """What the model wants of its engines."""
+        return plan_model(self.request, self.facts, finalizing=self.finalizing)
+
+
+def wanted(call: Call) -> LoadRequest | None:
     """What to ask the prober; None when there is no need: base models, no engines, a deletion past its deadline."""
-    if request.finalizing and _remaining(request, facts) <= 0:
+    if call.finalizing and _remaining(call.request, call.facts) <= 0:
         return None
-    plan = plan_model(request, facts, finalizing=request.finalizing)
-    return build_load_request(plan, request.status) if plan.has_work else None
+    return build_load_request(call.plan, call.request.status) if call.plan.has_work else None
 
 
-def sync(request: SyncRequest, facts: Facts, report: LoadReport | None) -> SyncAnswer:
+def sync(call: Call, report: LoadReport | None) -> SyncAnswer:
     """The status of a model, from what the prober reports.
 
     Raises:
         LeaveAlone: the prober has just started and would only report ignorance over a status that knows more.
         ProberUnavailable: there is a question to the prober, and no report.
     """
-    plan = plan_model(request, facts, finalizing=False)
+    request, facts, plan = call.request, call.facts, call.plan
     if plan.has_work and report is None:
         raise ProberUnavailable("the prober was not asked about the model's adapters; see that its container runs")
     if report is not None and report.starting and request.status.get("endpoints"):
@@ -92,7 +107,7 @@ def _describe(endpoints: tuple[Endpoint, ...]) -> tuple[str, ...]:
     return tuple(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items()))
 
 
-def finalize(request: SyncRequest, facts: Facts, report: LoadReport | None) -> SyncAnswer:
+def finalize(call: Call, report: LoadReport | None) -> SyncAnswer:
     """Unload everywhere, then let go: when the adapters are gone for good, or at the deadline, saying which stayed.
 
     Gone for good means absent for one mandate, as another hooks pod's prober may act for the model that long; with
@@ -101,7 +116,7 @@ def finalize(request: SyncRequest, facts: Facts, report: LoadReport | None) -> S
     Raises:
         ProberUnavailable: there is a question to the prober, no report, and time left.
     """
-    plan = plan_model(request, facts, finalizing=True)
+    request, facts, plan = call.request, call.facts, call.plan
     if not plan.has_work:
         return SyncAnswer(finalized=True, notes=("nothing to unload",))
     remaining = _remaining(request, facts)

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hooks import contract, identity
+from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
+from hooks.model import sync as hook
 from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase
-from hooks.protocol import SyncRequest
+from hooks.protocol import SyncAnswer, SyncRequest
 from tests import make
 
 BASE = "Qwen/Qwen3-0.6B"
@@ -92,3 +94,15 @@ def condition(status: Mapping[str, Any] | None, condition_type: str) -> Mapping[
     assert status is not None
     found: Mapping[str, Any] = next(c for c in status["conditions"] if c["type"] == condition_type)
     return found
+
+
+def wanted(call: SyncRequest, facts: Facts) -> LoadRequest | None:
+    return hook.wanted(hook.Call(request=call, facts=facts, finalizing=call.finalizing))
+
+
+def sync(call: SyncRequest, facts: Facts, given: LoadReport | None) -> SyncAnswer:
+    return hook.sync(hook.Call(request=call, facts=facts, finalizing=False), given)
+
+
+def finalize(call: SyncRequest, facts: Facts, given: LoadReport | None) -> SyncAnswer:
+    return hook.finalize(hook.Call(request=call, facts=facts, finalizing=True), given)

@@ -6,10 +6,9 @@ from typing import Any
 from hooks.effects import Event
 from hooks.k8s.types import Manifest
 from hooks.model.probes import Phase
-from hooks.model.sync import finalize, sync, wanted
 from tests import make
 from tests.model import parts
-from tests.model.parts import model, pods, report, request
+from tests.model.parts import finalize, model, pods, report, request, sync, wanted
 
 DELETED = "2026-03-01T12:00:00Z"
 

@@ -8,11 +8,11 @@ import pytest
 from hooks import contract
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.probes import Adapter, LoadReport, Phase
-from hooks.model.sync import customize, finalize, sync, wanted
+from hooks.model.sync import customize
 from hooks.protocol import CustomizeRequest, Objects, SyncAnswer, write_sync_answer
 from tests import make
 from tests.model import parts
-from tests.model.parts import condition, model, pods, report, request
+from tests.model.parts import condition, finalize, model, pods, report, request, sync, wanted
 
 FACTS = make.facts()
 
