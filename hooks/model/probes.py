@@ -65,12 +65,19 @@ class Target(_Message):
 
     `recorded` is the source with which the status says the adapter is loaded there, empty if it does not say: engines
     list names, not sources. `ready` is the pod's readiness; a change to it ends a back-off.
+
+    Two more fields hand over what a prober that starts anew cannot learn from an engine. `failed` is the error with
+    which the status says that this generation's adapter will not load there, empty if it does not say so. `loading` is
+    the source from which a load was under way when the status was written, other than the wanted one: what it brings
+    may still arrive, under the wanted adapter's name if that is an older source of it, else under a name in `former`.
     """
 
     address: str = Field(pattern=r"^http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$")
     pod: str
     ready: bool = True
     recorded: str = ""
+    failed: str = ""
+    loading: str = ""
 
 
 class LoadRequest(_Message):
