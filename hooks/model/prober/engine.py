@@ -14,6 +14,9 @@ _SLOWEST_LOOK, _SLOWEST_RESTART = 6.0, 1.5
 """An engine that times out is looked at less and less often, down to once in 6 intervals: each such look holds a
 connection for seconds. One that refuses the connection may be restarting: at least once in 1.5 intervals."""
 
+_STARTING_TRIES = 5
+"""Refusals of an engine that lists adapters until it counts as one without LoRA for good: half a minute or so."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
@@ -37,13 +40,17 @@ class Turn:
 
 @dataclass(slots=True, kw_only=True)
 class Engine:
-    """An engine as the prober knows it; `wishes` by the adapter's name, `failures` of looks in a row."""
+    """An engine as the prober knows it; `wishes` by the adapter's name, `failures` of looks in a row.
+
+    `has_listed`: it has a list of adapters, so an answer without one is a fault and no proof that an adapter is there.
+    """
 
     address: str
     pod: str
     is_pod_ready: bool
     known: Knowledge = field(default_factory=Knowledge)
     failures: int = 0
+    has_listed: bool = False
     wishes: dict[str, Wish] = field(default_factory=dict)
 
     def want(self, request: LoadRequest, target: Target, at: Moment, changing: str) -> bool:
@@ -54,7 +61,7 @@ class Engine:
         adapter, unwanted = request.adapter, self._unwanted(request)
         is_new = adapter is not None and self._want_loaded(adapter, request, target, at=at, changing=changing)
         for name in unwanted:
-            self._want_gone(name, request, at, changing)
+            self._want_gone(name, request, target, at=at, changing=changing)
         return is_new or bool(unwanted)
 
     def _want_loaded(
@@ -70,7 +77,11 @@ class Engine:
                 generation=generation,
                 since=at.now,
                 source=target.recorded,
+                late=target.loading,
+                late_until=at.now + at.limits.late,
             )
+            if target.failed:
+                wish = replace(wish, phase=Phase.FAILED, last_error=target.failed, is_terminal=True)
             self._put(wish, at, changing)
         elif held.model == key and held.uri == adapter.uri and held.generation == generation:
             return False
@@ -86,10 +97,18 @@ class Engine:
         own = {wish.adapter for wish in self.wishes.values() if wish.model == request.key}
         return sorted((own | set(request.former)) - {current})
 
-    def _want_gone(self, name: str, request: LoadRequest, at: Moment, changing: str) -> None:
+    def _want_gone(self, name: str, request: LoadRequest, target: Target, *, at: Moment, changing: str) -> None:
         wish = self.wishes.get(name)
         if wish is None:
-            wish = Wish(adapter=name, model=request.key, uri="", generation=request.generation, since=at.now)
+            wish = Wish(
+                adapter=name,
+                model=request.key,
+                uri="",
+                generation=request.generation,
+                since=at.now,
+                late=target.loading,
+                late_until=at.now + at.limits.late,
+            )
             self._put(wish, at, changing)
         elif wish.model != request.key:
             return
@@ -121,8 +140,11 @@ class Engine:
 
     def finish_look(self, call: Call, answer: Answer, at: Moment, changing: str) -> list[Turn]:
         """Take a list of adapters, or the failure to get one."""
-        sight = _SIGHTS.get(answer.outcome, Sight.DOWN)
-        self.known = Knowledge(sight=sight, began=call.started, names=answer.names, error=answer.message)
+        sight, error = _SIGHTS.get(answer.outcome, Sight.DOWN), answer.message
+        if sight is Sight.NO_LIST and self.has_listed:
+            sight, error = Sight.DOWN, "the engine listed its adapters before and does not now"
+        self.has_listed |= sight is Sight.LISTED
+        self.known = Knowledge(sight=sight, began=call.started, names=answer.names, error=error)
         self.failures = self.failures + 1 if sight is Sight.DOWN else 0
         turns = []
         for name, wish in list(self.wishes.items()):
@@ -133,7 +155,14 @@ class Engine:
     def finish_change(self, call: Call, answer: Answer, at: Moment) -> list[Turn]:
         """Take the answer to a load or unload."""
         wish = self.wishes.get(call.adapter)
+        if wish is not None and wish.failures < _STARTING_TRIES and self._may_be_starting(call, answer):
+            answer = replace(answer, outcome=Outcome.FAILED, message=f"{answer.message}; the engine may be starting")
         return [] if wish is None else self._turn(wish, judge_change(wish, call, answer, at), at.now)
+
+    def _may_be_starting(self, call: Call, answer: Answer) -> bool:
+        """Whether the engine takes no loads although it lists adapters: its handlers are registered one by one."""
+        is_refused = call.action is Action.LOAD and answer.outcome is Outcome.UNSUPPORTED
+        return is_refused and self.known.sight is Sight.LISTED
 
     def next_look(self, call: Call, answer: Answer, at: Moment) -> float:
         """When to look again after a look: at once when something changed meanwhile."""

@@ -73,3 +73,22 @@ class Lane:
         for call in list(self._calls.values()):
             if now >= call.started + 1.5 * call.timeout + 1.0:
                 yield call
+
+
+class Track:
+    """One sort of calls: the engines that wait for one, and those under way."""
+
+    def __init__(self, *, concurrency: int, grace: float, most: int) -> None:
+        self.agenda = Agenda()
+        self.lane = Lane(concurrency=concurrency, grace=grace, most=most)
+
+    def take(self, now: float) -> Iterator[str]:
+        """Addresses whose turn it is, as long as there is room; the caller enters its call before it takes the next."""
+        while (first := self.agenda.first()) is not None and first[0] <= now and self.lane.opens_at(now) == now:
+            self.agenda.drop(first[1])
+            yield first[1]
+
+    def next_due(self, now: float) -> float | None:
+        """When `take` may give something next; None for not before a call ends or an address is set."""
+        first, opens = self.agenda.first(), self.lane.opens_at(now)
+        return max(first[0], opens) if first is not None and opens is not None else None

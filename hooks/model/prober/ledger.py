@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hooks.model.prober.calls import Action, Answer, Call
 from hooks.model.prober.engine import Engine, Turn
-from hooks.model.prober.lanes import Agenda, Lane
+from hooks.model.prober.lanes import Track
 from hooks.model.prober.wish import Limits, Moment, Wish, begin
 from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase, Target
 
@@ -29,9 +29,9 @@ class Ledger:
         self._limits = limits
         self._models: dict[str, _Held] = {}
         self._engines: dict[str, Engine] = {}
-        self._looks, self._changes = Agenda(), Agenda()
-        self._look_lane = Lane(concurrency=limits.concurrency, grace=limits.look_grace, most=limits.most)
-        self._change_lane = Lane(concurrency=limits.concurrency, grace=limits.change_grace, most=limits.most)
+        self._looks = Track(concurrency=limits.concurrency, grace=limits.look_grace, most=limits.most)
+        self._changes = Track(concurrency=limits.concurrency, grace=limits.change_grace, most=limits.most)
+        self._reloads = Track(concurrency=limits.concurrency, grace=limits.change_grace, most=limits.most)
 
     def ask(self, request: LoadRequest, now: float) -> LoadReport:
         """Take up what a model wants, renew its mandate, and say what is known."""
@@ -70,38 +70,37 @@ class Ledger:
     def due(self, now: float) -> list[Call]:
         """The calls to start now; each is under way until `finish` is called with it."""
         self._end_mandates(now)
-        return [*self._due_looks(now), *self._due_changes(now)]
+        return [*self._due_looks(now), *self._due_changes(self._reloads, now), *self._due_changes(self._changes, now)]
 
     def give_up(self, now: float) -> list[Call]:
         """Calls that should have ended long ago; the caller finishes them with an answer of its own."""
-        return [*self._look_lane.overdue(now), *self._change_lane.overdue(now)]
+        return [call for track in self._tracks for call in track.lane.overdue(now)]
 
     def next_due(self, now: float) -> float | None:
         """When `due` may have something next, if nothing is finished or asked before; None for never."""
-        times = []
-        for agenda, lane in ((self._looks, self._look_lane), (self._changes, self._change_lane)):
-            first, opens = agenda.first(), lane.opens_at(now)
-            if first is not None and opens is not None:
-                times.append(max(first[0], opens))
+        times = [time for track in self._tracks if (time := track.next_due(now)) is not None]
         return min(times, default=None)
 
     def finish(self, call: Call, answer: Answer, now: float, jitter: float) -> list[Turn]:
         """Take the answer to a call; an answer that comes after its call was given up changes nothing."""
-        is_look = call.action is Action.LIST
-        if not (self._look_lane if is_look else self._change_lane).leave(call):
+        if not any(track.lane.leave(call) for track in self._tracks):
             return []
         engine = self._engines.get(call.address)
         if engine is None or engine.pod != call.pod:
             return []
         at = self._moment(now, jitter)
-        if is_look:
+        if call.action is Action.LIST:
             turns = engine.finish_look(call, answer, at, self._changing(engine))
-            self._looks.set(engine.address, engine.next_look(call, answer, at))
+            self._looks.agenda.set(engine.address, engine.next_look(call, answer, at))
         else:
             turns = engine.finish_change(call, answer, at)
-            self._looks.set(engine.address, now)  # only a look says whether the answer is true
+            self._looks.agenda.set(engine.address, now)  # only a look says whether the answer is true
         self._schedule_change(engine)
         return turns
+
+    @property
+    def _tracks(self) -> tuple[Track, Track, Track]:
+        return self._looks, self._reloads, self._changes
 
     def _has_mandate(self, held: _Held, now: float) -> bool:
         return now < held.asked_last + self._limits.mandate
@@ -120,18 +119,22 @@ class Ledger:
         if engine is None or engine.pod != target.pod:
             engine = Engine(address=target.address, pod=target.pod, is_pod_ready=target.ready)
             self._engines[target.address] = engine
-            self._looks.set(target.address, now)
+            self._looks.agenda.set(target.address, now)
         elif target.ready and not engine.is_pod_ready:
             engine.failures = 0
-            if self._look_lane.get(target.address) is None:
-                self._looks.set(target.address, now)
+            if self._looks.lane.get(target.address) is None:
+                self._looks.agenda.set(target.address, now)
         engine.is_pod_ready = target.ready
         return engine
 
     def _changing(self, engine: Engine) -> str:
         """The adapter that a call under way to the engine is about; empty for none."""
-        call = self._change_lane.get(engine.address)
+        call = self._change_at(engine.address)
         return call.adapter if call is not None and call.pod == engine.pod else ""
+
+    def _change_at(self, address: str) -> Call | None:
+        """The load or unload under way to an engine; it has one at a time, of whichever sort."""
+        return self._reloads.lane.get(address) or self._changes.lane.get(address)
 
     def _forget(self, address: str, key: str) -> None:
         """Drop a model's wishes at an engine, and the engine when nobody else has any."""
@@ -143,8 +146,8 @@ class Ledger:
             self._schedule_change(engine)
             return
         del self._engines[address]
-        self._looks.drop(address)
-        self._changes.drop(address)
+        for track in self._tracks:
+            track.agenda.drop(address)
 
     def _end_mandates(self, now: float) -> None:
         for key, held in list(self._models.items()):
@@ -160,7 +163,7 @@ class Ledger:
     def _has_late_load(self, held: _Held) -> bool:
         """Whether a load is under way that the model has withdrawn since: what it brings must still be undone."""
         for target in held.request.targets:
-            call, engine = self._change_lane.get(target.address), self._engines.get(target.address)
+            call, engine = self._change_at(target.address), self._engines.get(target.address)
             if call is None or engine is None or call.action is not Action.LOAD or call.model != held.request.key:
                 continue
             wish = engine.wishes.get(call.adapter)
@@ -169,30 +172,23 @@ class Ledger:
         return False
 
     def _due_looks(self, now: float) -> Iterator[Call]:
-        while (first := self._looks.first()) is not None and first[0] <= now:
-            if self._look_lane.opens_at(now) != now:
-                return
-            engine = self._engines[first[1]]
-            self._looks.drop(engine.address)
+        for address in self._looks.take(now):
+            if self._looks.lane.get(address) is not None:
+                self._looks.agenda.set(address, now + self._limits.list_timeout)
+                continue
             call = Call(
                 action=Action.LIST,
-                address=engine.address,
-                pod=engine.pod,
+                address=address,
+                pod=self._engines[address].pod,
                 timeout=self._limits.list_timeout,
                 started=now,
             )
-            if self._look_lane.get(engine.address) is None:
-                self._look_lane.enter(call)
-                yield call
-            else:
-                self._looks.set(engine.address, now + self._limits.list_timeout)
+            self._looks.lane.enter(call)
+            yield call
 
-    def _due_changes(self, now: float) -> Iterator[Call]:
-        while (first := self._changes.first()) is not None and first[0] <= now:
-            if self._change_lane.opens_at(now) != now:
-                return
-            engine = self._engines[first[1]]
-            self._changes.drop(engine.address)
+    def _due_changes(self, track: Track, now: float) -> Iterator[Call]:
+        for address in track.take(now):
+            engine = self._engines[address]
             chosen = engine.choose()
             if chosen is None:
                 continue
@@ -201,7 +197,7 @@ class Ledger:
             is_load = action is Action.LOAD
             call = Call(
                 action=action,
-                address=engine.address,
+                address=address,
                 pod=engine.pod,
                 timeout=self._limits.load_timeout if is_load else self._limits.unload_timeout,
                 started=now,
@@ -210,19 +206,22 @@ class Ledger:
                 model=wish.model,
                 attempt=started.attempts,
             )
-            self._change_lane.enter(call)
+            track.lane.enter(call)
             yield call
 
     def _schedule_change(self, engine: Engine) -> None:
-        chosen = engine.choose() if self._change_lane.get(engine.address) is None else None
-        if chosen is None:
-            self._changes.drop(engine.address)
-        else:
-            self._changes.set(engine.address, chosen[0].next_try)
+        """Put an engine's next change on the track that it belongs to, and off the other."""
+        chosen = engine.choose() if self._change_at(engine.address) is None else None
+        for track in (self._reloads, self._changes):
+            if chosen is not None and chosen[0].is_reload == (track is self._reloads):
+                track.agenda.set(engine.address, chosen[0].next_try)
+            else:
+                track.agenda.drop(engine.address)
 
     def _report(self, request: LoadRequest, asked_first: float, now: float) -> LoadReport:
         endpoints = tuple(self._report_one(target, request, now) for target in request.targets)
-        patience = self._limits.verify_interval + self._limits.list_timeout
+        sweep = len(request.targets) * self._limits.look_grace / self._limits.concurrency
+        patience = self._limits.verify_interval + self._limits.list_timeout + sweep
         is_new = now < asked_first + patience
         return LoadReport(starting=is_new and any(e.phase is Phase.UNKNOWN for e in endpoints), endpoints=endpoints)
 

@@ -10,13 +10,18 @@ from hooks.model.prober.calls import Action, Answer, Call, Outcome
 from hooks.model.probes import Phase
 from hooks.settings import Settings
 
+_UNHEARD = frozenset({Outcome.TIMEOUT, Outcome.UNREACHABLE})
+"""Ends of a call that do not say what the engine made of it."""
+_LATE = "a load that was under way may still arrive; it is unloaded then"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How often, how long and how many at once; all times in seconds.
 
     A call counts among the `concurrency` calls of its sort for the first `look_grace` or `change_grace` seconds only,
-    so that engines which hang do not take every slot; `most` bounds all of a sort.
+    so that engines which hang do not take every slot; `most` bounds all of a sort. Looks, changes and the first reload
+    of a lost adapter are the sorts. An adapter that stayed for `steady` is no longer one that the engine keeps losing.
     """
 
     concurrency: int = 10
@@ -28,7 +33,17 @@ class Limits:
     first_backoff: float = 1.0
     longest_backoff: float = 120.0
     look_grace: float = 0.5
-    change_grace: float = 30.0
+    change_grace: float = 10.0
+
+    @property
+    def steady(self) -> float:
+        """How long an adapter must be listed without a break until an earlier loss is forgotten."""
+        return 10 * self.verify_interval
+
+    @property
+    def late(self) -> float:
+        """How long a load may still arrive whose end nobody heard."""
+        return 2 * self.load_timeout
 
     @property
     def most(self) -> int:
@@ -92,7 +107,11 @@ class Wish:
 
     `source` is where the engine has it from as far as we know, empty if it has none or we do not know. `accepted` is
     the change that the engine took and no look has confirmed yet. `is_terminal`: not tried again for this generation.
-    `began`: when the first try began that is not crowned yet; `seen_at`: when the engine last listed it.
+    `began`: when the first try began that is not crowned yet; `seen_at`: when the engine last listed it. `losses`: how
+    often the engine dropped it in a row.
+
+    `late` is the source of a load whose end nobody heard, until `late_until`: the engine may go on with it after the
+    caller is gone, and so bring an adapter that is not wanted any more.
     """
 
     adapter: str
@@ -111,6 +130,18 @@ class Wish:
     began: float | None = None
     changed_at: float = 0.0
     seen_at: float = 0.0
+    losses: int = 0
+    late: str = ""
+    late_until: float = 0.0
+
+    @property
+    def is_reload(self) -> bool:
+        """Whether the engine had the adapter, lost it, and has not been asked for it since."""
+        return self.losses == 1 and self.phase is Phase.PENDING and not self.attempts
+
+    def awaits_late_load(self, now: float) -> bool:
+        """Whether a load of something else than what is wanted may still arrive."""
+        return bool(self.late) and self.late != self.uri and now < self.late_until
 
 
 def renew(wish: Wish, *, model: str, uri: str, generation: int, now: float) -> Wish:
@@ -129,6 +160,8 @@ def renew(wish: Wish, *, model: str, uri: str, generation: int, now: float) -> W
         source=wish.source,
         next_try=now,
         changed_at=wish.changed_at,
+        late=wish.late,
+        late_until=wish.late_until,
     )
     return replace(fresh, phase=Phase.UNKNOWN) if wish.phase is Phase.UNKNOWN else fresh
 
@@ -142,7 +175,7 @@ def judge_look(wish: Wish, known: Knowledge, at: Moment) -> Wish:
             return _judge_down(wish, known, at)
         case Sight.UNSUPPORTED:
             phase, error = (Phase.UNSUPPORTED, known.error) if wish.uri else (Phase.UNLOADED, "")
-            return _move(replace(wish, accepted=None, source=""), phase, at.now, error)
+            return _move(replace(wish, accepted=None, source="", failures=0, late=""), phase, at.now, error)
         case Sight.NO_LIST:
             return _judge_unlisted(wish, at)
         case Sight.LISTED:
@@ -162,18 +195,25 @@ def _judge_down(wish: Wish, known: Knowledge, at: Moment) -> Wish:
 def _judge_unlisted(wish: Wish, at: Moment) -> Wish:
     if wish.is_terminal or (not wish.uri and wish.phase is Phase.UNLOADED):
         return wish
-    if wish.uri and (wish.accepted is Action.LOAD or wish.phase.is_ready):
+    is_recorded = wish.phase is Phase.UNKNOWN and wish.source == wish.uri
+    if wish.uri and (wish.accepted is Action.LOAD or wish.phase.is_ready or is_recorded):
         held = replace(wish, accepted=None, failures=0, source=wish.uri, seen_at=at.now)
         return _move(held, Phase.UNVERIFIED, at.now)
     if not wish.uri and wish.accepted is Action.UNLOAD:
+        if wish.awaits_late_load(at.now):
+            return _fail(replace(wish, accepted=None), _LATE, at)
         return _move(replace(wish, accepted=None, source=""), Phase.UNLOADED, at.now)
     return _resume(replace(wish, accepted=None), at)
 
 
 def _judge_wanted(wish: Wish, at: Moment, *, is_listed: bool) -> Wish:
+    if is_listed and wish.awaits_late_load(at.now):
+        wish = replace(wish, source=wish.late)  # of two loads nobody knows which one this is: neither is taken for good
     settled = replace(wish, accepted=None)
     if is_listed and wish.source in {"", wish.uri}:
-        held = replace(settled, source=wish.uri, failures=0, seen_at=at.now, is_terminal=False)
+        is_steady = wish.phase is Phase.LOADED and at.now - wish.since >= at.limits.steady
+        losses = 0 if is_steady else wish.losses
+        held = replace(settled, source=wish.uri, failures=0, seen_at=at.now, is_terminal=False, losses=losses, late="")
         return _move(held, Phase.LOADED, at.now)
     if is_listed:
         if wish.accepted is Action.UNLOAD:
@@ -181,15 +221,26 @@ def _judge_wanted(wish: Wish, at: Moment, *, is_listed: bool) -> Wish:
         return _resume(settled, at)
     settled = replace(settled, source="")
     if wish.phase.is_ready:
-        lost = replace(settled, attempts=0, began=None, next_try=at.now)
-        return _move(lost, Phase.PENDING, at.now, "the engine lost the adapter; it is loaded again")
+        return _lose(settled, at)
     if wish.accepted is Action.LOAD:
         return _fail(settled, "the engine accepted the load and does not list the adapter", at)
     return _resume(settled, at)
 
 
+def _lose(wish: Wish, at: Moment) -> Wish:
+    """The first loss is made good at once; an engine that goes on dropping the adapter is left in peace for longer."""
+    losses = wish.losses + 1
+    lost = replace(wish, attempts=0, began=None, losses=losses, next_try=at.now)
+    if losses == 1:
+        return _move(lost, Phase.PENDING, at.now, "the engine lost the adapter; it is loaded again")
+    error = f"the engine dropped the adapter {losses} times; see that it has room for all adapters and does not restart"
+    return _move(replace(lost, next_try=at.next_try(losses)), Phase.PENDING, at.now, error)
+
+
 def _judge_unwanted(wish: Wish, at: Moment, *, is_listed: bool) -> Wish:
     settled = replace(wish, accepted=None)
+    if not is_listed and wish.awaits_late_load(at.now):
+        return _move(settled, Phase.UNLOADING, at.now, _LATE)
     if not is_listed:
         return _move(replace(settled, source="", failures=0), Phase.UNLOADED, at.now)
     if wish.accepted is Action.UNLOAD:
@@ -213,6 +264,10 @@ def judge_change(wish: Wish, call: Call, answer: Answer, at: Moment) -> Wish:
     if is_done:
         source = call.uri if call.action is Action.LOAD else ""
     wish = replace(wish, changed_at=at.now, source=source, accepted=None)
+    if call.action is Action.LOAD and answer.outcome in _UNHEARD:
+        wish = replace(wish, late=call.uri, late_until=at.now + at.limits.late)
+    if call.action is Action.UNLOAD and answer.outcome is Outcome.OK:
+        wish = replace(wish, late="")
     if call.action is Action.LOAD and call.uri != wish.uri:
         return wish
     if is_done:
@@ -237,9 +292,9 @@ def next_action(wish: Wish, known: Knowledge) -> Action | None:
     is_stale = known.sight is Sight.LISTED and known.began < wish.changed_at
     if is_idle or is_stale or wish.is_terminal or not known.takes_changes:
         return None
-    if not wish.uri:
-        return Action.UNLOAD
     is_there = known.sight is Sight.NO_LIST or wish.adapter in known.names
+    if not wish.uri:
+        return Action.UNLOAD if is_there else None
     return Action.UNLOAD if is_there and wish.source not in {"", wish.uri} else Action.LOAD
 
 

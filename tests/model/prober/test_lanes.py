@@ -1,5 +1,5 @@
 from hooks.model.prober.calls import Action, Call
-from hooks.model.prober.lanes import Agenda, Lane
+from hooks.model.prober.lanes import Agenda, Lane, Track
 
 
 def call(address: str, started: float, timeout: float = 1.0) -> Call:
@@ -54,3 +54,18 @@ def test_call_is_overdue_some_time_after_its_timeout() -> None:
     lane.enter(call("a", 0.0, timeout=4.0))
     assert list(lane.overdue(6.9)) == []
     assert [late.address for late in lane.overdue(7.0)] == ["a"]
+
+
+def test_track_gives_turns_as_long_as_there_is_room() -> None:
+    track = Track(concurrency=2, grace=10.0, most=3)
+    for time, address in ((1.0, "a"), (2.0, "b"), (3.0, "c"), (99.0, "d")):
+        track.agenda.set(address, time)
+    taken = []
+    for address in track.take(5.0):
+        track.lane.enter(call(address, 5.0))
+        taken.append(address)
+    assert taken == ["a", "b"]
+    assert track.next_due(5.0) == 15.0
+    assert list(track.take(14.0)) == []
+    assert list(track.take(15.0)) == ["c"]
+    assert track.next_due(15.0) == 99.0

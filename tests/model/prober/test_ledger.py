@@ -66,6 +66,37 @@ def test_restarted_engine_has_its_adapter_back_within_ten_seconds(jitter: float)
     assert world.run_asking(10, world.request()).phase is Phase.LOADED
 
 
+def test_engine_that_keeps_dropping_an_adapter_is_left_in_peace() -> None:
+    """Two adapters and room for one: each load drives the other out."""
+    world = World(jitter=0.999)
+    world.engine.room = 1
+    requests = [world.request(), world.request(OTHER, name="n")]
+    for _ in range(600):
+        for request in requests:
+            world.ask(request)
+        world.run(1)
+    assert world.engine.asked[Action.LOAD] < 40
+    worst = max((world.one(request) for request in requests), key=lambda entry: entry.last_error)
+    assert "dropped the adapter" in worst.last_error
+    world.engine.room = 2
+    for _ in range(130):
+        for request in requests:
+            world.ask(request)
+        world.run(1)
+    assert [world.one(request).phase for request in requests] == [Phase.LOADED, Phase.LOADED]
+
+
+def test_engine_that_listed_before_is_not_believed_without_a_list() -> None:
+    world = World()
+    world.run_asking(20, world.request())
+    world.engine.answers, world.engine.held = {Action.LIST: NO_LIST}, {}
+    entry = world.run_asking(30, world.request())
+    assert (entry.phase, entry.last_error) == (Phase.RETRYING, "the engine listed its adapters before and does not now")
+    world.engine.answers = {}
+    assert world.run_asking(10, world.request()).phase is Phase.LOADED
+    assert world.engine.held == {"a": A.uri}
+
+
 def test_one_missed_look_does_not_make_an_adapter_unready() -> None:
     world = World()
     world.run_asking(20, world.request())
@@ -98,15 +129,41 @@ def test_passing_failure_is_tried_again_with_growing_pauses() -> None:
     assert world.run_asking(125, world.request()).phase is Phase.LOADED
 
 
-@pytest.mark.parametrize(("answer", "phase"), [(NOT_FOUND, Phase.FAILED), (NO_LORA, Phase.UNSUPPORTED)])
-def test_terminal_failure_waits_for_a_new_spec(answer: Answer, phase: Phase) -> None:
+@pytest.mark.parametrize(
+    ("answers", "phase", "attempts"),
+    [
+        ({Action.LOAD: NOT_FOUND}, Phase.FAILED, 1),
+        ({Action.LOAD: NO_LORA, Action.LIST: NO_LIST}, Phase.UNSUPPORTED, 1),
+        ({Action.LOAD: NO_LORA}, Phase.UNSUPPORTED, 6),
+    ],
+    ids=["no source", "no LoRA", "a list and no LoRA"],
+)
+def test_terminal_failure_waits_for_a_new_spec(answers: dict[Action, Answer], phase: Phase, attempts: int) -> None:
     world = World()
-    world.engine.answers = {Action.LOAD: answer}
+    world.engine.answers = dict(answers)
     entry = world.run_asking(300, world.request())
-    assert (entry.phase, entry.last_error, entry.attempts) == (phase, answer.message, 1)
-    assert world.engine.asked[Action.LOAD] == 1
+    assert (entry.phase, entry.last_error, entry.attempts) == (phase, answers[Action.LOAD].message, attempts)
+    assert world.engine.asked[Action.LOAD] == attempts
     world.engine.answers = {}
     assert world.run_asking(10, world.request(generation=2)).phase is Phase.LOADED
+
+
+def test_terminal_failure_is_handed_to_a_new_prober_by_the_status() -> None:
+    world = World()
+    entry = world.run_asking(60, world.request(failed="HTTP 404: no such source"))
+    assert (entry.phase, entry.last_error) == (Phase.FAILED, "HTTP 404: no such source")
+    assert world.engine.asked[Action.LOAD] == 0
+    assert world.run_asking(10, world.request(generation=2)).phase is Phase.LOADED
+
+
+def test_engine_that_registers_its_handlers_one_by_one_is_not_written_off() -> None:
+    world = World()
+    world.engine.answers = {Action.LOAD: NO_LORA}
+    entry = world.run_asking(5, world.request())
+    assert entry.phase is Phase.RETRYING
+    assert entry.last_error == "LoRA management not available; the engine may be starting"
+    world.engine.answers = {}
+    assert world.run_asking(30, world.request()).phase is Phase.LOADED
 
 
 def test_worker_without_lora_is_not_asked_to_load_until_it_has() -> None:
@@ -125,6 +182,13 @@ def test_engine_that_cannot_list_is_believed_and_marked() -> None:
     entry = world.run_asking(60, world.request())
     assert (entry.phase, entry.source) == (Phase.UNVERIFIED, A.uri)
     assert world.engine.asked[Action.LOAD] == 1
+
+
+def test_engine_that_cannot_list_is_believed_by_a_new_prober_as_the_status_has_it() -> None:
+    world = World()
+    world.engine.answers = {Action.LIST: NO_LIST}
+    entry = world.run_asking(20, world.request(recorded=A.uri))
+    assert (entry.phase, world.engine.asked[Action.LOAD]) == (Phase.UNVERIFIED, 0)
 
 
 def test_engine_that_cannot_list_is_loaded_again_after_it_was_down() -> None:
@@ -168,6 +232,76 @@ def test_source_that_changes_during_a_load_wins_in_the_end() -> None:
     world.run_asking(60, world.request(B, generation=2))
     assert world.engine.held == {"a": B.uri}
     assert world.engine.most_at_once == 1
+
+
+@pytest.mark.parametrize("listed_at", ["late", "never"])
+def test_load_that_outlives_its_call_is_not_taken_for_the_new_source(listed_at: str) -> None:
+    world = World()
+    world.engine.answers = {Action.LOAD: SLOW}
+    world.run_asking(5, world.request())
+    if listed_at == "late":
+        world.engine.held = {"a": A.uri}  # the engine went on with it after nobody waited any more
+    world.engine.answers = {}
+    entry = world.run_asking(20, world.request(B, generation=2))
+    assert (entry.phase, entry.source) == (Phase.LOADED, B.uri)
+    assert world.engine.held == {"a": B.uri}
+
+
+def test_load_that_arrives_beside_the_new_one_is_undone() -> None:
+    """The old load ends before the new one is looked for, and the engine keeps the first source."""
+    world = World()
+    world.engine.answers = {Action.LOAD: SLOW}
+    world.run_asking(5, world.request())
+    world.engine.answers, world.engine.held = {Action.LIST: Answer(outcome=Outcome.OK)}, {"a": A.uri}
+    world.run_asking(1, world.request(B, generation=2), every=1)
+    world.engine.answers = {}
+    entry = world.run_asking(30, world.request(B, generation=2))
+    assert (entry.phase, world.engine.held) == (Phase.LOADED, {"a": B.uri})
+
+
+def test_load_that_a_dead_prober_left_is_told_by_the_status() -> None:
+    world = World()
+    world.ask(world.request(B, loading=A.uri))
+    world.run(0.015)  # looked, and asked for the new source
+    world.engine.held = {"a": A.uri}
+    entry = world.run_asking(20, world.request(B, loading=A.uri))
+    assert (entry.phase, world.engine.held) == (Phase.LOADED, {"a": B.uri})
+
+
+@pytest.mark.parametrize("gone", ["deleted", "renamed"])
+def test_adapter_whose_load_may_still_arrive_is_not_called_gone(gone: str) -> None:
+    world = World()
+    world.engine.answers = {Action.LOAD: SLOW}
+    world.run_asking(5, world.request())
+    world.engine.answers = {}
+    request = world.request(None if gone == "deleted" else OTHER, former=("a",))
+    entry = world.run_asking(30, request)
+    assert entry.left == ("a",)
+    world.engine.held["a"] = A.uri
+    entry = world.run_asking(10, request)
+    assert entry.left == ()
+    assert "a" not in world.engine.held
+
+
+def test_load_that_never_arrives_is_not_waited_for_for_ever() -> None:
+    world = World(limits=Limits(load_timeout=30))
+    world.engine.answers = {Action.LOAD: SLOW}
+    world.run_asking(5, world.request())
+    gone = world.request(None, former=("a",))
+    assert world.run_asking(40, gone).phase is Phase.UNLOADING
+    assert world.run_asking(30, gone).phase is Phase.UNLOADED
+    assert world.engine.asked[Action.UNLOAD] == 0
+
+
+def test_deletion_that_meets_another_probers_load_waits_for_it() -> None:
+    world = World(probers=2)
+    world.engine.seconds = {Action.LOAD: 40}
+    world.ask(world.request())
+    world.run(2)
+    gone = world.request(None, former=("a",), loading=A.uri)
+    assert world.run_asking(35, gone, prober=1).phase is Phase.UNLOADING
+    assert world.run_asking(20, gone, prober=1).phase is Phase.UNLOADED
+    assert world.engine.held == {}
 
 
 def test_renamed_adapter_leaves_no_old_one_behind() -> None:
@@ -382,6 +516,36 @@ def test_hanging_loads_do_not_hold_up_the_others(bad: int) -> None:
     world.run_asking(LIMITS.change_grace * rounds + 10, world.request(), every=1)
     phases = [entry.phase for entry in world.ask(world.request()).endpoints]
     assert phases[bad:] == [Phase.LOADED] * 20
+
+
+def test_hanging_loads_do_not_delay_the_reload_of_a_lost_adapter() -> None:
+    world = World(31)
+    lost, *bad = world.engines.values()
+    for engine in bad:
+        engine.held, engine.seconds = {"a": A.uri}, {Action.LOAD: 10_000}
+    world.run_asking(20, world.request(), every=1)
+    for engine in bad:
+        engine.answers = {Action.LIST: DOWN}
+    world.run_asking(60, world.request(), every=1)
+    for engine in bad:
+        engine.held, engine.answers = {}, {}
+    world.run_asking(4, world.request(), every=1)
+    assert sum(engine.under_way for engine in bad) == LIMITS.concurrency, "every slot is taken by an engine that hangs"
+    lost.held.clear()
+    assert world.run_asking(6, world.request(), every=1).phase is Phase.LOADED
+
+
+def test_prober_of_many_engines_says_that_it_starts_until_it_has_heard_of_each() -> None:
+    world = World(2000)
+    for engine in world.engines.values():
+        engine.held, engine.seconds = {"a": A.uri}, {Action.LIST: 0.1}
+    reports = []
+    for _ in range(25):
+        reports.append(world.ask(world.request()))
+        world.run(1)
+    assert not reports[-1].starting
+    heard = [all(e.phase is Phase.LOADED for e in report.endpoints) for report in reports if not report.starting]
+    assert all(heard)
 
 
 def test_engines_that_hang_on_lists_do_not_delay_the_detection_of_a_loss() -> None:

@@ -88,6 +88,30 @@ def test_killed_prober_loses_nothing_and_loads_nothing_twice() -> None:
         assert process.wait(10) == 0
 
 
+@pytest.mark.parametrize("then", ["deleted", "source changed"])
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux's /proc to find the serving process")
+def test_load_of_a_killed_prober_that_arrives_later_is_undone(then: str) -> None:
+    """The engine goes on with the load; that it was under way is all that the status can tell the next prober."""
+    with run_engines([EngineState(load_seconds=60)]) as (engine,), run_prober() as (client, process):
+        wanted = LoadRequest(
+            namespace="default", name="m", adapter=Adapter(name="a", uri="s3://b/a"), targets=(engine.target,)
+        )
+        wait_for(client, wanted, lambda _: engine.state.asked["POST"] == 1)
+        os.kill(child_of(process), signal.SIGKILL)
+        targets = (engine.target.model_copy(update={"loading": "s3://b/a"}),)
+        if then == "deleted":
+            next_one = wanted.model_copy(update={"adapter": None, "former": ("a",), "targets": targets})
+        else:
+            adapter = Adapter(name="a", uri="s3://b/new")
+            next_one = wanted.model_copy(update={"adapter": adapter, "generation": 2, "targets": targets})
+        report = wait_for(client, next_one, lambda report: not report.starting)
+        assert not report.endpoints[0].phase.is_final
+        engine.state.load_seconds = 0.0
+        engine.state.released.set()
+        wait_for(client, next_one, lambda report: report.endpoints[0].phase.is_final and not report.endpoints[0].left)
+        assert engine.state.held == ({} if then == "deleted" else {"a": "s3://b/new"})
+
+
 @pytest.mark.parametrize(
     ("bind", "expected"),
     [

@@ -17,7 +17,10 @@ A, B = Adapter(name="a", uri="s3://b/a"), Adapter(name="a", uri="s3://b/new")
 
 @dataclass(slots=True)
 class FakeEngine:
-    """An engine: `held` maps adapters to their sources, `answers` replaces the answer to a sort of call."""
+    """An engine: `held` maps adapters to their sources, `answers` replaces the answer to a sort of call.
+
+    It has `room` for so many adapters; one more drives the oldest out.
+    """
 
     held: dict[str, str] = field(default_factory=dict)
     answers: dict[Action, Answer] = field(default_factory=dict)
@@ -25,6 +28,7 @@ class FakeEngine:
     asked: Counter[Action] = field(default_factory=Counter)
     under_way: int = 0
     most_at_once: int = 0
+    room: int = 100
 
     def answer(self, call: Call) -> Answer:
         replaced = self.answers.get(call.action)
@@ -33,6 +37,8 @@ class FakeEngine:
         match call.action:
             case Action.LOAD:
                 self.held.setdefault(call.adapter, call.uri)  # the first source stays, as a real engine has it
+                while len(self.held) > self.room:
+                    del self.held[next(iter(self.held))]
             case Action.UNLOAD:
                 self.held.pop(call.adapter, None)
             case Action.LIST:
@@ -66,11 +72,13 @@ class World:
         former: Iterable[str] = (),
         generation: int = 1,
         recorded: str = "",
+        failed: str = "",
+        loading: str = "",
         pod: str = "w",
         ready: bool = True,
     ) -> LoadRequest:
         targets = tuple(
-            Target(address=address, pod=f"{pod}{i}", recorded=recorded, ready=ready)
+            Target(address=address, pod=f"{pod}{i}", recorded=recorded, ready=ready, failed=failed, loading=loading)
             for i, address in enumerate(self.engines)
         )
         return LoadRequest(
