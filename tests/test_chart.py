@@ -218,8 +218,9 @@ def test_installed_kind_can_be_switched_off() -> None:
     assert named(documents, kind, name)["spec"] == named(files.controllers(""), kind, name)["spec"]
 
 
-def test_etcd_discovery_declares_the_finalize_hook() -> None:
-    documents = template("--set", "settings.discoveryBackend=etcd")
+@pytest.mark.parametrize("chosen", ["discoveryBackend=etcd", "etcdAddress=http://etcd:2379"])
+def test_finalize_hook_is_declared_where_all_graphs_use_etcd_or_one_may(chosen: str) -> None:
+    documents = template("--set", f"settings.{chosen}")
     kind, name = "CompositeController", "dynamo-component"
     expected = named(files.controllers("", etcd_finalize=True), kind, name)
     assert named(documents, kind, name)["spec"] == expected["spec"]
@@ -227,7 +228,8 @@ def test_etcd_discovery_declares_the_finalize_hook() -> None:
 
 @pytest.mark.parametrize("off", ["off", "false"])
 def test_no_finalize_hook_is_declared_where_no_keys_are_to_be_dropped(off: str) -> None:
-    documents = template("--set", "settings.discoveryBackend=etcd", "--set", f"settings.effectEtcd={off}")
+    values = ("discoveryBackend=etcd", "etcdAddress=http://etcd:2379", f"effectEtcd={off}")
+    documents = template(*(part for value in values for part in ("--set", f"settings.{value}")))
     kind, name = "CompositeController", "dynamo-component"
     assert named(documents, kind, name)["spec"] == named(files.controllers(""), kind, name)["spec"]
 

@@ -158,6 +158,20 @@ def test_controllers_prints_the_same_as_yaml_and_as_json() -> None:
     assert json.loads(run(controllers, *options, "-o", "json").stdout) == expected
 
 
+@pytest.mark.parametrize(
+    ("options", "declared"),
+    [
+        ((), False),
+        (("--discovery-backend", "etcd"), True),
+        (("--etcd-address", "http://etcd:2379"), True),
+    ],
+    ids=["no etcd", "for all", "for a graph's annotation"],
+)
+def test_controllers_declare_the_finalize_hook_where_etcd_may_be_used(options: tuple[str, ...], declared: bool) -> None:
+    found = json.loads(run(controllers, *options, "-o", "json").stdout)
+    assert found == files.controllers("", etcd_finalize=declared)
+
+
 def test_crds_prints_the_files() -> None:
     assert json.loads(run(crds, "-o", "json").stdout) == files.crds()
     assert list(yaml.safe_load_all(run(crds).stdout)) == files.crds()

@@ -153,9 +153,9 @@ capabilities:
 {{- end -}}
 {{- end }}
 
-{{- /* Not empty where a component leaves keys in etcd that the hooks drop before it goes. */ -}}
+{{- /* Not empty where a component may leave keys in etcd that the hooks drop before it goes: a graph may choose etcd itself. */ -}}
 {{- define "dynamo-hooks.dropsKeys" -}}
 {{- with .Values.settings -}}
-{{- if and (eq (.discoveryBackend | default "") "etcd") (ne (include "dynamo-hooks.switch" .effectEtcd) "off") }}yes{{ end -}}
+{{- if and (or (eq (.discoveryBackend | default "") "etcd") .etcdAddress) (ne (include "dynamo-hooks.switch" .effectEtcd) "off") }}yes{{ end -}}
 {{- end -}}
 {{- end }}

@@ -51,6 +51,12 @@ Examples:
     help="With etcd the component's finalize hook is declared, which drops its keys.",
 )
 @click.option(
+    "--etcd-address",
+    default="",
+    metavar="ADDRESS",
+    help="The setting `etcd_address`: with one the hook is declared too, as a graph may choose etcd by annotation.",
+)
+@click.option(
     "--installation",
     default="",
     metavar="NAME",
@@ -60,10 +66,13 @@ Examples:
 @click.option(
     "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="YAML documents or a JSON list."
 )
-def controllers(*, url: str, installed: frozenset[str], discovery_backend: str, installation: str, output: str) -> None:
+def controllers(
+    *, url: str, installed: frozenset[str], discovery_backend: str, etcd_address: str, installation: str, output: str
+) -> None:
     """Print the Composite- and DecoratorControllers that make Metacontroller call the hooks.
 
     Kinds after --with must be installed: Metacontroller does not start a controller that names a missing one.
     """
-    found = files.controllers(url, installed, etcd_finalize=discovery_backend == "etcd", installation=installation)
+    may_use_etcd = discovery_backend == "etcd" or bool(etcd_address)
+    found = files.controllers(url, installed, etcd_finalize=may_use_etcd, installation=installation)
     click.echo(format_documents(found, output), nl=False)

@@ -1,9 +1,10 @@
 """A component that goes: what it left in etcd is dropped first, for as long as that is worth waiting for.
 
 The order of a finalize: the shell calls `wanted_drop`, drops the keys where that is not None, and passes what came of
-it to `finalize`. Its hook is declared only where processes find each other by etcd. The component's children are no
-longer returned from the first call on, and are not waited for: their processes take back their own keys as they stop,
-and what is dropped here are keys of those that never could.
+it to `finalize`. Its hook is declared only where processes may find each other by etcd: by the setting, or by a graph's
+annotation, where etcd's address is set. The component's children are no longer returned from the first call on, and are
+not waited for: their processes take back their own keys as they stop, and what is dropped here are keys of those that
+never could.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, FinalizeResource, which waits
 for etcd for ever.

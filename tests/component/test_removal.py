@@ -144,12 +144,12 @@ def test_component_that_only_changes_hands_keeps_what_it_has() -> None:
 # Over HTTP
 
 
-def client(outcome: str, asked: list[EtcdPrefixDrop]) -> FlaskClient:
+def client(outcome: str, asked: list[EtcdPrefixDrop], **more: str) -> FlaskClient:
     def drop_keys(drop: EtcdPrefixDrop) -> DropReport:
         asked.append(drop)
         return DropReport(drop=drop, fault=outcome)
 
-    settings = make.facts(make.NOW, **ETCD).settings
+    settings = make.facts(make.NOW, **{**ETCD, **more}).settings
     hooks = all_hooks(lambda _request, _sync_id: pytest.fail("no model is asked about"), drop_keys)
     return create_app(settings, lambda: make.NOW, hooks=hooks).test_client()
 
@@ -161,3 +161,10 @@ def test_keys_are_dropped_before_the_answer_is_given(fault: str, is_finalized: b
     answer = client(fault, asked).post("/component/finalize", json=body).get_json()
     assert asked == [DROP]
     assert answer.get("finalized", False) is is_finalized
+
+
+def test_component_that_did_not_use_etcd_goes_at_once_though_another_might_have() -> None:
+    asked: list[EtcdPrefixDrop] = []
+    body = {**make.wire_request(going()), "finalizing": True}
+    answer = client(FAULT, asked, discovery_backend="kubernetes").post("/component/finalize", json=body).get_json()
+    assert (asked, answer["finalized"]) == ([], True)
