@@ -12,8 +12,9 @@ from hooks.component.plan import ComponentPlan
 from hooks.component.pod_template import PodPlan
 from hooks.component.progress import Progress
 from hooks.k8s.pod_reasons import explain_denial, explain_pods
+from hooks.k8s.readiness import is_paused
 from hooks.k8s.troubles import Explanation, Trouble, choose_worst
-from hooks.k8s.types import ReadManifest
+from hooks.k8s.types import ReadManifest, name_of
 from hooks.settings import Settings, Switch
 
 
@@ -23,9 +24,9 @@ def explain(plan: ComponentPlan, progress: Progress, seen: Observed, now: dateti
     Pods made by an older spec than the wanted one explain nothing: what is wrong with them may be what was just put
     right.
     """
-    if not progress.is_current:
-        return explain_rollout() if _has_workload(seen) else _progressing(plan)
     deployment = seen.workloads.deployment
+    if not progress.is_current:
+        return _explain_change(plan, seen)
     denial = explain_denial(deployment.get("status") or {}) if deployment is not None else None
     found = [*([denial] if denial else []), *explain_missing(plan.pod), *_explain_key(plan)]
     pods = explain_own_pods(seen.pods, now, is_rolling=progress.is_rolling)
@@ -76,6 +77,15 @@ def _has_address(spec: ComponentSpec) -> bool:
     main = spec.main_container
     names = {entry.get("name") for entry in (*spec.envs, *(main.get("env") or ()))}
     return ETCD_ENDPOINTS in names or bool(main.get("envFrom") or spec.env_from_secret)
+
+
+def _explain_change(plan: ComponentPlan, seen: Observed) -> Explanation:
+    """What there is to say before the newest spec is acted on; `spec.paused` of a Deployment is left to who set it."""
+    deployment = seen.workloads.deployment
+    if plan.groups is None and deployment is not None and is_paused(deployment):
+        remedy = f"kubectl rollout resume deployment/{name_of(deployment)} -n {plan.subject.namespace} lets it go on"
+        return Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, remedy=remedy)
+    return explain_rollout() if _has_workload(seen) else _progressing(plan)
 
 
 def _explain_key(plan: ComponentPlan) -> Iterator[Explanation]:

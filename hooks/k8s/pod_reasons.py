@@ -4,11 +4,11 @@ Source: Kubernetes, API reference, PodStatus and DeploymentStatus.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from hooks.k8s.conditions import find_condition, is_pod_ready
+from hooks.k8s.conditions import find_condition, is_pod_ready, is_true
 from hooks.k8s.container_reasons import broke_its_group, explain_containers
 from hooks.k8s.troubles import Explanation, Trouble, choose_worst
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
@@ -75,9 +75,41 @@ def _explain_pod(pod: ReadManifest, now: datetime) -> Explanation | None:
     if is_pod_ready(pod):
         return None
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    found = _explain_scheduling(pod, find_condition(conditions, "PodScheduled") or {})
-    named = found or explain_containers(pod, now) or Explanation(reason=Trouble.PROGRESSING, finding="it is starting")
-    return replace(named, pod=name_of(pod))
+    found = (
+        _explain_scheduling(pod, find_condition(conditions, "PodScheduled") or {})
+        or explain_containers(pod, now)
+        or _explain_beyond_containers(pod, conditions)
+        or Explanation(reason=Trouble.PROGRESSING, finding="it is starting")
+    )
+    return replace(found, pod=name_of(pod))
+
+
+def _explain_beyond_containers(pod: ReadManifest, conditions: Sequence[Mapping[str, Json]]) -> Explanation | None:
+    """Explain a pod whose containers are all ready: by its readiness gates, or else by its node.
+
+    Where a node no longer reports, the control plane takes a pod's readiness away and leaves that of its containers.
+    A load balancer opens its gate some time after every start.
+
+    Source: Kubernetes, pkg/kubelet/status/generate.go, GeneratePodReadyCondition; pkg/controller/util/node,
+    MarkPodsNotReady.
+    """
+    if not is_true(conditions, "ContainersReady"):
+        return None
+    spec = pod.get("spec") or {}
+    gates = [str(gate.get("conditionType")) for gate in spec.get("readinessGates") or ()]
+    if closed := ", ".join(gate for gate in gates if not is_true(conditions, gate)):
+        return Explanation(
+            reason=Trouble.PROGRESSING,
+            finding=f"its containers are ready, but not its readiness gate {closed}",
+            remedy="wait; if it stays so, see that who sets this condition of the pod runs",
+        )
+    if node := spec.get("nodeName"):
+        return Explanation(
+            reason=Trouble.WAITING_FOR_DEPENDENCY,
+            finding=f"its containers were ready, but its node {node} seems to be lost",
+            remedy=f"see kubectl describe node {node}",
+        )
+    return None
 
 
 def _explain_scheduling(pod: ReadManifest, scheduled: Mapping[str, Json]) -> Explanation | None:
@@ -90,6 +122,12 @@ def _explain_scheduling(pod: ReadManifest, scheduled: Mapping[str, Json]) -> Exp
             reason=Trouble.WAITING_FOR_DEPENDENCY,
             finding=f"its scheduling is held back by {gates or 'a gate'}",
             remedy="see that who set the gate runs, and that the rest of its gang can be placed",
+        )
+    if reason == "SchedulerError":
+        return Explanation(
+            reason=Trouble.UNSCHEDULABLE,
+            finding=_shorten(f"the scheduler failed: {message}" if message else "the scheduler failed"),
+            remedy="it tries again; if it goes on failing, read its log",
         )
     # What preemption found is said again at every attempt, in other numbers.
     finding = _shorten(message.split(" preemption:", maxsplit=1)[0]) or "no node fits"

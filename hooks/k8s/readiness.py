@@ -55,6 +55,11 @@ def has_old_pods(workload: ReadManifest) -> bool:
     return _count(workload, "replicas") > _count(workload, "updatedReplicas")
 
 
+def is_paused(deployment: ReadManifest) -> bool:
+    """Whether somebody holds up its rollouts, as `kubectl rollout pause` does; one that goes needs no rollout."""
+    return bool((deployment.get("spec") or {}).get("paused")) and not is_deleting(deployment)
+
+
 def reports_generation(workload: ReadManifest) -> bool:
     """Whether the status says which generation of the spec it is of."""
     return "observedGeneration" in (workload.get("status") or {})
@@ -85,7 +90,7 @@ def _set_shortage(found: ReadManifest) -> str:
 def _hindrance(deployment: ReadManifest) -> str:
     if is_deleting(deployment):
         return "it is being deleted"
-    if (deployment.get("spec") or {}).get("paused"):
+    if is_paused(deployment):
         return "it is paused"
     return _unseen_generation(deployment)
 

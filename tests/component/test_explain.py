@@ -75,6 +75,32 @@ def test_old_pods_explain_nothing_while_the_controller_has_not_seen_the_spec() -
     assert ask(SPEC, observed(SPEC, observedGeneration=0), (unschedulable(),))[0] == "RollingOut"
 
 
+@pytest.mark.parametrize("changed", [{}, {"envs": [{"name": "A", "value": "1"}]}], ids=["as it is", "being changed"])
+def test_paused_deployment_is_to_be_resumed(changed: dict[str, Any]) -> None:
+    reason, message = ask({**SPEC, **changed}, [_pause(child) for child in observed(SPEC)], (unschedulable(),))
+    assert reason == "WaitingForDependency"
+    assert message == (
+        "Deployment is not ready: it is paused; "
+        "WaitingForDependency: kubectl rollout resume deployment/c -n default lets it go on"
+    )
+
+
+def test_paused_deployment_that_goes_is_not_to_be_resumed() -> None:
+    children = [_pause(child, deletionTimestamp="2026-03-01T11:00:00Z") for child in observed(SPEC)]
+    reason, message = ask(SPEC, children)
+    assert (reason, "it is being deleted" in message, "resume" in message) == ("RollingOut", True, False)
+
+
+def _pause(child: Manifest, **metadata: str) -> Manifest:
+    if child["kind"] != "Deployment":
+        return child
+    return {
+        **child,
+        "metadata": {**child["metadata"], **metadata},
+        "spec": {**child["spec"], "paused": True},
+    }
+
+
 @pytest.mark.parametrize(("updated", "reason"), [(1, "RollingOut"), (2, "Progressing")])
 def test_without_a_pod_to_blame_a_rollout_is_told_from_a_start(updated: int, reason: str) -> None:
     assert ask(SPEC, observed(SPEC, updatedReplicas=updated))[0] == reason

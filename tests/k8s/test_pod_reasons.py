@@ -22,6 +22,7 @@ def pod(name: str = "p", *, ready: bool = False, labels: dict[str, str] | None =
     conditions = [
         {"type": "Ready", "status": "True" if ready else "False"},
         {"type": "PodScheduled", **scheduled},
+        *status.pop("more", ()),
     ]
     return {
         "metadata": {
@@ -59,6 +60,16 @@ def unscheduled(message: str, reason: str = "Unschedulable") -> dict[str, Any]:
     return {"status": "False", "reason": reason, "message": message}
 
 
+CONTAINERS_READY = {"type": "ContainersReady", "status": "True"}
+
+
+def behind(*gates: str, met: tuple[str, ...] = (), node: str = "n-1") -> dict[str, Any]:
+    """A pod whose containers are ready and which is not, with those readiness gates."""
+    spec = {"readinessGates": [{"conditionType": gate} for gate in gates], "nodeName": node}
+    conditions = [CONTAINERS_READY, *({"type": gate, "status": "True"} for gate in met)]
+    return pod(more=conditions, spec=spec, container=running(9999, ready=True))
+
+
 CASES: dict[str, tuple[dict[str, Any], Trouble, str]] = {
     "no GPU": (
         pod(scheduled=unscheduled("0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes.")),
@@ -79,6 +90,31 @@ CASES: dict[str, tuple[dict[str, Any], Trouble, str]] = {
         pod(scheduled=unscheduled("", "SchedulingGated"), spec={"schedulingGates": [{"name": "grove.io/x"}]}),
         Trouble.WAITING_FOR_DEPENDENCY,
         "its scheduling is held back by grove.io/x",
+    ),
+    "scheduler that fails": (
+        pod(scheduled=unscheduled('binding rejected: Post "http://extender": refused.', "SchedulerError")),
+        Trouble.UNSCHEDULABLE,
+        'pod p: the scheduler failed: binding rejected: Post "http://extender": refused - it tries again',
+    ),
+    "scheduler that fails and does not say why": (
+        pod(scheduled=unscheduled("", "SchedulerError")),
+        Trouble.UNSCHEDULABLE,
+        "pod p: the scheduler failed - it tries again; if it goes on failing, read its log",
+    ),
+    "readiness gate that is closed": (
+        behind("lb/a", "lb/b", "lb/c", met=("lb/b",)),
+        Trouble.PROGRESSING,
+        "its containers are ready, but not its readiness gate lb/a, lb/c - wait; if it stays so, see that who sets",
+    ),
+    "node that is lost": (
+        behind("lb/a", met=("lb/a",)),
+        Trouble.WAITING_FOR_DEPENDENCY,
+        "its containers were ready, but its node n-1 seems to be lost - see kubectl describe node n-1",
+    ),
+    "readiness gate of a pod that is starting": (
+        pod(container=running(29), spec={"readinessGates": [{"conditionType": "lb/a"}], "nodeName": "n-1"}),
+        Trouble.PROGRESSING,
+        "it is starting - wait",
     ),
     "no image": (
         pod(container=waiting("ErrImagePull", "rpc error: code = NotFound desc = reg/img:1: not found")),
