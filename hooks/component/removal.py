@@ -17,6 +17,7 @@ from hooks.contract import DISCOVERY_ETCD
 from hooks.effects import DropReport, EtcdPrefixDrop, Event
 from hooks.facts import Facts
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
+from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.types import Json, is_deleting
 from hooks.last_good import last_good_children
 from hooks.protocol import SyncAnswer, SyncRequest
@@ -53,22 +54,18 @@ def finalize(request: SyncRequest, facts: Facts, report: DropReport | None) -> S
     if report is None or not report.fault:
         note = f"dropped {report.drop.prefix} in etcd" if report else "nothing to drop in etcd"
         return SyncAnswer(status=dict(request.status), finalized=True, notes=(note,))
-    deadline = _deadline(request, facts)
-    left = (deadline - facts.now).total_seconds()
-    if left <= 0:
+    deleted, allowed = request.parent["metadata"]["deletionTimestamp"], facts.settings.etcd_drop_deadline
+    left = seconds_left(deleted, allowed, facts.now)
+    if not left:
         return _give_up(request, report)
     message = f"keys under {report.drop.prefix} in etcd cannot be dropped ({report.fault})"
-    until = f"{message}; it is tried until {format_time(deadline)}, then the component goes without"
+    deadline = format_time(datetime.fromisoformat(deleted) + timedelta(seconds=allowed))
+    until = f"{message}; it is tried until {deadline}, then the component goes without"
     return SyncAnswer(
         status=_waiting(request, until, facts.now),
         resync_after_seconds=max(1.0, min(_TRY_AGAIN_SECONDS, left)),
         notes=(until,),
     )
-
-
-def _deadline(request: SyncRequest, facts: Facts) -> datetime:
-    since = datetime.fromisoformat(request.parent["metadata"]["deletionTimestamp"])
-    return since + timedelta(seconds=facts.settings.etcd_drop_deadline)
 
 
 def _give_up(request: SyncRequest, report: DropReport) -> SyncAnswer:

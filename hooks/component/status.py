@@ -13,6 +13,7 @@ from hooks.component.observe import Observed, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, find_condition, merge_conditions
+from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.troubles import Trouble
 from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.protocol import SyncRequest
@@ -133,8 +134,7 @@ def _settling_seconds(request: SyncRequest, now: datetime) -> float:
         return SETTLING_SECONDS
     if ready.get("status") == "True":
         return 0.0
-    passed = (now - datetime.fromisoformat(ready["lastTransitionTime"])).total_seconds()
-    return max(0.0, SETTLING_SECONDS - passed)
+    return seconds_left(ready["lastTransitionTime"], SETTLING_SECONDS, now)
 
 
 def _workload_conditions(words: _Words, state: _State, remarks: tuple[str, ...]) -> tuple[Condition, ...]:

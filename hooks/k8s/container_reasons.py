@@ -173,7 +173,7 @@ def _explain_probe(pod: ReadManifest, container: _Container, since: str, now: da
     allowed += float(probe.get("periodSeconds") or 10) * float(probe.get("failureThreshold") or 3)
     left = allowed - (now - datetime.fromisoformat(since)).total_seconds()
     if left > 0:
-        return Explanation(reason=Trouble.PROGRESSING, finding="it is starting", seconds=left)
+        return Explanation(reason=Trouble.PROGRESSING, finding="it is starting", seconds=min(left, allowed))
     return Explanation(
         reason=Trouble.PROBE_FAILING,
         finding=f"container {container.name} runs, but its readiness probe does not succeed",

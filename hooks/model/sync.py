@@ -16,6 +16,7 @@ from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
+from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.types import Json
 from hooks.model.events import tell_given_up, tell_transitions, tell_unloaded
 from hooks.model.plan import ModelPlan, build_load_request, plan_model
@@ -156,12 +157,16 @@ def _give_up(request: SyncRequest, plan: ModelPlan) -> SyncAnswer:
 def _remaining(request: SyncRequest, facts: Facts) -> float:
     """Seconds until an unloading is given up.
 
-    A model that only lost the controller's label has no deletion time; there the first answer of finalize counts.
+    A model that only lost the controller's label has no deletion time, and that of another lies far ahead where clocks
+    do not agree; there the first answer of finalize counts.
     """
-    started = request.parent["metadata"].get("deletionTimestamp")
-    if started is None and _ready_reason(request.status) == UNLOADING:
-        started = _transition_time(request.status)
-    return facts.settings.lora_unload_deadline - (_age(started, facts.now) if started else 0.0)
+    allowed = facts.settings.lora_unload_deadline
+    deleted = request.parent["metadata"].get("deletionTimestamp")
+    if deleted and datetime.fromisoformat(deleted) - facts.now < timedelta(seconds=allowed):
+        return seconds_left(deleted, allowed, facts.now)
+    if _ready_reason(request.status) == UNLOADING:
+        return seconds_left(_transition_time(request.status), allowed, facts.now)
+    return allowed
 
 
 def _ready_reason(status: Mapping[str, Json]) -> str:

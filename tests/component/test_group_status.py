@@ -119,6 +119,20 @@ def test_status_without_generation_is_believed_only_after_a_while() -> None:
     assert (found["Ready"]["status"], fourth.resync_after_seconds) == ("True", 0)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "truth", "resync"),
+    [(-3, "False", 10), (-3600, "True", 0), (-86400, "True", 0)],
+    ids=["another pod's clock", "set back an hour", "set back a day"],
+)
+def test_status_without_generation_is_not_waited_for_longer_by_another_clock(
+    seconds: int, truth: str, resync: float
+) -> None:
+    applied = running(spec(), set_status(generation=None))
+    first, _ = ask(spec(), applied)
+    second, found = ask(spec(), applied, status=first.status, seconds=seconds)
+    assert (found["Ready"]["status"], second.resync_after_seconds) == (truth, resync)
+
+
 def test_status_without_generation_that_nobody_reported_on_is_looked_at_again() -> None:
     given, found = ask(spec(), running(spec(), set_status(generation=None)))
     assert (found["Ready"]["status"], given.resync_after_seconds) == ("False", 10)

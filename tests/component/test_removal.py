@@ -125,6 +125,11 @@ def test_component_goes_at_the_deadline_and_an_event_says_what_was_left() -> Non
     assert answer.notes == (event.message,)
 
 
+def test_component_waits_no_longer_because_the_clock_was_set_back() -> None:
+    assert ask(going(), DropReport(drop=DROP, fault=FAULT), after=-30).resync_after_seconds == 5.0
+    assert ask(going(), DropReport(drop=DROP, fault=FAULT), after=-3600).finalized
+
+
 def test_late_first_call_still_tries_once() -> None:
     late = make.facts(DELETED + timedelta(hours=1), **ETCD)
     assert wanted_drop(call(going()), late) == DROP

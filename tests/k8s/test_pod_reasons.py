@@ -321,6 +321,12 @@ def test_pod_within_the_time_of_its_probe_is_looked_at_again() -> None:
     assert (explanation.pod, explanation.seconds) == ("c", 8)
 
 
+def test_pod_that_starts_is_looked_at_again_within_the_time_of_its_probe_though_the_clock_was_set_back() -> None:
+    explanation = explain_pods([pod(container=running(-3600))], make.NOW)
+    assert explanation is not None
+    assert (explanation.reason, explanation.seconds) == (Trouble.PROGRESSING, 30)
+
+
 GROUP = {"leaderworkerset.sigs.k8s.io/name": "c-0"}
 GOING = {"deletionTimestamp": "2026-03-01T12:01:00Z", "deletionGracePeriodSeconds": 60}
 

@@ -317,6 +317,16 @@ def test_deletion_waits_for_the_prober_until_the_deadline_only() -> None:
     assert finalize(request(deleted(61), pods(1), finalizing=True), FACTS, None).finalized
 
 
+def test_deletion_waits_no_longer_because_the_clock_was_set_back() -> None:
+    call = request(deleted(-3600), pods(1), finalizing=True)
+    first = finalize(call, FACTS, report(wanted(call, FACTS), Phase.RETRYING, left=("a",)))
+    assert not first.finalized
+    again = request(deleted(-3600, status=first.status), pods(1), finalizing=True)
+    assert not finalize(again, FACTS, report(wanted(again, FACTS), Phase.RETRYING, left=("a",))).finalized
+    for later in (61, -61):
+        assert finalize(again, make.facts(make.NOW + timedelta(seconds=later)), None).finalized
+
+
 def test_model_that_lost_its_label_is_unloaded_within_the_deadline_too() -> None:
     call = request(model(), pods(1), finalizing=True)
     status = finalize(call, FACTS, report(wanted(call, FACTS), Phase.RETRYING, left=("a",))).status
