@@ -1,5 +1,9 @@
 """What a planner gets unasked: its metrics port and, in a graph, the account that may scale it.
 
+A planner of Dynamo 0.9 serves nothing but its metrics, so the Service leads there: upstream's Service has a port
+`system` that no such planner has. Some later operators give it that port and probes on it, which would end a planner of
+0.9 after two hours; who runs a later one adds both in `mainContainer`.
+
 Source: Dynamo operator, internal/dynamo/component_planner.go.
 """
 
@@ -14,7 +18,6 @@ from hooks.k8s.objects import ServicePort
 _DEFAULTS = ComponentDefaults(
     ports=(tcp_port(contract.METRICS_PORT_NAME, contract.PLANNER_METRICS_PORT),),
     env={"PLANNER_PROMETHEUS_PORT": str(contract.PLANNER_METRICS_PORT)},
-    # Upstream's Service points at a port `system` that a planner does not have.
     service_port=ServicePort(
         name=contract.METRICS_PORT_NAME,
         port=contract.PLANNER_METRICS_PORT,
