@@ -83,11 +83,10 @@ def _build_pool(plan: PickerPlan, labels: Mapping[str, str]) -> Manifest:
 
 
 def _write_config(config: Mapping[str, Json]) -> str:
-    """The configuration as YAML, keys sorted; its type is filled in where the user left it out."""
-    return yaml.safe_dump(_without_nulls({**_CONFIG_TYPE, **config}), sort_keys=True, allow_unicode=True)
+    """The configuration as YAML, keys sorted; its type is filled in where the user left it out.
 
-
-def _without_nulls(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+    A null below is the user's: the API server keeps it in a field whose schema knows nothing of what is in it, and to a
+    plugin it may say something else than a parameter that is absent.
+    """
+    given = {key: value for key, value in config.items() if value is not None}
+    return yaml.safe_dump({**_CONFIG_TYPE, **given}, sort_keys=True, allow_unicode=True)

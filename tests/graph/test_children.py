@@ -240,7 +240,8 @@ def test_binding_whose_role_changed_is_left_out_once() -> None:
 
 
 def picker(epp_config: Any = None, **spec: Any) -> dict[str, Any]:
-    config = {"config": {"plugins": [{"type": "queue-scorer", "weight": 0.5, "x": None}]}}
+    plugin = {"type": "queue-scorer", "weight": 0.5, "parameters": {"a": 1, "b": None}}
+    config = {"config": {"kind": None, "plugins": [plugin]}}
     return make.service("epp", eppConfig=epp_config or config, **spec)
 
 
@@ -265,13 +266,13 @@ def test_picker_gets_a_pool_of_the_graphs_workers() -> None:
     }
 
 
-def test_inline_configuration_becomes_a_config_map() -> None:
+def test_inline_configuration_becomes_a_config_map_nulls_of_parameters_included() -> None:
     children = world.ask(make.graph({"Epp": picker()}), installed=["inference-pool"]).children
     data = world.child(children, "ConfigMap", "g-epp-config")["data"]
     assert yaml.safe_load(data["epp-config-dynamo.yaml"]) == {
         "apiVersion": "inference.networking.x-k8s.io/v1alpha1",
         "kind": "EndpointPickerConfig",
-        "plugins": [{"type": "queue-scorer", "weight": 0.5}],
+        "plugins": [{"type": "queue-scorer", "weight": 0.5, "parameters": {"a": 1, "b": None}}],
     }
 
 
