@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hooks import contract
 from hooks.children import Children
 from hooks.component import sync as component_sync
-from hooks.errors import InvalidSpec
+from hooks.errors import InvalidAnswer, InvalidSpec
 from hooks.facts import Facts
 from hooks.graph import sync as graph_sync
 from hooks.graph.request import sync as request_sync
@@ -67,6 +67,10 @@ _HOOKS = {
 }
 
 
+_CHILDLESS = frozenset({contract.MODEL, contract.SCALING_ADAPTER})
+"""Our kinds that have no children, only a status."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
     """What one document turns into; with problems there are no children."""
@@ -105,12 +109,13 @@ def declared_kinds(installed: Iterable[str] = ()) -> list[GroupVersionKind]:
 def _render_one(document: Manifest, world: _World) -> Rendered:
     hook = _HOOKS.get(gvk_of(document))
     if hook is None:
-        is_ours = document["apiVersion"].startswith(f"{contract.GROUP}/")
-        return Rendered(source=document, children=() if is_ours else (document,))
+        return Rendered(source=document, children=() if gvk_of(document) in _CHILDLESS else (document,))
     try:
         answer = _ask(hook, document, world)
     except InvalidSpec as error:
         return Rendered(source=document, problems=error.problems)
+    except InvalidAnswer as error:
+        return Rendered(source=document, problems=(str(error),))
     if answer.problems:
         return Rendered(source=document, problems=answer.problems, status=answer.status)
     children: list[Manifest] = []
@@ -119,9 +124,16 @@ def _render_one(document: Manifest, world: _World) -> Rendered:
         if gvk_of(child) in _HOOKS:
             below = _render_one(_adopt(child, document), world)
             if below.problems:
-                return Rendered(source=document, problems=below.problems, status=answer.status)
+                problems = tuple(_name_child(child, problem) for problem in below.problems)
+                return Rendered(source=document, problems=problems, status=answer.status)
             children.extend(below.children)
     return Rendered(source=document, children=tuple(children), status=answer.status)
+
+
+def _name_child(child: Manifest, problem: str) -> str:
+    """A child's problem in words of its parent, which has no fields of the paths that the problem names."""
+    service = child["spec"].get("serviceName") if gvk_of(child) == contract.COMPONENT else None
+    return f"{f'spec.services[{service}]: ' if service else ''}{child['kind']} {name_of(child)}: {problem}"
 
 
 def _ask(hook: Hook, parent: Manifest, world: _World) -> SyncAnswer:
@@ -153,7 +165,7 @@ def _relate(rules: Iterable[RelatedRule], world: Sequence[Manifest]) -> Objects:
         for manifest in world:
             kind = gvk_of(manifest)
             if plural_of(kind) == rule.resource and kind.api_version == rule.api_version and _matches(rule, manifest):
-                namespace = manifest["metadata"].get("namespace", rule.namespace)
+                namespace = manifest["metadata"].get("namespace") or rule.namespace
                 key = f"{namespace}/{name_of(manifest)}" if namespace else name_of(manifest)
                 found.setdefault(kind.key, {})[key] = _place(manifest, namespace)
     return Objects(found)
@@ -168,9 +180,9 @@ def _place(manifest: Manifest, namespace: str) -> ReadManifest:
 
 def _matches(rule: RelatedRule, manifest: ReadManifest) -> bool:
     metadata = manifest["metadata"]
-    if rule.namespace and metadata.get("namespace", rule.namespace) != rule.namespace:
+    if rule.namespace and (metadata.get("namespace") or rule.namespace) != rule.namespace:
         return False
-    if rule.names and metadata.get("name") not in rule.names:
+    if not metadata.get("name") or (rule.names and metadata["name"] not in rule.names):
         return False
     labels = labels_of(manifest)
     return all(labels.get(key) == value for key, value in rule.match_labels.items())

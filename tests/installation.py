@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from hooks import files
-from hooks.cli.render import render_checked
-from hooks.cli.validate import load_checked
+from hooks.cli.render import render_manifests
 from hooks.rendering import every_child
 from hooks.settings import Settings
 
@@ -74,8 +73,8 @@ def expand(kinds: Iterable[tuple[str, str]], verbs: Iterable[str]) -> set[Right]
 
 def discovery_rights() -> set[Right]:
     """What the Roles grant that our hooks return; who creates them must hold it."""
-    documents = load_checked([str(ROOT / "examples" / "vllm-disagg.yaml")], "default")
-    children = every_child(render_checked(documents, Settings(), frozenset()))
+    example = str(ROOT / "examples" / "vllm-disagg.yaml")
+    children = every_child(render_manifests([example], "default", Settings(), frozenset()))
     return rights(rule for role in children if role["kind"] == "Role" for rule in role["rules"])
 
 

@@ -17,8 +17,7 @@ from flask.testing import FlaskClient
 from hooks import contract
 from hooks.app import create_app
 from hooks.cli.output import format_documents, order_keys
-from hooks.cli.render import render_checked
-from hooks.cli.validate import load_checked
+from hooks.cli.render import render_manifests
 from hooks.k8s.types import Manifest
 from hooks.rendering import every_child
 from hooks.request_body import Memory
@@ -123,8 +122,7 @@ def test_rendered_children_are_sound(example: Path) -> None:
 
 
 def render_example(path: Path, installed: frozenset[str] = frozenset()) -> list[Manifest]:
-    documents = load_checked([str(path)], "default")
-    return list(every_child(render_checked(documents, SETTINGS, INSTALLED | installed)))
+    return list(every_child(render_manifests([str(path)], "default", SETTINGS, INSTALLED | installed)))
 
 
 def assert_sound(child: Manifest) -> None:

@@ -1,23 +1,22 @@
-"""What the rules say of manifests, each problem and warning at its line.
+"""What schemas and rules say of manifests, each problem and warning at its line.
 
 Knows no cluster: an object is judged as one about to be created, by nobody in particular.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from hooks import contract
 from hooks.admission.rules import RULES
-from hooks.cli.manifests import Document, Fault
-from hooks.crds import apply_defaults
+from hooks.cli.manifests import Document, Fault, Loaded
+from hooks.cli.object_header import OUR_KINDS
+from hooks.crds import apply_defaults, find_faults
 from hooks.facts import Facts
-from hooks.k8s.types import Json
+from hooks.k8s.types import GroupVersionKind, Json, Manifest
 from hooks.k8s.yaml_reader import FieldPath
 from hooks.protocol import plural_of
-from hooks.rendering import Rendered, declared_kinds
-from hooks.rendering import render as render_documents
+from hooks.rendering import Rendered, declared_kinds, render
 from hooks.settings import Settings
 from hooks.validation.review import Review, Verdict
 from hooks.validation.rule_table import rule_of
@@ -25,7 +24,6 @@ from hooks.validation.rule_table import rule_of
 ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 """Nothing that is rendered depends on the time; status does, and is not printed."""
 
-_RENDERED = frozenset({contract.GRAPH, contract.COMPONENT})
 _MISSING = "is missing"
 _PATH = re.compile(r"\b(?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]]*\])*")
 _PART = re.compile(r"\[([^\]]*)\]|([A-Za-z][A-Za-z0-9]*)")
@@ -35,39 +33,47 @@ _FIELDS = {"source URI ": "spec.source.uri"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """All that the rules say of some manifests."""
+    """All that is said of some manifests, and what those that fit their schemas turn into."""
 
-    problems: tuple[Fault, ...]
+    faults: tuple[Fault, ...]
     warnings: tuple[Fault, ...]
+    rendered: tuple[Rendered, ...] = ()
 
 
-def judge_documents(
-    documents: Sequence[Document], schema_faults: Iterable[Fault], settings: Settings, installed: frozenset[str] | None
-) -> Judged:
-    """Judge our own documents; those of other kinds pass.
+def judge_manifests(loaded: Loaded, settings: Settings, installed: frozenset[str] | None) -> Judged:
+    """Judge what was read by schemas and rules; each fault is told once. Foreign documents only need a name.
 
-    `installed` are the optional kinds of the cluster. None leaves out the rules that need them, as admission does; with
-    them, documents that fit their schemas are rendered too, which finds what only shows then. A problem of which a
-    fault of the schema speaks already is left out.
+    `installed` are the optional kinds of the cluster. None leaves out the rules that need them, as admission does.
     """
-    problems: list[Fault] = []
-    warnings: list[Fault] = []
-    for document in documents:
-        if document.is_ours:
-            verdict = _judge(document, settings, installed)
-            problems += (place(document, problem) for problem in verdict.problems)
-            warnings += (place(document, warning) for warning in verdict.warnings)
-    faults = frozenset(schema_faults)
-    problems = [problem for problem in problems if not _is_told(problem, faults)]
-    if installed is not None and not faults:
-        problems += _find_rendering_faults(documents, settings, installed)
-    return Judged(problems=tuple(sorted(set(problems))), warnings=tuple(sorted(warnings)))
+    faults, warnings = set(loaded.unreadable), set[Fault]()
+    for document in loaded.documents:
+        told = _check_schema(document)
+        verdict = _judge(document, settings, installed) if document.is_ours else Verdict(problems=())
+        problems = [place(document, problem) for problem in verdict.problems]
+        faults |= {*document.faults, *told, *(problem for problem in problems if not _is_told(problem, told, document))}
+        warnings |= {place(document, warning) for warning in verdict.warnings}
+    return Judged(faults=tuple(sorted(faults)), warnings=tuple(sorted(warnings)))
 
 
-def render_all(documents: Sequence[Document], settings: Settings, installed: frozenset[str]) -> list[Rendered]:
-    """Render documents that passed their schemas, with the API server's defaults."""
-    objects = [apply_defaults(document.object) if document.is_ours else document.object for document in documents]
-    return render_documents(objects, Facts(now=ANY_TIME, settings=settings), installed=installed)
+def judge_rendered(
+    loaded: Loaded, settings: Settings, installed: frozenset[str], kinds: frozenset[GroupVersionKind] = OUR_KINDS
+) -> Judged:
+    """Judge, and render the documents that fit their schemas, which finds what only shows then, in these `kinds`."""
+    judged = judge_manifests(loaded, settings, installed)
+    sound = [document for document in loaded.documents if not check_document(document)]
+    rendered = _render(sound, settings, installed)
+    shown = {
+        place(document, problem)
+        for document, one in zip(sound, rendered, strict=True)
+        if document.kind in kinds
+        for problem in one.problems
+    }
+    return replace(judged, faults=tuple(sorted({*judged.faults, *shown})), rendered=tuple(rendered))
+
+
+def check_document(document: Document) -> list[Fault]:
+    """All faults of a document but those that the rules find; foreign kinds have no schema here."""
+    return [*document.faults, *_check_schema(document)]
 
 
 def place(document: Document, text: str) -> Fault:
@@ -91,21 +97,32 @@ def _judge(document: Document, settings: Settings, installed: frozenset[str] | N
     return RULES[plural_of(document.kind)](review)
 
 
-def _find_rendering_faults(
-    documents: Sequence[Document], settings: Settings, installed: frozenset[str]
-) -> Iterator[Fault]:
-    for document, one in zip(documents, render_all(documents, settings, installed), strict=True):
-        if document.kind not in _RENDERED:
-            continue  # what a request needs beside its spec is in the cluster and the settings
-        yield from (place(document, problem) for problem in one.problems)
+def _check_schema(document: Document) -> list[Fault]:
+    found = find_faults(document.object) if document.is_ours else []
+    return [document.fault(fault.path, fault.message) for fault in found]
 
 
-def _is_told(problem: Fault, faults: frozenset[Fault]) -> bool:
-    """Whether a fault of the schema says the same; a rule's own words stay beside all but "is missing"."""
-    here = [fault for fault in faults if (fault.file, fault.field) == (problem.file, problem.field)]
-    if rule_of(problem.message) is None:
-        return bool(here)
-    return any(fault.message == _MISSING for fault in here)
+def _render(documents: Sequence[Document], settings: Settings, installed: frozenset[str]) -> list[Rendered]:
+    objects = [_store(document.object) if document.is_ours else document.object for document in documents]
+    return render(objects, Facts(now=ANY_TIME, settings=settings), installed=installed)
+
+
+def _store(obj: Manifest) -> Manifest:
+    """The object as the API server creates it: with defaults, and without the status that a user wrote."""
+    return {key: value for key, value in apply_defaults(obj).items() if key != "status"}
+
+
+def _is_told(problem: Fault, told: Iterable[Fault], document: Document) -> bool:
+    """Whether a fault of the schema says the same: one of that field, or that a field above it is missing.
+
+    What no rule says comes from reading the object: whatever else is wrong with that field explains it too.
+    """
+    if rule_of(problem.message) is None and any(fault.field == problem.field for fault in document.faults):
+        return True
+    return any(
+        problem.field == fault.field or (fault.message == _MISSING and problem.field.startswith(f"{fault.field}."))
+        for fault in told
+    )
 
 
 def _read_path(text: str, obj: Json) -> FieldPath:

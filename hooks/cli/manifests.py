@@ -1,20 +1,20 @@
-"""Reads manifests: files, directories or standard input, with the line of every field, and all faults at once."""
+"""Reads manifests: files, directories or standard input, with the line of every field.
+
+What cannot be read hides nothing of the rest: objects and faults are given back together.
+"""
 
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hooks import contract
+from hooks.cli.object_header import OUR_KINDS, find_header_faults, has_kind
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.k8s.yaml_reader import FieldPath, YamlDocument, read_yaml
+from hooks.k8s.yaml_reader import FieldPath, YamlDocument, YamlFault, read_yaml
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-OUR_KINDS = frozenset(
-    {contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER}
-)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,12 +47,13 @@ class ManifestFaults(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One object of the input, and where its fields stand."""
+    """One object of the input, where its fields stand, and what is wrong with it whatever its schema says."""
 
     file: str
     line: int
     object: Manifest
     lines: dict[FieldPath, int] = field(repr=False)
+    faults: tuple[Fault, ...] = ()
 
     @property
     def kind(self) -> GroupVersionKind:
@@ -70,6 +71,14 @@ class Document:
         return Fault(self.file, self.lines[known] if known else self.line, format_path(path), message)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What the input holds: objects in order, faulty ones too, and the faults of what is no object at all."""
+
+    documents: tuple[Document, ...]
+    unreadable: tuple[Fault, ...] = ()
+
+
 def format_path(path: FieldPath) -> str:
     """`spec.services[main].envs[0].name`: keys that are no identifiers stand in brackets."""
     text = ""
@@ -79,24 +88,21 @@ def format_path(path: FieldPath) -> str:
     return text.lstrip(".")
 
 
-def load_manifests(paths: Iterable[str], namespace: str) -> list[Document]:
+def load_manifests(paths: Iterable[str], namespace: str) -> Loaded:
     """Read all objects of the paths in order; ours that name no namespace get the given one.
 
-    Raises:
-        ManifestFaults: a file cannot be read as text or YAML, holds nothing, an object lacks apiVersion, kind or name,
-            or two objects have one name.
+    Faults are: a file that cannot be read as text or YAML or holds nothing; an object without apiVersion, kind or name,
+    of a kind that is nearly ours, or with the name of another.
     """
-    faults: list[Fault] = []
+    unreadable: list[Fault] = []
     documents: list[Document] = []
-    for name, content in _read_files(paths, faults):
-        found = list(_read_documents(name, content, namespace, faults))
-        if not found and not any(fault.file == name for fault in faults):
-            faults.append(Fault(name, 1, "", "holds no object; write a manifest with apiVersion, kind and metadata"))
-        documents.extend(found)
-    faults.extend(_find_duplicates(documents))
-    if faults:
-        raise ManifestFaults(faults)
-    return documents
+    for name, content in _read_files(paths, unreadable):
+        before = len(documents), len(unreadable)
+        documents.extend(_read_documents(name, content, namespace, unreadable))
+        if before == (len(documents), len(unreadable)):
+            message = "holds no object; write a manifest with apiVersion, kind and metadata"
+            unreadable.append(Fault(name, 1, "", message))
+    return Loaded(documents=tuple(_mark_duplicates(documents)), unreadable=tuple(unreadable))
 
 
 def _read_files(paths: Iterable[str], faults: list[Fault]) -> Iterator[tuple[str, str]]:
@@ -134,83 +140,73 @@ def _decode(content: bytes) -> str:
     return text
 
 
-def _read_documents(file: str, text: str, namespace: str, faults: list[Fault]) -> Iterator[Document]:
+def _read_documents(file: str, text: str, namespace: str, unreadable: list[Fault]) -> Iterator[Document]:
     try:
         for document in read_yaml(text):
-            if document.faults:
-                faults.extend(Fault(file, f.line, format_path(f.path), f.message) for f in document.faults)
-            else:
-                yield from _read_document(_Place(file, namespace, faults), document)
+            is_list = _is_list(document.value)
+            for part in _split_list(document) if is_list else (document,):
+                found = _read_object(file, part, namespace)
+                if has_kind(part.value):
+                    yield found
+                else:
+                    unreadable.extend(found.faults)
+            if is_list:
+                unreadable.extend(_place(file, (fault for fault in document.faults if not _is_in_item(fault.path))))
     except SyntaxError as error:
-        faults.append(Fault(file, error.lineno or 1, "", f"is not valid YAML: {error.msg}"))
+        unreadable.append(Fault(file, error.lineno or 1, "", f"is not valid YAML: {error.msg}"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    file: str
-    namespace: str
-    faults: list[Fault]
+def _is_list(value: Any) -> bool:
+    is_kind = isinstance(value, dict) and value.get("kind") == "List" and value.get("apiVersion") == "v1"
+    return is_kind and isinstance(value.get("items"), list)
 
 
-def _read_document(place: _Place, document: YamlDocument) -> Iterator[Document]:
-    value, lines = document.value, document.lines
-    is_list = isinstance(value, dict) and value.get("kind") == "List" and value.get("apiVersion") == "v1"
-    if not is_list or not isinstance(value.get("items"), list):
-        yield from _read_object(place, value, document.line, lines)
-        return
-    for index, item in enumerate(value["items"]):
-        inside = {path[2:]: at for path, at in lines.items() if path[:2] == ("items", index)}
-        yield from _read_object(place, item, inside.get((), document.line), inside)
+def _is_in_item(path: FieldPath) -> bool:
+    return len(path) > 1 and path[0] == "items"
 
 
-def _read_object(place: _Place, value: Any, line: int, lines: dict[FieldPath, int]) -> Iterator[Document]:
-    problems = list(_find_identity_faults(value))
-    if problems:
-        place.faults.extend(
-            Fault(place.file, lines.get(path[:1], line), format_path(path), text) for path, text in problems
-        )
-        return
-    document = Document(place.file, line, value, lines)
-    if document.is_ours and "namespace" not in value["metadata"]:
-        metadata = {**value["metadata"], "namespace": place.namespace}
-        document = Document(place.file, line, {**value, "metadata": metadata}, lines)
-    yield document
+def _split_list(document: YamlDocument) -> Iterator[YamlDocument]:
+    """The items of a list of objects, each with its own lines and faults."""
+    for index, item in enumerate(document.value["items"]):
+        at = ("items", index)
+        lines = {path[2:]: line for path, line in document.lines.items() if path[:2] == at}
+        faults = tuple(replace(fault, path=fault.path[2:]) for fault in document.faults if fault.path[:2] == at)
+        yield YamlDocument(item, lines.get((), document.line), lines, faults)
 
 
-def _find_identity_faults(value: Any) -> Iterator[tuple[FieldPath, str]]:
-    if not isinstance(value, dict):
-        yield (), f"is a {_TYPE_NAMES[type(value)]}, should be an object with apiVersion, kind and metadata"
-        return
-    for key in ("apiVersion", "kind"):
-        if not isinstance(value.get(key), str) or not value[key]:
-            yield (key,), "is missing; every Kubernetes object has it" if key not in value else "should be text"
+def _place(file: str, faults: Iterable[YamlFault]) -> Iterator[Fault]:
+    return (Fault(file, fault.line, format_path(fault.path), fault.message) for fault in faults)
+
+
+def _read_object(file: str, part: YamlDocument, namespace: str) -> Document:
+    """The object with a namespace and its faults; without a kind it is none that anybody could judge."""
+    found = Document(file, part.line, part.value, part.lines)
+    identity = (found.fault(path, text) for path, text in find_header_faults(part.value))
+    faults = (*_place(file, part.faults), *identity)
+    is_ours = has_kind(part.value) and found.is_ours
+    return replace(found, object=_fill_namespace(part.value, namespace) if is_ours else part.value, faults=faults)
+
+
+def _fill_namespace(value: Manifest, namespace: str) -> Manifest:
+    """The object in the given namespace where it names none; null and "" are none."""
     metadata = value.get("metadata")
-    if not isinstance(metadata, dict):
-        yield ("metadata",), "is missing; write metadata.name"
-    elif not isinstance(metadata.get("name", metadata.get("generateName")), str):
-        yield ("metadata", "name"), "is missing or no text; every object needs a name"
+    if not isinstance(metadata, dict) or metadata.get("namespace") not in (None, ""):
+        return value
+    return {**value, "metadata": {**metadata, "namespace": namespace}}
 
 
-def _find_duplicates(documents: Iterable[Document]) -> Iterator[Fault]:
+def _mark_duplicates(documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents, one of a name that came before with a fault more."""
     seen: dict[tuple[str, str, str], Document] = {}
     for document in documents:
-        metadata = document.object["metadata"]
-        if "name" not in metadata:
+        metadata = document.object.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        if not isinstance(metadata, dict) or not isinstance(name, str):
+            yield document
             continue
-        identity = (document.kind.key, str(metadata.get("namespace", "")), metadata["name"])
-        first = seen.setdefault(identity, document)
-        if first is not document:
-            where = f"{first.file}:{first.line}"
-            message = f"a second {document.kind.kind} of the name {metadata['name']}, the first is at {where}"
-            yield document.fault(("metadata", "name"), message)
-
-
-_TYPE_NAMES = {
-    dict: "object",
-    list: "list",
-    str: "text",
-    int: "number",
-    float: "number",
-    bool: "boolean",
-    type(None): "null",
-}
+        first = seen.setdefault((document.kind.key, str(metadata.get("namespace") or ""), name), document)
+        if first is document:
+            yield document
+            continue
+        message = f"a second {document.kind.kind} of the name {name}, the first is at {first.file}:{first.line}"
+        yield replace(document, faults=(*document.faults, document.fault(("metadata", "name"), message)))

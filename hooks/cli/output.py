@@ -1,9 +1,13 @@
 """Writes objects for people and programs: YAML documents or a JSON list, byte-stable."""
 
+import os
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import click
 import orjson
 import yaml
 
@@ -30,6 +34,29 @@ def _represent_text(dumper: yaml.Dumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _represent_text)
+
+
+@contextmanager
+def guard_output() -> Iterator[None]:
+    """Write to standard output inside; ends the process with a sentence and status 1 where it takes no more.
+
+    A reader that has gone is no fault; click ends quietly then.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _discard_output()
+        click.echo(f"standard output cannot be written: {error.strerror}", err=True)
+        sys.exit(1)
+
+
+def _discard_output() -> None:
+    """Lead standard output away: the interpreter writes at its end what is left in the buffer, and would fail again."""
+    away = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(away, sys.stdout.fileno())
+    os.close(away)
 
 
 def format_documents(manifests: Iterable[ReadManifest], output: str = "yaml") -> str:

@@ -1,29 +1,30 @@
 """`dynamo-hooks render`: every child of every manifest, without a cluster."""
 
+from collections.abc import Iterable
+
 import click
 
-from hooks.cli.judging import place, render_all
-from hooks.cli.manifests import Document, ManifestFaults
+from hooks.cli.judging import judge_rendered
+from hooks.cli.manifests import ManifestFaults, load_manifests
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
-from hooks.cli.output import format_documents
-from hooks.cli.validate import load_checked, refuse
+from hooks.cli.output import format_documents, guard_output
+from hooks.cli.validate import refuse
 from hooks.rendering import Rendered, every_child
 from hooks.settings import Settings
 
 
-def render_checked(documents: list[Document], settings: Settings, installed: frozenset[str]) -> list[Rendered]:
-    """Render documents that passed their schemas, with the API server's defaults.
+def render_manifests(
+    paths: Iterable[str], namespace: str, settings: Settings, installed: frozenset[str]
+) -> tuple[Rendered, ...]:
+    """Read, judge and render manifests, with the API server's defaults.
 
     Raises:
-        ManifestFaults: specs that cannot be rendered, each problem at its field.
+        ManifestFaults: every fault of every file, and specs that cannot be rendered, each problem at its field.
     """
-    rendered = render_all(documents, settings, installed)
-    faults = [
-        place(document, problem) for document, one in zip(documents, rendered, strict=True) for problem in one.problems
-    ]
-    if faults:
-        raise ManifestFaults(faults)
-    return rendered
+    judged = judge_rendered(load_manifests(paths, namespace), settings, installed)
+    if judged.faults:
+        raise ManifestFaults(judged.faults)
+    return judged.rendered
 
 
 @click.command(
@@ -49,8 +50,9 @@ def render(
     """
     settings = read_offline_settings(set_values)
     try:
-        rendered = render_checked(load_checked(files, namespace), settings, installed)
+        rendered = render_manifests(files, namespace, settings, installed)
     except ManifestFaults as error:
         refuse(error.faults)
         return
-    click.echo(format_documents(every_child(rendered), output), nl=False)
+    with guard_output():
+        click.echo(format_documents(every_child(rendered), output), nl=False)

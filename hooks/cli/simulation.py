@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from hooks import contract, files
-from hooks.cli.manifests import OUR_KINDS, Document, format_path
+from hooks.cli.manifests import Document, format_path
+from hooks.cli.object_header import OUR_KINDS
 from hooks.crds import apply_defaults, find_faults, prune
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.clock import Clock
@@ -160,7 +161,7 @@ def _all_over(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
 
 def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:
     """The cluster with our CRDs and controllers, the optional kinds asked for, and the rules for its pods."""
-    namespaces = {document.object["metadata"].get("namespace", "default") for document in plan.documents}
+    namespaces = {document.object["metadata"].get("namespace") or "default" for document in plan.documents}
     setup = Setup(
         hook=hook,
         controllers=files.controllers(hooks_url, plan.installed),
@@ -218,9 +219,10 @@ def apply_documents(cluster: SimulatedCluster, documents: Iterable[Document], sa
         except UnknownKind as unknown:
             say(f"{document.file}:{document.line}: left out, the simulated cluster has {unknown}")
             continue
-        metadata = obj["metadata"]
-        if resource.namespaced and not metadata.get("namespace"):
-            obj = {**obj, "metadata": {**metadata, "namespace": "default"}}
+        if not obj["metadata"].get("name"):
+            say(f"{document.file}:{document.line}: left out, it has no metadata.name")
+            continue
+        obj = _settle(obj, is_namespaced=resource.namespaced)
         try:
             cluster.apply(obj)
         except ApiError as error:
@@ -228,6 +230,15 @@ def apply_documents(cluster: SimulatedCluster, documents: Iterable[Document], sa
         if document.is_ours:
             roots.append(ref_of(obj))
     return roots
+
+
+def _settle(obj: Manifest, *, is_namespaced: bool) -> Manifest:
+    """The object in the namespace `default` where it needs one and names none."""
+    metadata = obj["metadata"]
+    if metadata.get("namespace"):
+        return obj
+    named = {key: value for key, value in metadata.items() if key != "namespace"}
+    return {**obj, "metadata": {**named, "namespace": "default"} if is_namespaced else named}
 
 
 def take_frame(cluster: SimulatedCluster, roots: Iterable[Ref]) -> Frame:

@@ -1,38 +1,32 @@
 """`dynamo-hooks validate`: every fault of the manifests, each with file and line."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import click
 import orjson
 
-from hooks.cli.judging import judge_documents
+from hooks import contract
+from hooks.cli.judging import check_document, judge_manifests, judge_rendered
 from hooks.cli.manifests import Document, Fault, ManifestFaults, load_manifests
 from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
-from hooks.crds import find_faults
+from hooks.cli.output import guard_output
 
-
-def check_documents(documents: Iterable[Document]) -> list[Fault]:
-    """All faults of our own documents against their schemas; foreign kinds are not judged."""
-    return sorted(
-        document.fault(fault.path, fault.message)
-        for document in documents
-        if document.is_ours
-        for fault in find_faults(document.object)
-    )
+_SELF_CONTAINED = frozenset({contract.GRAPH, contract.COMPONENT})
+"""Kinds whose rendering follows from the manifests; what a request needs besides is in the cluster and settings."""
 
 
 def load_checked(paths: Iterable[str], namespace: str) -> list[Document]:
-    """Read manifests and check them.
+    """Read manifests and check them against their schemas.
 
     Raises:
         ManifestFaults: every fault of every file.
     """
-    documents = load_manifests(paths, namespace)
-    faults = check_documents(documents)
+    loaded = load_manifests(paths, namespace)
+    faults = [*loaded.unreadable, *(fault for document in loaded.documents for fault in check_document(document))]
     if faults:
         raise ManifestFaults(faults)
-    return documents
+    return list(loaded.documents)
 
 
 def refuse(faults: Iterable[Fault]) -> None:
@@ -70,24 +64,23 @@ def validate(
     status 0 without faults, though there be warnings, and 1 with.
     """
     settings = read_offline_settings(set_values)
-    faults: tuple[Fault, ...] = ()
-    warnings: tuple[Fault, ...] = ()
-    try:
-        documents = load_manifests(files, namespace)
-        found = check_documents(documents)
-        judged = judge_documents(documents, found, settings, installed)
-        faults, warnings = tuple(sorted([*found, *judged.problems])), judged.warnings
-    except ManifestFaults as error:
-        documents, faults = [], error.faults
+    loaded = load_manifests(files, namespace)
+    if installed is None:
+        judged = judge_manifests(loaded, settings, installed)
+    else:
+        judged = judge_rendered(loaded, settings, installed, _SELF_CONTAINED)
+    faults, warnings = judged.faults, judged.warnings
     if output == "json":
         rows = [*(_row(fault, "error") for fault in faults), *(_row(warning, "warning") for warning in warnings)]
-        click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+        with guard_output():
+            click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         sys.exit(1 if faults else 0)
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
     if faults:
         refuse(faults)
-    click.echo(_summary(documents, len(warnings)))
+    with guard_output():
+        click.echo(_summary(loaded.documents, len(warnings)))
 
 
 def _row(fault: Fault, severity: str) -> dict[str, str | int]:
@@ -100,7 +93,7 @@ def _row(fault: Fault, severity: str) -> dict[str, str | int]:
     }
 
 
-def _summary(documents: list[Document], warnings: int) -> str:
+def _summary(documents: Sequence[Document], warnings: int) -> str:
     ours = sum(document.is_ours for document in documents)
     passed = f", {len(documents) - ours} of other kinds not judged" if len(documents) > ours else ""
     warned = f", {_count(warnings, 'warning')}" if warnings else ""

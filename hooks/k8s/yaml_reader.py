@@ -1,6 +1,7 @@
 """Reads YAML as kubectl does, with the line of every field.
 
 Dates stay text, `yes` and `on` are booleans, there is no base 60, `1e3` is a number, a key given twice is a fault.
+An integer of more than 64 bits is a float, and a float out of range is text.
 Aliases are written out, but not without end: a few lines can stand for more values than fit into memory.
 
 Source: sigs.k8s.io/yaml, which reads YAML 1.1 but for dates and base 60.
@@ -9,6 +10,7 @@ Source: sigs.k8s.io/yaml, which reads YAML 1.1 but for dates and base 60.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isinf
 from typing import Any
 
 import yaml
@@ -146,9 +148,9 @@ class _NodeReader:
             case "bool":
                 return text.lower() in {"true", "yes", "on"}
             case "int":
-                return _read_integer(text)
+                return _read_number(text)
             case "float":
-                return float(text.replace("_", ""))
+                return _read_float(text)
             case "str" | "!":
                 return text
             case tag:
@@ -157,6 +159,23 @@ class _NodeReader:
 
     def _refuse(self, node: yaml.Node, path: FieldPath, message: str) -> None:
         self.faults.append(YamlFault(node.start_mark.line + 1, path, message))
+
+
+def _read_number(text: str) -> int | float | str:
+    """An integer of 64 bits, else a float as far as there is one; what is out of all range stays text."""
+    try:
+        number = _read_integer(text)
+    except ValueError:  # `0x_`, or digits without end
+        return _read_float(text)
+    return number if -(2**63) <= number < 2**64 else _read_float(text)
+
+
+def _read_float(text: str) -> float | str:
+    try:
+        number = float(text.replace("_", ""))
+    except ValueError:
+        return text
+    return text if isinf(number) else number
 
 
 def _read_integer(text: str) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.cli.manifests import ManifestFaults, load_manifests
+from hooks.cli.manifests import Document, load_manifests
 
 Write = Callable[..., str]
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
@@ -25,10 +25,16 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return _write
 
 
+def read(*paths: str, namespace: str = "default") -> list[Document]:
+    loaded = load_manifests(paths, namespace)
+    assert [*loaded.unreadable, *(fault for document in loaded.documents for fault in document.faults)] == []
+    return list(loaded.documents)
+
+
 def faults_of(*paths: str) -> list[str]:
-    with pytest.raises(ManifestFaults) as refusal:
-        load_manifests(paths, "default")
-    return [str(fault) for fault in refusal.value.faults]
+    loaded = load_manifests(paths, "default")
+    faults = [*loaded.unreadable, *(fault for document in loaded.documents for fault in document.faults)]
+    return [str(fault) for fault in sorted(faults)]
 
 
 @pytest.mark.parametrize(
@@ -51,17 +57,23 @@ def faults_of(*paths: str) -> list[str]:
         ("~", None),
         ("", None),
         ("!!str 1", "1"),
+        ("18446744073709551615", 2**64 - 1),
+        ("99999999999999999999999", 1e23),
+        ("-9223372036854775809", -(2.0**63)),
+        ("1e999", "1e999"),
+        ("0x_", "0x_"),
+        pytest.param("9" * 5000, "9" * 5000, id="5000 digits"),
     ],
 )
 def test_scalar_is_read_as_kubectl_reads_it(write: Write, scalar: str, value: object) -> None:
-    (document,) = load_manifests([write(f"{GOOD}field: {scalar}\n")], "default")
+    (document,) = read(write(f"{GOOD}field: {scalar}\n"))
     assert document.object["field"] == value
     assert type(document.object["field"]) is type(value)
 
 
 def test_merge_keys_and_anchors_are_resolved(write: Write) -> None:
     text = f"{GOOD}base: &base {{x: 1, y: 1}}\nown:\n  <<: *base\n  y: 2\n"
-    (document,) = load_manifests([write(text)], "default")
+    (document,) = read(write(text))
     assert document.object["own"] == {"x": 1, "y": 2}
 
 
@@ -114,13 +126,106 @@ def test_second_object_of_one_name_names_the_first(write: Write) -> None:
     assert found == ["m.yaml:10: metadata.name: a second DynamoGraphDeployment of the name g, the first is at m.yaml:1"]
 
 
+def test_object_with_a_fault_is_given_back_beside_the_others(write: Write) -> None:
+    loaded = load_manifests([write(f"{GRAPH}x: 1\nx: 2\n---\nkind: X\n---\n{GRAPH}---\n{GOOD}")], "default")
+    assert [(document.kind.kind, len(document.faults)) for document in loaded.documents] == [
+        ("DynamoGraphDeployment", 1),
+        ("DynamoGraphDeployment", 1),
+        ("ConfigMap", 0),
+    ]
+    assert [fault.line for fault in loaded.unreadable] == [9, 9]
+
+
+KIND_FAULTS = [
+    (
+        "nvidia.com/v1alpha1",
+        "DynamoGraphDeploymnt",
+        "m.yaml:2: kind: DynamoGraphDeploymnt is no kind of nvidia.com/v1alpha1; did you mean DynamoGraphDeployment?",
+    ),
+    (
+        "nvidia.com/v1",
+        "dynamomodel",
+        "m.yaml:2: kind: dynamomodel is no kind of nvidia.com/v1alpha1; did you mean DynamoModel?",
+    ),
+    (
+        "nvidia.com/v1beta1",
+        "DynamoGraphDeployment",
+        "m.yaml:1: apiVersion: is nvidia.com/v1beta1; write nvidia.com/v1alpha1",
+    ),
+    ("nvidia.io/v1alpha1", "DynamoModel", "m.yaml:1: apiVersion: is nvidia.io/v1alpha1; write nvidia.com/v1alpha1"),
+    ("v1", "DynamoModel", "m.yaml:1: apiVersion: is v1; write nvidia.com/v1alpha1"),
+]
+
+
+@pytest.mark.parametrize(("api_version", "kind", "fault"), KIND_FAULTS, ids=[f"{k[0]}-{k[1]}" for k in KIND_FAULTS])
+def test_kind_that_is_nearly_ours_is_refused(write: Write, api_version: str, kind: str, fault: str) -> None:
+    assert faults_of(write(f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\n")) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [
+        ("nvidia.com/v1", "ClusterPolicy"),
+        ("nvidia.com/v1alpha1", "NVIDIADriver"),
+        ("nvidia.com/v1alpha1", "DynamoWorkerMetadata"),
+        ("nvidia.com/v1alpha1", "DynamoCheckpoint"),
+        ("example.com/v1", "DynamoGraph"),
+    ],
+)
+def test_other_kinds_of_our_group_are_foreign(write: Write, api_version: str, kind: str) -> None:
+    (document,) = read(write(f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\n"))
+    assert not document.is_ours
+
+
+@pytest.mark.parametrize(
+    ("metadata", "faults"),
+    [
+        ("name: a, labels: [1]", ["metadata.labels: should be an object whose values are text"]),
+        ("name: a, annotations: {a: 1}", ["metadata.annotations: should be an object whose values are text"]),
+        ("name: a, ownerReferences: [1]", ["metadata.ownerReferences: should be a list of objects"]),
+        (
+            "name: 12, namespace: 3",
+            ["metadata.name: is missing or no text; every object needs a name", "metadata.namespace: should be text"],
+        ),
+        (
+            "name: a, namespace: x y",
+            ["metadata.namespace: is 'x y'; write at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"],
+        ),
+    ],
+    ids=["labels", "annotations", "owners", "no text", "namespace"],
+)
+def test_foreign_object_needs_the_shape_in_which_hooks_read_it(write: Write, metadata: str, faults: list[str]) -> None:
+    text = f"apiVersion: v1\nkind: Secret\nmetadata: {{{metadata}}}\n"
+    assert faults_of(write(text)) == [f"m.yaml:3: {fault}" for fault in faults]
+
+
+def test_secret_holds_text(write: Write) -> None:
+    text = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: [1]\n"
+    assert faults_of(write(text)) == ["m.yaml:4: data: should be an object whose values are text"]
+
+
+def test_name_that_the_api_server_would_make_up_is_only_for_foreign_objects(write: Write) -> None:
+    named = "metadata: {generateName: a-}\n"
+    assert len(read(write(f"apiVersion: batch/v1\nkind: Job\n{named}"))) == 1
+    assert faults_of(write(f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\n{named}")) == [
+        "m.yaml:3: metadata.name: is missing; write metadata.name, as the names of children follow from it"
+    ]
+
+
+@pytest.mark.parametrize("namespace", ["null", '""'])
+def test_empty_namespace_is_none(write: Write, namespace: str) -> None:
+    text = GRAPH.replace("name: g", f"name: g\n  namespace: {namespace}")
+    (document,) = read(write(text), namespace="inference")
+    assert document.object["metadata"]["namespace"] == "inference"
+
+
 def test_same_name_in_another_namespace_is_another_object(write: Write) -> None:
     other = GRAPH.replace("name: g", "name: g\n  namespace: other")
-    assert len(load_manifests([write(f"{GRAPH}---\n{other}")], "default")) == 2
+    assert len(read(write(f"{GRAPH}---\n{other}"))) == 2
 
 
 def test_ours_get_the_namespace_and_foreign_ones_stay_untouched(write: Write) -> None:
-    ours, foreign = load_manifests([write(f"{GRAPH}---\n{GOOD}")], "inference")
+    ours, foreign = read(write(f"{GRAPH}---\n{GOOD}"), namespace="inference")
     assert ours.object["metadata"]["namespace"] == "inference"
     assert foreign.object["metadata"] == {"name": "a"}
 
@@ -129,7 +234,7 @@ def test_directory_is_read_in_order_and_other_files_are_left_out(write: Write) -
     write(GOOD.replace("name: a", "name: second"), "d/b.yml")
     write(GOOD.replace("name: a", "name: first"), "d/a.yaml")
     write("no manifest", "d/notes.txt")
-    assert [d.object["metadata"]["name"] for d in load_manifests(["d"], "default")] == ["first", "second"]
+    assert [d.object["metadata"]["name"] for d in read("d")] == ["first", "second"]
 
 
 def test_directory_without_manifests_is_refused(write: Write) -> None:
@@ -146,7 +251,16 @@ def test_items_of_a_list_are_objects_with_their_own_lines(write: Write) -> None:
     ]
 
 
+def test_faults_of_a_list_are_those_of_its_items_and_its_own(write: Write) -> None:
+    items = "items:\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: s}\n  x: 1\n  x: 2\n"
+    loaded = load_manifests([write(f"apiVersion: v1\nkind: List\nkind: List\n{items}")], "default")
+    assert [str(fault) for fault in loaded.unreadable] == ["m.yaml:3: kind: is given twice"]
+    assert [[str(fault) for fault in document.faults] for document in loaded.documents] == [
+        ["m.yaml:9: x: is given twice"]
+    ]
+
+
 def test_fault_stands_at_the_nearest_field_that_was_written(write: Write) -> None:
-    (document,) = load_manifests([write(GRAPH)], "default")
+    (document,) = read(write(GRAPH))
     fault = document.fault(("spec", "services", "my-svc", "envs", 0), "is odd")
     assert str(fault) == "m.yaml:5: spec.services[my-svc].envs[0]: is odd"

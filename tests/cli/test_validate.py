@@ -41,7 +41,6 @@ spec:
 FAULTS = [
     "<stdin>:9: spec.pvcs[1].name is required",
     "<stdin>:13: spec.services.Frontend.replicas: is -1, should be at least 0",
-    "<stdin>:13: spec.services[Frontend].replicas must be non-negative",
     "<stdin>:15: spec.services[0].sharedMemory.size is required when disabled is false",
     (
         "<stdin>:17: spec.services[0].annotations[nvidia.com/vllm-distributed-executor-backend] has invalid value "
@@ -104,14 +103,102 @@ def validate(manifests: str, *options: str) -> Result:
 def test_every_fault_of_every_object_is_told_at_its_line() -> None:
     result = validate(BAD)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.splitlines() == [*FAULTS, "7 faults; nothing was done"]
+    assert result.stderr.splitlines() == [*FAULTS, "6 faults; nothing was done"]
+
+
+def test_what_is_wrong_with_one_object_hides_nothing_of_the_others(tmp_path: Path) -> None:
+    header = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
+    binary, broken, others = tmp_path / "a.yaml", tmp_path / "b.yaml", tmp_path / "c.yaml"
+    binary.write_bytes(b"\xff")
+    broken.write_text(f"{header}metadata: {{name: g}}\nspec: {{pvc: 1, services: {{F: {{}}}}}}\n---\na: [\n")
+    others.write_text(
+        f"{header}metadata: {{name: g}}\nspec: {{services: {{F: {{replica: 1}}}}}}\n---\nkind: X\n---\n"
+        f"{header}metadata: {{name: 12, namespace: 3}}\nspec: {{services: {{F: {{replicas: -1}}}}}}\n"
+    )
+    result = CliRunner().invoke(main, ["validate", str(binary), str(broken), str(others)])
+    assert result.exit_code == 1
+    assert result.stderr.replace(f"{tmp_path}/", "").splitlines() == [
+        "a.yaml:1: is not text: byte 0 is not UTF-8; write YAML or JSON in UTF-8",
+        "b.yaml:4: spec.pvc: is no field here; did you mean pvcs?",
+        "b.yaml:7: is not valid YAML: did not find expected node content",
+        "c.yaml:3: metadata.name: a second DynamoGraphDeployment of the name g, the first is at b.yaml:1",
+        "c.yaml:4: spec.services.F.replica: is no field here; did you mean replicas?",
+        "c.yaml:6: apiVersion: is missing; every Kubernetes object has it",
+        "c.yaml:6: metadata: is missing; write metadata.name",
+        'c.yaml:10: metadata.name: is the integer 12, should be a string: write "12"',
+        'c.yaml:10: metadata.namespace: is the integer 3, should be a string: write "3"',
+        "c.yaml:11: spec.services.F.replicas: is -1, should be at least 0",
+        "10 faults; nothing was done",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "faults"),
+    [
+        ("replicas: -1", ["spec.dgdRef: is missing", "spec.replicas: is -1, should be at least 0"]),
+        (
+            'replicas: 1, dgdRef: {name: "", serviceName: s}',
+            ["spec.dgdRef.name: is empty"],
+        ),
+    ],
+    ids=["above", "same field"],
+)
+def test_what_the_schema_says_of_a_field_is_not_said_again_by_a_rule(spec: str, faults: list[str]) -> None:
+    result = validate(
+        f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeploymentScalingAdapter\nmetadata: {{name: a}}\n"
+        f"spec: {{{spec}}}\n"
+    )
+    assert result.stderr.splitlines()[:-1] == [f"<stdin>:4: {fault}" for fault in faults]
+
+
+HEADER = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
+
+
+@pytest.mark.parametrize(
+    ("manifests", "faults"),
+    [
+        (f"{HEADER}spec: {{services: {{F: {{}}}}}}\n", ["<stdin>:1: metadata: is missing; write metadata.name"]),
+        (
+            f"{HEADER}metadata: {{name: null}}\nspec: {{services: {{F: {{}}}}}}\n",
+            [
+                "<stdin>:3: metadata.name: is missing; write metadata.name, as the names of children follow from it",
+            ],
+        ),
+        (
+            f"{HEADER}metadata: {{generateName: a-}}\nspec: {{services: {{F: {{sharedMemory: {{}}}}}}}}\n",
+            [
+                "<stdin>:3: metadata.name: is missing; write metadata.name, as the names of children follow from it",
+                "<stdin>:4: spec.services[F].sharedMemory.size is required when disabled is false",
+            ],
+        ),
+    ],
+    ids=["no metadata", "null", "generated name"],
+)
+def test_object_without_a_name_is_told_so_once(manifests: str, faults: list[str]) -> None:
+    assert validate(manifests).stderr.splitlines()[:-1] == faults
+
+
+def test_second_object_of_one_name_hides_nothing_of_what_rules_say_of_the_name() -> None:
+    manifest = f"{HEADER}metadata: {{name: {'g' * 64}}}\nspec: {{services: {{F: {{}}}}}}\n"
+    lines = validate(f"{manifest}---\n{manifest}").stderr.splitlines()
+    assert [line.split(": ")[1] for line in lines if ":8: " in line] == [
+        "metadata.name",
+        "metadata.name has 64 characters, must have at most 63",
+    ]
+
+
+def test_rendering_of_one_object_is_judged_beside_the_schema_faults_of_another() -> None:
+    model = "---\napiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\nmetadata: {name: m}\n"
+    result = validate(f"{LEADERS}{model}", "--with", "")
+    assert "no multinode orchestrator available" in result.stderr
+    assert "spec: is missing" in result.stderr
 
 
 def test_json_names_field_and_severity() -> None:
     result = validate(BAD, "-o", "json")
     rows = json.loads(result.stdout)
-    assert (result.exit_code, len(rows)) == (1, 7)
-    assert rows[3] == {
+    assert (result.exit_code, len(rows)) == (1, 6)
+    assert rows[2] == {
         "file": "<stdin>",
         "line": 15,
         "severity": "error",

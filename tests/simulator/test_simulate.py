@@ -87,10 +87,15 @@ def test_foreign_objects_alone_are_nothing_to_simulate(tmp_path: Path) -> None:
     assert "nothing to simulate" in result.stderr
 
 
-def test_a_foreign_kind_that_the_cluster_lacks_is_left_out_with_a_remark(tmp_path: Path) -> None:
+def test_a_foreign_object_that_the_cluster_cannot_hold_is_left_out_with_a_remark(tmp_path: Path) -> None:
     file = tmp_path / "graph.yaml"
-    foreign = "---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: m}\n"
+    foreign = (
+        "---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: m}\n"
+        "---\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: j-}\n"
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: null}\n"
+    )
     file.write_text(Path(EXAMPLE).read_text() + foreign)
     result = _simulate(str(file))
     assert result.exit_code == 0, result.stderr
     assert 'left out, the simulated cluster has no matches for kind "PodMonitor"' in result.stderr
+    assert "left out, it has no metadata.name" in result.stderr
