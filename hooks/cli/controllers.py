@@ -6,7 +6,7 @@ import click
 
 from hooks import files
 from hooks.cli.options import with_option
-from hooks.cli.output import format_documents
+from hooks.cli.output import format_documents, guard_output
 from hooks.k8s.names import is_dns_label
 from hooks.settings import MAX_INSTALLATION
 
@@ -75,4 +75,5 @@ def controllers(
     """
     may_use_etcd = discovery_backend == "etcd" or bool(etcd_address)
     found = files.controllers(url, installed, etcd_finalize=may_use_etcd, installation=installation)
-    click.echo(format_documents(found, output), nl=False)
+    with guard_output():
+        click.echo(format_documents(found, output), nl=False)

@@ -3,7 +3,7 @@
 import click
 
 from hooks import files
-from hooks.cli.output import format_documents
+from hooks.cli.output import format_documents, guard_output
 
 
 @click.command(
@@ -17,4 +17,5 @@ Examples:
 )
 def crds(*, output: str) -> None:
     """Print the CustomResourceDefinitions: the five kinds, and DynamoWorkerMetadata, which workers write."""
-    click.echo(format_documents(files.crds(), output), nl=False)
+    with guard_output():
+        click.echo(format_documents(files.crds(), output), nl=False)

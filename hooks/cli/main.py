@@ -1,6 +1,7 @@
 """The command `dynamo-hooks`: finds the subcommand's module and loads only that."""
 
 import importlib
+from difflib import get_close_matches
 from typing import ClassVar
 
 import click
@@ -35,6 +36,15 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(f"hooks.cli.{name}"), name)
         assert isinstance(command, click.Command)  # noqa: S101 - a module's command is named like the module
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take the command from the arguments; one that is unknown is refused with the one that is meant."""
+        near = get_close_matches(args[0], self.modules, n=1)
+        if args[0] not in self.modules and near:
+            ctx.fail(f"No such command {args[0]!r}; did you mean {near[0]}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without loading them."""

@@ -1,5 +1,6 @@
 """Options that several commands share, and what each refuses with which sentence."""
 
+import math
 import os
 import re
 import sys
@@ -29,6 +30,21 @@ def parse_bind(_context: click.Context, _parameter: click.Parameter, bind: str |
     if match is None or int(match[2]) > 65535:
         raise click.BadParameter(f"{bind!r} is no address; write HOST:PORT, such as 127.0.0.1:8080 or [::]:8080")
     return bind
+
+
+def parse_positive(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
+    """Read a number above 0 that ends.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise click.BadParameter(f"{text!r} is no number above 0; write one such as 0.5 or 120")
+    return number
 
 
 def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:

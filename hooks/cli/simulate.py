@@ -11,7 +11,8 @@ import click
 from rich.console import Console
 
 from hooks.cli.manifests import ManifestFaults
-from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
+from hooks.cli.options import namespace_option, parse_positive, read_offline_settings, settings_option, with_option
+from hooks.cli.output import guard_output
 from hooks.cli.simulation import Frame, Plan, Refused, run_programs, run_simulation
 from hooks.cli.simulation_report import ProgressView, explain, format_json, print_result
 from hooks.cli.validate import load_checked, refuse
@@ -60,16 +61,16 @@ Examples:
 @settings_option
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=120.0,
+    callback=parse_positive,
+    default="120",
     show_default=True,
     metavar="SECONDS",
     help="How long to wait for Ready, in seconds of the cluster's time.",
 )
 @click.option(
     "--speed",
-    type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
+    callback=parse_positive,
+    default="5",
     show_default=True,
     metavar="N",
     help="Seconds of the cluster's time that pass in a real second.",
@@ -154,11 +155,11 @@ def _run(plan: Plan, settings: list[str], *, engine_port: int) -> Frame:
 
 
 def _finish(frame: Frame, output: str) -> None:
-    if output == "json":
-        click.echo(format_json(frame))
-    else:
-        console = Console() if sys.stdout.isatty() else Console(width=200)
-        print_result(console, frame)
+    with guard_output():
+        if output == "json":
+            click.echo(format_json(frame))
+        else:
+            print_result(Console() if sys.stdout.isatty() else Console(width=200), frame)
     if frame.ready:
         click.echo(f"all Ready after {frame.seconds:.1f} s of the cluster's time", err=True)
         return

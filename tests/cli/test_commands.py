@@ -1,6 +1,8 @@
 """`validate` and `render` as a user runs them: what is printed where, and the exit status."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from hooks.cli.main import main
 
+ROOT = Path(__file__).parents[2]
 Write = Callable[..., str]
 
 GRAPH = """\
@@ -115,6 +118,39 @@ def test_foreign_objects_pass_through_a_rendering(write: Write) -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", ["ClusterPolicy", "DynamoWorkerMetadata"])
+def test_kinds_of_our_group_that_others_own_pass_through_a_rendering(write: Write, kind: str) -> None:
+    foreign = {"apiVersion": "nvidia.com/v1alpha1", "kind": kind, "metadata": {"name": "a"}}
+    assert yaml.safe_load(run("render", write(yaml.safe_dump(foreign))).stdout) == foreign
+
+
+def test_number_of_many_digits_passes_through_as_json(write: Write) -> None:
+    result = run("render", "-o", "json", write(f"{CONFIG_MAP}number: 99999999999999999999999\n"))
+    assert json.loads(result.stdout)[0]["number"] == 1e23
+
+
+def test_secret_without_a_name_is_beside_a_graph_and_no_part_of_it(write: Write) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {generateName: a-, namespace: null}\n"
+    documents = list(yaml.safe_load_all(run("render", write(f"{secret}---\n{GRAPH}")).stdout))
+    assert documents[0]["metadata"] == {"generateName": "a-", "namespace": None}
+    assert len(documents) == 7
+
+
+@pytest.mark.parametrize("command", ["crds", "controllers", "render", "validate"])
+def test_output_that_takes_no_more_is_told_in_a_sentence(command: str) -> None:
+    files = [] if command in {"crds", "controllers"} else ["examples/vllm-agg.yaml"]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "hooks", command, *files],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (1, "standard output cannot be written: No space left on device\n")
+
+
 def test_standard_input_renders_like_a_file(write: Write) -> None:
     assert run("render", "-", stdin=GRAPH).stdout == run("render", write(GRAPH)).stdout
 
@@ -134,6 +170,65 @@ def test_spec_that_cannot_be_rendered_gives_no_output(write: Write) -> None:
     assert "lots" in result.stderr
 
 
+def test_problems_of_rules_and_schemas_are_told_at_once_by_a_rendering(write: Write) -> None:
+    bad = GRAPH.replace("frontend\n", "frontend\n      replica: 1\n      sharedMemory: {}\n")
+    result = run("render", write(bad, "a.yaml"), write(GRAPH.replace("img:1", "img:1\n          tyt: 1"), "b.yaml"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert [line.split(": ")[0] for line in result.stderr.splitlines()[:-1]] == [
+        "a.yaml:9",
+        "a.yaml:10",
+        "b.yaml:4",
+        "b.yaml:12",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "options", "fault"),
+    [
+        (
+            "image: img:1",
+            f"image: img:1\n          args: [{'x' * 210_000}]",
+            (),
+            "m.yaml:1: child DynamoComponentDeployment g-frontend has ",
+        ),
+        (
+            "componentType: frontend",
+            f"componentType: epp\n      eppConfig: {{config: {{a: {'x' * 210_000}}}}}",
+            ("--with", "inference-pool"),
+            "m.yaml:1: child ConfigMap g-epp-config has ",
+        ),
+    ],
+    ids=["arguments", "endpoint picker"],
+)
+@pytest.mark.parametrize("command", ["validate", "render"])
+def test_child_that_is_too_large_is_a_fault_of_its_document(
+    write: Write, command: str, old: str, new: str, options: tuple[str, ...], fault: str
+) -> None:
+    result = run(command, *(options or ("--with", "")), write(GRAPH.replace(old, new)))
+    assert (result.exit_code, result.stdout) == (1, "")
+    (line,) = result.stderr.splitlines()[:-1]
+    assert line.startswith(fault)
+    assert line.endswith(" bytes as JSON, must have at most 204800")
+
+
+def test_problem_that_only_a_child_shows_names_the_service(write: Write) -> None:
+    config = '{"Frontend":{"ServiceArgs":{"Resources":{"CPU":"abc"}}}}'
+    text = GRAPH.replace("frontend\n", f"frontend\n      envs: [{{name: DYN_DEPLOYMENT_CONFIG, value: '{config}'}}]\n")
+    result = run("render", write(text))
+    assert result.exit_code == 1
+    first = result.stderr.splitlines()[0]
+    assert first.startswith(
+        "m.yaml:7: spec.services[Frontend]: DynamoComponentDeployment g-frontend: spec.resources.limits.cpu: "
+    )
+    assert "'abc' is not a quantity" in first
+
+
+def test_status_that_a_user_wrote_changes_no_rendering(write: Write) -> None:
+    plain = run("render", write(GRAPH)).stdout
+    result = run("render", write(f"{GRAPH}status: [1]\n"))
+    assert (result.exit_code, result.stdout) == (0, plain)
+
+
 def test_several_nodes_are_refused_with_what_to_install(write: Write) -> None:
     result = run("render", write(GRAPH.replace("frontend\n", "frontend\n      multinode: {nodeCount: 2}\n")))
     assert result.exit_code == 1
@@ -148,10 +243,30 @@ def test_several_nodes_are_refused_with_what_to_install(write: Write) -> None:
         (("render", "--set", "nats_adress=x", "x.yaml"), ["nats_adress", "nats_address"]),
         (("render", "-n", "Not_Valid", "x.yaml"), ["Not_Valid"]),
         (("render", "--outptu", "json", "x.yaml"), ["--output"]),
-        (("rendre", "x.yaml"), ["rendre"]),
+        (("rendr", "x.yaml"), ["'rendr'", "did you mean render?"]),
+        (("zzz", "x.yaml"), ["'zzz'"]),
+        (("simulate", "--timeout", "nan", "x.yaml"), ["'nan' is no number above 0; write one such as 0.5 or 120"]),
+        (("simulate", "--timeout", "1e9999", "x.yaml"), ["'1e9999' is no number above 0"]),
+        (("simulate", "--timeout", "x", "x.yaml"), ["'x' is no number above 0"]),
+        (("simulate", "--timeout", "0", "x.yaml"), ["'0' is no number above 0"]),
+        (("simulate", "--speed", "nan", "x.yaml"), ["'nan' is no number above 0"]),
         (("render",), ["FILE"]),
     ],
-    ids=["kind", "pair", "setting", "namespace", "flag", "command", "no file"],
+    ids=[
+        "kind",
+        "pair",
+        "setting",
+        "namespace",
+        "flag",
+        "command",
+        "no command",
+        "nan",
+        "endless",
+        "no number",
+        "nothing",
+        "speed",
+        "no file",
+    ],
 )
 def test_wrong_usage_says_what_would_be_right(write: Write, arguments: tuple[str, ...], words: list[str]) -> None:
     write(GRAPH, "x.yaml")
