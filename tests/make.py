@@ -139,6 +139,12 @@ def _keyed(manifests: Iterable[Manifest], groups: dict[str, dict[str, Manifest]]
     return groups
 
 
+def account(name: str, labelled: str = "true") -> Manifest:
+    """A ServiceAccount; labelled for the pods of components unless another value is given."""
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": {contract.LABEL_COMPONENT_POD: labelled}}
+    return {"apiVersion": kinds.SERVICE_ACCOUNT.api_version, "kind": kinds.SERVICE_ACCOUNT.kind, "metadata": metadata}
+
+
 def pull_secret(name: str, host: str, labels: Mapping[str, str] | None = None) -> Manifest:
     """A registry Secret for one host; labelled for discovery unless other labels are given."""
 

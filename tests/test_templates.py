@@ -39,6 +39,7 @@ KEY = {
 class Circumstances:
     """When a document is rendered and what is there then.
 
+    `before` is there at first, `after` once there are children: registry Secrets and labelled ServiceAccounts.
     `seen` writes the status of each child that is there, None where nothing is there yet; `reported` that of the
     parents, from what their hook said before. `replicas` are those of every service but endpoint pickers, `adapted`
     what its scaling adapter asks for.
@@ -49,6 +50,8 @@ class Circumstances:
     reported: Callable[[Any], Any] = lambda status: status
     replicas: int | None = None
     adapted: int | None = None
+    before: tuple[Manifest, ...] = ()
+    after: tuple[Manifest, ...] = ()
 
 
 def up(child: Manifest) -> dict[str, Any]:
@@ -81,6 +84,12 @@ def failed(status: Any) -> dict[str, Any]:
     return {**status, "state": "failed", "conditions": conditions, "services": {"gone": {"replicas": 9}}}
 
 
+def going(manifest: Manifest) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "deletionTimestamp": "2026-03-01T11:00:00Z"}}
+
+
+ONE, TWO = (make.pull_secret(name, "docker.io") for name in ("b-one", "a-two"))
+MINE, FIRST = (make.account(name) for name in ("mine", "first"))
 CIRCUMSTANCES = {
     "at another time": Circumstances(now=LATER),
     "all up": Circumstances(seen=up),
@@ -94,6 +103,18 @@ CIRCUMSTANCES = {
     "no replicas": Circumstances(seen=down, replicas=0),
     "adapters": Circumstances(adapted=1),
     "adapters ask for more": Circumstances(seen=up, adapted=5),
+    "Secret added": Circumstances(seen=up, after=(ONE,)),
+    "Secret removed": Circumstances(seen=up, before=(ONE,)),
+    "Secret being deleted": Circumstances(seen=up, before=(ONE,), after=(going(ONE),)),
+    "second Secret": Circumstances(seen=up, before=(ONE,), after=(ONE, TWO)),
+    "Secret under another name": Circumstances(seen=up, before=(ONE,), after=(TWO,)),
+    "Secret removed from what is down": Circumstances(seen=down, before=(ONE,)),
+    "Secret added to what starts": Circumstances(seen=down, after=(ONE,)),
+    "Secret added while scaled": Circumstances(seen=up, replicas=3, after=(ONE,)),
+    "account added": Circumstances(seen=up, after=(MINE,)),
+    "further account": Circumstances(seen=up, before=(MINE,), after=(MINE, FIRST)),
+    "further account removed": Circumstances(seen=up, before=(FIRST, MINE), after=(FIRST,)),
+    "all of it": Circumstances(seen=up, before=(ONE, MINE), after=(TWO, MINE, FIRST)),
 }
 
 
@@ -105,22 +126,22 @@ def render(document: Manifest, installed: Iterable[str], given: Circumstances) -
 
 
 def descend(parent: Manifest, installed: list[str], given: Circumstances) -> list[Manifest]:
-    answer = answer_to(parent, [], installed, given)
+    answer = answer_to(parent, given.before, installed, given)
     if given.seen is not None:
         children = [observe(child, given) for child in answer.children]
         # A second generation, so that nothing hangs on it.
         metadata = {**parent["metadata"], "generation": 2, "resourceVersion": "77"}
         reported = {**parent, "metadata": metadata, "status": given.reported(answer.status)}
         parts = [part for child in children for part in parts_of(child, given)]
-        answer = answer_to(reported, [*children, *parts], installed, given)
+        answer = answer_to(reported, [*children, *parts, *given.after], installed, given)
     below = [child for child in answer.children if gvk_of(child) == contract.COMPONENT]
     return [*answer.children, *(found for child in below for found in descend(adopt(child), installed, given))]
 
 
-def answer_to(parent: Manifest, seen: list[Manifest], installed: list[str], given: Circumstances) -> SyncAnswer:
-    """The hook's answer; of what is seen, pods and Grove's objects are related and the others children."""
-    parts = [found for found in seen if found["kind"] in RELATED]
-    children = [found for found in seen if found["kind"] not in RELATED]
+def answer_to(parent: Manifest, seen: Iterable[Manifest], installed: list[str], given: Circumstances) -> SyncAnswer:
+    """The hook's answer; pods, Grove's objects and what nobody owns are related, what else is seen are children."""
+    parts = [found for found in seen if found["kind"] in RELATED or found in (*given.before, *given.after)]
+    children = [found for found in seen if found not in parts]
     request = make.sync_request(parent, children, [KEY, *parts], installed=installed)
     answer: SyncAnswer = HOOKS[gvk_of(parent)].sync(request, make.facts(given.now))
     assert answer.problems == ()
@@ -204,14 +225,27 @@ def documents() -> Iterable[Any]:
 
 @pytest.mark.parametrize(("document", "installed"), list(documents()))
 def test_example_has_the_same_templates(document: Manifest, installed: tuple[str, ...]) -> None:
-    first = find_templates(render(document, installed, Circumstances()))
-    assert first
+    assert find_templates(render(document, installed, Circumstances()))
     for name, given in CIRCUMSTANCES.items():
+        first = find_templates(render(document, installed, Circumstances(before=given.before)))
         second = find_templates(render(document, installed, given))
         changed = find_changes(first, second)
         if given.replicas == 0:  # each replica over several nodes is an object of its own, so that there is none
             changed = [key for key in changed if key in second or not key.startswith("LeaderWorkerSet")]
         assert changed == [], name
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_is_there_at_first_is_part_of_the_templates(path: str) -> None:
+    """Without which the circumstances above would say nothing of Secrets and accounts."""
+    alone = make.component("c", **make.service())
+    for document in (make.graph({"a": make.service()}), alone):
+        first, with_secret, with_account = (
+            find_templates(render(document, PATHS[path], Circumstances(before=before)))
+            for before in ((), (ONE,), (MINE,))
+        )
+        assert find_changes(first, with_secret) == sorted(first)
+        assert find_changes(first, with_account) == (sorted(first) if document is alone else [])
 
 
 def name_of_call(path: Path) -> str:

@@ -1,8 +1,9 @@
 """A component's children, as its plan says; no decision is made here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hooks import contract
+from hooks.component.discovered import write_annotation
 from hooks.component.exposure import build_exposure
 from hooks.component.groups import GroupMetadata, GroupsPlan, build_groups
 from hooks.component.mpi_key import build_key
@@ -55,9 +56,11 @@ def build_component(plan: ComponentPlan) -> Built:
 def _build_deployment(plan: ComponentPlan) -> _Workloads:
     """Build the Deployment; its selector is the component's own label alone, as it can never change."""
     name, namespace = plan.subject.name, plan.subject.namespace
-    pod = build_pod(plan.pod, _single_node(plan.subject.service))
+    discovered = plan.kept.get(name, plan.pod.discovered)
+    pod = build_pod(replace(plan.pod, discovered=discovered), _single_node(plan.subject.service))
+    annotations = {**plan.annotations, **write_annotation(discovered.to_json())}
     deployment = build_deployment(
-        build_metadata(name, namespace, labels=plan.labels, annotations=plan.annotations),
+        build_metadata(name, namespace, labels=plan.labels, annotations=annotations),
         replicas=plan.replicas,
         match_labels={contract.LABEL_SELECTOR: name},
         strategy=plan.strategy,
@@ -73,7 +76,7 @@ def _build_groups(plan: ComponentPlan, groups: GroupsPlan) -> _Workloads:
         pod_labels=plan.pod_labels,
         pod_annotations=plan.pod_annotations,
     )
-    built = build_groups(groups, metadata, plan.pod)
+    built = build_groups(groups, metadata, plan.pod, kept=plan.kept)
     present = tuple(found for found in built.sets if name_of(found) not in groups.withheld)
     return _Workloads(wanted=built.sets, children=(*present, *built.pod_groups), warnings=built.warnings)
 

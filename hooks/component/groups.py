@@ -6,12 +6,13 @@ generateVolcanoPodGroup; LeaderWorkerSet, pkg/webhooks and the names of what it 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
+from hooks.component.discovered import Discovered, write_annotation
 from hooks.component.placement import MAX_NODES, Orchestrator, Placement, Role
-from hooks.component.pod_template import PodPlan, build_pod
+from hooks.component.pod_template import BuiltPod, PodPlan, build_pod
 from hooks.errors import InvalidSpec
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Manifest, PodSpec, ReadManifest, annotations_of, build_metadata, is_deleting
@@ -89,31 +90,47 @@ def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[
     return GroupsPlan(node_count=node_count, names=names, withheld=withheld)
 
 
-def build_groups(plan: GroupsPlan, metadata: GroupMetadata, pod: PodPlan) -> BuiltGroups:
-    """Build the objects of all replicas; the pods of two replicas differ in a label and an annotation alone.
+def build_groups(
+    plan: GroupsPlan, metadata: GroupMetadata, pod: PodPlan, *, kept: Mapping[str, Discovered]
+) -> BuiltGroups:
+    """Build the objects of all replicas; `kept` is by name of a set what was discovered for its pods earlier.
+
+    But for that the pods of two replicas differ in a label and an annotation alone.
 
     Raises:
         InvalidSpec: a pod cannot be built from what the user wrote, or has no command or arguments.
     """
-    leader, worker = (build_pod(pod, _placement(pod, plan.node_count, role)) for role in _ROLES)
-    for built in (leader, worker):
-        _check_started(built.spec)
-    specs = {Role.LEADER: leader.spec, Role.WORKER: worker.spec}
+    variants = {found: _build_pods(replace(pod, discovered=found), plan) for found in {pod.discovered, *kept.values()}}
     namespace = pod.subject.namespace
     sets, pod_groups = [], []
     for index, name in enumerate(plan.names):
         label = {contract.LABEL_INSTANCE: str(index)}
         pod_groups.append(build_pod_group(build_metadata(name, namespace, labels=label), min_member=plan.node_count))
-        templates = {role: _build_template(metadata, specs[role], role, name=name, label=label) for role in _ROLES}
-        annotations = {**metadata.annotations, contract.ANNOTATION_IMMUTABLE_HASH: _hash_immutable(plan.node_count)}
+        discovered = kept.get(name, pod.discovered)
+        templates = {
+            role: _build_template(metadata, built.spec, role, name=name, label=label)
+            for role, built in variants[discovered].items()
+        }
+        annotations = {
+            **metadata.annotations,
+            **write_annotation(discovered.to_json()),
+            contract.ANNOTATION_IMMUTABLE_HASH: _hash_immutable(plan.node_count),
+        }
         own = build_metadata(name, namespace, labels={**metadata.labels, **label}, annotations=annotations)
         sets.append(
             build_leader_worker_set(
                 own, size=plan.node_count, leader=templates[Role.LEADER], worker=templates[Role.WORKER]
             )
         )
-    warnings = tuple(dict.fromkeys((*leader.warnings, *worker.warnings)))
-    return BuiltGroups(sets=tuple(sets), pod_groups=tuple(pod_groups), warnings=warnings)
+    warnings = dict.fromkeys(warning for built in variants[pod.discovered].values() for warning in built.warnings)
+    return BuiltGroups(sets=tuple(sets), pod_groups=tuple(pod_groups), warnings=tuple(warnings))
+
+
+def _build_pods(pod: PodPlan, plan: GroupsPlan) -> dict[Role, BuiltPod]:
+    pods = {role: build_pod(pod, _placement(pod, plan.node_count, role)) for role in _ROLES}
+    for built in pods.values():
+        _check_started(built.spec)
+    return pods
 
 
 def _validate_name(name: str, highest: int, path: str) -> Iterator[str]:

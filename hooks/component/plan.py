@@ -9,6 +9,7 @@ from hooks.api.component_spec import ComponentSpec
 from hooks.component.backends import Backend, resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.defaults import ComponentDefaults, resolve_defaults
+from hooks.component.discovered import FALLBACK_ACCOUNT, Discovered
 from hooks.component.exposure import Exposure, plan_exposure
 from hooks.component.groups import GroupsPlan, plan_groups
 from hooks.component.mpi_key import KeyPlan, plan_key
@@ -23,7 +24,6 @@ from hooks.identity import discovery_account, mpi_secret
 from hooks.k8s.types import Json, name_of
 from hooks.settings import Settings
 
-FALLBACK_ACCOUNT = "default"
 NO_ISTIO = (
     "the ingress asks for an Istio VirtualService, whose kind is not declared: install Istio and upgrade this chart "
     "with its option istio"
@@ -43,7 +43,8 @@ class ComponentPlan:
     """What a component becomes; `labels` and `annotations` are those of its objects, `warnings` end up in status.
 
     It becomes a Deployment, or the objects of `groups` where its replicas span nodes; none of either while `waits_for`
-    says, in half a sentence, what must be gone before. `mpi_key` is None where no key is to be copied.
+    says, in half a sentence, what must be gone before. `mpi_key` is None where no key is to be copied. `kept` is by
+    name of a workload what was discovered for its pods earlier, where that is to stay.
     """
 
     subject: Subject
@@ -57,6 +58,7 @@ class ComponentPlan:
     pod_labels: Mapping[str, str]
     pod_annotations: Mapping[str, str]
     pod: PodPlan
+    kept: Mapping[str, Discovered]
     exposure: Exposure
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
@@ -96,9 +98,10 @@ def plan_component(component: ComponentDeployment, seen: Observed, settings: Set
         pod_labels=_pod_labels(spec, labels, subject),
         pod_annotations=_pod_annotations(spec),
         pod=pod,
+        kept={},
         exposure=exposure,
         warnings=(*warnings, *(key.warnings if key else ())),
-        notes=(f"account {pod.account}", f"discovery {subject.discovery}"),
+        notes=(f"account {pod.account or pod.discovered.account}", f"discovery {subject.discovery}"),
     )
 
 
@@ -176,15 +179,18 @@ def _plan_pod(
     settings: Settings,
 ) -> PodPlan:
     backend = detect_backend(spec)
-    found = find_pull_secrets(images_of(spec), seen.registry_secrets) if wants_pull_secrets(spec) else ()
+    account = named_account(spec, subject, defaults)
+    secrets = find_pull_secrets(images_of(spec), seen.registry_secrets) if wants_pull_secrets(spec) else None
     return PodPlan(
         subject=subject,
         spec=spec,
         defaults=defaults,
         backend=backend,
         volumes=plan_volumes(spec, backend),
-        account=named_account(spec, subject, defaults) or next(iter(seen.accounts), FALLBACK_ACCOUNT),
-        pull_secrets=found,
+        account=account,
+        discovered=Discovered(
+            account=None if account else next(iter(seen.accounts), FALLBACK_ACCOUNT), pull_secrets=secrets
+        ),
         mpi_secret=mpi_secret(subject.graph or subject.name),
         settings=settings,
     )

@@ -12,6 +12,7 @@ from hooks.api.component_spec import ComponentSpec
 from hooks.component.backends import Backend
 from hooks.component.backends.launched import Launched
 from hooks.component.defaults import ComponentDefaults
+from hooks.component.discovered import Discovered
 from hooks.component.environment import resolve_env
 from hooks.component.launch import launch
 from hooks.component.placement import Placement
@@ -33,7 +34,7 @@ _ASSEMBLED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodPlan:
-    """What was decided about a component's pods; `account` is never empty on the component path.
+    """What was decided about a component's pods; `account` is the one that follows from the spec, empty for none.
 
     `mpi_secret` names the Secret with the ssh keys; only TensorRT-LLM over several nodes looks at it.
     """
@@ -44,7 +45,7 @@ class PodPlan:
     backend: Backend
     volumes: VolumePlan
     account: str
-    pull_secrets: tuple[str, ...]
+    discovered: Discovered
     mpi_secret: str
     settings: Settings
 
@@ -75,12 +76,14 @@ def build_pod(plan: PodPlan, placement: Placement) -> BuiltPod:
     launched = _launch(plan, placement, _build_main_container(plan, users.get("mainContainer") or {}))
     pod["containers"] = [*_side_containers(users, "containers"), launched.container]
     volumes = add_named(_volumes(plan, users.get("volumes") or []), launched.volumes)
-    secrets = add_named(users.get("imagePullSecrets") or [], ({"name": name} for name in plan.pull_secrets))
+    secrets = add_named(
+        users.get("imagePullSecrets") or [], ({"name": name} for name in plan.discovered.pull_secrets or ())
+    )
     optional = {
         "initContainers": add_named(_side_containers(users, "initContainers"), launched.init_containers),
         "volumes": volumes,
         "imagePullSecrets": secrets,
-        "serviceAccountName": plan.account,
+        "serviceAccountName": plan.account or plan.discovered.account,
     }
     pod.update({key: value for key, value in optional.items() if value})
     return BuiltPod(spec=cast("PodSpec", pod), warnings=launched.warnings)

@@ -6,6 +6,7 @@ from hooks.api.base import parse_parent
 from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
 from hooks.component.events import tell_transitions
+from hooks.component.keeping import keep_discovered
 from hooks.component.observe import Observed, observe, observe_workloads
 from hooks.component.plan import plan_component, refuse_multinode
 from hooks.component.progress import measure_progress
@@ -61,7 +62,7 @@ def _read(wording: bytes) -> tuple[ComponentDeployment, tuple[str, ...]]:
 
 
 def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed, facts: Facts) -> SyncAnswer:
-    plan = plan_component(component, seen, facts.settings)
+    plan = keep_discovered(plan_component(component, seen, facts.settings), seen)
     built = build_component(plan)
     progress = measure_progress(plan, built, seen)
     warnings = (*plan.warnings, *built.warnings)

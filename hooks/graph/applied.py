@@ -12,14 +12,25 @@ from hooks.wording import REMEMBERED
 
 def read_applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:
     """The spec as it was last applied; None where nothing tells, under server-side apply."""
+    spec: Mapping[str, Json] | None = _read_applied(child).get("spec")
+    return spec
+
+
+def read_applied_annotations(child: ReadManifest) -> Mapping[str, str]:
+    """Our own annotations of a child as they were last applied, whatever a hand changed since."""
+    annotations: Mapping[str, str] = (_read_applied(child).get("metadata") or {}).get("annotations") or {}
+    return annotations
+
+
+def _read_applied(child: ReadManifest) -> Mapping[str, Json]:
     text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
-    return _read_spec(text) if text else None
+    return _read_text(text) if text else {}
 
 
 @lru_cache(maxsize=4 * REMEMBERED)
-def _read_spec(text: str) -> Mapping[str, Json] | None:
-    spec: Mapping[str, Json] | None = orjson.loads(text).get("spec")
-    return spec
+def _read_text(text: str) -> Mapping[str, Json]:
+    applied: Mapping[str, Json] = orjson.loads(text)
+    return applied
 
 
 def is_applied(wanted: Json, *, live: Json, applied: Json) -> bool:

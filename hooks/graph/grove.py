@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.api.graph import GraphDeployment
+from hooks.component.discovered import Discovered, write_annotation
 from hooks.effects import ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.graph.components import ComponentPlan
+from hooks.graph.grove_keeping import choose_kept, find_kept
 from hooks.graph.grove_observe import ObservedGrove, ObservedSet
 from hooks.graph.grove_service import GroveService, plan_grove_service
 from hooks.graph.observe import Observed
@@ -60,19 +62,25 @@ def plan_grove(
     Raises:
         InvalidSpec: a service cannot be rendered, or Grove would refuse the set or its change; all problems.
     """
+    existing = seen.grove.pod_clique_set
+    queue, topology = _queue(graph, settings), plan_topology(graph, settings)
+
+    def plan_service(component: ComponentPlan, kept: Discovered | None = None) -> GroveService:
+        service = plan_grove_service(graph, component, seen, settings, kept=kept)
+        return _schedule(_place(service, topology.get(service.service)), queue, existing)
+
     services: list[GroveService] = []
     problems: list[str] = []
     for component in components:
         try:
-            services.append(plan_grove_service(graph, component, seen, settings))
+            found = plan_service(component)
+            kept = find_kept(found, seen, settings)
+            services.append(found if kept is None else choose_kept(found, plan_service(component, kept), seen))
         except InvalidSpec as error:
             problems += error.problems
     if problems:
         raise InvalidSpec(tuple(problems))
-    existing = seen.grove.pod_clique_set
-    queue, topology = _queue(graph, settings), plan_topology(graph, settings)
-    placed = (_place(service, topology.get(service.service)) for service in services)
-    scheduled = tuple(_schedule(service, queue, existing) for service in placed)
+    scheduled = tuple(services)
     plan = GrovePlan(
         name=graph.metadata.name,
         namespace=graph.metadata.namespace,
@@ -100,7 +108,8 @@ def build_set(plan: GrovePlan) -> Manifest:
     """Build the PodCliqueSet."""
     cliques = (clique for service in plan.services for clique in service.cliques)
     groups = [service.group for service in plan.services if service.group]
-    metadata = build_metadata(plan.name, plan.namespace)
+    discovered = {service.service: value for service in plan.services if (value := service.discovered.to_json())}
+    metadata = build_metadata(plan.name, plan.namespace, annotations=write_annotation(discovered))
     delay, topology = plan.termination_delay, plan.topology
     return build_pod_clique_set(metadata, cliques, groups, termination_delay=delay, topology=topology)
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hooks import contract
-from hooks.graph.applied import read_applied_spec
+from hooks.component.discovered import Discovered, parse_discovered, read_annotation
+from hooks.graph.applied import read_applied_annotations, read_applied_spec
 from hooks.k8s import kinds
 from hooks.k8s.grove import LABEL_PART_OF, Scalable, read_errors, read_scalable, why_unprocessed
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of
@@ -19,7 +20,8 @@ class ObservedSet:
 
     `applied_spec` is the spec as it was last applied, None where nothing tells. `unprocessed` says in half a sentence
     why its PodCliques may still be of its former template, `errors` are Grove's own words, `restarts` is by service
-    which restart its pods were last told of, empty for none. A hand that removes it there changes nothing.
+    which restart its pods were last told of, empty for none. A hand that removes it there changes nothing. `discovered`
+    is by service what had been found for its pods when these were last decided.
     """
 
     is_deleting: bool
@@ -28,6 +30,7 @@ class ObservedSet:
     unprocessed: str
     errors: tuple[str, ...]
     restarts: Mapping[str, str]
+    discovered: Mapping[str, Discovered]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,13 @@ def _observe_set(manifest: ReadManifest) -> ObservedSet:
         unprocessed=why_unprocessed(manifest),
         errors=read_errors(manifest),
         restarts=_read_restarts(_cliques(applied or {}), _cliques(spec)),
+        discovered=_read_discovered(manifest),
     )
+
+
+def _read_discovered(manifest: ReadManifest) -> dict[str, Discovered]:
+    text = read_applied_annotations(manifest).get(contract.ANNOTATION_DISCOVERED)
+    return {service: parse_discovered(value) for service, value in read_annotation(text).items()}
 
 
 def _cliques(spec: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:

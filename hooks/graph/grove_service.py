@@ -15,6 +15,7 @@ from hooks.api.base import parse_parent
 from hooks.api.component import ComponentDeployment
 from hooks.api.graph import GraphDeployment
 from hooks.component.backends import Backend
+from hooks.component.discovered import Discovered
 from hooks.component.explain import explain_missing
 from hooks.component.exposure import build_exposure
 from hooks.component.mpi_key import ObservedKey
@@ -22,7 +23,7 @@ from hooks.component.observe import Observed as ObservedOfComponent
 from hooks.component.observe import Workloads
 from hooks.component.placement import Orchestrator, Placement, Role, clique_name, plan_roles
 from hooks.component.plan import ComponentPlan as Component
-from hooks.component.plan import named_account, plan_component
+from hooks.component.plan import plan_component
 from hooks.component.pod_template import PodPlan, build_pod
 from hooks.component.validate import validate_component
 from hooks.errors import InvalidSpec
@@ -43,8 +44,8 @@ class GroveService:
     """A service as Grove runs it.
 
     `kind` and `target` are what is scaled, `replicas` how many it should have, None where nobody says: an autoscaler
-    may then. `exposed` are its Service, Ingress and VirtualService, `warnings` sentences for the user, `lacks` what its
-    pods need that nobody gave.
+    may then. `discovered` is what its pods have that was found, `exposed` are its Service, Ingress and VirtualService,
+    `warnings` sentences for the user, `lacks` what its pods need that nobody gave.
     """
 
     service: str
@@ -53,21 +54,29 @@ class GroveService:
     replicas: int | None
     cliques: tuple[Clique, ...]
     group: ScalingGroup | None
+    discovered: Discovered
     exposed: tuple[Manifest, ...]
     warnings: tuple[str, ...]
     lacks: tuple[Explanation, ...]
 
 
 def plan_grove_service(
-    graph: GraphDeployment, planned: ComponentPlan, seen: Observed, settings: Settings
+    graph: GraphDeployment,
+    planned: ComponentPlan,
+    seen: Observed,
+    settings: Settings,
+    *,
+    kept: Discovered | None = None,
 ) -> GroveService:
     """Decide about one service; `planned` is the component that it would be without Grove.
+
+    Its pods have what is found now, or what was `kept` of what was found earlier.
 
     Raises:
         InvalidSpec: it cannot be rendered; every problem names a field below `spec.services[<service>]`.
     """
     try:
-        return _plan(graph, planned, seen, settings)
+        return _plan(graph, planned, seen, settings, kept=kept)
     except InvalidSpec as error:
         raise InvalidSpec(tuple(_place(problem, planned.service) for problem in error.problems)) from error
 
@@ -77,10 +86,15 @@ def target_name(graph: str, service: str) -> str:
     return f"{graph}-0-{service.lower()}"
 
 
-def _plan(graph: GraphDeployment, planned: ComponentPlan, seen: Observed, settings: Settings) -> GroveService:
+def _plan(
+    graph: GraphDeployment, planned: ComponentPlan, seen: Observed, settings: Settings, *, kept: Discovered | None
+) -> GroveService:
     deployment = _as_component(graph, planned)
     component = plan_component(deployment, _seen_by_component(seen), settings)
-    cliques, warnings = _plan_cliques(deployment, component)
+    # An account that nobody names stays unset here, so that the namespace's own default applies.
+    found = replace(component.pod.discovered, account=None)
+    discovered = found if kept is None else kept.within(found)
+    cliques, warnings = _plan_cliques(deployment, component, replace(component.pod, discovered=discovered))
     name, is_multinode = planned.service.lower(), deployment.spec.is_multinode
     count = max(component.replicas, 1)
     kind = kinds.POD_CLIQUE_SCALING_GROUP if is_multinode else kinds.POD_CLIQUE
@@ -95,6 +109,7 @@ def _plan(graph: GraphDeployment, planned: ComponentPlan, seen: Observed, settin
         replicas=component.replicas if _is_told(graph, planned, seen) else None,
         cliques=cliques,
         group=ScalingGroup(name=name, clique_names=names, replicas=count) if is_multinode else None,
+        discovered=discovered,
         exposed=tuple(exposed),
         warnings=(*component.warnings, *warnings),
         lacks=tuple(explain_missing(component.pod)),
@@ -139,11 +154,11 @@ def _is_told(graph: GraphDeployment, planned: ComponentPlan, seen: Observed) -> 
     return spec.replicas is not None or has_adapter or planned.spec["replicas"] != 1 or planned.name in seen.adapters
 
 
-def _plan_cliques(deployment: ComponentDeployment, component: Component) -> tuple[tuple[Clique, ...], tuple[str, ...]]:
+def _plan_cliques(
+    deployment: ComponentDeployment, component: Component, pod: PodPlan
+) -> tuple[tuple[Clique, ...], tuple[str, ...]]:
     """The cliques of all roles, the leader first, and what there is to say about their pods."""
     spec, service = deployment.spec, component.subject.service
-    # An account that nobody names stays unset here, so that the namespace's own default applies.
-    pod = replace(component.pod, account=named_account(spec, component.subject, component.pod.defaults))
     cliques: list[Clique] = []
     warnings: list[str] = []
     for role, pods in plan_roles(spec.node_count):

@@ -10,6 +10,7 @@ from hooks.graph.applied import read_applied_spec
 from hooks.graph.grove_observe import ObservedGrove, observe_grove
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition
+from hooks.k8s.pod_reasons import cannot_pull
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
@@ -61,7 +62,7 @@ class Observed:
     `foreign_claims` names of claims that belong to somebody else, `bindings` what each RoleBinding grants,
     `installed` the optional kinds that the controller declares, `grove` what runs under Grove, `mpi_key` the SSH key of
     multinode TensorRT-LLM with the graph's copy of it. `pods` are those that Grove made, by service; none where they
-    are not asked for.
+    are not asked for. `lacking_images` are services that have pods whose images cannot be pulled.
     """
 
     components: Mapping[str, ObservedComponent]
@@ -72,6 +73,7 @@ class Observed:
     installed: frozenset[GroupVersionKind]
     grove: ObservedGrove
     pods: Mapping[str, tuple[ReadManifest, ...]]
+    lacking_images: frozenset[str]
     mpi_key: ObservedKey
     registry_secrets: tuple[RegistrySecret, ...]
 
@@ -83,6 +85,7 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
     related = request.related.of(kinds.PERSISTENT_VOLUME_CLAIM)
     own = [claim for claim in related if is_controlled_by(claim, uid)]
     foreign = frozenset(name_of(claim) for claim in related if not is_controlled_by(claim, uid))
+    pods = _observe_pods(request)
     return Observed(
         components={name_of(child): _observe_component(child) for child in children.of(contract.COMPONENT)},
         adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
@@ -91,7 +94,8 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
         bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
         installed=frozenset(kind for kind in OPTIONAL_KINDS if children.has_kind(kind)),
         grove=observe_grove(request),
-        pods=_observe_pods(request),
+        pods=pods,
+        lacking_images=frozenset(service for service, found in pods.items() if cannot_pull(found)),
         mpi_key=observe_key(request, settings),
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
     )

@@ -21,6 +21,12 @@ def explain_containers(pod: ReadManifest, now: datetime) -> Explanation | None:
     return choose_worst(explanation for explanation in found if explanation is not None)
 
 
+def lacks_image(pod: ReadManifest) -> bool:
+    """Whether a registry does not give an image of a container, as without the right pull secret."""
+    states = (container.status.get("state") or {} for container in _containers(pod))
+    return any((state.get("waiting") or {}).get("reason") in _PULL_REASONS for state in states)
+
+
 def broke_its_group(pod: ReadManifest) -> bool:
     """Whether a container of it ended badly, for which LeaderWorkerSet deletes all pods of the group at once.
 
@@ -31,12 +37,12 @@ def broke_its_group(pod: ReadManifest) -> bool:
     return _GROUP_LABEL in labels_of(pod) and any(_ended_before_deletion(pod, c.status) for c in _containers(pod))
 
 
+_PULL_REASONS = frozenset({"ErrImagePull", "ImagePullBackOff"})
 _IMAGE_REASONS = frozenset(
     {
+        *_PULL_REASONS,
         "ErrImageNeverPull",
-        "ErrImagePull",
         "ImageInspectError",
-        "ImagePullBackOff",
         "InvalidImageName",
         "RegistryUnavailable",
         "SignatureValidationFailed",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hooks.k8s.conditions import find_condition, is_pod_ready, is_true
-from hooks.k8s.container_reasons import broke_its_group, explain_containers
+from hooks.k8s.container_reasons import broke_its_group, explain_containers, lacks_image
 from hooks.k8s.troubles import Explanation, Trouble, choose_worst
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
 
@@ -19,14 +19,22 @@ def explain_pods(pods: Iterable[ReadManifest], now: datetime) -> Explanation | N
 
     Where old and new pods stand side by side only the newer count: what is wrong with the others is being replaced.
     """
+    return choose_worst(found for pod in _newest(pods) if (found := _explain_pod(pod, now)) is not None)
+
+
+def cannot_pull(pods: Iterable[ReadManifest]) -> bool:
+    """Whether the image of a pod cannot be pulled; of old and new pods side by side only the newer count."""
+    return any(lacks_image(pod) for pod in _newest(pods))
+
+
+def _newest(pods: Iterable[ReadManifest]) -> list[ReadManifest]:
     living = [pod for pod in pods if _counts(pod)]
     newest: dict[str, tuple[str, str, str]] = {}
     for pod in living:
         family, revision = _revision(pod)
         made = (str(pod["metadata"].get("creationTimestamp") or ""), name_of(pod), revision)
         newest[family] = max(made, newest.get(family, made))
-    counted = (pod for pod in living if _revision(pod)[1] == newest[_revision(pod)[0]][2])
-    return choose_worst(found for pod in counted if (found := _explain_pod(pod, now)) is not None)
+    return [pod for pod in living if _revision(pod)[1] == newest[_revision(pod)[0]][2]]
 
 
 def explain_denial(workload_status: Mapping[str, Json]) -> Explanation | None:

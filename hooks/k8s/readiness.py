@@ -60,6 +60,11 @@ def is_paused(deployment: ReadManifest) -> bool:
     return bool((deployment.get("spec") or {}).get("paused")) and not is_deleting(deployment)
 
 
+def has_ready_pods(workload: ReadManifest) -> bool:
+    """Whether any of its pods or groups is ready, of whatever spec."""
+    return _count(workload, "readyReplicas") > 0
+
+
 def reports_generation(workload: ReadManifest) -> bool:
     """Whether the status says which generation of the spec it is of."""
     return "observedGeneration" in (workload.get("status") or {})

@@ -130,17 +130,9 @@ def test_annotations_of_the_service_stay_on_objects_and_those_for_pods_reach_pod
         "b": "pod",
         "nvidia.com/restartAt": "r1",
         "nvidia.com/dynamo-base-model": "M",
+        "nvidia.com/discovered-for-pods": '{"imagePullSecrets":[]}',
     }
     assert found["spec"]["template"]["metadata"]["annotations"] == {"b": "pod", "nvidia.com/restartAt": "r1"}
-
-
-def account(name: str, label: str = "true") -> Manifest:
-    labels = {"nvidia.com/dynamo-component-pod": label}
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": name, "namespace": make.NAMESPACE, "labels": labels},
-    }
 
 
 EPP = {"componentType": "epp", "eppConfig": {"configMapRef": {"name": "c", "key": "k"}}}
@@ -149,14 +141,20 @@ OWN = {"extraPodSpec": {"serviceAccountName": "mine"}}
 ACCOUNTS: dict[str, tuple[dict[str, Any], str, str, list[Manifest], str]] = {
     "graph under kubernetes discovery": ({}, "g", "kubernetes", [], "g-k8s-service-discovery"),
     "graph under etcd": ({}, "g", "etcd", [], "default"),
-    "graph under etcd, labelled account": ({}, "g", "etcd", [account("b"), account("a")], "a"),
+    "graph under etcd, labelled account": ({}, "g", "etcd", [make.account("b"), make.account("a")], "a"),
     "planner": (PLANNER, "g", "kubernetes", [], "g-planner"),
     "endpoint picker": (EPP, "g", "kubernetes", [], "g-epp"),
-    "user's own": (OWN, "g", "kubernetes", [account("a")], "mine"),
+    "user's own": (OWN, "g", "kubernetes", [make.account("a")], "mine"),
     "user's own for a planner": ({**PLANNER, **OWN}, "g", "kubernetes", [], "mine"),
     "by its former name": ({"extraPodSpec": {"serviceAccount": "old"}}, "g", "kubernetes", [], "old"),
     "alone": ({}, "", "kubernetes", [], "default"),
-    "alone, labelled account": ({}, "", "kubernetes", [account("b"), account("a"), account("0", "no")], "a"),
+    "alone, labelled account": (
+        {},
+        "",
+        "kubernetes",
+        [make.account("b"), make.account("a"), make.account("0", "no")],
+        "a",
+    ),
     "planner alone": (PLANNER, "", "kubernetes", [], "default"),
 }
 

@@ -83,7 +83,9 @@ PARTS = (part("PodClique", "g-0-frontend", desired=2), part("PodCliqueScalingGro
 
 def test_single_node_services_become_cliques_without_groups() -> None:
     answer = ask(make.graph({"Frontend": make.service("frontend"), "Planner": make.service("planner")}))
-    assert pcs(answer)["metadata"] == {"name": "g", "namespace": "default"}
+    discovered = '{"Frontend":{"imagePullSecrets":[]},"Planner":{"imagePullSecrets":[]}}'
+    annotations = {"nvidia.com/discovered-for-pods": discovered}
+    assert pcs(answer)["metadata"] == {"name": "g", "namespace": "default", "annotations": annotations}
     assert pcs(answer)["spec"]["replicas"] == 1
     found = template(answer)
     assert {key: found[key] for key in found if key != "cliques"} == {

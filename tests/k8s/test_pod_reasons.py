@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.k8s.conditions import format_time
-from hooks.k8s.pod_reasons import explain_denial, explain_pods
+from hooks.k8s.pod_reasons import cannot_pull, explain_denial, explain_pods
 from hooks.k8s.troubles import Trouble
 from tests import make
 
@@ -414,6 +414,30 @@ PODS_SEEN = st.lists(
     max_size=4,
     unique_by=lambda found: found["metadata"]["name"],
 )
+
+
+OLD_POD: dict[str, Any] = {"labels": {"pod-template-hash": "1"}, "made": "2026-03-01T11:00:01Z"}
+NEW_POD: dict[str, Any] = {"labels": {"pod-template-hash": "2"}, "made": "2026-03-01T11:00:02Z"}
+LACKING: dict[str, tuple[list[dict[str, Any]], bool]] = {
+    "no pods": ([], False),
+    "ready": ([pod(ready=True)], False),
+    "first try": ([pod(container=waiting("ErrImagePull"))], True),
+    "later tries": ([pod("a", ready=True), pod("b", container=waiting("ImagePullBackOff"))], True),
+    "about to be pulled": ([pod(container=waiting("ContainerCreating"))], False),
+    "no name of an image": ([pod(container=waiting("InvalidImageName"))], False),
+    "crashes": ([pod(container=ended(1))], False),
+    "unschedulable": ([pod(scheduled=unscheduled("0/1 nodes"))], False),
+    "only the old one": ([pod("a", container=waiting("ErrImagePull"), **OLD_POD), pod("b", **NEW_POD)], False),
+    "only the new one": (
+        [pod("a", ready=True, **OLD_POD), pod("b", container=waiting("ErrImagePull"), **NEW_POD)],
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("pods", "expected"), LACKING.values(), ids=LACKING)
+def test_image_cannot_be_pulled_of_pods_that_are(pods: list[dict[str, Any]], *, expected: bool) -> None:
+    assert cannot_pull(pods) == expected
 
 
 @given(PODS_SEEN, st.randoms(use_true_random=False))

@@ -11,6 +11,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.pods import Fault
 from hooks.simulator.store import copy_json, ref_of
+from tests import make
 from tests.sequences.calls import Loss, forget
 from tests.sequences.wishes import GRAPH, MAX_REPLICAS, graph
 from tests.sequences.world import NAMESPACE, World
@@ -116,6 +117,16 @@ def lose_node(world: World) -> str:
         if world.cluster.get(kinds.POD, name, NAMESPACE) is not None:
             world.cluster.delete(kinds.POD, name, NAMESPACE)
     return ", ".join(lost)
+
+
+def change_registry_secrets(world: World) -> str:
+    """Somebody makes a Secret for the registry of all images, or deletes it."""
+    name = world.rng.choice(["pull-a", "pull-b"])
+    if world.cluster.get(kinds.SECRET, name, NAMESPACE) is not None:
+        world.cluster.delete(kinds.SECRET, name, NAMESPACE)
+        return f"without {name}"
+    world.cluster.create(make.pull_secret(name, "docker.io"))
+    return f"with {name}"
 
 
 def lose_calls(world: World) -> str:
@@ -238,6 +249,7 @@ DISTURBANCES: Mapping[str, tuple[Disturbance, int]] = {
     "failing-pod": (break_pod, 3),
     "cure": (cure_pods, 5),
     "lost-node": (lose_node, 2),
+    "registry-secret": (change_registry_secrets, 3),
     "lost-calls": (lose_calls, 2),
     "lost-effects": (lose_effects, 1),
     "repeated-events": (repeat_events, 2),

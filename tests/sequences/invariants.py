@@ -19,6 +19,7 @@ from tests.sequences.restarts import (
     restart_keeps_its_order,
     told_services_stay_told,
 )
+from tests.sequences.secrets import PULL_SECRETS, secrets_roll_nothing
 from tests.sequences.seen import why_unready
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of, run_by
 from tests.sequences.world import Check, Step, World
@@ -158,7 +159,10 @@ def pods_run_what_was_asked(world: World, step: Step) -> Iterator[str]:
 
 
 def templates_follow_from_the_wish(world: World, step: Step) -> Iterator[str]:
-    """The same spec but for numbers of replicas gives the same pod templates, whatever was observed meanwhile."""
+    """The same spec but for numbers of replicas gives the same pod templates, whatever was observed meanwhile.
+
+    Pull secrets follow from what was there at the last change; `secrets_roll_nothing` is about them.
+    """
     for call in step.calls:
         if call.stage != "sync" or not call.said.get("children") or is_frozen(call):
             continue
@@ -228,6 +232,7 @@ INVARIANTS: tuple[Check, ...] = (
     mistake_changes_no_child,
     pods_run_what_was_asked,
     templates_follow_from_the_wish,
+    secrets_roll_nothing,
     availability_is_kept,
     conditions_keep_their_time,
     conditions_are_always_there,
@@ -239,7 +244,16 @@ INVARIANTS: tuple[Check, ...] = (
 _TEMPLATES = frozenset(
     kind.kind for kind in (kinds.DEPLOYMENT, kinds.LEADER_WORKER_SET, kinds.POD_CLIQUE_SET, contract.COMPONENT)
 )
-_COUNTS = frozenset({"replicas", "scalingAdapter", "restart", contract.ANNOTATION_RESTART_AT})
+_NO_WISH = frozenset(
+    {
+        "replicas",
+        "scalingAdapter",
+        "restart",
+        contract.ANNOTATION_RESTART_AT,
+        contract.ANNOTATION_DISCOVERED,
+        PULL_SECRETS,
+    }
+)
 _FROZEN = frozenset({"ValidationFailed", "failed_to_reconcile_the_resources", "NoOrchestratorAvailable"})
 
 
@@ -255,12 +269,12 @@ def _edited_children(world: World, call: Call) -> set[Ref]:
 
 
 def _without_counts(value: Any) -> Any:
-    """A spec without what says how many replicas there are; of metadata only what a template can follow from."""
+    """A spec without counts of replicas and pull secrets; of metadata only what a template can follow from."""
     if isinstance(value, list):
         return [_without_counts(item) for item in value]
     if not isinstance(value, dict):
         return value
-    kept = {key: item for key, item in value.items() if key not in _COUNTS and key != "status"}
+    kept = {key: item for key, item in value.items() if key not in _NO_WISH and key != "status"}
     if "spec" in kept and isinstance(kept.get("metadata"), dict) and "uid" in kept["metadata"]:
         metadata = kept["metadata"]
         kept["metadata"] = {key: metadata[key] for key in ("name", "labels", "annotations") if key in metadata}

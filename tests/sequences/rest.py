@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hooks import contract
+from hooks.component.pull_secrets import DOCKER_CONFIG_TYPE
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
@@ -13,6 +14,7 @@ from hooks.simulator.cluster import Setup, SimulatedCluster
 from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import Ref, copy_json, ref_of
 from tests.sequences.restarts import is_completed
+from tests.sequences.secrets import PULL_SECRETS
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of
 from tests.sequences.world import NAMESPACE, World
 
@@ -52,10 +54,14 @@ def check_rest(world: World) -> None:
 
 
 def check_nothing_left(world: World) -> None:
-    """Check a cluster whose graph was deleted: nothing is left but the namespace."""
-    left = [str(ref_of(obj)) for obj in world.cluster.everything() if obj["kind"] != "Namespace"]
+    """Check a cluster whose graph was deleted: nothing is left but the namespace and the Secrets of registries."""
+    left = [str(ref_of(obj)) for obj in world.cluster.everything() if not _is_users(obj)]
     if left:
         world.fail("deletion_leaves_nothing", f"{', '.join(left)} is left")
+
+
+def _is_users(obj: Manifest) -> bool:
+    return obj["kind"] == "Namespace" or obj.get("type") == DOCKER_CONFIG_TYPE
 
 
 def graph_says_how_it_is(world: World) -> Iterator[str]:
@@ -88,7 +94,7 @@ def restart_is_over(world: World) -> Iterator[str]:
 
 
 def past_leaves_no_trace(world: World) -> Iterator[str]:
-    """The children are those of a new graph with the same spec, but for claims, which are kept."""
+    """The children are those of a new graph with the same spec, but for claims and pull secrets, which are kept."""
     wanted, found = _fresh_children(world), _children(world.cluster, world.cluster.everything())
     for ref in sorted(wanted.keys() | found.keys()):
         if ref.kind == kinds.PERSISTENT_VOLUME_CLAIM.kind and ref not in wanted:
@@ -127,7 +133,13 @@ def _children(cluster: SimulatedCluster, objects: list[Manifest]) -> dict[Ref, M
 
 _OWN = frozenset({"name", "namespace", "labels", "annotations"})
 _NOT_COMPARED = frozenset(
-    {contract.ANNOTATION_LAST_APPLIED, contract.ANNOTATION_RESTART_AT, contract.LABEL_CONTROLLER_UID}
+    {
+        contract.ANNOTATION_LAST_APPLIED,
+        contract.ANNOTATION_RESTART_AT,
+        contract.LABEL_CONTROLLER_UID,
+        contract.ANNOTATION_DISCOVERED,
+        PULL_SECRETS,
+    }
 )
 _OF_SERVER = frozenset({"clusterIP", "clusterIPs", "volumeName"})
 

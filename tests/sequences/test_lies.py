@@ -19,6 +19,7 @@ from hooks.protocol import SyncAnswer, SyncRequest
 from hooks.simulator import deployments
 from hooks.simulator.store import copy_json
 from tests.sequences import invariants, restarts
+from tests.sequences.secrets import secrets_roll_nothing
 from tests.sequences.sequence import run_sequence
 from tests.sequences.world import Check, Violation, World
 
@@ -107,6 +108,17 @@ def observed_in_template(request: SyncRequest, answer: SyncAnswer, _facts: Facts
     return with_children(answer, change, "Deployment")
 
 
+def follow_secrets(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    secrets = [{"name": secret["metadata"]["name"]} for secret in request.related.of(kinds.SECRET)]
+
+    def change(child: Manifest) -> Manifest:
+        pod = {key: value for key, value in child["spec"]["template"]["spec"].items() if key != "imagePullSecrets"}
+        child["spec"]["template"]["spec"] = {**pod, **({"imagePullSecrets": secrets} if secrets else {})}
+        return child
+
+    return with_children(answer, change, "Deployment")
+
+
 def remember_in_label(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     is_old = request.generation > 1
 
@@ -183,6 +195,7 @@ class Case:
 
 
 CASES = {
+    "pull secrets are followed": Case(lie=lambda: follow_secrets, invariant=secrets_roll_nothing),
     "hook fails": Case(lie=lambda: fail, invariant=invariants.hooks_answer),
     "selector changes": Case(lie=lambda: other_selector, invariant=invariants.writes_are_accepted),
     "answer changes": Case(lie=drift, invariant=invariants.same_question_same_answer),

@@ -41,6 +41,7 @@ INNOCENT = st.sampled_from(
         disturbances.lose_node,
         disturbances.wait,
         disturbances.wipe_status,
+        disturbances.change_registry_secrets,
     ]
 )
 

@@ -1,0 +1,86 @@
+"""Which workloads of a component keep what was found for their pods earlier, as nothing else of these changes."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import orjson
+
+from hooks import contract
+from hooks.component.build import build_component
+from hooks.component.discovered import Discovered, is_needed, parse_discovered, read_annotation, write_annotation
+from hooks.component.observe import Observed
+from hooks.component.plan import ComponentPlan
+from hooks.component.progress import LABEL_SET
+from hooks.k8s import kinds
+from hooks.k8s.pod_reasons import cannot_pull
+from hooks.k8s.readiness import has_ready_pods
+from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, is_deleting, labels_of, name_of
+from hooks.settings import Switch
+
+
+def keep_discovered(plan: ComponentPlan, seen: Observed) -> ComponentPlan:
+    """The plan with what its workloads keep. A template that changes anyway takes what is found now.
+
+    Raises:
+        InvalidSpec: a pod cannot be built from what the user wrote.
+    """
+    found, drifted = plan.pod.discovered, _find_drifted(plan, seen)
+    applied = {name: _read_applied(live) for name, live in drifted.items()}
+    earlier = {name: _read_kept(manifest).within(found) for name, manifest in applied.items()}
+    earlier = {name: kept for name, kept in earlier.items() if kept != found}
+    if not earlier:
+        return plan
+    built = {name_of(workload): workload for workload in build_component(replace(plan, kept=earlier)).workloads}
+    kept = {
+        name: kept
+        for name, kept in earlier.items()
+        if _template_of(built[name]) == _template_of(applied[name]) and not _is_needed(kept, drifted[name], plan, seen)
+    }
+    notes = tuple(f"{name} keeps {was} until its pods change, found {found}" for name, was in sorted(kept.items()))
+    return replace(plan, kept=kept, notes=(*plan.notes, *notes))
+
+
+def _find_drifted(plan: ComponentPlan, seen: Observed) -> Mapping[str, ReadManifest]:
+    """Workloads, by name, that do not say that their pods have what is found now; only these are looked at closely."""
+    workloads = seen.workloads
+    if plan.groups is None:
+        live = [workloads.deployment] if workloads.deployment is not None else []
+    else:
+        live = [
+            workloads.leader_worker_sets[name] for name in plan.groups.names if name in workloads.leader_worker_sets
+        ]
+    said = write_annotation(plan.pod.discovered.to_json()).get(contract.ANNOTATION_DISCOVERED)
+    return {
+        name_of(workload): workload
+        for workload in live
+        if not is_deleting(workload) and annotations_of(workload).get(contract.ANNOTATION_DISCOVERED) != said
+    }
+
+
+def _read_applied(live: ReadManifest) -> Manifest:
+    """The workload as it was last applied, whatever a hand changed since; without anything where nobody recorded it."""
+    text = annotations_of(live).get(contract.ANNOTATION_LAST_APPLIED)
+    applied: Manifest = orjson.loads(text) if text else {"metadata": {}, "spec": {}}
+    return applied
+
+
+def _read_kept(applied: Manifest) -> Discovered:
+    return parse_discovered(read_annotation(annotations_of(applied).get(contract.ANNOTATION_DISCOVERED)))
+
+
+def _template_of(workload: Manifest) -> Json:
+    spec = workload["spec"]
+    return spec.get("template") or spec.get("leaderWorkerTemplate")
+
+
+def _is_needed(kept: Discovered, live: ReadManifest, plan: ComponentPlan, seen: Observed) -> bool:
+    is_group = live["kind"] == kinds.LEADER_WORKER_SET.kind
+    pods = [pod for pod in seen.pods if not is_group or labels_of(pod).get(LABEL_SET) == name_of(live)]
+    serves, are_read = has_ready_pods(live), plan.pod.settings.explain_pods is Switch.ON
+    return is_needed(
+        plan.pod.discovered,
+        kept,
+        accounts=seen.accounts,
+        serves=serves,
+        lacks_images=cannot_pull(pods) if are_read else not serves,
+    )
