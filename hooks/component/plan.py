@@ -1,5 +1,6 @@
 """Every decision about a component: how many pods, of what kind, under which labels, and how they are reached."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -36,6 +37,10 @@ NO_ORCHESTRATOR = (
 
 _NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
 """Labels that others set on the component itself: whose child it is, and which installation cares for it."""
+_RELEASE_LABEL = re.compile(
+    r"helm\.sh/chart|app\.kubernetes\.io/version|argocd\.argoproj\.io/.*|([^/]+\.)?toolkit\.fluxcd\.io/.*"
+)
+"""Labels that delivery tools set on the component itself and change with each release, whatever becomes of its pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +100,7 @@ def plan_component(component: ComponentDeployment, seen: Observed, settings: Set
         strategy=resolve_strategy(spec.annotations, may_overlap=defaults.may_overlap),
         labels=labels,
         annotations=_object_annotations(spec, subject),
-        pod_labels=_pod_labels(spec, labels, subject),
+        pod_labels=_pod_labels(component, subject),
         pod_annotations=_pod_annotations(spec),
         pod=pod,
         kept={},
@@ -197,8 +202,11 @@ def _plan_pod(
 
 
 def _object_labels(component: ComponentDeployment, subject: Subject) -> dict[str, str]:
-    own = {**component.spec.labels, **component.metadata.labels}
-    return {**{key: value for key, value in own.items() if key not in _NEVER_COPIED}, **subject.model_labels()}
+    return {**_own_labels(component.spec.labels, component.metadata.labels), **subject.model_labels()}
+
+
+def _own_labels(of_spec: Mapping[str, str], of_component: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in {**of_spec, **of_component}.items() if key not in _NEVER_COPIED}
 
 
 def _object_annotations(spec: ComponentSpec, subject: Subject) -> dict[str, str]:
@@ -207,13 +215,16 @@ def _object_annotations(spec: ComponentSpec, subject: Subject) -> dict[str, str]
     return {**spec.annotations, **pods, **model}
 
 
-def _pod_labels(spec: ComponentSpec, labels: Mapping[str, str], subject: Subject) -> dict[str, str]:
+def _pod_labels(component: ComponentDeployment, subject: Subject) -> dict[str, str]:
     """Labels of the pods; what selectors use is set last, so that a user's label breaks none of them."""
+    spec = component.spec
     has_metrics = spec.annotations.get(contract.ANNOTATION_ENABLE_METRICS) != "false"
     metrics = {contract.LABEL_METRICS: "true"} if has_metrics else {}
     users = spec.extra_pod_metadata.labels if spec.extra_pod_metadata else {}
     graph = subject.graph or spec.labels.get(contract.LABEL_GRAPH, "")
-    return {**labels, **metrics, **users, **operator_labels(subject), contract.LABEL_GRAPH: graph}
+    of_component = {key: value for key, value in component.metadata.labels.items() if not _RELEASE_LABEL.fullmatch(key)}
+    own = _own_labels(spec.labels, of_component)
+    return {**own, **metrics, **users, **operator_labels(subject), contract.LABEL_GRAPH: graph}
 
 
 def _pod_annotations(spec: ComponentSpec) -> dict[str, str]:

@@ -118,6 +118,28 @@ def test_labels_of_the_component_are_copied_but_for_those_of_other_programs() ->
     assert only(answer(parent).children, "Deployment")["metadata"]["labels"] == {"a": "meta", "b": "spec"}
 
 
+OF_RELEASES = {
+    "helm.sh/chart": "c-1.2.3",
+    "app.kubernetes.io/version": "1.2.3",
+    "argocd.argoproj.io/instance": "x",
+    "helm.toolkit.fluxcd.io/name": "x",
+    "kustomize.toolkit.fluxcd.io/namespace": "x",
+}
+OF_USERS = {"app.kubernetes.io/name": "x", "helm.sh/charts": "x", "toolkit.fluxcd.io.example/x": "x", "version": "1"}
+
+
+def test_labels_that_change_with_each_release_stay_off_the_pods_unless_the_spec_has_them() -> None:
+    parent = make.component("c", "g", labels={"helm.sh/chart": "spec"})
+    parent["metadata"]["labels"] = {**OF_RELEASES, **OF_USERS}
+    found = only(answer(parent).children, "Deployment")
+    assert found["metadata"]["labels"] == {**OF_RELEASES, **OF_USERS}
+    labels = found["spec"]["template"]["metadata"]["labels"]
+    assert {key: labels[key] for key in labels if not key.startswith("nvidia.com/")} == {
+        **OF_USERS,
+        "helm.sh/chart": "spec",
+    }
+
+
 def test_annotations_of_the_service_stay_on_objects_and_those_for_pods_reach_pods() -> None:
     spec = {
         "annotations": {"a": "service", "b": "service", "nvidia.com/restartAt": "r1"},
