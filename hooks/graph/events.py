@@ -6,7 +6,7 @@
 | Ready becomes `failed_to_reconcile_the_resources`, at each generation | Warning with that reason |
 | Ready becomes True | Normal with its reason |
 | Ready was True and becomes False | Warning with its reason |
-| a service under Grove is not ready for a reason that somebody has to do something about | Warning with that reason |
+| why a service under Grove is not ready changes to what somebody has to do something about | Warning with that reason |
 | the scaling adapter of a service that is no more goes | Normal `AdapterDeleted` |
 
 What keeps a component from being ready is told by that component; under Grove there is none, so the graph tells it.
@@ -19,6 +19,8 @@ from typing import Literal
 
 from hooks import contract
 from hooks.effects import Event, Reference
+from hooks.graph.grove_service import target_name
+from hooks.graph.grove_status import read_troubles
 from hooks.graph.status import Reason
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.troubles import NEEDS_SOMEBODY, Explanation
@@ -59,20 +61,17 @@ def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str
 def _tell_services(
     about: Reference, before: Mapping[str, Json], after: Mapping[str, Json], explained: Mapping[str, Explanation]
 ) -> Iterator[Event]:
-    """What the condition's message says already has been told."""
-    old = find_condition(before.get("conditions") or (), READY) or {}
+    """Only the reason is compared, with the one that the condition gave before: its words move all the time."""
     ready = find_condition(after.get("conditions") or (), READY)
+    if ready is None:
+        return
+    old = find_condition(before.get("conditions") or (), READY) or {}
+    new = read_troubles(str(ready["message"])) - read_troubles(str(old.get("message") or ""))
     for service, explanation in sorted(explained.items()):
-        is_new = str(explanation) not in str(old.get("message") or "")
-        if ready is not None and is_new and explanation.reason in NEEDS_SOMEBODY:
+        reason = explanation.reason.value
+        if explanation.reason in NEEDS_SOMEBODY and (target_name(about.name, service), reason) in new:
             message = f"{service}: {explanation}"
-            yield Event(
-                about=about,
-                type="Warning",
-                reason=explanation.reason.value,
-                message=message,
-                occasion=since(ready),
-            )
+            yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(ready))
 
 
 def _tell_adapters(about: Reference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from hooks.effects import Event
 from hooks.k8s.types import Manifest
 from tests import make
@@ -121,22 +123,77 @@ def test_graph_under_grove_tells_the_same() -> None:
     assert look(grove.PARTS) == []
 
 
+class Grove(Graph):
+    """A graph of two services under Grove, of which the Frontend is short of a pod."""
+
+    def look(self, *pods: Manifest, parts: Sequence[Manifest] = explain.SHORT) -> list[Event]:
+        children = grove.settled(make.graph(grove.TWO))
+        return self.sync(children, [*parts, *pods], services=grove.TWO, installed=grove.GROVE)
+
+
+def crashing(name: str) -> Manifest:
+    return explain.pod(f"g-0-frontend-{name}", "Frontend", **explain.CRASH)
+
+
+def unschedulable(message: str) -> Manifest:
+    found = explain.pod("g-0-frontend-a", "Frontend")
+    scheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    return {**found, "status": {"phase": "Pending", "conditions": [scheduled]}}
+
+
 def test_trouble_of_a_service_under_grove_is_told_when_it_comes_up() -> None:
-    graph = Graph()
-    children = grove.settled(make.graph(grove.TWO))
-
-    def look(*pods: Manifest) -> list[Event]:
-        return graph.sync(children, [*explain.SHORT, *pods], services=grove.TWO, installed=grove.GROVE)
-
-    first, second = (explain.pod(f"g-0-frontend-{name}", "Frontend", **explain.CRASH) for name in "ab")
-    assert look() == []
-    (event,) = look(first)
+    graph = Grove()
+    assert graph.look() == []
+    (event,) = graph.look(crashing("a"))
     assert (event.type, event.reason) == ("Warning", "CrashLoop")
     assert event.message.startswith("Frontend: CrashLoop: pod g-0-frontend-a: container main ends again and again")
-    assert look(first) == []
-    assert look(first, second) == []
-    assert [told.message[:40] for told in look(second)] == ["Frontend: CrashLoop: pod g-0-frontend-b:"]
-    assert look() == []
+    assert graph.look(crashing("a")) == []
+    assert graph.look() == []
+
+
+@pytest.mark.parametrize(
+    "troubles",
+    [
+        [unschedulable(f"0/{count} nodes are available: {count} Insufficient nvidia.com/gpu.") for count in range(20)],
+        [crashing(name) for name in "abc"],
+    ],
+    ids=["other-counts", "other-pods"],
+)
+def test_trouble_under_grove_is_told_once_whatever_its_words(troubles: list[Manifest]) -> None:
+    graph = Grove()
+    graph.look()
+    assert [len(graph.look(pod)) for pod in troubles] == [1] + [0] * (len(troubles) - 1)
+
+
+def test_trouble_under_grove_is_told_again_for_another_reason_or_after_it_was_gone() -> None:
+    graph, well, lacking = Grove(), grove.PARTS, unschedulable("0/1 nodes are available.")
+    looks = [
+        graph.look(crashing("a")),
+        graph.look(lacking),
+        graph.look(crashing("a")),
+        graph.look(),
+        graph.look(crashing("a")),
+        graph.look(parts=well),
+        graph.look(lacking),
+    ]
+    ready, lost = "all_resources_are_ready", "some_resources_are_not_ready"
+    assert [[event.reason for event in told] for told in looks] == [
+        ["CrashLoop"],
+        ["Unschedulable"],
+        ["CrashLoop"],
+        [],
+        ["CrashLoop"],
+        [ready],
+        [lost, "Unschedulable"],
+    ]
+
+
+def test_trouble_of_one_service_under_grove_does_not_hide_that_of_another() -> None:
+    graph, worker = Grove(), explain.pod("g-0-worker-0-ldr-a", "Worker", **explain.CRASH)
+    parts = (explain.SHORT[0], grove.part("PodCliqueScalingGroup", "g-0-worker", desired=2, good=1))
+    assert [event.message.partition(":")[0] for event in graph.look(crashing("a"), parts=parts)] == ["Frontend"]
+    told = graph.look(crashing("b"), worker, parts=parts)
+    assert [event.message.partition(":")[0] for event in told] == ["Worker"]
 
 
 def test_events_bring_no_graph_back() -> None:
