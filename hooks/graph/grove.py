@@ -190,12 +190,18 @@ def _refused_changes(plan: GrovePlan, existing: ObservedSet | None) -> Iterator[
 def _scale(
     services: Iterable[GroveService], seen: ObservedGrove, namespace: str, settings: Settings
 ) -> Iterator[ScalePodClique]:
-    """What has other replicas than asked for; what Grove has not made yet gets them from the template."""
+    """What has other replicas than asked for; what Grove has not made yet gets them from the template.
+
+    A service that leaves its adapter is scaled whatever is seen, which may be older than what the adapter brought
+    about: nothing tells of that any more when the adapter is gone.
+    """
     if settings.effect_scale is Switch.OFF or seen.pod_clique_set is None or seen.pod_clique_set.is_deleting:
         return
     for service in services:
         found = seen.scalables.get((service.kind, service.target))
-        if found is None or found.is_deleting or service.replicas is None or found.desired == service.replicas:
+        if found is None or found.is_deleting or service.replicas is None:
+            continue
+        if found.desired == service.replicas and not service.leaves_adapter:
             continue
         yield ScalePodClique(kind=service.kind, namespace=namespace, name=service.target, replicas=service.replicas)
 

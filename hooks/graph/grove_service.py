@@ -28,12 +28,13 @@ from hooks.component.pod_template import PodPlan, build_pod
 from hooks.component.validate import validate_component
 from hooks.errors import InvalidSpec
 from hooks.graph.components import ComponentPlan, build_component
+from hooks.graph.grove_observe import ObservedGrove
 from hooks.graph.observe import Observed
 from hooks.k8s import kinds
 from hooks.k8s.grove import Clique, ScalingGroup
 from hooks.k8s.troubles import Explanation
 from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
-from hooks.settings import Settings
+from hooks.settings import Settings, Switch
 
 _NO_WORKLOADS = Workloads(deployment=None, leader_worker_sets={})
 _NO_KEY = ObservedKey(source=None, copy=None, can_copy=False)
@@ -45,7 +46,8 @@ class GroveService:
 
     `kind` and `target` are what is scaled, `replicas` how many it should have, None where nobody says: an autoscaler
     may then. `discovered` is what its pods have that was found, `exposed` are its Service, Ingress and VirtualService,
-    `warnings` sentences for the user, `lacks` what its pods need that nobody gave.
+    `warnings` sentences for the user, `lacks` what its pods need that nobody gave. `leaves_adapter` says that there is
+    still an adapter, which is no longer enabled.
     """
 
     service: str
@@ -58,6 +60,7 @@ class GroveService:
     exposed: tuple[Manifest, ...]
     warnings: tuple[str, ...]
     lacks: tuple[Explanation, ...]
+    leaves_adapter: bool = False
 
 
 def plan_grove_service(
@@ -76,14 +79,25 @@ def plan_grove_service(
         InvalidSpec: it cannot be rendered; every problem names a field below `spec.services[<service>]`.
     """
     try:
-        return _plan(graph, planned, seen, settings, kept=kept)
+        service = _plan(graph, planned, seen, settings, kept=kept)
     except InvalidSpec as error:
         raise InvalidSpec(tuple(_place(problem, planned.service) for problem in error.problems)) from error
+    return service if _is_told(graph, planned) else _hand_over(service, planned, seen, settings)
 
 
 def target_name(graph: str, service: str) -> str:
     """Name of the PodClique or PodCliqueScalingGroup that runs a service, in the set's only replica."""
     return f"{graph}-0-{service.lower()}"
+
+
+def keeps_adapter(service: GroveService, seen: ObservedGrove) -> bool:
+    """Whether the adapter that a service leaves is not to go yet.
+
+    It alone tells that the replicas must go back to the graph's, and scaling may fail or be refused: it stays until
+    they are seen to be.
+    """
+    found = seen.scalables.get((service.kind, service.target))
+    return service.leaves_adapter and (found is None or found.desired != service.replicas)
 
 
 def _plan(
@@ -106,7 +120,7 @@ def _plan(
         service=planned.service,
         kind=kind.kind,
         target=target_name(graph.metadata.name, planned.service),
-        replicas=component.replicas if _is_told(graph, planned, seen) else None,
+        replicas=component.replicas,
         cliques=cliques,
         group=ScalingGroup(name=name, clique_names=names, replicas=count) if is_multinode else None,
         discovered=discovered,
@@ -147,11 +161,24 @@ def _seen_by_component(seen: Observed) -> ObservedOfComponent:
     )
 
 
-def _is_told(graph: GraphDeployment, planned: ComponentPlan, seen: Observed) -> bool:
+def _is_told(graph: GraphDeployment, planned: ComponentPlan) -> bool:
     """Whether anybody says how many replicas: the service, its adapter, or `DYN_DEPLOYMENT_CONFIG`."""
     spec = graph.spec.services[planned.service]
     has_adapter = spec.scaling_adapter is not None and spec.scaling_adapter.enabled
-    return spec.replicas is not None or has_adapter or planned.spec["replicas"] != 1 or planned.name in seen.adapters
+    return spec.replicas is not None or has_adapter or planned.spec["replicas"] != 1
+
+
+def _hand_over(service: GroveService, planned: ComponentPlan, seen: Observed, settings: Settings) -> GroveService:
+    """Leave the replicas to others, but those of an adapter that is no longer enabled first go back to the graph's."""
+    if settings.effect_scale is Switch.ON:
+        is_leaving = planned.name in seen.adapters
+        return replace(service, leaves_adapter=True) if is_leaving else replace(service, replicas=None)
+    found = seen.grove.scalables.get((service.kind, service.target))
+    left = replace(service, replicas=None)
+    if found is None or found.desired == service.replicas:
+        return left
+    warning = f"replicas is not set and stays {found.desired}, as the setting effect_scale is off"
+    return replace(left, warnings=(*service.warnings, warning))
 
 
 def _plan_cliques(

@@ -3,7 +3,7 @@
 A graph becomes a PodCliqueSet or one DynamoComponentDeployment per service; `path` says which.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hooks import contract
@@ -14,6 +14,7 @@ from hooks.graph.accounts import AccountPlan, plan_accounts
 from hooks.graph.claims import ClaimsPlan, plan_claims
 from hooks.graph.components import ComponentPlan, Surroundings, plan_component
 from hooks.graph.grove import GrovePlan, plan_grove
+from hooks.graph.grove_service import keeps_adapter
 from hooks.graph.inference_pool import PickerPlan, plan_picker
 from hooks.graph.ingress import default_ingress
 from hooks.graph.model_services import ModelServicePlan, plan_model_services
@@ -21,7 +22,7 @@ from hooks.graph.mpi_key import needs_mpi_key
 from hooks.graph.multinode import check_components
 from hooks.graph.observe import Observed
 from hooks.graph.path import plan_path
-from hooks.graph.scaling import AdapterPlan, plan_adapters
+from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.settings import Settings
@@ -79,6 +80,7 @@ def plan_graph(
     if not path.takes_grove:
         check_components(components)
     grove = plan_grove(graph, components, seen, settings) if path.takes_grove else None
+    lingering = [s.service for s in grove.services if keeps_adapter(s, seen.grove)] if grove else []
     return GraphPlan(
         name=graph.metadata.name,
         labels=graph.metadata.labels,
@@ -86,12 +88,17 @@ def plan_graph(
         grove=grove,
         waits_for=path.waits_for,
         mpi_key=_plan_mpi_key(graph, seen, settings),
-        adapters=adapters,
+        adapters=tuple(sorted((*adapters, *keep_adapters(graph, seen.adapters, lingering)), key=lambda a: a.name)),
         claims=plan_claims(graph, seen),
         accounts=accounts,
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
-        notes=(note, *_waiting(path.waits_for), *(grove.notes if grove else ()), *_notes(adapters, accounts)),
+        notes=(
+            note,
+            *_waiting(path.waits_for),
+            *(grove.notes if grove else ()),
+            *_notes(adapters, lingering, accounts),
+        ),
     )
 
 
@@ -140,8 +147,9 @@ def _waiting(waits_for: str) -> list[str]:
     return [f"no workload is returned: {waits_for}"] if waits_for else []
 
 
-def _notes(adapters: tuple[AdapterPlan, ...], accounts: tuple[AccountPlan, ...]) -> list[str]:
+def _notes(adapters: tuple[AdapterPlan, ...], lingering: Iterable[str], accounts: tuple[AccountPlan, ...]) -> list[str]:
     origin = {True: "the graph's, for a new adapter", False: "the adapter's"}
     scaled = [f"{a.service}: {a.replicas} replicas, {origin[a.is_new]}" for a in adapters]
+    kept = [f"{service}: its adapter stays until the replicas are the graph's again" for service in lingering]
     rebound = [f"RoleBinding {a.binding} is removed once: its role changed" for a in accounts if a.is_rebound]
-    return [*scaled, *rebound]
+    return [*scaled, *kept, *rebound]

@@ -6,7 +6,7 @@ how many it begins.
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcileScalingAdapters.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hooks import contract, identity
@@ -17,7 +17,7 @@ from hooks.k8s.types import Manifest, build_manifest, build_metadata
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterPlan:
-    """An adapter of one service and the replicas in force."""
+    """An adapter of one service and the replicas that it asks for."""
 
     service: str
     name: str
@@ -34,6 +34,13 @@ def plan_adapters(graph: GraphDeployment, observed: Mapping[str, int]) -> tuple[
         for service, spec in sorted(graph.spec.services.items())
         if spec.scaling_adapter is not None and spec.scaling_adapter.enabled
     )
+
+
+def keep_adapters(
+    graph: GraphDeployment, observed: Mapping[str, int], services: Iterable[str]
+) -> tuple[AdapterPlan, ...]:
+    """The adapters of those services, which enable none any more, as they are."""
+    return tuple(_plan_adapter(graph, service, observed) for service in services)
 
 
 def build_adapter(plan: AdapterPlan) -> Manifest:

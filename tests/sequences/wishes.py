@@ -87,6 +87,8 @@ def switch_adapter(rng: Random, found: Manifest) -> str:
     spec = found["spec"]["services"][name]
     is_on = (spec.get("scalingAdapter") or {}).get("enabled", False)
     spec["scalingAdapter"] = {"enabled": not is_on}
+    if not is_on and rng.random() < 0.5:
+        spec.pop("replicas", None)
     return f"{name}: adapter {'off' if is_on else 'on'}"
 
 
