@@ -20,6 +20,7 @@ from hooks.model.prober_client import TOKEN_VARIABLE
 from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
 from tests.installation import ROOT, Right, named, needed_rights, of_kind, plain, program, rights
+from tests.setting_values import REFUSED, TAKEN
 
 CHART = ROOT / "chart"
 COPIES = [
@@ -168,6 +169,16 @@ RIGHT: list[dict[str, Any]] = [
 @pytest.mark.parametrize("values", RIGHT, ids=json.dumps)
 def test_right_value_is_taken_by_schema_and_settings(values: dict[str, Any]) -> None:
     assert [error.message for error in jsonschema_rs.validator_for(SCHEMA).iter_errors(values)] == []
+
+
+@pytest.mark.parametrize(("key", "text"), TAKEN)
+def test_schema_takes_what_the_hooks_take(key: str, text: str) -> None:
+    assert jsonschema_rs.validator_for(SCHEMA).is_valid({"settings": {camel(key): text}})
+
+
+@pytest.mark.parametrize(("key", "text"), [case[:2] for case in REFUSED])
+def test_schema_refuses_what_the_hooks_refuse(key: str, text: str) -> None:
+    assert not jsonschema_rs.validator_for(SCHEMA).is_valid({"settings": {camel(key): text}})
 
 
 def test_readme_lists_every_value_with_its_default() -> None:

@@ -11,7 +11,8 @@ from hooks.errors import InvalidSettings
 from hooks.graph import sync as graph
 from hooks.installation import build_selector
 from hooks.k8s.types import Manifest, labels_of
-from hooks.settings import MAX_INSTALLATION, parse_settings
+from hooks.setting_forms import MAX_INSTALLATION
+from hooks.settings import parse_settings
 from hooks.simulator.selectors import matches
 from tests import make
 

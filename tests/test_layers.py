@@ -48,6 +48,7 @@ TYPES = (
     "hooks.installation",
     "hooks.last_good",
     "hooks.protocol",
+    "hooks.setting_forms",
     "hooks.settings",
     "hooks.transitions",
     "hooks.validation",

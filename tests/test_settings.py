@@ -4,6 +4,7 @@ import pytest
 
 from hooks.errors import InvalidSettings
 from hooks.settings import parse_settings
+from tests.setting_values import REFUSED, TAKEN
 
 
 def test_defaults_hold_without_any_setting() -> None:
@@ -42,6 +43,7 @@ def test_value_is_read(key: str, text: str, value: object) -> None:
         ("discovery_backend", "consul", "setting discovery_backend is 'consul', should be: 'kubernetes' or 'etcd'"),
         ("engine_port", "0", "setting engine_port is '0', should be: greater than or equal to 1"),
         ("grove_termination_delay", "soon", "setting grove_termination_delay is 'soon', should be: write a duration"),
+        ("engine_port", "x", "setting engine_port is 'x', should be: a whole number"),
         ("explain_pods", "yes", "setting explain_pods is 'yes', should be: 'on' or 'off'"),
         ("prober_url", "localhost:9191", "setting prober_url is 'localhost:9191', should be: write a URL"),
         ("max_body_bytes", "1TB", "setting max_body_bytes is '1TB', should be: write a number of bytes"),
@@ -51,6 +53,27 @@ def test_malformed_value_is_refused_with_what_would_be_right(key: str, text: str
     with pytest.raises(InvalidSettings) as refusal:
         parse_settings({}, {key: text})
     assert str(refusal.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(("key", "text"), TAKEN)
+def test_address_and_name_are_taken_as_they_are_written(key: str, text: str) -> None:
+    assert getattr(parse_settings({}, {key: text}), key) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "right"),
+    [
+        *REFUSED,
+        ("etcd_address", "etcd:70000", "a URL or host:port, or several"),
+        ("planner_cluster_role", "", "a ClusterRole's name"),
+    ],
+)
+def test_malformed_address_and_name_are_refused_with_a_sentence_and_an_example(key: str, text: str, right: str) -> None:
+    with pytest.raises(InvalidSettings) as refusal:
+        parse_settings({}, {key: text})
+    assert str(refusal.value).startswith(f"setting {key} is {text!r}, should be: write ")
+    assert right in str(refusal.value)
+    assert "pattern" not in str(refusal.value)
 
 
 def test_unknown_key_names_the_nearest() -> None:

@@ -8,7 +8,7 @@ from hooks import files
 from hooks.cli.options import with_option
 from hooks.cli.output import format_documents, guard_output
 from hooks.k8s.names import is_dns_label
-from hooks.settings import MAX_INSTALLATION
+from hooks.setting_forms import MAX_INSTALLATION
 
 _URL = re.compile(r"https?://[^/\s?#]+(/[^\s?#]*)?")
 

@@ -15,7 +15,9 @@ from hooks.errors import InvalidSettings
 def show(namespace: str, installed: frozenset[str], set_values: tuple[str, ...]) -> None:
     """Print what the options came to."""
     settings = read_settings(set_values)
-    click.echo(f"{namespace} {sorted(installed)} {settings.ingress_host_suffix}")
+    click.echo(
+        f"{namespace} {sorted(installed)} {settings.ingress_host_suffix} {settings.prometheus_endpoint}".rstrip()
+    )
 
 
 def run(*arguments: str, **environment: str) -> Result:
@@ -33,7 +35,7 @@ def run(*arguments: str, **environment: str) -> Result:
             {},
             "default ['grove', 'inference-pool', 'istio'] local\n",
         ),
-        (("--set", "ingress_host_suffix=a=b"), {}, "default [] a=b\n"),
+        (("--set", "prometheus_endpoint=http://p/?a=b"), {}, "default [] local http://p/?a=b\n"),
         ((), {"DYNAMO_HOOKS_INGRESS_HOST_SUFFIX": "env"}, "default [] env\n"),
         (("--set", "ingress_host_suffix=set"), {"DYNAMO_HOOKS_INGRESS_HOST_SUFFIX": "env"}, "default [] set\n"),
     ],

@@ -53,16 +53,16 @@ def test_variables_of_service_and_main_container_are_sorted_together() -> None:
 def test_addresses_come_from_the_settings_where_they_are_set() -> None:
     found = env(
         spec(),
-        nats_address="n",
-        etcd_address="e",
-        model_express_url="m",
-        prometheus_endpoint="p",
+        nats_address="nats://n",
+        etcd_address="e:2379",
+        model_express_url="http://m",
+        prometheus_endpoint="http://p/",
     )
     assert [found[name] for name in ("NATS_SERVER", "ETCD_ENDPOINTS", "MODEL_EXPRESS_URL", "PROMETHEUS_ENDPOINT")] == [
-        "n",
-        "e",
-        "m",
-        "p",
+        "nats://n",
+        "e:2379",
+        "http://m",
+        "http://p/",
     ]
     assert not {"NATS_SERVER", "ETCD_ENDPOINTS", "MODEL_EXPRESS_URL", "PROMETHEUS_ENDPOINT"} & env(spec()).keys()
 
