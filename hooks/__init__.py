@@ -3,9 +3,9 @@
 A map, from the ground up (imports point only upwards in this list's order, never back):
 
 * `k8s`, `errors`: Kubernetes vocabulary and the exception tree; they know nothing of Dynamo.
-* `api`, `crds`, `protocol`, `children`, `contract`, `identity`, `settings` with `setting_forms`, `facts`, `effects`,
-  `transitions`, `last_good`, `wording`: what all else is written in; `validation`: which rules there are, and how they
-  are put.
+* `api`, `crds`, `protocol` with `calling_controller`, `children`, `contract`, `identity`, `settings` with
+  `setting_forms`, `facts`, `effects`, `transitions`, `last_good`, `wording`: what all else is written in; `validation`:
+  which rules there are, and how they are put.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
 * `graph`: a DynamoGraphDeployment becomes components and what they share.
 * `model`: a DynamoModel's endpoints and adapters, with its prober; beside the two.

@@ -13,10 +13,12 @@ from typing import Any
 
 import orjson
 
+from hooks.calling_controller import check_versions, read_controller, read_declared
 from hooks.children import Children, find_fault, write_values
 from hooks.effects import Effect
 from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s import kinds
+from hooks.k8s.messages import describe_type
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
 
 OPTIONAL_KINDS = (
@@ -159,6 +161,7 @@ def parse_sync_request(
         InvalidRequest: not JSON, not such a call, another kind of parent, or hook version v1.
     """
     call = _parse_body(body, read)
+    check_versions(read_controller(call))
     parent = _read_parent(call, "object" if decorator else "parent", parent_kind)
     return SyncRequest(
         parent=parent,
@@ -172,10 +175,12 @@ def parse_customize_request(body: bytes, parent_kind: GroupVersionKind) -> Custo
     """Read a customize call; the child kinds come from the controller that asks.
 
     Raises:
-        InvalidRequest: not JSON, not such a call, or another kind of parent.
+        InvalidRequest: not JSON, not such a call, another kind of parent, or hook version v1.
     """
     call = _parse_body(body, orjson.loads)
-    declared = _read_declared(call)
+    controller = read_controller(call)
+    check_versions(controller)
+    declared = read_declared(controller)
     return CustomizeRequest(
         parent=_read_parent(call, "parent", parent_kind),
         child_kinds=frozenset(kind for kind in OPTIONAL_KINDS if (kind.api_version, plural_of(kind)) in declared),
@@ -234,7 +239,7 @@ def _parse_body(body: bytes, read: Read) -> Mapping[str, Any]:
     except orjson.JSONDecodeError as error:
         raise InvalidRequest(f"the body is not JSON: {error}") from error
     if not isinstance(call, dict):
-        raise InvalidRequest(f"the body is a JSON {type(call).__name__}, should be a hook request (an object)")
+        raise InvalidRequest(f"the body is {describe_type(call)}, should be a hook request (an object)")
     return call
 
 
@@ -248,19 +253,20 @@ def _read_parent(call: Mapping[str, Any], key: str, kind: GroupVersionKind) -> R
     metadata = parent.get("metadata")
     if not isinstance(metadata, dict) or not metadata.get("name") or not metadata.get("namespace"):
         raise InvalidRequest(f"the request's {key} has no metadata.name and metadata.namespace")
+    _check_metadata(key, metadata)
     if not isinstance(parent.get("spec", {}), dict) or not isinstance(parent.get("status", {}), (dict, type(None))):
         raise InvalidRequest(f"spec and status of the request's {key} should be objects")
     return parent
 
 
-def _read_declared(call: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
-    """apiVersion and resource of the child kinds that the asking controller declares."""
-    controller = call.get("controller") or {}
-    spec = (controller.get("spec") or {}) if isinstance(controller, dict) else None
-    children = (spec.get("childResources") or []) if isinstance(spec, dict) else None
-    if not isinstance(children, list) or not all(isinstance(child, dict) for child in children):
-        raise InvalidRequest("the request's controller is malformed, should be the controller that calls this hook")
-    return frozenset((str(child.get("apiVersion", "")), str(child.get("resource", ""))) for child in children)
+def _check_metadata(key: str, metadata: Mapping[str, Any]) -> None:
+    for name in ("name", "namespace", "uid"):
+        if not isinstance(metadata.get(name, ""), str):
+            found = describe_type(metadata[name])
+            raise InvalidRequest(f"metadata.{name} of the request's {key} is {found}, should be a string")
+    if type(generation := metadata.get("generation", 0)) is not int:
+        found = "no integer" if isinstance(generation, float) else describe_type(generation)
+        raise InvalidRequest(f"metadata.generation of the request's {key} is {found}, should be an integer")
 
 
 def _read_objects(call: Mapping[str, Any], key: str) -> Objects:
@@ -268,9 +274,7 @@ def _read_objects(call: Mapping[str, Any], key: str) -> Objects:
     if groups is None and key == "related":
         groups = {}
     if not isinstance(groups, dict):
-        raise InvalidRequest(
-            f"{key} is a {type(groups).__name__}, should be an object by kind, as Metacontroller sends"
-        )
+        raise InvalidRequest(f"{key} is {describe_type(groups)}, should be an object by kind, as Metacontroller sends")
     for kind, found in groups.items():
         for name, manifest in _entries(key, kind, found).items():
             _check_observed(key, kind, name, manifest)
@@ -279,7 +283,7 @@ def _read_objects(call: Mapping[str, Any], key: str) -> Objects:
 
 def _entries(key: str, kind: str, found: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise InvalidRequest(f"{key}[{kind}] is a {type(found).__name__}, should be an object by namespace/name")
+        raise InvalidRequest(f"{key}[{kind}] is {describe_type(found)}, should be an object by namespace/name")
     return found
 
 
@@ -298,7 +302,7 @@ def _check_observed(key: str, kind: str, name: str, manifest: Any) -> None:
 
 def _check_status(status: Any) -> None:
     if not isinstance(status, dict):
-        raise InvalidAnswer(f"the status is {type(status).__name__}, must be an object")
+        raise InvalidAnswer(f"the status is {describe_type(status)}, must be an object")
     try:
         _check_status_text(write_values(status))
     except TypeError as error:

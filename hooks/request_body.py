@@ -24,6 +24,7 @@ _Groups = dict[str, dict[str, msgspec.Raw]]
 class _Call(msgspec.Struct, gc=False):
     """What of a sync or finalize call is read, the objects as text; `object` and `attachments` are a decorator's."""
 
+    controller: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     parent: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     object: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     children: _Groups | msgspec.UnsetType = msgspec.UNSET

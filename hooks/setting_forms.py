@@ -141,14 +141,14 @@ NatsAddresses = Annotated[
     str,
     _must(
         _optional(_addresses("nats", "tls", "ws", "wss")),
-        "a URL or host:port, or several with commas between them, such as nats://nats.dynamo-system:4222",
+        "a URL or host:port, or several, separated by commas, such as nats://nats.dynamo-system:4222",
     ),
 ]
 EtcdAddresses = Annotated[
     str,
     _must(
         _optional(_addresses("http", "https")),
-        "a URL or host:port, or several with commas between them, such as http://etcd.dynamo-system:2379",
+        "a URL or host:port, or several, separated by commas, such as http://etcd.dynamo-system:2379",
     ),
 ]
 

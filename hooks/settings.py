@@ -37,7 +37,7 @@ class Settings(BaseModel):
     )
     etcd_address: forms.EtcdAddresses = Field(
         "",
-        description="etcd address injected into every component, as `http://host:2379`; several with commas between them",
+        description="etcd address injected into every component, as `http://host:2379`; commas separate several",
     )
     model_express_url: forms.ModelExpressAddress = Field(
         "", description="Model Express URL injected into every component"

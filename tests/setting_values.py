@@ -39,8 +39,8 @@ TAKEN = (
 )
 
 _NAME = "with a letter or digit beside each '.' and at both ends, such as"
-_NATS = "a URL or host:port, or several with commas between them, such as nats://nats.dynamo-system:4222"
-_ETCD = "a URL or host:port, or several with commas between them, such as http://etcd.dynamo-system:2379"
+_NATS = "a URL or host:port, or several, separated by commas, such as nats://nats.dynamo-system:4222"
+_ETCD = "a URL or host:port, or several, separated by commas, such as http://etcd.dynamo-system:2379"
 _MODEL_EXPRESS = "a URL or host:port, such as http://model-express.dynamo-system:8001"
 _PROMETHEUS = "a URL that begins with http:// or https://, such as http://prometheus.monitoring:9090"
 _GATEWAY = "a Gateway's name or namespace/name, such as istio-system/main"

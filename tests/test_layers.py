@@ -38,6 +38,7 @@ FORBIDDEN = frozenset(
 GROUND = {"hooks.k8s": 0, "hooks.errors": 0}
 TYPES = (
     "hooks.api",
+    "hooks.calling_controller",
     "hooks.children",
     "hooks.clients.event_objects",
     "hooks.contract",

@@ -1,7 +1,8 @@
 """Metacontroller's protocol: requests of hook version v2, and every answer that must not leave."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import orjson
@@ -11,7 +12,7 @@ from hooks import contract
 from hooks.children import MAX_CHILD_BYTES
 from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.protocol import (
     Objects,
     RelatedRule,
@@ -21,6 +22,7 @@ from hooks.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
+from hooks.request_body import Memory
 from tests import make
 
 DECLARED = Objects({"ConfigMap.v1": {}, "Deployment.apps/v1": {}})
@@ -37,6 +39,11 @@ def without(key: str) -> Manifest:
 
 def body(**fields: Any) -> bytes:
     return orjson.dumps({"controller": {}, "parent": make.graph(), "children": {}, "related": {}, **fields})
+
+
+def with_metadata(**fields: Any) -> Manifest:
+    graph = make.graph()
+    return {**graph, "metadata": {**graph["metadata"], **fields}}
 
 
 class Word(StrEnum):
@@ -91,8 +98,8 @@ def test_child_that_breaks_the_contract_never_leaves(children: list[Any], words:
     ("status", "words"),
     [
         (None, "no status"),
-        ([], "the status is list"),
-        ("ready", "the status is str"),
+        ([], "the status is an array"),
+        ("ready", "the status is a string"),
         ({"replicas": 1.5}, "status: replicas is the float 1.5"),
         ({"conditions": [{"message": None}]}, "status: conditions[0].message is null"),
     ],
@@ -189,17 +196,23 @@ def test_decorators_request_has_an_object_and_attachments() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (body(children=None), "children is a NoneType"),
-        (body(children={"ConfigMap.v1": []}), "children[ConfigMap.v1] is a list"),
+        (body(children=None), "children is null"),
+        (body(children={"ConfigMap.v1": []}), "children[ConfigMap.v1] is an array"),
         (body(children={"ConfigMap.v1": {"default/c": []}}), "no Kubernetes object"),
-        (body(related=[]), "related is a list"),
+        (body(related=[]), "related is an array"),
         (body(related={"Secret.v1": {"s": make.observed(child())}}), "declare version v2"),
         (body(parent=None), "no parent"),
         (body(parent={**make.graph(), "status": []}), "spec and status"),
         (body(parent={**make.graph(), "metadata": {"name": "", "namespace": "a"}}), "no metadata.name"),
+        (body(parent=with_metadata(name=5)), "metadata.name of the request's parent is a number, should be a string"),
+        (body(parent=with_metadata(namespace=["a"])), "metadata.namespace of the request's parent is an array"),
+        (body(parent=with_metadata(uid=None)), "metadata.uid of the request's parent is null"),
+        (body(parent=with_metadata(generation="x")), "metadata.generation of the request's parent is a string"),
+        (body(parent=with_metadata(generation=True)), "is a boolean, should be an integer"),
+        (body(parent=with_metadata(generation=1.5)), "is no integer, should be an integer"),
         (orjson.dumps({"object": make.graph(), "attachments": {}}), "no parent"),
-        (b"null", "a JSON NoneType"),
-        (b'"text"', "a JSON str"),
+        (b"null", "the body is null"),
+        (b'"text"', "the body is a string"),
         (b"{" * 100_000, "not JSON"),
     ],
     ids=[
@@ -211,6 +224,12 @@ def test_decorators_request_has_an_object_and_attachments() -> None:
         "parent null",
         "status is a list",
         "no name",
+        "name is a number",
+        "namespace is a list",
+        "uid null",
+        "generation is text",
+        "generation is a boolean",
+        "generation is no integer",
         "decorator's",
         "null",
         "text",
@@ -222,6 +241,50 @@ def test_call_that_is_no_request_is_refused(call: bytes, words: str) -> None:
         parse_sync_request(call, contract.GRAPH)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def hooks_of(**versions: str | None) -> dict[str, Any]:
+    """A controller with hooks of these versions; one without a version is of Metacontroller's default."""
+    hooks = {name: {"webhook": {}, **({"version": v} if v is not None else {})} for name, v in versions.items()}
+    return {"kind": "CompositeController", "spec": {"hooks": hooks}}
+
+
+@pytest.mark.parametrize(
+    ("versions", "named"),
+    [
+        ({"sync": "v1"}, "sync"),
+        ({"sync": None}, "sync"),
+        ({"sync": ""}, "sync"),
+        ({"sync": "v2", "finalize": "v1"}, "finalize"),
+        ({"sync": "v2", "customize": None}, "customize"),
+    ],
+    ids=["v1", "absent", "empty", "finalize", "customize"],
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        parse_customize_request,
+        partial(parse_sync_request, read=Memory().read_call),
+        partial(parse_sync_request, decorator=True),
+    ],
+    ids=["customize", "sync", "decorator's"],
+)
+def test_controller_with_a_hook_of_version_v1_is_refused_before_it_has_children(
+    versions: dict[str, str | None], named: str, read: Callable[[bytes, GroupVersionKind], object]
+) -> None:
+    call = {"controller": hooks_of(**versions), "parent": make.graph(), "children": {}, "related": {}}
+    call |= {"object": make.graph(), "attachments": {}}
+    with pytest.raises(InvalidRequest) as caught:
+        read(orjson.dumps(call), contract.GRAPH)
+    assert str(caught.value) == (
+        f"the controller's {named} hook is of version v1; set spec.hooks.{named}.version to v2"
+    )
+
+
+@pytest.mark.parametrize("controller", [None, {}, {"spec": {}}, hooks_of(), hooks_of(sync="v2", customize="v2")])
+def test_controller_with_hooks_of_version_v2_or_none_is_served(controller: Any) -> None:
+    request = parse_sync_request(body(controller=controller), contract.GRAPH, read=Memory().read_call)
+    assert request.parent == make.graph()
 
 
 def test_customize_request_says_which_optional_kinds_the_controller_declares() -> None:
@@ -238,8 +301,16 @@ def test_customize_request_says_which_optional_kinds_the_controller_declares() -
 
 @pytest.mark.parametrize(
     "controller",
-    [["x"], "text", {"spec": ["x"]}, {"spec": {"childResources": {"a": 1}}}, {"spec": {"childResources": [None]}}],
-    ids=["list", "text", "spec is a list", "resources are a map", "null resource"],
+    [
+        ["x"],
+        "text",
+        {"spec": ["x"]},
+        {"spec": {"hooks": ["sync"]}},
+        {"spec": {"hooks": {"sync": "v2"}}},
+        {"spec": {"childResources": {"a": 1}}},
+        {"spec": {"childResources": [None]}},
+    ],
+    ids=["list", "text", "spec is a list", "hooks are a list", "hook is text", "resources are a map", "null resource"],
 )
 def test_customize_request_with_a_malformed_controller_is_refused(controller: Any) -> None:
     with pytest.raises(InvalidRequest):

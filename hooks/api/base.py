@@ -8,9 +8,20 @@ from pydantic.alias_generators import to_camel
 
 from hooks.api.schema import Rule
 from hooks.errors import InvalidSpec
+from hooks.k8s.messages import describe_type
 from hooks.k8s.types import ReadManifest
 
 Model = TypeVar("Model", bound="ApiModel")
+
+_WANTED = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type", "mapping_type"), "an object"),
+    **dict.fromkeys(("list_type", "tuple_type"), "an array"),
+    "string_type": "a string",
+    **dict.fromkeys(("int_type", "int_parsing"), "an integer"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "a boolean"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+}
+"""What a field of the wrong type should be, by pydantic's type of fault."""
 
 
 class ApiModel(BaseModel):
@@ -56,5 +67,10 @@ def parse_parent(model: type[Model], manifest: ReadManifest) -> Model:
 
 
 def _describe(fault: Mapping[str, Any]) -> str:
+    """Field and fault, in Kubernetes' words rather than in those of the language that reads it."""
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"]).lstrip(".")
-    return f"{path}: {fault['msg']}"
+    wanted = _WANTED.get(fault["type"])
+    if wanted is None:
+        said = str(fault["msg"]).removeprefix("Value error, ").replace("Input should be", "should be", 1)
+        return f"{path}: {said}"
+    return f"{path}: should be {wanted}, is {describe_type(fault['input'])}"

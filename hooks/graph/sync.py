@@ -125,13 +125,19 @@ def _plan_restarting(
 ) -> tuple[GraphPlan, Children, Restart]:
     """The plan, its children and the restart, which goes on by what is ready at the plan as it was told so far."""
     graph, _ = _read_valid(wording, seen.installed)
-    restart = plan_restart(graph, request.status.get("restart") or {}, observe_told(graph, seen))
+    restart = plan_restart(graph, _read_restart(request), observe_told(graph, seen))
     grounds = _Grounds(wording=wording, seen=without_status(seen), restarts=restart.told, settings=settings)
     plan, children = _plan(grounds)
     if restart.is_running:
         restart = advance(restart, find_unready_services(plan, seen))
         plan, children = _plan(replace(grounds, restarts=restart.told))
     return plan, children, restart
+
+
+def _read_restart(request: SyncRequest) -> Mapping[str, Json]:
+    """`status.restart`; empty where there is none, or none that can be read."""
+    stored = request.status.get("restart")
+    return stored if isinstance(stored, dict) else {}
 
 
 def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[str, ...]) -> SyncAnswer:

@@ -172,3 +172,25 @@ def test_every_field_that_does_not_fit_is_named() -> None:
         parse_parent(GraphDeployment, parent({"services": {"a": {"replicas": "x"}, "b": []}, "envs": "y"}))
     paths = [problem.partition(":")[0] for problem in raised.value.problems]
     assert sorted(paths) == ["spec.envs", "spec.services.a.replicas", "spec.services.b"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"services": {"a": []}}, "spec.services.a: should be an object, is an array"),
+        ({"services": 1}, "spec.services: should be an object, is a number"),
+        ({"envs": "y"}, "spec.envs: should be an array, is a string"),
+        ({"backendFramework": True}, "spec.backendFramework: should be a string, is a boolean"),
+        ({"services": {"a": {"replicas": "x"}}}, "spec.services.a.replicas: should be an integer, is a string"),
+        (
+            {"services": {"a": {"replicas": 1.5}}},
+            "spec.services.a.replicas: should be a valid integer, got a number with a fractional part",
+        ),
+        ({"pvcs": [{"create": {}}]}, "spec.pvcs[0].create: should be a boolean, is an object"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_field_that_does_not_fit_is_told_in_the_words_of_its_json(spec: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidSpec) as raised:
+        parse_parent(GraphDeployment, parent(spec))
+    assert raised.value.problems == (problem,)

@@ -111,6 +111,15 @@ def test_lost_status_tells_nobody_anew(phases: int) -> None:
     assert wiped.children == expected.children
 
 
+@pytest.mark.parametrize("stored", [4, "Restarting", ["r1"]], ids=["number", "text", "list"])
+def test_restart_that_cannot_be_read_is_one_that_was_lost(stored: Any) -> None:
+    graph, children = up(graph_of("abc"))
+    graph = restarting(graph, id="r1")
+    expected = world.ask(graph, children)
+    answer = world.ask({**graph, "status": {**graph.get("status", {}), "restart": stored}}, children)
+    assert (answer.status, answer.children) == (expected.status, expected.children)
+
+
 def test_children_that_are_shown_one_step_old_are_told_the_same() -> None:
     graph, children = up(graph_of("abc"))
     graph = restarting(graph, id="r1")
