@@ -277,7 +277,7 @@ def test_metrics_count_the_calls_of_all_workers_and_leave_no_file_behind(start: 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_server_that_is_ended_while_it_starts_leaves_no_file_behind(name: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hooks", "serve", "--bind", "127.0.0.1:0", "--drain", "0"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -11,6 +11,7 @@ from gunicorn.app.base import BaseApplication
 
 from hooks.cli.options import parse_bind, read_settings, settings_option
 from hooks.cli.server import JsonLog, freeze_memory
+from hooks.cli.standard_input import end_with_stdin_option, stop_with_stdin
 from hooks.logs import set_up_logging
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.lora_api import open_session, perform
@@ -27,8 +28,8 @@ _GRACE_SECONDS = 2
 class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     """Gunicorn with one process, as the prober's memory is that process's; the worker's threads start inside it."""
 
-    def __init__(self, settings: Settings, bind: str) -> None:
-        self._settings, self._bind = settings, bind
+    def __init__(self, settings: Settings, bind: str, *, ends_with_stdin: bool) -> None:
+        self._settings, self._bind, self._ends_with_stdin = settings, bind, ends_with_stdin
         super().__init__()
 
     def load_config(self) -> None:
@@ -44,7 +45,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "proc_name": "dynamo-prober",
             "logger_class": JsonLog,
             "control_socket_disable": True,
-            "post_worker_init": lambda _worker: freeze_memory(),
+            "post_worker_init": self._begin,
         }
         for key, value in values.items():
             self.cfg.set(key, value)
@@ -55,6 +56,11 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         worker.start()
         token = os.environ.get(TOKEN_VARIABLE, "")
         return create_prober_app(worker, token=token, max_body_bytes=self._settings.max_body_bytes)
+
+    def _begin(self, worker: Any) -> None:
+        freeze_memory()
+        if self._ends_with_stdin:
+            stop_with_stdin(worker)
 
 
 def is_loopback(bind: str) -> bool:
@@ -89,8 +95,9 @@ Examples:
     is_flag=True,
     help="Listen on an address that others can reach: whoever can, makes engines load what they like. Set a token.",
 )
+@end_with_stdin_option
 @settings_option
-def prober(*, bind: str, allow_remote: bool, set_values: tuple[str, ...]) -> None:
+def prober(*, bind: str, allow_remote: bool, end_with_stdin: bool, set_values: tuple[str, ...]) -> None:
     """Load LoRA adapters on engines, verify them, reload those lost and unload those no longer wanted.
 
     Runs beside the hooks in one pod; they say over loopback what is wanted and are told what the engines say. Memory is
@@ -104,4 +111,4 @@ def prober(*, bind: str, allow_remote: bool, set_values: tuple[str, ...]) -> Non
         )
     settings = read_settings(set_values)
     set_up_logging(settings.log_level)
-    _Server(settings, bind).run()
+    _Server(settings, bind, ends_with_stdin=end_with_stdin).run()

@@ -6,6 +6,7 @@ from hooks.cli.assembly import Assembly
 from hooks.cli.options import parse_bind, read_settings, settings_option
 from hooks.cli.secure_port import secure_port_options
 from hooks.cli.server import DRAIN_SECONDS, SecurePort, ServerOptions, run_server
+from hooks.cli.standard_input import end_with_stdin_option
 from hooks.logs import set_up_logging
 
 
@@ -37,14 +38,16 @@ Examples:
     help="How long to go on accepting after SIGTERM, with /readyz saying 503.",
 )
 @secure_port_options
+@end_with_stdin_option
 @settings_option
-def serve(
+def serve(  # noqa: PLR0913 - one parameter for each option
     *,
     bind: str,
     workers: int,
     threads: int,
     drain: float,
     secure_port: SecurePort | None,
+    end_with_stdin: bool,
     set_values: tuple[str, ...],
 ) -> None:
     """Serve the hooks over HTTP, for Metacontroller to call, and admission over HTTPS, for the API server.
@@ -63,5 +66,6 @@ def serve(
         secure_port=secure_port,
         begin=assembly.begin,
         end=assembly.locks.release,
+        end_with_stdin=end_with_stdin,
     )
     run_server(options, assembly.load)

@@ -31,6 +31,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from hooks.cli.connection_counts import ConnectionCounts, Courtesy
 from hooks.cli.secure_connection import SecureConnection
+from hooks.cli.standard_input import stop_with_stdin
 from hooks.cli.tls import ServedCertificate, WsgiApp
 from hooks.logs import logger
 
@@ -46,6 +47,8 @@ about to send, closes first, and no request meets a connection that is being clo
 
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """Variable of prometheus_client, which looks at it when it is imported."""
+
+_ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 _HANDSHAKE_SECONDS = 0.3
 """How long handshakes that began before the listeners were shut to new ones may take to finish."""
@@ -76,6 +79,7 @@ class ServerOptions:
     """How to serve: `bind` is HOST:PORT, `drain` seconds.
 
     `begin` runs in each worker and gets what tells whether it is draining; `end` runs once, after all workers ended.
+    With `end_with_stdin` the end of standard input is taken for SIGTERM.
     """
 
     bind: str
@@ -85,6 +89,7 @@ class ServerOptions:
     secure_port: SecurePort | None = None
     begin: Callable[[Callable[[], bool]], None] = lambda _is_draining: None
     end: Callable[[], None] = lambda: None
+    end_with_stdin: bool = False
 
 
 LoadApp = Callable[[Callable[[], bool]], WsgiApp]
@@ -96,7 +101,7 @@ def run_server(options: ServerOptions, load_app: LoadApp) -> None:
 
     `load_app` runs after the metrics' directory is known and must import `hooks.metrics` itself, not before.
     """
-    for number in (signal.SIGTERM, signal.SIGINT):  # until gunicorn has its own handlers: clean up then too
+    for number in _ENDING:  # until gunicorn has its own handlers: clean up then too
         signal.signal(number, lambda *_: sys.exit(0))
     owner = os.getpid()
     given = os.environ.get(METRICS_DIR)
@@ -112,7 +117,7 @@ def run_server(options: ServerOptions, load_app: LoadApp) -> None:
 
 def _find_temporary_dir() -> str:
     """Where Python puts temporary files; it tries the place with a file, which no signal must make it leave behind."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         return tempfile.gettempdir()
     finally:
@@ -252,7 +257,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "control_socket_disable": True,
             "when_ready": _begin_serving,
             "post_fork": _let_sigterm_end,
-            "post_worker_init": lambda _worker: self.options.begin(lambda: self.is_draining),
+            "post_worker_init": self._begin,
             "on_exit": lambda _arbiter: self.options.end(),
             "child_exit": self._forget_worker,
         }
@@ -262,6 +267,11 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load(self) -> WsgiApp:
         """Build the application, once, before the fork."""
         return self._load_app(lambda: self.is_draining)
+
+    def _begin(self, worker: Any) -> None:
+        self.options.begin(lambda: self.is_draining)
+        if self.options.end_with_stdin:
+            stop_with_stdin(worker)
 
     def _forget_worker(self, _server: Any, worker: Any) -> None:
         """Drop a dead worker's connections and live gauges; its counters stay, as a counter must never fall."""

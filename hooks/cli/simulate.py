@@ -147,7 +147,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
 def _run(plan: Plan, settings: list[str], *, engine_port: int) -> Frame:
     live = sys.stdout.isatty() and sys.stderr.isatty()
     with (
-        _exit_on_sigterm(),
+        _exit_on_signals(),
         run_programs(plan, settings, engine_port=engine_port) as programs,
         ProgressView(Console(stderr=True), live=live) as view,
     ):
@@ -170,14 +170,16 @@ def _finish(frame: Frame, output: str) -> None:
 
 
 @contextmanager
-def _exit_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM unwind the stack, so that the servers are stopped."""
+def _exit_on_signals() -> Iterator[None]:
+    """Let SIGTERM, and SIGHUP where it is not ignored (nohup), unwind the stack, so that the servers are stopped."""
 
-    def leave(_number: int, _frame: FrameType | None) -> None:
-        sys.exit(143)
+    def leave(number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, leave)
+    numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, leave) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,4 +1,7 @@
-"""The hooks server and the prober as child processes on loopback ports, stopped whatever happens."""
+"""The hooks server and the prober as child processes on loopback ports, stopped whatever happens.
+
+Even where this process is killed: their standard input is a pipe from it, with whose end they end.
+"""
 
 import os
 import signal
@@ -78,11 +81,13 @@ def run_servers(settings: Sequence[str], *, prober: bool) -> Iterator[Servers]:
 @contextmanager
 def _run(command: str, settings: Sequence[str], *options: str) -> Iterator[_Server]:
     port = _find_free_port()
-    arguments = [sys.executable, "-m", "hooks", command, "--bind", f"127.0.0.1:{port}", *options]
+    arguments = [sys.executable, "-m", "hooks", command, "--bind", f"127.0.0.1:{port}", "--end-with-stdin", *options]
     for pair in settings:
         arguments += ["--set", pair]
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    with (
+        tempfile.TemporaryFile() as log,
+        subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True) as process,
+    ):
         try:
             yield _Server(name=f"dynamo-hooks {command}", port=port, process=process, log=log)
         finally:

@@ -1,6 +1,11 @@
 """The real hooks server as a child process: it comes up, answers, and is gone afterwards."""
 
+import os
 import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 import requests
@@ -8,6 +13,14 @@ import requests
 from hooks.simulator.hook_client import connect_hook
 from hooks.simulator.processes import ServerFailed, run_servers
 from hooks.simulator.webhook import SyncFailed
+
+USER = """
+import sys
+from hooks.simulator.processes import run_servers
+with run_servers([], prober=True) as servers:
+    print(servers.hooks_url, *(f"http://127.0.0.1:{server.port}" for server in servers.running), flush=True)
+    sys.stdin.read()
+"""
 
 
 def _listens(url: str) -> bool:
@@ -39,12 +52,29 @@ def test_a_server_that_refuses_its_settings_is_reported_with_its_own_words() -> 
         pytest.fail("the server came up")
 
 
-def test_a_server_that_died_is_noticed() -> None:
+def test_a_server_that_died_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # killed, it leaves its metrics behind
     with run_servers([], prober=False) as servers:
         servers.running[0].process.kill()
         servers.running[0].process.wait()
         with pytest.raises(ServerFailed, match="ended with status"):
             servers.check()
+
+
+def test_the_servers_end_when_the_program_that_started_them_is_killed(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", USER]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        urls = process.stdout.readline().split()
+        assert [_listens(url) for url in urls] == [True] * 3
+        process.kill()
+    deadline = time.monotonic() + 30
+    while list(tmp_path.iterdir()) or any(_listens(url) for url in urls):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_hook_that_does_not_answer_is_a_failed_sync() -> None:

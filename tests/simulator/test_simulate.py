@@ -1,5 +1,9 @@
 """The command `simulate` with the real hooks server: from manifest to Ready, or to the reasons why not."""
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import orjson
@@ -99,3 +103,16 @@ def test_a_foreign_object_that_the_cluster_cannot_hold_is_left_out_with_a_remark
     assert result.exit_code == 0, result.stderr
     assert 'left out, the simulated cluster has no matches for kind "PodMonitor"' in result.stderr
     assert "left out, it has no metadata.name" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_simulation_that_is_ended_stops_its_server(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hooks", "simulate", "--speed", "1", EXAMPLE]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None
+        assert "components 0/3" in process.stderr.readline()
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(signal.Signals[name])
+        assert process.wait(timeout=40) == 128 + signal.Signals[name]
+    assert list(tmp_path.iterdir()) == []
