@@ -10,6 +10,7 @@ from hooks import contract
 from hooks.effects import WriteBackReplicas
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
+from hooks.simulator.pods import Fault
 from tests import make
 from tests.simulator.grove_world import GroveWorld
 
@@ -92,6 +93,18 @@ def test_service_under_grove_follows_its_adapter_and_no_pod_template_changes() -
     assert clique_specs(world) == before
     status = adapter_status(world)
     assert (status["replicas"], status["conditions"][0]["reason"]) == (5, "Scaled")
+
+
+@pytest.mark.parametrize("installed", [frozenset(), frozenset({"grove"})], ids=["components", "Grove"])
+def test_adapter_is_ready_when_its_replicas_serve(installed: frozenset[str]) -> None:
+    world = scaled_world(installed)
+    world.cluster.break_pods("*worker*", Fault.PROBE)
+    scale(world, 3)
+    (condition,) = adapter_status(world)["conditions"]
+    assert (adapter_status(world)["replicas"], condition["reason"]) == (3, "ReplicasNotReady")
+    world.cluster.release("*worker*")
+    world.settle()
+    assert adapter_status(world)["conditions"][0]["reason"] == "Scaled"
 
 
 def test_selector_of_the_status_finds_the_pods_that_count() -> None:

@@ -21,24 +21,30 @@ class Reason(StrEnum):
 
     SCALED = "Scaled"
     SCALING = "Scaling"
+    NOT_READY = "ReplicasNotReady"
     GRAPH_NOT_FOUND = "GraphNotFound"
+    GRAPH_DELETING = "GraphDeleting"
+    GRAPH_NOT_RENDERED = "GraphNotRendered"
     SERVICE_NOT_FOUND = "ServiceNotFound"
     DISABLED = "AdapterDisabled"
     NOT_IN_FORCE = "AdapterNotInForce"
     INVALID = "ValidationFailed"
 
 
+_IN_FORCE = frozenset({Reason.SCALED, Reason.SCALING, Reason.NOT_READY, Reason.GRAPH_NOT_RENDERED})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Whether an adapter is in force and its service has the replicas that it asks for, and why."""
+    """Whether an adapter is in force and the replicas that it asks for serve, and why."""
 
     reason: Reason
     message: str
 
     @property
     def is_in_force(self) -> bool:
-        """Whether the graph takes the service's replicas from this adapter."""
-        return self.reason in {Reason.SCALED, Reason.SCALING}
+        """Whether the graph takes the service's replicas from this adapter, whenever its spec can be rendered."""
+        return self.reason in _IN_FORCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,17 +68,19 @@ def judge(adapter: GraphScalingAdapter, graph: Graph | None) -> Verdict:
     if graph is None:
         where = f"graph {reference.name} not found in namespace {adapter.metadata.namespace}"
         return Verdict(reason=Reason.GRAPH_NOT_FOUND, message=f"{where}; create it, or delete the adapter")
+    if graph.is_going:
+        message = f"graph {reference.name} is being deleted and takes no replicas from its adapters any more"
+        return Verdict(reason=Reason.GRAPH_DELETING, message=message)
     if graph.service is None:
         where = f"service {reference.service_name} not found in graph {reference.name}"
         return Verdict(reason=Reason.SERVICE_NOT_FOUND, message=f"{where}; see its spec.services")
     named = f"service {reference.service_name} of graph {reference.name}"
-    obstacle = _find_obstacle(adapter, graph, graph.service)
-    if obstacle is not None:
-        return replace(obstacle, message=f"{named} {obstacle.message}")
-    running, asked = graph.service.running or 0, adapter.spec.replicas
-    if running != asked:
-        return Verdict(reason=Reason.SCALING, message=f"{named} has {running} replicas, {asked} are asked for")
-    return Verdict(reason=Reason.SCALED, message=f"{named} has the {asked} replicas asked for")
+    verdict = (
+        _find_obstacle(adapter, graph, graph.service)
+        or _find_freeze(graph)
+        or _compare(graph.service, adapter.spec.replicas)
+    )
+    return replace(verdict, message=f"{named} {verdict.message}")
 
 
 def _find_obstacle(adapter: GraphScalingAdapter, graph: Graph, service: Service) -> Verdict | None:
@@ -89,6 +97,27 @@ def _find_obstacle(adapter: GraphScalingAdapter, graph: Graph, service: Service)
     return None
 
 
+def _find_freeze(graph: Graph) -> Verdict | None:
+    """Why the graph's children stay as they are, as the end of a sentence; its counts are no news then."""
+    if not graph.is_frozen:
+        return None
+    message = "stays as last applied until the spec of the graph can be rendered"
+    return Verdict(
+        reason=Reason.GRAPH_NOT_RENDERED, message=": ".join(part for part in (message, graph.message) if part)
+    )
+
+
+def _compare(service: Service, asked: int) -> Verdict:
+    """Whether just the replicas asked for run, none of a former template, and all serve; as the end of a sentence."""
+    if service.running != asked:
+        return Verdict(reason=Reason.SCALING, message=f"has {service.running} replicas, {asked} are asked for")
+    for word, count in (("up to date", service.updated), ("ready", service.serving)):
+        if count < asked:
+            message = f"has the {asked} replicas asked for, of which {count} are {word}"
+            return Verdict(reason=Reason.NOT_READY, message=message)
+    return Verdict(reason=Reason.SCALED, message=f"has the {asked} replicas asked for")
+
+
 def report(
     adapter: GraphScalingAdapter, graph: Graph | None, verdict: Verdict, *, remark: str, previous: Previous
 ) -> dict[str, Json]:
@@ -99,7 +128,7 @@ def report(
     service, is_scaled = graph.service if graph else None, previous.is_rescaled and verdict.is_in_force
     last_scale = format_time(previous.now) if is_scaled else previous.status.get("lastScaleTime")
     return {
-        "replicas": (service.running or 0) if service else 0,
+        "replicas": service.running if service else 0,
         "selector": _selector(adapter, is_multinode=service is not None and service.is_multinode),
         **({"lastScaleTime": last_scale} if last_scale else {}),
         **_judged(verdict, remark, previous),

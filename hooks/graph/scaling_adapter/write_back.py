@@ -29,7 +29,7 @@ def plan_write_back(
 ) -> WriteBack:
     """Compare the replicas of an adapter that is in force with its graph's; `failed` is told where that fails."""
     asked, reference = adapter.spec.replicas, adapter.spec.dgd_ref
-    if graph.is_going or service.own_replicas == asked:
+    if service.own_replicas == asked:
         return WriteBack()
     field = f"spec.services[{reference.service_name}].replicas of the graph"
     if settings.effect_write_back == "always" or (settings.effect_write_back == "planner" and graph.has_planner):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hooks.effects import WriteBackReplicas
 from hooks.k8s.types import Manifest
 from tests import make
-from tests.graph.scaling_adapter.test_sync import adapter, ask, ready, status_of
+from tests.graph.scaling_adapter.test_sync import adapter, ask, counting, ready, status_of
 
 counts = st.integers(0, 2**31 - 1)
 services = st.fixed_dictionaries(
@@ -25,7 +25,8 @@ reported = st.none() | st.fixed_dictionaries(
         "services": st.none()
         | st.dictionaries(
             st.sampled_from(["Worker", "Gone"]), st.fixed_dictionaries({}, optional={"replicas": counts}), max_size=2
-        )
+        ),
+        "state": st.sampled_from(["pending", "successful", "failed"]),
     },
 )
 graphs = st.builds(
@@ -41,6 +42,8 @@ before = st.none() | st.fixed_dictionaries(
         "lastScaleTime": st.just("2026-01-01T00:00:00Z"),
     },
 )
+few = st.integers(0, 2)
+count_fields = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 modes = st.sampled_from(["planner", "always", "off"])
 
 
@@ -60,3 +63,11 @@ def test_answer_is_sound_and_settles_at_once(
         assert status_of(first)["replicas"] == replicas
     assert all(effect in first.effects for effect in again.effects)
     assert bool(again.resync_after_seconds) == bool(again.effects)
+
+
+@settings(max_examples=300, deadline=None)
+@given(few, st.fixed_dictionaries({}, optional=dict.fromkeys(count_fields, few)))
+def test_ready_is_true_of_nothing_but_replicas_that_serve(asked: int, told: dict[str, int]) -> None:
+    serving = told.get("readyReplicas", told.get("availableReplicas", 0))
+    is_there = told.get("replicas", 0) == asked and told.get("updatedReplicas", 0) >= asked and serving >= asked
+    assert ready(ask(adapter(asked), counting(**told)))["status"] == str(is_there)

@@ -10,6 +10,8 @@ import pytest
 from hooks import contract
 from hooks.effects import Event, WriteBackReplicas
 from hooks.graph.scaling_adapter.sync import customize, sync
+from hooks.graph.status import Previous, Reason, report_failure
+from hooks.k8s.conditions import MAX_MESSAGE
 from hooks.k8s.types import Manifest
 from hooks.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest, write_sync_answer
 from hooks.rendering import render
@@ -19,11 +21,27 @@ LONG_AGO = "2026-01-01T00:00:00Z"
 
 
 def graph(replicas: int | None = 2, running: int | None = 2, *, planner: bool = False, **fields: Any) -> Manifest:
-    """A graph whose service Worker has an adapter; `running` replicas of it are counted."""
+    """A graph whose service Worker has an adapter; `running` replicas of it are counted, all of which serve."""
     service = make.service(scalingAdapter={"enabled": True}, **fields)
     services = {"Worker": service if replicas is None else {**service, "replicas": replicas}}
-    status = {} if running is None else {"services": {"Worker": {"replicas": running}}}
+    status = {} if running is None else {"services": {"Worker": make.deployment_status(running)}}
     return make.graph({**services, **({"Planner": make.service("planner")} if planner else {})}, status=status)
+
+
+def counting(**counts: int) -> Manifest:
+    """The same graph with only these counts of the Worker in its status."""
+    return {**graph(), "status": {"services": {"Worker": counts}}}
+
+
+def frozen(*problems: str) -> Manifest:
+    """A graph of which a former spec runs: its present one has these problems."""
+    previous = Previous(status=graph()["status"], generation=2, now=make.NOW)
+    return {**graph(), "status": report_failure(Reason.INVALID, problems, previous)}
+
+
+def going(found: Manifest) -> Manifest:
+    """The graph while it is being deleted."""
+    return {**found, "metadata": {**found["metadata"], "deletionTimestamp": LONG_AGO}}
 
 
 def adapter(replicas: int = 2, *, name: str = "g-worker", generation: int = 1, status: Any = None) -> Manifest:
@@ -119,6 +137,69 @@ def test_ready_compares_what_runs_with_what_is_asked_for(
 ) -> None:
     found = ready(ask(adapter(asked), graph(asked, running=running)))
     assert (found["reason"], found["status"], found["message"]) == (reason, truth, message)
+
+
+@pytest.mark.parametrize(
+    ("asked", "counts", "missing"),
+    [
+        (3, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "availableReplicas": 0}, ""),
+        (3, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 3}, ""),
+        (3, {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3}, ""),
+        (0, {"replicas": 0, "updatedReplicas": 0, "readyReplicas": 0}, ""),
+        (3, {"replicas": 3, "updatedReplicas": 1, "readyReplicas": 2}, "of which 1 are up to date"),
+        (3, {"replicas": 3, "updatedReplicas": 1, "readyReplicas": 3}, "of which 1 are up to date"),
+        (3, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 0, "availableReplicas": 3}, "of which 0 are ready"),
+        (3, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 2}, "of which 2 are ready"),
+        (3, {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 2}, "of which 2 are ready"),
+        (3, {"replicas": 3, "readyReplicas": 3}, "of which 0 are up to date"),
+        (3, {"replicas": 3, "updatedReplicas": 3}, "of which 0 are ready"),
+    ],
+    ids=[
+        "Deployment",
+        "LeaderWorkerSets",
+        "PodCliqueScalingGroup",
+        "none as asked",
+        "surge of a rollout",
+        "old ones serve",
+        "none serves",
+        "one does not serve",
+        "one of a PodCliqueScalingGroup is not available",
+        "updates not told",
+        "readiness not told",
+    ],
+)
+def test_ready_demands_that_all_replicas_are_new_and_serve(asked: int, counts: dict[str, int], missing: str) -> None:
+    answer = ask(adapter(asked), counting(**counts))
+    found = ready(answer)
+    truth, reason = ("False", "ReplicasNotReady") if missing else ("True", "Scaled")
+    message = f"service Worker of graph g has the {asked} replicas asked for"
+    expected = (truth, reason, f"{message}, {missing}" if missing else message)
+    assert (found["status"], found["reason"], found["message"]) == expected
+    assert status_of(answer)["replicas"] == asked
+
+
+@pytest.mark.parametrize("asked", [2, 5])
+def test_graph_that_cannot_be_rendered_says_why_its_adapters_wait(asked: int) -> None:
+    answer = ask(adapter(asked), frozen("spec.envs is wrong", "spec.pvcs is wrong"))
+    found = ready(answer)
+    assert (found["status"], found["reason"]) == ("False", "GraphNotRendered")
+    assert found["message"] == (
+        "service Worker of graph g stays as last applied until the spec of the graph can be rendered: "
+        "Validation failed: spec.envs is wrong; spec.pvcs is wrong"
+    )
+    assert status_of(answer)["replicas"] == 2
+    assert len(ready(ask(adapter(asked), frozen("x" * MAX_MESSAGE)))["message"]) == MAX_MESSAGE
+
+
+@pytest.mark.parametrize("found", [graph(), frozen("x"), make.graph({"Other": make.service()})])
+def test_graph_that_is_being_deleted_takes_no_replicas(found: Manifest) -> None:
+    before = {"observedGeneration": 1, "replicas": 1, "lastScaleTime": LONG_AGO}
+    answer = ask(adapter(2, generation=2, status=before), going(found))
+    condition = ready(answer)
+    assert (condition["status"], condition["reason"]) == ("False", "GraphDeleting")
+    assert condition["message"] == "graph g is being deleted and takes no replicas from its adapters any more"
+    assert status_of(answer)["lastScaleTime"] == LONG_AGO
+    assert answer.effects == ()
 
 
 @pytest.mark.parametrize(
@@ -250,9 +331,7 @@ def test_graph_without_replicas_counts_as_one(own: int | None, asked: int, is_wr
 
 
 def test_nothing_is_written_back_to_a_graph_on_its_way_out() -> None:
-    going = graph(2, running=2)
-    going["metadata"]["deletionTimestamp"] = LONG_AGO
-    assert ask(adapter(5), going, effect_write_back="always").effects == ()
+    assert ask(adapter(5), going(graph(2, running=2)), effect_write_back="always").effects == ()
 
 
 # What it asks to see
