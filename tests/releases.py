@@ -1,7 +1,7 @@
 """Compares pod templates: those of the last release's golden corpus, and what the code makes of the same inputs now."""
 
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,12 +73,13 @@ def _version_of(line: str) -> str | None:
 
 def _compared(repository: Path, tag: str, corpus: Corpus) -> Iterator[tuple[str, list[Manifest], list[Manifest]]]:
     """Golden file, the children that it holds, and those that its input gives now."""
+    sources = frozenset(_list(repository, tag, "examples"))
     for file in _list(repository, tag, GOLDEN):
         path = Path(file)
         if file.startswith(f"{EXAMPLES}/"):
             before = [found for found in yaml.safe_load_all(_show(repository, tag, file)) if found]
             folder = path.parent.relative_to(EXAMPLES).as_posix().removeprefix(".")
-            after = corpus.render(_show(repository, tag, f"examples/{path.name}"), folder)
+            after = corpus.render(_show(repository, tag, _source_of(path, sources)), folder)
         elif path.match("*/sync/*/response.yaml"):
             before = yaml.safe_load(_show(repository, tag, file)).get("children", [])
             body = yaml.safe_load(_show(repository, tag, path.with_name("request.yaml").as_posix()))
@@ -87,6 +88,12 @@ def _compared(repository: Path, tag: str, corpus: Corpus) -> Iterator[tuple[str,
             continue
         if after is not None:
             yield file, before, after
+
+
+def _source_of(rendering: Path, sources: Collection[str]) -> str:
+    """The example of a golden rendering: of the same folder, if it is for that orchestrator alone, or of the top."""
+    same = f"examples/{rendering.relative_to(EXAMPLES).as_posix()}"
+    return same if same in sources else f"examples/{rendering.name}"
 
 
 def _newest_tag(repository: Path, *conditions: str) -> str | None:

@@ -27,12 +27,18 @@ from tests import make
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+OF_GROVE = sorted((ROOT / "examples" / "grove").glob("*.yaml"))
+"""Examples that need Grove; EXAMPLES run without."""
 CALLS = sorted(path.parent for path in GOLDEN.glob("*/*/*/request.yaml"))
 INSTALLED = frozenset({"istio", "inference-pool"})
-SETTINGS = parse_settings({}, {"hooks_image": "hooks:1"})
+SETTINGS = parse_settings({}, {"hooks_image": "hooks:1", "grove_topology": "pack"})
 """Without its own image, which every installation tells, no profiling Job can be made."""
 ORCHESTRATORS = {"lws": frozenset({"lws", "volcano"}), "grove": frozenset({"grove"})}
 MULTINODE = [path for path in EXAMPLES if "multinode" in path.stem]
+SEVERAL_NODES = [
+    *((path, orchestrator) for orchestrator in ORCHESTRATORS for path in MULTINODE),
+    *((path, "grove") for path in OF_GROVE),
+]
 
 
 def name_of_call(path: Path) -> str:
@@ -95,8 +101,7 @@ def test_example_renders_as_recorded(example: Path, request: pytest.FixtureReque
     compare(GOLDEN / "examples" / example.name, text, update=update)
 
 
-@pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
-@pytest.mark.parametrize("example", MULTINODE, ids=lambda p: p.stem)
+@pytest.mark.parametrize(("example", "orchestrator"), SEVERAL_NODES, ids=lambda part: getattr(part, "stem", part))
 def test_example_over_several_nodes_renders_as_recorded(
     example: Path, orchestrator: str, request: pytest.FixtureRequest
 ) -> None:
@@ -105,6 +110,13 @@ def test_example_over_several_nodes_renders_as_recorded(
         assert_sound(child)
     update = bool(request.config.getoption("--update-golden"))
     compare(GOLDEN / "examples" / orchestrator / example.name, format_documents(children), update=update)
+
+
+def test_every_example_has_a_golden_rendering_and_every_rendering_an_example() -> None:
+    examples, rendered = (
+        {path.name for path in folder.rglob("*.yaml")} for folder in (ROOT / "examples", GOLDEN / "examples")
+    )
+    assert examples == rendered
 
 
 @pytest.mark.parametrize("example", [path for path in EXAMPLES if path not in MULTINODE], ids=lambda p: p.stem)

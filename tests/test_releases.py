@@ -64,6 +64,9 @@ def test_present_code_renders_the_present_corpus_as_recorded(tmp_path: Path) -> 
     example = (ROOT / "examples" / "vllm-disagg.yaml").read_text()
     recorded = list(yaml.safe_load_all((golden / "examples" / "vllm-disagg.yaml").read_text()))
     assert render_text(tmp_path, example, "") == recorded
+    of_grove = (ROOT / "examples" / "grove" / "vllm-topology.yaml").read_text()
+    recorded = list(yaml.safe_load_all((golden / "examples" / "grove" / "vllm-topology.yaml").read_text()))
+    assert render_text(tmp_path, of_grove, "grove") == recorded
     call = golden / "component" / "sync" / "worker-new"
     children = yaml.safe_load((call / "response.yaml").read_text())["children"]
     assert post(client, "component", yaml.safe_load((call / "request.yaml").read_text())) == children
@@ -169,6 +172,16 @@ def test_rendering_over_several_nodes_is_that_of_its_folder(released: Path) -> N
 
     find_changed_templates(released, "v1.1.0", Corpus(render=render, call=rendering().call))
     assert seen == ["", "grove"]
+
+
+@NO_GIT
+def test_example_for_one_orchestrator_alone_is_found_in_its_folder(released: Path) -> None:
+    write(released, "examples/grove/g.yaml", {"image": "1"})
+    write(released, "tests/golden/examples/grove/g.yaml", workload("1"))
+    commit(released, "v1.1.0")
+    assert find_changed_templates(released, "v1.1.0", rendering()) == []
+    changed = find_changed_templates(released, "v1.1.0", rendering("-new"))
+    assert "tests/golden/examples/grove/g.yaml: Deployment/d" in changed
 
 
 @NO_GIT

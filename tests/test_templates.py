@@ -21,7 +21,7 @@ from tests import make
 from tests.templates import find_changes, find_templates
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+EXAMPLES = sorted((ROOT / "examples").rglob("*.yaml"))
 CALLS = sorted(path.parent for path in (ROOT / "tests" / "golden").glob("*/sync/*/request.yaml"))
 HOOKS: Mapping[Any, Any] = {contract.GRAPH: graph_hook, contract.COMPONENT: component_hook}
 RELATED = {kinds.POD.kind, kinds.POD_CLIQUE.kind, kinds.POD_CLIQUE_SCALING_GROUP.kind}
@@ -143,7 +143,7 @@ def answer_to(parent: Manifest, seen: Iterable[Manifest], installed: list[str], 
     parts = [found for found in seen if found["kind"] in RELATED or found in (*given.before, *given.after)]
     children = [found for found in seen if found not in parts]
     request = make.sync_request(parent, children, [KEY, *parts], installed=installed)
-    answer: SyncAnswer = HOOKS[gvk_of(parent)].sync(request, make.facts(given.now))
+    answer: SyncAnswer = HOOKS[gvk_of(parent)].sync(request, make.facts(given.now, grove_topology="pack"))
     assert answer.problems == ()
     return answer
 
@@ -217,10 +217,16 @@ def documents() -> Iterable[Any]:
             if gvk_of(document) not in HOOKS:
                 continue
             for name, installed in PATHS.items():
-                if name != "components" or "multinode" not in path.stem:
+                if can_run(path, name):
                     yield pytest.param(
                         document, (*installed, "istio", "inference-pool"), id=f"{path.stem}-{number}-{name}"
                     )
+
+
+def can_run(example: Path, path: str) -> bool:
+    if example.parent.name == "grove":
+        return path == "Grove"
+    return path != "components" or "multinode" not in example.stem
 
 
 @pytest.mark.parametrize(("document", "installed"), list(documents()))

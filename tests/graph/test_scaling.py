@@ -25,7 +25,7 @@ def graphs() -> dict[str, Manifest]:
     """The graphs of all examples, every service of which has an adapter."""
     documents = [
         document.object
-        for path in sorted(EXAMPLES.glob("*.yaml"))
+        for path in sorted(EXAMPLES.rglob("*.yaml"))
         for document in load_checked([str(path)], make.NAMESPACE)
     ]
     return {name_of(found): adapted(found) for found in documents if found["kind"] == contract.GRAPH.kind}
@@ -47,23 +47,30 @@ def nodes_apart(graph: Manifest) -> int:
     return sum("multinode" in service for service in graph["spec"]["services"].values())
 
 
+def can_run(graph: Manifest, path: str) -> bool:
+    if "topologyConstraint" in graph["spec"]:
+        return path == "grove"
+    return path != "components" or not nodes_apart(graph)
+
+
 CASES = [
     pytest.param(graph, installed, id=f"{name}-{path}")
     for name, graph in GRAPHS.items()
     for path, installed in PATHS.items()
-    if path != "components" or not nodes_apart(graph)
+    if can_run(graph, path)
 ]
 
 
 def scaled(graph: Manifest, installed: list[str], replicas: int) -> list[Manifest]:
     """The graph's children, and those of its components, with so many replicas asked for by every adapter."""
-    first = world.ask(graph, installed=installed)
+    settings = {"grove_topology": "pack"}
+    first = world.ask(graph, installed=installed, settings=settings)
     adapters = [make.observed(child) for child in first.children if child["kind"] == contract.SCALING_ADAPTER.kind]
     assert adapters
     for adapter in adapters:
         adapter["spec"]["replicas"] = replicas
     found: list[Manifest] = []
-    for child in world.ask(graph, adapters, installed=installed).children:
+    for child in world.ask(graph, adapters, installed=installed, settings=settings).children:
         found.append(child)
         if child["kind"] == contract.COMPONENT.kind:
             request = make.sync_request(

@@ -16,7 +16,7 @@ from tests import make
 from tests.simulator import worlds
 from tests.simulator.grove_world import GroveWorld
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
 OFF = {"nvidia.com/enable-grove": "false"}
 LIMITS = {"limits": {"gpu": "2"}}
 
@@ -209,7 +209,8 @@ def test_key_that_comes_later_is_noticed() -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_comes_to_ready_under_grove(path: Path) -> None:
-    world = GroveWorld(frozenset({"grove", "istio", "inference-pool"}), kai_scheduler="on")
+    installed = frozenset({"grove", "istio", "inference-pool"})
+    world = GroveWorld(installed, kai_scheduler="on", grove_topology="pack")
     data = {"private.key": "YQ==", "private.key.pub": "Yg=="}
     metadata = {"name": "mpi-run-ssh-secret", "namespace": "default"}
     world.cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data})
