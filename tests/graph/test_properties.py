@@ -2,19 +2,47 @@
 
 import random
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
+from hooks import contract
+from hooks.component import sync as component
+from hooks.effects import ScalePodClique
 from hooks.graph.sync import customize, sync
+from hooks.k8s import kinds
+from hooks.k8s.types import Manifest, gvk_of
 from hooks.protocol import CustomizeRequest, SyncAnswer, write_sync_answer
 from tests import make
 from tests.graph import world
+from tests.graph.test_grove import part, processed
+from tests.graph.valid_specs import CLAIMS, MAX_SERVICES, ON_ONE_NODE, ON_SEVERAL_NODES
 
 LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 INSTALLED = ["inference-pool"]
+PATHS = {
+    "components": (INSTALLED, ON_ONE_NODE),
+    "groups": ([*INSTALLED, "lws", "volcano"], ON_SEVERAL_NODES),
+    "Grove": ([*INSTALLED, "grove"], ON_SEVERAL_NODES),
+}
+"""What is installed on each path of a graph, and the valid specs that can take it."""
+OF_OTHERS = [
+    *(
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": make.NAMESPACE}}
+        for name in CLAIMS
+    ),
+    {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "mpi-run-ssh-secret", "namespace": make.NAMESPACE},
+        "data": {"private.key": "YQ==", "private.key.pub": "Yg=="},
+    },
+]
+"""The claims that a valid spec may name, and the key that TensorRT-LLM needs over several nodes."""
 
 texts = st.text(st.characters(codec="utf-8"), max_size=6)
 leaves = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(allow_nan=False, allow_infinity=False) | texts
@@ -93,7 +121,7 @@ def assert_sound(answer: SyncAnswer) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(sane_specs | wild_specs)
+@given(sane_specs | wild_specs | ON_ONE_NODE)
 def test_every_graph_gets_a_sound_answer_or_reasons(spec: Any) -> None:
     answer = world.ask(parent_of(spec), installed=INSTALLED)
     assert_sound(answer)
@@ -106,7 +134,7 @@ def test_every_graph_gets_a_sound_answer_or_reasons(spec: Any) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(sane_specs, st.randoms(use_true_random=False))
+@given(sane_specs | ON_ONE_NODE, st.randoms(use_true_random=False))
 def test_order_of_keys_changes_no_byte(spec: Any, dice: random.Random) -> None:
     first, second = (make.sync_request(parent_of(s), installed=INSTALLED) for s in (spec, shuffle(spec, dice)))
     facts = make.facts()
@@ -115,22 +143,95 @@ def test_order_of_keys_changes_no_byte(spec: Any, dice: random.Random) -> None:
     )
 
 
+@pytest.mark.parametrize("specs", [ON_ONE_NODE, ON_SEVERAL_NODES], ids=["one node", "several nodes"])
+@pytest.mark.parametrize("services", range(1, MAX_SERVICES + 1))
+def test_valid_specs_have_up_to_so_many_services(services: int, specs: Any) -> None:
+    unshrunk = settings(phases=[Phase.generate], derandomize=True, database=None)
+    assert find(specs, lambda spec: len(spec["services"]) == services, settings=unshrunk)
+
+
+@pytest.mark.parametrize("path", PATHS)
 @settings(max_examples=100, deadline=None)
-@given(sane_specs)
-def test_graph_comes_to_rest_and_stays(spec: Any) -> None:
-    parent = parent_of({**spec, "pvcs": [c for c in spec.get("pvcs", []) if c.get("create")]})
-    first = world.ask(parent, installed=INSTALLED)
-    if first.problems:
-        return
-    children = world.run(world.apply([], first.children))
-    second = world.ask({**parent, "status": first.status}, children, installed=INSTALLED)
-    assert world.ready(second)["status"] == "True"
-    third = world.ask({**parent, "status": second.status}, world.apply(children, second.children), installed=INSTALLED)
+@given(data=st.data())
+def test_valid_graph_is_accepted_with_sound_children(path: str, data: st.DataObject) -> None:
+    installed, specs = PATHS[path]
+    spec = data.draw(specs)
+    answer = world.ask(parent_of(spec), related=OF_OTHERS, installed=installed)
+    assert answer.problems == ()
+    assert_sound(answer)
+    assert services_of(answer) == set(spec["services"])
+    assert list(refused_components(answer, installed)) == []
+    adapted = {name for name, service in spec["services"].items() if service.get("scalingAdapter", {}).get("enabled")}
+    adapters = world.names(answer.children, contract.SCALING_ADAPTER.kind)
+    assert adapters == sorted(f"g-{name.lower()}" for name in adapted)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_graph_comes_to_rest_and_stays(path: str, data: st.DataObject) -> None:
+    installed, specs = PATHS[path]
+    parent = parent_of(data.draw(specs))
+    first = world.ask(parent, related=OF_OTHERS, installed=installed)
+    assert first.problems == ()
+    children = run(world.apply([], first.children))
+    parts = list(grove_parts(children))
+    scaled = world.ask({**parent, "status": first.status}, children, [*OF_OTHERS, *parts], installed=installed)
+    parts = [scale(found, scaled) for found in parts]
+    related = [*OF_OTHERS, *parts]
+    second = world.ask({**parent, "status": scaled.status}, children, related, installed=installed)
+    assert world.ready(second)["status"] == "True", world.ready(second)["message"]
+    assert not [effect for effect in second.effects if isinstance(effect, ScalePodClique)]
+    again = world.apply(children, second.children)
+    third = world.ask({**parent, "status": second.status}, again, related, installed=installed)
     assert world.text(third) == world.text(second)
 
 
+def refused_components(answer: SyncAnswer, installed: list[str]) -> Iterator[str]:
+    """What the hook of the components has against them."""
+    for child in answer.children:
+        if gvk_of(child) == contract.COMPONENT:
+            request = make.sync_request(make.observed(child), installed=installed)
+            yield from component.sync(request, make.facts()).problems
+
+
+def services_of(answer: SyncAnswer) -> set[str]:
+    """Services that have a component or a clique."""
+    sets = [child["spec"]["template"]["cliques"] for child in answer.children if gvk_of(child) == kinds.POD_CLIQUE_SET]
+    labelled = [clique["labels"] for cliques in sets for clique in cliques]
+    components = [child["metadata"]["labels"] for child in answer.children if gvk_of(child) == contract.COMPONENT]
+    return {labels[contract.LABEL_COMPONENT] for labels in (*labelled, *components)}
+
+
+def run(children: list[Manifest]) -> list[Manifest]:
+    """The children with every component up, and the set, if there is one, seen by Grove."""
+    return [processed(child) if gvk_of(child) == kinds.POD_CLIQUE_SET else child for child in world.run(children)]
+
+
+def grove_parts(children: list[Manifest]) -> Iterator[Manifest]:
+    """What Grove makes of a PodCliqueSet at first, all of it up."""
+    for child in children:
+        if gvk_of(child) == kinds.POD_CLIQUE_SET:
+            template = child["spec"]["template"]
+            groups = template.get("podCliqueScalingGroups", [])
+            grouped = {clique for group in groups for clique in group["cliqueNames"]}
+            for group in groups:
+                yield part(kinds.POD_CLIQUE_SCALING_GROUP.kind, f"g-0-{group['name']}", desired=group["replicas"])
+            for clique in template["cliques"]:
+                if clique["name"] not in grouped:
+                    desired = clique["spec"]["replicas"]
+                    yield part(kinds.POD_CLIQUE.kind, f"g-0-{clique['name']}", desired=desired)
+
+
+def scale(found: Manifest, answer: SyncAnswer) -> Manifest:
+    """The part of a PodCliqueSet as the answer's effects scale it."""
+    name = found["metadata"]["name"]
+    scalings = (effect for effect in answer.effects if isinstance(effect, ScalePodClique) and effect.name == name)
+    return next((part(found["kind"], name, desired=effect.replicas) for effect in scalings), found)
+
+
 @settings(max_examples=100, deadline=None)
-@given(sane_specs | wild_specs)
+@given(sane_specs | wild_specs | ON_ONE_NODE)
 def test_related_objects_are_asked_for_whatever_the_spec(spec: Any) -> None:
     for rule in customize(CustomizeRequest(parent=parent_of(spec)), make.facts()):
         assert rule.namespace == "default"
