@@ -103,8 +103,9 @@ def _read_error(error: ValidationError, root: SchemaNode) -> Iterator[Fault]:
             yield Fault((*path, error.kind.property), "is missing")
         case ValidationErrorKind.AdditionalProperties():
             schema = _schema_at(path, root)
+            above = [(path[:depth], _schema_at(path[:depth], root)) for depth in range(len(path) - 1, 0, -1)]
             for name in error.kind.unexpected:
-                yield Fault((*path, name), explain_unknown(name, schema))
+                yield Fault((*path, name), explain_unknown(name, schema, above))
         case ValidationErrorKind.Enum() if not isinstance(error.instance, str):
             return  # its type is a fault already
         case _:

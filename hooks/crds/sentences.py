@@ -1,7 +1,7 @@
 """Faults of a schema in words: what is wrong and what would be right."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
@@ -22,6 +22,9 @@ _TYPE_WORDS = {
 _SCALAR_WORDS = {bool: "the boolean", int: "the integer", float: "the number", str: "the string"}
 _SHOWN_CHARACTERS = 60
 _NESTED_LEVELS = 2
+_ALMOST = 0.85
+_NOT_USED = frozenset({"autoscaling", "checkpoint"})
+"""Fields that the API has and that nothing comes of."""
 
 
 def describe_error(error: ValidationError) -> str:
@@ -62,10 +65,19 @@ def _describe_limit(error: ValidationError) -> str:
             return error.message
 
 
-def explain_unknown(name: str, schema: SchemaNode) -> str:
-    """Say that there is no such field, and which one may be meant: a like one here, or one of the name further in."""
+def explain_unknown(name: str, schema: SchemaNode, above: Iterable[tuple[Path, SchemaNode]]) -> str:
+    """Say that there is no such field, and which one may be meant.
+
+    That is one written almost so here, one of the name further in or further out, or else one a little like it here.
+    `above` are the objects around this one with their paths, the nearest first.
+    """
     fields = schema.get("properties", {})
-    guess = suggest(name, fields, cutoff=0.75) or _suggest_nested(name, schema) or suggest(name, fields)
+    guess = (
+        suggest(name, fields, cutoff=_ALMOST)
+        or _suggest_nested(name, schema)
+        or _suggest_above(name, above)
+        or suggest(name, fields)
+    )
     return f"is no field here{f'; {guess}' if guess else ''}"
 
 
@@ -77,12 +89,21 @@ def suggest(word: str, choices: Collection[str], *, cutoff: float = 0.6) -> str:
 
 
 def _suggest_nested(name: str, schema: SchemaNode) -> str:
-    found = min(_find_nested(name, schema, ()), key=lambda path: (len(path), path), default=None)
-    return f"it belongs into {'.'.join(found)}" if found else ""
+    """All objects one level in that have the field, or one that is further in."""
+    found = sorted(_find_nested(name, schema, ()), key=lambda path: (len(path), path))
+    near = [path for path in found if len(path) == 1] or found[:1]
+    return f"it belongs into {' or '.join('.'.join(path) for path in near)}" if near else ""
+
+
+def _suggest_above(name: str, above: Iterable[tuple[Path, SchemaNode]]) -> str:
+    found = next((path for path, schema in above if name in schema.get("properties", {})), None)
+    return f"it belongs into {'.'.join(map(str, found))}" if found else ""
 
 
 def _find_nested(name: str, schema: SchemaNode, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for key, part in schema.get("properties", {}).items():
+        if key in _NOT_USED:
+            continue
         if name in part.get("properties", {}):
             yield (*above, key)
         if len(above) + 1 < _NESTED_LEVELS:

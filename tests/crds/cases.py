@@ -87,6 +87,30 @@ REFUSED = (
         (f"{MAIN}.image: is no field here; it belongs into extraPodSpec.mainContainer",),
     ),
     Refused(
+        "field-of-the-graph-on-the-service",
+        GRAPH,
+        one_service(backendFramework="vllm"),
+        (f"{MAIN}.backendFramework: is no field here; it belongs into spec",),
+    ),
+    Refused(
+        "field-of-the-service-on-the-container",
+        GRAPH,
+        one_service(extraPodSpec={"mainContainer": {"replicas": 1}}),
+        (f"{MAIN}.extraPodSpec.mainContainer.replicas: is no field here; it belongs into {MAIN}",),
+    ),
+    Refused(
+        "field-of-the-pod-that-is-like-one-of-the-service",
+        GRAPH,
+        one_service(serviceAccountName="a"),
+        (f"{MAIN}.serviceAccountName: is no field here; it belongs into extraPodSpec",),
+    ),
+    Refused(
+        "field-of-several-parts",
+        GRAPH,
+        one_service(enabled=True),
+        (f"{MAIN}.enabled: is no field here; it belongs into ingress or scalingAdapter",),
+    ),
+    Refused(
         "field-of-the-pod-on-the-component",
         COMPONENT,
         {"tolerations": []},
