@@ -131,7 +131,16 @@ def _complete_template(spec: Spec, obj: Manifest) -> Spec:
     if any(labels.get(key) != value for key, value in selector.items()):
         name = f"{obj['kind']} {obj['metadata']['name']}"
         raise ApiError(422, "Invalid", f"{name}: `selector` does not match template `labels`")
+    _check_images(template["spec"], obj, "spec.template.spec")
     return {**spec, "template": {**template, "spec": complete_pod_spec(template["spec"])}}
+
+
+def _check_images(spec: Spec, obj: Manifest, path: str) -> None:
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(field, ())):
+            if not container.get("image"):
+                name = f"{obj['kind']} {obj['metadata']['name']}"
+                raise ApiError(422, "Invalid", f"{name}: {path}.{field}[{index}].image: Required value")
 
 
 def _complete_job(spec: Spec, obj: Manifest) -> Spec:
@@ -176,7 +185,8 @@ def _complete_claim(spec: Spec, _obj: Manifest) -> Spec:
     return {"volumeMode": "Filesystem", **spec, "resources": _canonical_resources(spec.get("resources", {}))}
 
 
-def _complete_pod(spec: Spec, _obj: Manifest) -> Spec:
+def _complete_pod(spec: Spec, obj: Manifest) -> Spec:
+    _check_images(spec, obj, "spec")
     return complete_pod_spec(spec)
 
 

@@ -13,6 +13,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, name_of
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.progress import is_ready
+from tests import make
 from tests.simulator.hooked import build_cluster
 
 LWS = ("lws", "volcano")
@@ -208,9 +209,7 @@ def test_switching_between_one_and_several_nodes_leaves_nothing_behind(
 
 def test_a_removed_service_takes_everything_with_it() -> None:
     cluster = running(worker(replicas=2))
-    cluster.patch(
-        contract.GRAPH, "g", {"spec": {"services": {"w": None, "f": {"componentType": "frontend"}}}}, "default"
-    )
+    cluster.patch(contract.GRAPH, "g", {"spec": {"services": {"w": None, "f": make.service("frontend")}}}, "default")
     cluster.settle()
     settle(cluster)
     assert names(cluster, kinds.LEADER_WORKER_SET) == names(cluster, kinds.POD_GROUP) == []

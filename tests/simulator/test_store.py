@@ -197,6 +197,15 @@ def test_immutable_and_invalid_fields_are_refused(obj: Manifest, change: Any) ->
     assert refused.value.code == 422
 
 
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_container_without_an_image_is_refused(field: str) -> None:
+    obj = deployment()
+    pod = obj["spec"]["template"]["spec"]
+    pod[field] = [*pod.get(field, []), {"name": "bare"}]
+    with pytest.raises(ApiError, match=rf"spec\.template\.spec\.{field}\[\d\]\.image: Required value"):
+        world().create(obj)
+
+
 def test_custom_resources_go_through_the_given_admission() -> None:
     cluster = world(admit=lambda obj: {**obj, "spec": {"size": 1, **obj["spec"]}})
     assert cluster.create(widget(spec={"colour": "red"}))["spec"] == {"size": 1, "colour": "red"}
