@@ -9,6 +9,8 @@ from hooks import contract
 from hooks.k8s.hashing import short_hash
 from hooks.k8s.names import MAX_LABEL, fit_name, to_dns_label
 
+MPI_SECRET_SUFFIX = "-mpi-ssh"  # noqa: S105 - the end of a name
+
 
 def dynamo_namespace(namespace: str, graph: str, *, is_global: bool = False) -> str:
     """The namespace in which a graph's processes find each other: `<namespace>-<graph>`, or `dynamo` if global.
@@ -82,5 +84,4 @@ def mpi_secret(owner: str) -> str:
 
     It names a volume too, so it is a DNS label.
     """
-    suffix = "-mpi-ssh"
-    return fit_name(to_dns_label(owner), MAX_LABEL - len(suffix)) + suffix
+    return fit_name(to_dns_label(owner), MAX_LABEL - len(MPI_SECRET_SUFFIX)) + MPI_SECRET_SUFFIX

@@ -74,7 +74,7 @@ def expand(kinds: Iterable[tuple[str, str]], verbs: Iterable[str]) -> set[Right]
 def discovery_rights() -> set[Right]:
     """What the Roles grant that our hooks return; who creates them must hold it."""
     example = str(ROOT / "examples" / "vllm-disagg.yaml")
-    children = every_child(render_manifests([example], "default", Settings(), frozenset()))
+    children = every_child(render_manifests([example], "default", Settings(), frozenset()).rendered)
     return rights(rule for role in children if role["kind"] == "Role" for rule in role["rules"])
 
 

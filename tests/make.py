@@ -35,18 +35,27 @@ def service(component_type: str = "worker", image: str = "img:1", **spec: Any) -
     return {"componentType": component_type, "extraPodSpec": pod, **spec}
 
 
+def with_image(spec: Any) -> Any:
+    """The spec of a component or service with an image where its main container says nothing of one."""
+    pod = spec.get("extraPodSpec", {}) if isinstance(spec, dict) else None
+    if not isinstance(pod, dict) or not isinstance(main := pod.get("mainContainer", {}), dict):
+        return spec
+    return {**spec, "extraPodSpec": {**pod, "mainContainer": {"image": "img:1", **main}}}
+
+
 def graph(services: Mapping[str, Any] | None = None, name: str = "g", **spec: Any) -> Manifest:
     """A graph with a frontend and a vLLM worker, unless services are given; `annotations` and `status` stand apart."""
     default = {"Frontend": service("frontend"), "Worker": service(command=["python3", "-m", "dynamo.vllm"])}
     annotations, status = spec.pop("annotations", None), spec.pop("status", None)
-    body = {"services": default if services is None else dict(services), **spec}
+    given = default if services is None else {name: with_image(one) for name, one in services.items()}
+    body = {"services": given, **spec}
     return _parent(contract.GRAPH, name, body, annotations, status)
 
 
 def component(name: str = "c", graph: str = "", **spec: Any) -> Manifest:
     """A component; one of a graph where `graph` is given."""
     annotations, status = spec.pop("metaAnnotations", None), spec.pop("status", None)
-    parent = _parent(contract.COMPONENT, name, spec, annotations, status)
+    parent = _parent(contract.COMPONENT, name, with_image(spec), annotations, status)
     if graph:
         owner = {
             "apiVersion": contract.GRAPH.api_version,

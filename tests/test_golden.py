@@ -134,7 +134,7 @@ def test_rendered_children_are_sound(example: Path) -> None:
 
 
 def render_example(path: Path, installed: frozenset[str] = frozenset()) -> list[Manifest]:
-    return list(every_child(render_manifests([str(path)], "default", SETTINGS, INSTALLED | installed)))
+    return list(every_child(render_manifests([str(path)], "default", SETTINGS, INSTALLED | installed).rendered))
 
 
 def assert_sound(child: Manifest) -> None:

@@ -4,18 +4,16 @@ from collections.abc import Iterable
 
 import click
 
-from hooks.cli.judging import judge_rendered
+from hooks.cli.judging import Judged, judge_rendered
 from hooks.cli.manifests import ManifestFaults, load_manifests
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.output import format_documents, guard_output
 from hooks.cli.validate import refuse
-from hooks.rendering import Rendered, every_child
+from hooks.rendering import every_child
 from hooks.settings import Settings
 
 
-def render_manifests(
-    paths: Iterable[str], namespace: str, settings: Settings, installed: frozenset[str]
-) -> tuple[Rendered, ...]:
+def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, installed: frozenset[str]) -> Judged:
     """Read, judge and render manifests, with the API server's defaults.
 
     Raises:
@@ -24,7 +22,7 @@ def render_manifests(
     judged = judge_rendered(load_manifests(paths, namespace), settings, installed)
     if judged.faults:
         raise ManifestFaults(judged.faults)
-    return judged.rendered
+    return judged
 
 
 @click.command(
@@ -46,13 +44,16 @@ def render(
     """Print every child of every manifest, recursively: graph, components, Deployments.
 
     FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds pass through
-    untouched. The same input always gives the same bytes. Exit status 1, and no output, when a manifest is refused.
+    untouched. The same input always gives the same bytes. Warnings go to standard error. Exit status 1, and no output,
+    when a manifest is refused.
     """
     settings = read_offline_settings(set_values)
     try:
-        rendered = render_manifests(files, namespace, settings, installed)
+        judged = render_manifests(files, namespace, settings, installed)
     except ManifestFaults as error:
         refuse(error.faults)
         return
+    for warning in judged.warnings:
+        click.echo(f"warning: {warning}", err=True)
     with guard_output():
-        click.echo(format_documents(every_child(rendered), output), nl=False)
+        click.echo(format_documents(every_child(judged.rendered), output), nl=False)

@@ -1,4 +1,4 @@
-"""What of a user's Kubernetes fragments (`extraPodSpec`, `envs`, probes) cannot become part of a valid pod.
+"""What of a user's Kubernetes fragments (`extraPodSpec`, `envs`, probes) and resources cannot be part of a valid pod.
 
 The CRD's schema refuses wrong types already; where there is no API server, in `render`, this does.
 """
@@ -13,7 +13,9 @@ import orjson
 
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
-from hooks.component.volumes import claim_volume
+from hooks.component.container_rules import validate_containers
+from hooks.component.resources import validate_resources
+from hooks.component.volumes import claim_volume, has_shared_memory
 from hooks.k8s.canonical import canonical_fragment, find_faults
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.overlay import has_handler
@@ -41,7 +43,10 @@ def validate_fragments(spec: ComponentSpec, path: str) -> tuple[str, ...]:
     A change of a graph is that of one service, so what was found in the others is remembered by their wording.
     """
     mounts = [[mount.name, mount.mount_point] for mount in spec.volume_mounts]
-    looked_at = [*_fragments_of(spec).values(), mounts]
+    sides = (spec.resources.requests, spec.resources.limits) if spec.resources else ()
+    amounts = [vars(side) if side else None for side in sides]
+    others = [spec.component_type, has_shared_memory(spec.shared_memory)]
+    looked_at = [*_fragments_of(spec).values(), mounts, amounts, others]
     try:
         return _remember(_Worded(orjson.dumps(looked_at), spec), path)
     except orjson.JSONEncodeError:  # a number that JSON does not know, which only YAML can bring here
@@ -65,6 +70,7 @@ def _fragments_of(spec: ComponentSpec) -> dict[str, Json]:
 
 
 def _validate(spec: ComponentSpec, path: str) -> Iterator[str]:
+    yield from validate_resources(spec.resources, path)
     shapes = [*_shape_faults(spec, path)]
     yield from shapes
     yield from _unreadable(spec, path)
@@ -73,6 +79,7 @@ def _validate(spec: ComponentSpec, path: str) -> Iterator[str]:
         yield from _volume_names(spec, path)
         yield from _mount_paths(spec, path)
         yield from _probes_without_handler(spec, path)
+        yield from validate_containers(spec, path)
 
 
 def _shape_faults(spec: ComponentSpec, path: str) -> Iterator[str]:

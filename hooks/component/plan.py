@@ -1,12 +1,12 @@
 """Every decision about a component: how many pods, of what kind, under which labels, and how they are reached."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.api.component import ComponentDeployment, ComponentDeploymentSpec
-from hooks.api.component_spec import ComponentSpec
+from hooks.api.component_spec import ComponentSpec, Ingress
 from hooks.component.backends import Backend, resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.defaults import ComponentDefaults, resolve_defaults
@@ -18,11 +18,12 @@ from hooks.component.observe import Observed, Workloads
 from hooks.component.pod_template import PodPlan, users_account
 from hooks.component.pull_secrets import find_pull_secrets
 from hooks.component.strategy import resolve_strategy
-from hooks.component.subject import ComponentType, Subject, operator_labels, resolve_subject
+from hooks.component.subject import NEVER_COPIED, ComponentType, Subject, operator_labels, resolve_subject
 from hooks.component.volumes import plan_volumes
 from hooks.errors import InvalidSpec
 from hooks.identity import discovery_account, mpi_secret
-from hooks.k8s.types import Json, name_of
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Json, name_of
 from hooks.settings import Settings
 
 NO_ISTIO = (
@@ -35,8 +36,6 @@ NO_ORCHESTRATOR = (
     "use a graph with Grove"
 )
 
-_NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
-"""Labels that others set on the component itself: whose child it is, and which installation cares for it."""
 _RELEASE_LABEL = re.compile(
     r"helm\.sh/chart|app\.kubernetes\.io/version|argocd\.argoproj\.io/.*|([^/]+\.)?toolkit\.fluxcd\.io/.*"
 )
@@ -75,6 +74,16 @@ def refuse_multinode(component: ComponentDeployment, seen: Observed) -> str:
     Asked before anything is planned: nothing at all may be created then.
     """
     return NO_ORCHESTRATOR if component.spec.is_multinode and not seen.has_leader_worker_sets else ""
+
+
+def find_istio_warnings(
+    ingress: Ingress | None, path: str, installed: Collection[GroupVersionKind] | None
+) -> Iterator[str]:
+    """Say that an Istio VirtualService cannot be made of that ingress; nothing where nobody knows what is installed."""
+    if installed is None or kinds.VIRTUAL_SERVICE in installed or ingress is None:
+        return
+    if ingress.enabled and ingress.use_virtual_service and ingress.virtual_service_gateway:
+        yield f"{path}.ingress: {NO_ISTIO}"
 
 
 def plan_component(component: ComponentDeployment, seen: Observed, settings: Settings) -> ComponentPlan:
@@ -206,7 +215,7 @@ def _object_labels(component: ComponentDeployment, subject: Subject) -> dict[str
 
 
 def _own_labels(of_spec: Mapping[str, str], of_component: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in {**of_spec, **of_component}.items() if key not in _NEVER_COPIED}
+    return {key: value for key, value in {**of_spec, **of_component}.items() if key not in NEVER_COPIED}
 
 
 def _object_annotations(spec: ComponentSpec, subject: Subject) -> dict[str, str]:

@@ -18,7 +18,7 @@ from hooks.component.launch import launch
 from hooks.component.placement import Placement
 from hooks.component.resources import build_resources
 from hooks.component.subject import Subject
-from hooks.component.volumes import VolumePlan, shared_memory_volume
+from hooks.component.volumes import VolumePlan, is_shared_memory, shared_memory_volume
 from hooks.errors import InvalidSpec
 from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.overlay import overlay, overlay_probe
@@ -159,11 +159,7 @@ def _mounts(plan: PodPlan, users: Sequence[Mapping[str, Json]]) -> list[Json]:
     if not plan.volumes.shared_memory_size:
         return mounts
     shared = {"name": contract.SHARED_MEMORY_VOLUME, "mountPath": contract.SHARED_MEMORY_PATH}
-    return [*(mount for mount in mounts if not _is_shared_memory(mount)), shared]
-
-
-def _is_shared_memory(mount: Mapping[str, Json]) -> bool:
-    return mount.get("name") == contract.SHARED_MEMORY_VOLUME or mount.get("mountPath") == contract.SHARED_MEMORY_PATH
+    return [*(mount for mount in mounts if not is_shared_memory(mount)), shared]
 
 
 def _volumes(plan: PodPlan, users: Sequence[Json]) -> list[Json]:

@@ -36,6 +36,9 @@ class ComponentType(StrEnum):
         return self in _WORKERS
 
 
+NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
+"""Labels that others set on the component itself: whose child it is, and which installation cares for it."""
+
 _KNOWN_TYPES = frozenset(kind.value for kind in ComponentType)
 _WORKERS = frozenset({ComponentType.WORKER, ComponentType.PREFILL, ComponentType.DECODE})
 

@@ -14,11 +14,12 @@ from hooks.component.backends.command_line import CommandLine
 from hooks.component.exposure import ingress_host
 from hooks.component.fragments import validate_fragments
 from hooks.component.groups import validate_groups
-from hooks.component.resources import validate_resources
+from hooks.component.metadata_rules import validate_metadata
+from hooks.component.plan import find_istio_warnings
 from hooks.component.spec_rules import find_spec_problems, find_spec_warnings
 from hooks.component.strategy import validate_strategy
-from hooks.component.subject import ComponentType
-from hooks.component.volumes import mount_path
+from hooks.component.subject import NEVER_COPIED, ComponentType
+from hooks.component.volumes import has_shared_memory, mount_path
 from hooks.errors import InvalidSpec
 from hooks.identity import dynamo_namespace
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_subdomain
@@ -40,8 +41,11 @@ def review_component(review: Review) -> Verdict:
 def validate_component(component: ComponentDeployment) -> tuple[str, ...]:
     """All problems of a component, each with the path of its field; none means that it can be rendered."""
     spec = component.spec
+    replaced = (*component.metadata.labels, *NEVER_COPIED)
     return (
         *validate_spec(spec, "spec", framework=spec.backend_framework),
+        *validate_metadata(spec, "spec", replaced=replaced),
+        *validate_restart_policy(spec, "spec"),
         *_too_long("metadata.name", component.metadata.name),
         *_bad_label("spec.serviceName", spec.service_name),
         *validate_groups(spec, component.metadata.name, "spec"),
@@ -56,7 +60,7 @@ def validate_spec(spec: ComponentSpec, path: str, *, framework: str, lacks_pool:
     `lacks_pool` is true where a graph's endpoint picker cannot have an InferencePool.
     """
     problems = [*find_spec_problems(spec, path, lacks_pool=lacks_pool), *_validate_fields(spec, path)]
-    if any(problem.startswith(f"{path}.extraPodSpec.mainContainer") for problem in problems):
+    if any(problem.startswith(_unreadable_commands(path)) for problem in problems):
         return tuple(problems)
     try:
         kind, command = ComponentType.of(spec.component_type), CommandLine.of(spec.main_container)
@@ -64,6 +68,19 @@ def validate_spec(spec: ComponentSpec, path: str, *, framework: str, lacks_pool:
     except InvalidSpec as error:
         return (*problems, *(f"{path}.backendFramework: {problem}" for problem in error.problems))
     return (*problems, *_validate_mounts(spec, backend, path))
+
+
+def validate_restart_policy(spec: ComponentSpec, path: str) -> Iterator[str]:
+    """What a Deployment and a LeaderWorkerSet refuse, whose pods run for ever; Grove takes it and sets its own."""
+    policy = spec.extra_pod_spec.get("restartPolicy")
+    if policy and policy != "Always":
+        yield f"{path}.extraPodSpec.restartPolicy: is {policy!r}, must be 'Always' or absent"
+
+
+def _unreadable_commands(path: str) -> tuple[str, ...]:
+    """How the problems begin with which nobody can say what the main container runs."""
+    main = f"{path}.extraPodSpec.mainContainer"
+    return (f"{main}:", f"{main}.command:", f"{main}.args:")
 
 
 def validate_change(new: str, old: str) -> Findings:
@@ -79,11 +96,12 @@ def is_told_later(problem: str) -> bool:
     return problem.endswith(_NO_ENGINE)
 
 
-def _judge_component(component: ComponentDeployment, _review: Review) -> Findings:
+def _judge_component(component: ComponentDeployment, review: Review) -> Findings:
     metadata, spec = component.metadata, component.spec
     name = dynamo_namespace(metadata.namespace, metadata.name, is_global=spec.global_dynamo_namespace)
     # A graph fills in what counts; its user is told by the graph's own review.
-    warnings = () if component.graph_name else tuple(find_spec_warnings(spec, "spec", name))
+    told = (*find_spec_warnings(spec, "spec", name), *find_istio_warnings(spec.ingress, "spec", review.installed))
+    warnings = () if component.graph_name else told
     problems = tuple(problem for problem in validate_component(component) if not is_told_later(problem))
     return Findings(problems=problems, warnings=warnings)
 
@@ -105,7 +123,6 @@ def _validate_fields(spec: ComponentSpec, path: str) -> Iterator[str]:
     if spec.ingress and spec.ingress.enabled and spec.ingress.host:
         yield from _validate_ingress(spec.ingress, path)
     yield from _validate_shared_memory(spec, path)
-    yield from validate_resources(spec.resources, path)
     yield from validate_strategy(spec.annotations, path)
     yield from validate_fragments(spec, path)
 
@@ -150,9 +167,12 @@ def _validate_shared_memory(spec: ComponentSpec, path: str) -> Iterator[str]:
     if size is None:
         return
     try:
-        parse_quantity(str(size or "0"))
+        is_negative = parse_quantity(str(size or "0")) < 0
     except ValueError as error:
         yield f"{path}.sharedMemory.size: {error}"
+        return
+    if is_negative and has_shared_memory(spec.shared_memory):
+        yield f"{path}.sharedMemory.size: is {size}, must not be negative"
 
 
 def _too_long(path: str, name: str) -> Iterator[str]:

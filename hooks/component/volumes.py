@@ -68,6 +68,16 @@ def resolve_shared_memory(shared_memory: SharedMemory | None) -> str:
     return "" if shared_memory.disabled else canonical_quantity(str(shared_memory.size))
 
 
+def has_shared_memory(shared_memory: SharedMemory | None) -> bool:
+    """Whether the main container gets `/dev/shm`, whatever its size."""
+    return shared_memory is None or not shared_memory.disabled
+
+
+def is_shared_memory(mount: Mapping[str, Json]) -> bool:
+    """Whether a mount stands where that of shared memory does, or has its name."""
+    return mount.get("name") == contract.SHARED_MEMORY_VOLUME or mount.get("mountPath") == contract.SHARED_MEMORY_PATH
+
+
 def shared_memory_volume(size: str) -> Mapping[str, Json]:
     """Write the volume behind `/dev/shm`."""
     return {"name": contract.SHARED_MEMORY_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": size}}

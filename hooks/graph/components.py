@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks import contract, identity
-from hooks.api.component_spec import ComponentSpec
+from hooks.api.component_spec import ComponentSpec, Resources
 from hooks.api.graph import GraphDeployment
 from hooks.component.defaults.epp import CONFIG_KEY
 from hooks.component.subject import ComponentType
@@ -20,6 +20,11 @@ from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
 
 _MAX_INTEGER = 2**53
 """Up to here every whole float is one integer; what is larger stays a quantity's text."""
+
+REPLACED_LABELS = frozenset(
+    {contract.LABEL_CONTROLLER_UID, contract.LABEL_COMPONENT, contract.LABEL_NAMESPACE, contract.LABEL_GRAPH}
+)
+"""Labels of a service of which its component gets others, or none."""
 
 _HANDED_DOWN = (
     contract.ANNOTATION_ENABLE_METRICS,
@@ -109,6 +114,28 @@ def namespace_of(graph: GraphDeployment, spec: ComponentSpec) -> str:
     """The Dynamo namespace in which a service of the graph is found."""
     metadata = graph.metadata
     return identity.dynamo_namespace(metadata.namespace, metadata.name, is_global=spec.global_dynamo_namespace)
+
+
+def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec, tuple[str, ...]]:
+    """The service's spec with the resources that `DYN_DEPLOYMENT_CONFIG` gives it, and what keeps that from being read.
+
+    Where it cannot be read, the spec is the user's. Entries of `envs` may have any shape.
+    """
+    spec = graph.spec.services[service]
+    if not graph.spec.envs and not spec.envs:
+        return spec, ()
+    names = [entry.get("name") if isinstance(entry, dict) else None for entry in (*graph.spec.envs, *spec.envs)]
+    if VARIABLE not in names or not all(isinstance(name, str) for name in names):
+        return spec, ()
+    try:
+        _, overrides = _configured_envs(graph, service, spec, clean_json(list(spec.envs)))
+    except InvalidSpec as error:
+        return spec, error.problems
+    if overrides.resources is None:
+        return spec, ()
+    written = spec.resources.model_dump(by_alias=True, exclude_none=True) if spec.resources else {}
+    resources = Resources.model_validate(_override_resources(written, overrides.resources))
+    return spec.model_copy(update={"resources": resources}), ()
 
 
 def handed_down(graph: GraphDeployment, spec: ComponentSpec) -> dict[str, str]:

@@ -144,7 +144,9 @@ def _as_component(graph: GraphDeployment, planned: ComponentPlan) -> ComponentDe
 
 def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
     """The component with each replica on one node, anywhere: what limits it on the other path does not hold here."""
-    spec = component.spec.model_copy(update={"multinode": None, "topology_constraint": None})
+    pod = {key: value for key, value in component.spec.extra_pod_spec.items() if key != "restartPolicy"}
+    update = {"multinode": None, "topology_constraint": None, "extra_pod_spec": pod}
+    spec = component.spec.model_copy(update=update)
     return component.model_copy(update={"spec": spec})
 
 

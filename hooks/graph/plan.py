@@ -3,7 +3,7 @@
 A graph becomes a PodCliqueSet or one DynamoComponentDeployment per service; `path` says which.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hooks import contract
@@ -12,7 +12,7 @@ from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.errors import InvalidSpec
 from hooks.graph.accounts import AccountPlan, plan_accounts
 from hooks.graph.claims import ClaimsPlan, plan_claims
-from hooks.graph.components import ComponentPlan, Surroundings, plan_component
+from hooks.graph.components import ComponentPlan, Surroundings, plan_component, read_configured
 from hooks.graph.grove import GrovePlan, plan_grove
 from hooks.graph.grove_service import keeps_adapter
 from hooks.graph.inference_pool import PickerPlan, plan_picker
@@ -38,6 +38,8 @@ _NO_ORCHESTRATOR = (
 class GraphPlan:
     """All children of a graph, decided but not yet shaped, sorted by name within each kind; `labels` are the graph's.
 
+    `warnings` are for the user, whether or not the graph is ready.
+
     `components` are the services as components, of which only those are made where `grove` is None. `waits_for` is half
     a sentence: what of the other path must be gone before any workload is returned; empty for nothing.
     """
@@ -53,6 +55,7 @@ class GraphPlan:
     accounts: tuple[AccountPlan, ...]
     picker: PickerPlan | None
     model_services: tuple[ModelServicePlan, ...]
+    warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -93,6 +96,7 @@ def plan_graph(
         accounts=accounts,
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
+        warnings=tuple(_find_idle_restarts(graph, restarts)),
         notes=(
             note,
             *_waiting(path.waits_for),
@@ -135,6 +139,24 @@ def _plan_components(
     if problems:
         raise InvalidSpec(tuple(problems))
     return tuple(plans)
+
+
+def find_configuration_problems(graph: GraphDeployment) -> Iterator[str]:
+    """What is said of `DYN_DEPLOYMENT_CONFIG` when the graph is planned."""
+    for service in sorted(graph.spec.services):
+        _, problems = read_configured(graph, service)
+        yield from (f"{_FAILED_PASS}: {problem}" for problem in problems)
+
+
+def _find_idle_restarts(graph: GraphDeployment, restarts: Mapping[str, str]) -> Iterator[str]:
+    """Services whose own annotation asks for another restart than that of which their pods are told, which counts."""
+    for service, spec in sorted(graph.spec.services.items()):
+        own, told = spec.annotations.get(contract.ANNOTATION_RESTART_AT), restarts.get(service)
+        if own and told and own != told:
+            yield (
+                f"spec.services[{service}].annotations[{contract.ANNOTATION_RESTART_AT}] is {own!r} and changes "
+                f"nothing, the pods keep {told!r}; restart by spec.restart"
+            )
 
 
 def _plan_mpi_key(graph: GraphDeployment, seen: Observed, settings: Settings) -> KeyPlan | None:

@@ -131,7 +131,7 @@ def _unready_workloads(
 def _remarks(plan: GraphPlan, seen: Observed) -> list[str]:
     """What there is to say whether or not the graph is ready."""
     of_grove = find_remarks(plan.grove, seen.grove) if plan.grove else _unannotated(plan, seen)
-    return [*plan.claims.warnings, *(plan.mpi_key.warnings if plan.mpi_key else ()), *of_grove]
+    return [*plan.warnings, *plan.claims.warnings, *(plan.mpi_key.warnings if plan.mpi_key else ()), *of_grove]
 
 
 def _unready_components(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, str]]:

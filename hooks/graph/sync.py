@@ -71,7 +71,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
             *tell_removed_adapters(request, (component.service for component in plan.components)),
         ),
         resync_after_seconds=_look_again(plan, seen, explained),
-        notes=(*plan.notes, *restart.remarks),
+        notes=(*plan.notes, *plan.warnings, *restart.remarks),
     )
 
 

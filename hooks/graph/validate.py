@@ -5,16 +5,22 @@ Further rules of admission stand beside these; whatever passes here gives childr
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hooks import identity
-from hooks.api.component_spec import ComponentSpec
+from hooks import contract, identity
+from hooks.api.component_spec import ComponentSpec, Ingress
 from hooks.api.graph import GraphDeployment
+from hooks.component.container_rules import find_env_problems
 from hooks.component.groups import validate_groups
+from hooks.component.metadata_rules import validate_metadata
+from hooks.component.plan import find_istio_warnings
 from hooks.component.spec_rules import find_spec_warnings
-from hooks.component.validate import is_told_later, validate_spec
+from hooks.component.subject import ComponentType
+from hooks.component.validate import is_told_later, validate_restart_policy, validate_spec
 from hooks.graph.change_rules import find_graph_changes
-from hooks.graph.components import namespace_of
+from hooks.graph.components import REPLACED_LABELS, namespace_of, read_configured
 from hooks.graph.grove_rules import validate_for_grove, validate_length
+from hooks.graph.ingress import default_ingress
 from hooks.graph.path import may_take_grove, takes_grove
+from hooks.graph.plan import find_configuration_problems
 from hooks.graph.spec_rules import find_graph_problems
 from hooks.graph.topology import validate_topology
 from hooks.k8s import kinds
@@ -52,14 +58,33 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
 
 
 def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
-    found = (*validate_graph(graph, review.installed), *_find_unknown_groups(graph, review.installed))
+    found = (
+        *validate_graph(graph, review.installed),
+        *_find_unknown_groups(graph, review.installed),
+        *find_configuration_problems(graph),
+    )
     problems = tuple(problem for problem in found if not is_told_later(problem))
     warnings = tuple(
         warning
         for service, spec in sorted(graph.spec.services.items())
-        for warning in find_spec_warnings(spec, f"spec.services[{service}]", namespace_of(graph, spec))
+        for warning in _find_warnings(graph, service, spec, review)
     )
     return Findings(problems=problems, warnings=warnings)
+
+
+def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[str]:
+    path = f"spec.services[{service}]"
+    yield from find_spec_warnings(spec, path, namespace_of(graph, spec))
+    if contract.ANNOTATION_RESTART_AT in spec.annotations:
+        yield (
+            f"{path}.annotations[{contract.ANNOTATION_RESTART_AT}] is what a restart writes: once there are pods, "
+            "another value here changes nothing. Use spec.restart"
+        )
+    if review.installed is not None:
+        ingress = spec.ingress
+        if ingress is None and spec.component_type == ComponentType.FRONTEND:
+            ingress = Ingress.model_validate(default_ingress(graph.metadata.name, review.settings))
+        yield from find_istio_warnings(ingress, path, review.installed)
 
 
 def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> Iterator[str]:
@@ -88,6 +113,8 @@ def _validate_envs(path: str, envs: Sequence[Json]) -> Iterator[str]:
             yield f"{path}[{index}].name is required"
         elif not isinstance(entry.get("value") or "", str):
             yield f"{path}[{index}].value of {entry['name']} must be a string; quote it"
+        elif isinstance(entry.get("valueFrom") or {}, Mapping):
+            yield from find_env_problems([(f"{path}[{index}]", entry)])
 
 
 def _validate_distinct(graph: GraphDeployment) -> Iterator[str]:
@@ -105,8 +132,12 @@ def _validate_service(
     path = f"spec.services[{service}]"
     if _may_take_grove(graph, installed):
         yield from validate_length(graph.metadata.name, service, spec)
+    else:
+        yield from validate_restart_policy(spec, path)
     lacks_pool = installed is not None and kinds.INFERENCE_POOL not in installed
-    yield from validate_spec(spec, path, framework=graph.spec.backend_framework, lacks_pool=lacks_pool)
+    configured, _ = read_configured(graph, service)
+    yield from validate_spec(configured, path, framework=graph.spec.backend_framework, lacks_pool=lacks_pool)
+    yield from validate_metadata(spec, path, replaced=REPLACED_LABELS)
     yield from _validate_service_name(graph, service)
 
 

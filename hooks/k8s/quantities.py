@@ -10,6 +10,8 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from hooks.k8s.types import Json
+
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3})?",
 )
@@ -49,6 +51,14 @@ def canonical_quantity(value: str | float) -> str:
         return _write_binary(int(amount))
     style_exponent = suffix[:1] in {"e", "E"} and suffix != "E"
     return _write_decimal(amount, exponent=style_exponent)
+
+
+def is_negative(value: Json) -> bool:
+    """Whether the value is a quantity below zero; what is no quantity is not."""
+    try:
+        return isinstance(value, str | int | float) and parse_quantity(str(value)) < 0
+    except ValueError:
+        return False
 
 
 def _scale(suffix: str) -> Fraction:

@@ -50,7 +50,12 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
     ("old", "new", "place", "words"),
     [
         ("componentType", "componentTyp", "m.yaml:8: spec.services.Frontend", ["componentTyp", "componentType"]),
-        ("image: img:1", "imgae: img:1", "m.yaml:11: spec.services.Frontend.extraPodSpec", ["imgae", "image"]),
+        (
+            "img:1",
+            "img:1\n          comand: []",
+            "m.yaml:12: spec.services.Frontend.extraPodSpec",
+            ["comand", "command"],
+        ),
         ("frontend\n", "frontend\n      replicas: two\n", "m.yaml:9: spec.services.Frontend.replicas", ["integer"]),
         (
             "frontend\n",
@@ -87,7 +92,7 @@ def test_fault_is_told_with_place_and_remedy(
 
 
 def test_every_fault_of_every_document_is_told_at_once(write: Write) -> None:
-    bad = GRAPH.replace("componentType", "componentTyp").replace("image", "imgae")
+    bad = GRAPH.replace("componentType", "componentTyp").replace("img:1", "img:1\n          comand: []")
     result = run("validate", write(bad, "a.yaml"), write(bad.replace("name: g", "name: h"), "b.yaml"))
     assert [line.split(":")[0] for line in result.stderr.splitlines()[:-1]] == ["a.yaml", "a.yaml", "b.yaml", "b.yaml"]
     assert result.stderr.splitlines()[-1] == "4 faults; nothing was done"
@@ -161,6 +166,17 @@ def test_namespace_and_settings_reach_the_children(write: Write) -> None:
     env = {e["name"]: e.get("value") for e in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
     assert deployment["metadata"]["namespace"] == "inference"
     assert (env["NATS_SERVER"], env["DYN_NAMESPACE"]) == ("nats://n:4222", "inference-g")
+
+
+@pytest.mark.parametrize(("installed", "count"), [("", 1), ("istio", 0)])
+@pytest.mark.parametrize("command", ["validate", "render"])
+def test_virtual_service_that_no_cluster_could_make_is_warned_of(
+    write: Write, command: str, installed: str, count: int
+) -> None:
+    result = run(command, "--with", installed, "--set", "ingress_gateway=a/b", write(GRAPH))
+    assert result.exit_code == 0
+    assert result.stderr.count("warning: m.yaml:7: spec.services[Frontend].ingress: ") == count
+    assert len(result.stderr.splitlines()) == count
 
 
 def test_spec_that_cannot_be_rendered_gives_no_output(write: Write) -> None:

@@ -23,7 +23,9 @@ spec:
     Frontend:
       componentType: frontend
       replicas: -1
+      extraPodSpec: {mainContainer: {image: img}}
     "0":
+      extraPodSpec: {mainContainer: {image: img}}
       sharedMemory: {}
       annotations:
         nvidia.com/vllm-distributed-executor-backend: gloo
@@ -41,13 +43,13 @@ spec:
 FAULTS = [
     "<stdin>:9: spec.pvcs[1].name is required",
     "<stdin>:13: spec.services.Frontend.replicas: is -1, should be at least 0",
-    "<stdin>:15: spec.services[0].sharedMemory.size is required when disabled is false",
+    "<stdin>:17: spec.services[0].sharedMemory.size is required when disabled is false",
     (
-        "<stdin>:17: spec.services[0].annotations[nvidia.com/vllm-distributed-executor-backend] has invalid value "
+        "<stdin>:19: spec.services[0].annotations[nvidia.com/vllm-distributed-executor-backend] has invalid value "
         '"gloo": must be "mp" or "ray"'
     ),
-    "<stdin>:23: spec.modelName: is missing",
-    "<stdin>:27: source URI must start with 's3://' or 'hf://', got: http://x",
+    "<stdin>:25: spec.modelName: is missing",
+    "<stdin>:29: source URI must start with 's3://' or 'hf://', got: http://x",
 ]
 WARNED = """\
 apiVersion: nvidia.com/v1alpha1
@@ -58,6 +60,7 @@ spec:
   services:
     main:
       dynamoNamespace: mine
+      extraPodSpec: {mainContainer: {image: img}}
 """
 WARNING = (
     "spec.services[main].dynamoNamespace is deprecated and ignored. Value 'mine' will be replaced with 'default-g'. "
@@ -200,7 +203,7 @@ def test_json_names_field_and_severity() -> None:
     assert (result.exit_code, len(rows)) == (1, 6)
     assert rows[2] == {
         "file": "<stdin>",
-        "line": 15,
+        "line": 17,
         "severity": "error",
         "field": "spec.services[0].sharedMemory.size",
         "message": "spec.services[0].sharedMemory.size is required when disabled is false",
@@ -234,6 +237,30 @@ def test_rule_about_an_optional_kind_needs_to_know_it(options: tuple[str, ...], 
 def test_what_cannot_be_rendered_on_that_cluster_is_a_fault(options: tuple[str, ...], status: int) -> None:
     result = validate(LEADERS, *options)
     assert result.exit_code == status, result.output
+
+
+BROKEN = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: g
+spec:
+  services:
+    main:
+      envs:
+        - name: DYN_DEPLOYMENT_CONFIG
+          value: "{"
+      extraPodSpec: {mainContainer: {image: img}}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--with", "")], ids=["unknown", "none"])
+def test_deployment_config_that_cannot_be_read_is_told_once(options: tuple[str, ...]) -> None:
+    result = validate(BROKEN, *options)
+    assert result.exit_code == 1
+    fault, summary = result.stderr.splitlines()
+    assert "spec.services[main]: failed to parse DYN_DEPLOYMENT_CONFIG: it is not JSON" in fault
+    assert summary == "1 fault; nothing was done"
 
 
 def test_settings_decide_where_rules_ask_them() -> None:

@@ -16,6 +16,7 @@ from tests.cluster.dynamo import DYNAMO, GRAPH
 from tests.cluster.processes import free_port
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
+from tests.make import with_image
 from tests.test_chart import template
 
 REGISTRATION = "admissionregistration.k8s.io/v1"
@@ -119,7 +120,7 @@ def refusal(api: ApiClient, obj: Manifest) -> str:
 
 def graph(name: str = "g", **service: Any) -> Manifest:
     """A graph of one worker with these fields."""
-    worker = {"componentType": "worker", **service}
+    worker = with_image({"componentType": "worker", **service})
     return {"apiVersion": DYNAMO, "kind": GRAPH, "metadata": {"name": name}, "spec": {"services": {"Worker": worker}}}
 
 

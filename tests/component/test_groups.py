@@ -162,7 +162,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "GPUs that are no number": (
         spec(resources={"limits": {"gpu": "1.5"}}),
         "c",
-        "spec.resources.limits.gpu is '1.5', must be a whole number of GPUs",
+        "spec.resources.limits.gpu: is 1.5, must be a whole number",
     ),
     "no nodes": (spec(nodes=0), "c", "spec.multinode.nodeCount is 0, must be from 2 to 1000"),
     "fewer than none": (spec(nodes=-3), "c", "spec.multinode.nodeCount is -3, must be from 2 to 1000"),

@@ -225,5 +225,5 @@ def test_pull_secrets_are_switched_off_only_by_true(value: str, found: Any) -> N
     assert pull_secrets({**image("busybox"), "annotations": annotations}, HUB) == found
 
 
-def test_no_pull_secret_is_named_without_image() -> None:
-    assert pull_secrets({}, NVCR, HUB) is None
+def test_no_pull_secret_is_named_for_another_registry() -> None:
+    assert pull_secrets({}, NVCR) is None

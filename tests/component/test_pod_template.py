@@ -148,7 +148,8 @@ def test_generated_configuration_of_an_endpoint_picker_is_the_graphs() -> None:
 
 
 def test_users_mounts_do_not_drop_the_configuration_of_an_endpoint_picker() -> None:
-    mounts = main({**EPP, **with_main("epp", volumeMounts=[{"name": "a", "mountPath": "/a"}])})["volumeMounts"]
+    own = {"volumeMounts": [{"name": "a", "mountPath": "/a"}]}
+    mounts = main({**EPP, **with_pod("epp", mainContainer=own, volumes=[{"name": "a"}])})["volumeMounts"]
     assert [mount["mountPath"] for mount in mounts] == ["/a", "/etc/epp", "/dev/shm"]
 
 
@@ -178,7 +179,8 @@ def test_probe_in_the_main_container_without_handler_changes_only_numbers() -> N
 
 
 def test_main_container_stands_behind_the_users_in_their_order() -> None:
-    spec = with_pod(containers=[{"name": "z"}, {"name": "a"}], initContainers=[{"name": "y"}, {"name": "b"}])
+    z, a, y, b = ({"name": name, "image": "i"} for name in "zayb")
+    spec = with_pod(containers=[z, a], initContainers=[y, b])
     assert [container["name"] for container in pod(spec)["containers"]] == ["z", "a", "main"]
     assert [container["name"] for container in pod(spec)["initContainers"]] == ["y", "b"]
 
@@ -194,13 +196,12 @@ def test_pod_fields_of_the_user_override_ours() -> None:
     spec = pod(
         with_pod(
             terminationGracePeriodSeconds=10,
-            restartPolicy="Never",
             schedulerName="kai",
             tolerations=[{"key": "gpu", "operator": "Exists"}],
             hostIPC=True,
         )
     )
-    assert (spec["terminationGracePeriodSeconds"], spec["restartPolicy"]) == (10, "Never")
+    assert spec["terminationGracePeriodSeconds"] == 10
     assert (spec["schedulerName"], spec["hostIPC"]) == ("kai", True)
     assert spec["tolerations"] == [{"key": "gpu", "operator": "Exists"}]
 
@@ -240,7 +241,11 @@ RESOURCES: dict[str, tuple[Any, Any, Any]] = {
         },
     ),
     "gpu of another make": ({}, {"limits": {"gpu": "1", "gpuType": "amd.com/gpu"}}, {"limits": {"amd.com/gpu": "1"}}),
-    "gpu in requests": ({}, {"requests": {"gpu": "2"}}, {"requests": {"nvidia.com/gpu": "2"}}),
+    "gpu in requests": (
+        {"limits": {"nvidia.com/gpu": 2}},
+        {"requests": {"gpu": "2"}},
+        {"limits": {"nvidia.com/gpu": "2"}, "requests": {"nvidia.com/gpu": "2"}},
+    ),
     "canonical": ({}, {"limits": {"cpu": "1000m", "memory": "2048Mi"}}, {"limits": {"cpu": "1", "memory": "2Gi"}}),
     "laid over the container's by name": (
         {"limits": {"cpu": "2", "memory": "1Gi"}, "requests": {"cpu": 1}},
@@ -360,16 +365,28 @@ def test_fragments_are_written_as_the_server_stores_them() -> None:
         hostPID=False,
         nodeSelector=None,
         containers=[
-            {"name": "a", "tty": False, "env": [{"name": "E", "value": ""}], "resources": {"limits": {"cpu": 0.5}}}
+            {
+                "name": "a",
+                "image": "i",
+                "tty": False,
+                "env": [{"name": "E", "value": ""}],
+                "resources": {"limits": {"cpu": 0.5}},
+            }
         ],
         mainContainer={"env": [{"name": "F", "value": ""}], "stdin": False},
     )
     rendered = pod(spec)
     assert "hostPID" not in rendered
-    assert rendered["containers"][0] == {"name": "a", "env": [{"name": "E"}], "resources": {"limits": {"cpu": "500m"}}}
+    assert rendered["containers"][0] == {
+        "name": "a",
+        "image": "i",
+        "env": [{"name": "E"}],
+        "resources": {"limits": {"cpu": "500m"}},
+    }
     assert {"name": "F"} in rendered["containers"][1]["env"]
 
 
 def test_references_between_variables_of_a_side_container_are_expanded() -> None:
-    spec = with_pod(containers=[{"name": "a", "env": [{"name": "A", "value": "$(B)"}, {"name": "B", "value": "1"}]}])
+    variables = [{"name": "A", "value": "$(B)"}, {"name": "B", "value": "1"}]
+    spec = with_pod(containers=[{"name": "a", "image": "i", "env": variables}])
     assert pod(spec)["containers"][0]["env"] == [{"name": "A", "value": "1"}, {"name": "B", "value": "1"}]

@@ -99,7 +99,7 @@ def test_same_call_gives_the_same_answer() -> None:
 
 def test_init_containers_in_another_order_are_reported() -> None:
     def spec(*names: str) -> dict[str, Any]:
-        return {**SPEC, "extraPodSpec": {"initContainers": [{"name": name} for name in names]}}
+        return {**SPEC, "extraPodSpec": {"initContainers": [{"name": name, "image": "i"} for name in names]}}
 
     found = conditions(answer(make.component("c", "g", **spec("new", "a")), running(spec("a"))))
     assert "runs its init containers in the order a, new instead of new, a" in found["Ready"]["message"]
@@ -202,10 +202,9 @@ RELATED: dict[str, tuple[dict[str, Any], str, dict[str, str], list[dict[str, Any
         {},
         [],
     ),
-    "no image": ({}, "g", {}, []),
     "alone": (IMAGE, "", {}, [ACCOUNTS, LABELLED]),
-    "graph under etcd": ({}, "g", {"discovery_backend": "etcd"}, [ACCOUNTS]),
-    "alone with an account": ({"extraPodSpec": {"serviceAccountName": "a"}}, "", {}, []),
+    "graph under etcd": ({}, "g", {"discovery_backend": "etcd"}, [ACCOUNTS, LABELLED]),
+    "alone with an account": ({"extraPodSpec": {"serviceAccountName": "a"}}, "", {}, [LABELLED]),
     "invalid": (INVALID, "", {}, []),
 }
 

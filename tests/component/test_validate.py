@@ -4,21 +4,11 @@ from typing import Any
 
 import pytest
 
+from tests.component.api_server_cases import ACCEPTED, main, mounts, pod
+from tests.component.api_server_cases import REFUSED as REFUSED_BY_API_SERVER
 from tests.component.render import VLLM, problems
 
 SGLANG = ["python3", "-m", "dynamo.sglang"]
-
-
-def pod(**fields: Any) -> dict[str, Any]:
-    return {"extraPodSpec": fields}
-
-
-def main(**fields: Any) -> dict[str, Any]:
-    return pod(mainContainer=fields)
-
-
-def mounts(*entries: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"componentType": "worker", "volumeMounts": list(entries), **fields}
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -53,7 +43,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "mount at the place of a container's": (
         {
             **mounts({"name": "a", "mountPoint": "/a"}),
-            **main(volumeMounts=[{"name": "x", "mountPath": "/a"}]),
+            **pod(mainContainer={"volumeMounts": [{"name": "x", "mountPath": "/a"}]}, volumes=[{"name": "x"}]),
         },
         "spec.volumeMounts: 2 volumes are mounted at '/a'",
     ),
@@ -111,14 +101,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "fraction": (pod(priority=0.5), "spec.extraPodSpec.priority: 0.5 is not a whole number"),
     "container named main": (
-        pod(containers=[{"name": "main"}]),
+        pod(containers=[{"name": "main", "image": "i"}]),
         "spec.extraPodSpec.containers[0].name: 'main' is the name of mainContainer already",
     ),
     "two containers of one name": (
-        pod(containers=[{"name": "a"}], initContainers=[{"name": "a"}]),
+        pod(containers=[{"name": "a", "image": "i"}], initContainers=[{"name": "a", "image": "i"}]),
         "spec.extraPodSpec.initContainers[0].name: 'a' is the name of containers[0] already",
     ),
-    "container's name": (pod(containers=[{"name": "A_b"}]), "'A_b' is no name of a container"),
+    "container's name": (pod(containers=[{"name": "A_b", "image": "i"}]), "'A_b' is no name of a container"),
     "nameless container": (pod(containers=[{"image": "a"}]), "spec.extraPodSpec.containers[0].name: is required"),
     "two volumes of one name": (
         pod(volumes=[{"name": "a"}, {"name": "a"}]),
@@ -137,12 +127,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+REFUSED |= REFUSED_BY_API_SERVER
+
+
 @pytest.mark.parametrize(("spec", "expected"), REFUSED.values(), ids=REFUSED.keys())
 def test_spec_is_refused_with_the_reason(spec: dict[str, Any], expected: str) -> None:
     found = problems(spec)
     assert len(found) == 1, found
     assert expected in found[0]
     assert "\n" not in found[0]
+
+
+@pytest.mark.parametrize("spec", ACCEPTED.values(), ids=ACCEPTED.keys())
+def test_spec_that_the_api_server_takes_passes(spec: dict[str, Any]) -> None:
+    assert problems(spec) == ()
 
 
 def test_all_problems_are_said_at_once() -> None:

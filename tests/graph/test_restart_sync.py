@@ -171,6 +171,20 @@ def test_restart_changes_nothing_of_a_component_but_the_annotation() -> None:
     assert after == {**before, "annotations": {RESTART_AT: "r1", "x": "y"}}
 
 
+def test_own_annotation_that_asks_for_another_restart_is_said_to_change_nothing() -> None:
+    def asking(value: str) -> Manifest:
+        return make.graph({"a": make.service(annotations={RESTART_AT: value}), "b": make.service()})
+
+    graph, children = up(asking("u1"))
+    assert graph["status"]["conditions"][0]["message"] == "All resources are ready"
+    changed, children = synced({**asking("u2"), "status": graph["status"]}, children)
+    assert carried(children) == {"g-a": "u1", "g-b": ""}
+    assert changed["status"]["conditions"][0]["message"] == (
+        "All resources are ready; spec.services[a].annotations[nvidia.com/restartAt] is 'u2' and changes nothing, the "
+        "pods keep 'u1'; restart by spec.restart"
+    )
+
+
 # Under Grove
 
 

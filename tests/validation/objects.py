@@ -5,6 +5,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.k8s.types import GroupVersionKind
+from tests.make import with_image
 
 Json = Any
 Manifest = dict[str, Any]
@@ -24,10 +25,19 @@ class Case:
 
 
 def make(kind: GroupVersionKind, spec: Json, name: str = "g", **metadata: Json) -> Manifest:
-    """An object of that kind; a spec of None is left out."""
+    """An object of that kind; a spec of None is left out, and an image is filled in."""
     named = {"name": name, "namespace": NAMESPACE, **metadata}
-    body = {} if spec is None else {"spec": spec}
+    body = {} if spec is None else {"spec": _with_images(kind, spec)}
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": named, **body}
+
+
+def _with_images(kind: GroupVersionKind, spec: Json) -> Json:
+    if kind == contract.COMPONENT:
+        return with_image(spec)
+    if kind != contract.GRAPH:
+        return spec
+    services = {name: with_image(service) for name, service in spec.get("services", {}).items()}
+    return {**spec, "services": services} if services else spec
 
 
 def graph(services: Json = None, *, name: str = "g", annotations: Json = None, **spec: Json) -> Manifest:

@@ -17,8 +17,8 @@ class CommandLine:
     def of(cls, container: Mapping[str, Json]) -> "CommandLine":
         """Read a container's own command and arguments; both may be absent."""
         return cls(
-            command=tuple(str(word) for word in container.get("command") or ()),
-            args=tuple(str(word) for word in container.get("args") or ()),
+            command=tuple(map(str, container.get("command") or ())),
+            args=tuple(map(str, container.get("args") or ())),
         )
 
     @property

@@ -15,7 +15,7 @@ from hooks.k8s.objects import ServicePort
 from hooks.k8s.types import Json
 
 CONFIG_KEY = "epp-config-dynamo.yaml"
-_CONFIG_VOLUME = "epp-config"
+CONFIG_VOLUME = "epp-config"
 _CONFIG_PATH = "/etc/epp"
 _GRACE_SECONDS = 130
 _HEALTH_PROBE: Mapping[str, Json] = {
@@ -54,7 +54,7 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
         },
         probes={"livenessProbe": _HEALTH_PROBE, "readinessProbe": _HEALTH_PROBE},
         volumes=(_config_volume(spec, subject),),
-        mounts=({"name": _CONFIG_VOLUME, "mountPath": _CONFIG_PATH, "readOnly": True},),
+        mounts=({"name": CONFIG_VOLUME, "mountPath": _CONFIG_PATH, "readOnly": True},),
         grace_seconds=_GRACE_SECONDS,
         account=epp_account(subject.graph) if subject.graph else "",
         service_port=_SERVICE_PORT,
@@ -80,4 +80,4 @@ def _config_volume(spec: ComponentSpec, subject: Subject) -> Mapping[str, Json]:
     reference = (spec.epp_config.config_map_ref if spec.epp_config else None) or {}
     item = {"key": reference.get("key") or CONFIG_KEY, "path": CONFIG_KEY}
     config_map = {"name": reference.get("name") or epp_config_map(subject.graph), "items": [item]}
-    return {"name": _CONFIG_VOLUME, "configMap": config_map}
+    return {"name": CONFIG_VOLUME, "configMap": config_map}

@@ -42,11 +42,11 @@ def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: Targ
         "labels": {key: labels[key] for key in sorted(labels) if key not in _NEVER_COPIED},
         **({"annotations": dict(sorted(annotations.items()))} if annotations else {}),
     }
-    spec = _with_image(generated["spec"], overrides.workers_image)
+    spec = with_image(generated["spec"], overrides.workers_image)
     return hand_down(request.metadata.labels, {**generated, "metadata": described, "spec": spec})
 
 
-def _with_image(spec: Mapping[str, Json], image: str) -> Mapping[str, Json]:
+def with_image(spec: Mapping[str, Json], image: str) -> Mapping[str, Json]:
     """The spec with the user's image for all workers; the profiler had it already, but need not have kept it."""
     if not image:
         return spec

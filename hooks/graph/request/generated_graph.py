@@ -16,6 +16,7 @@ from hooks.children import MAX_CHILD_BYTES
 from hooks.crds import find_faults, prune
 from hooks.errors import InvalidSpec
 from hooks.graph.components import clean_json
+from hooks.graph.request.applied_graph import with_image
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json
@@ -68,16 +69,17 @@ def read_output(text: str, default_name: str) -> Generated:
     return Generated(graph=graph, config_maps=config_maps, remarks=remarks)
 
 
-def check_graph(graph: ReadManifest, namespace: str) -> tuple[str, ...]:
-    """All problems of a graph, as it would be created in a namespace; empty for none.
+def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") -> tuple[str, ...]:
+    """All problems of a graph, as it would be created in a namespace with that image for workers; empty for none.
 
     Which optional kinds the cluster has is not known here: the graph's own hook judges that.
     """
     named: Manifest = {**graph, "metadata": {**graph["metadata"], "namespace": namespace}}
     if faults := [f"{_path(fault.path)}: {fault.message}" for fault in find_faults(prune(named))]:
         return tuple(sorted(faults))
+    created = {**named, "spec": with_image(named.get("spec") or {}, workers_image)}
     try:
-        return validate_graph(parse_parent(GraphDeployment, named), frozenset({kinds.INFERENCE_POOL}))
+        return validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL}))
     except InvalidSpec as error:
         return error.problems
 

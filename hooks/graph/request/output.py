@@ -74,9 +74,9 @@ def _check_generated(request: GraphRequest, generated: Generated) -> None:
     """Refuse a graph that could not be created, under its own name and under the user's."""
     overrides = request.spec.deployment_overrides or DeploymentOverrides()
     namespace = overrides.namespace or request.metadata.namespace
-    if problems := check_graph(generated.graph, namespace):
+    if problems := check_graph(generated.graph, namespace, overrides.workers_image):
         raise InvalidSpec(tuple(f"the generated graph is refused: {problem}" for problem in problems))
     if overrides.name and overrides.name != generated.graph["metadata"]["name"]:
         renamed = {**generated.graph, "metadata": {**generated.graph["metadata"], "name": overrides.name}}
-        if problems := check_graph(renamed, namespace):
+        if problems := check_graph(renamed, namespace, overrides.workers_image):
             raise InvalidSpec(tuple(f"the graph cannot be named {overrides.name}: {problem}" for problem in problems))

@@ -8,6 +8,7 @@ import yaml
 from hooks.errors import InvalidSpec
 from hooks.graph.request.generated_graph import MAX_ADDITIONAL_BYTES, check_graph, read_output
 from hooks.k8s.types import name_of
+from tests import make
 from tests.graph.request.world import generated
 
 
@@ -137,8 +138,8 @@ def test_first_of_two_config_maps_of_one_name_counts() -> None:
     ("services", "problem"),
     [
         ({"A": {"replicas": "two"}}, "spec.services.A.replicas: "),
-        ({"A" * 70: {"componentType": "worker"}}, f"spec.services[{'A' * 70}]: the name "),
-        ({"A": {"componentType": "epp"}}, "spec.services[A].eppConfig is required for EPP components"),
+        ({"A" * 70: make.service()}, f"spec.services[{'A' * 70}]: the name "),
+        ({"A": make.service("epp")}, "spec.services[A].eppConfig is required for EPP components"),
     ],
 )
 def test_generated_graph_goes_by_our_own_rules(services: Any, problem: str) -> None:
@@ -148,3 +149,10 @@ def test_generated_graph_goes_by_our_own_rules(services: Any, problem: str) -> N
 
 def test_field_that_the_server_would_drop_is_no_fault() -> None:
     assert check_graph(generated(newField="of a newer version"), "default") == ()
+
+
+def test_image_that_the_request_gives_to_workers_is_no_fault() -> None:
+    worker = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"command": ["a"]}}}
+    (found,) = check_graph(generated(services={"A": worker}), "default")
+    assert found.startswith("spec.services[A].extraPodSpec.mainContainer.image: is required")
+    assert check_graph(generated(services={"A": worker}), "default", "img:2") == ()
