@@ -12,7 +12,7 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.k8s.types import Json, ReadManifest
 from hooks.model.observe import Candidate, Seen, observe
-from hooks.model.probes import Adapter, LoadRequest, Target
+from hooks.model.probes import Adapter, LoadRequest, Phase, Target
 from hooks.model.validate import validate_claims, validate_model
 from hooks.protocol import SyncRequest
 
@@ -94,32 +94,44 @@ def _former_names(records: Iterable[Adapter], named: Iterable[str], adapter: Ada
 
 
 def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadRequest:
-    """Write the question to the prober; `status` is the parent's, for the sources it says are loaded."""
+    """Write the question to the prober; `status` is the parent's, for what it says of each engine."""
     metadata = plan.model.metadata
-    sources = _recorded_sources(plan, status)
+    entries = {(str(e.get("address")), str(e.get("podName"))): e for e in status.get("endpoints") or ()}
+    is_current = status.get("observedGeneration") == metadata.generation
     return LoadRequest(
         namespace=metadata.namespace,
         name=metadata.name,
         generation=metadata.generation,
         adapter=plan.adapter,
         former=plan.former,
-        targets=tuple(_build_target(candidate, sources, plan) for candidate in plan.seen.candidates),
+        targets=tuple(
+            _build_target(one, entries.get((one.address, one.pod), {}), plan, is_current=is_current)
+            for one in plan.seen.candidates
+        ),
     )
 
 
-def _build_target(candidate: Candidate, sources: Mapping[tuple[str, str], str], plan: ModelPlan) -> Target:
-    recorded = sources.get((candidate.address, candidate.pod)) or _replaced_source(plan)
-    return Target(address=candidate.address, pod=candidate.pod, ready=candidate.ready, recorded=recorded)
+def _build_target(candidate: Candidate, entry: Mapping[str, Json], plan: ModelPlan, *, is_current: bool) -> Target:
+    """`entry` is what the status says of the engine, in the words of the adapter that it is about: the first record."""
+    of_name = plan.adapter is not None and bool(plan.records) and plan.records[0].name == plan.adapter.name
+    is_same = plan.adapter is not None and plan.records[:1] == (plan.adapter,)
+    return Target(
+        address=candidate.address,
+        pod=candidate.pod,
+        ready=candidate.ready,
+        recorded=(str(entry.get("source", "")) if of_name else "") or _replaced_source(plan),
+        failed=_read_failure(entry) if is_same and is_current else "",
+        loading=plan.records[0].uri if plan.records and not is_same and _may_be_loading(entry) else "",
+    )
 
 
-def _recorded_sources(plan: ModelPlan, status: Mapping[str, Json]) -> dict[tuple[str, str], str]:
-    """Sources by address and pod; only where the status speaks of the adapter that is wanted now."""
-    if plan.adapter is None or not plan.records or plan.records[0].name != plan.adapter.name:
-        return {}
-    return {
-        (str(entry.get("address")), str(entry.get("podName"))): str(entry.get("source", ""))
-        for entry in status.get("endpoints") or ()
-    }
+def _read_failure(entry: Mapping[str, Json]) -> str:
+    return str(entry.get("lastError") or "it failed before") if entry.get("phase") == Phase.FAILED else ""
+
+
+def _may_be_loading(entry: Mapping[str, Json]) -> bool:
+    """Whether a load was under way, or was tried and may go on in the engine although its answer never came."""
+    return entry.get("phase") in {Phase.LOADING, Phase.RETRYING} and bool(entry.get("attempts"))
 
 
 def _replaced_source(plan: ModelPlan) -> str:

@@ -211,6 +211,49 @@ def test_renamed_adapter_has_its_old_name_unloaded_and_then_forgotten() -> None:
     assert [a["name"] for a in done["adapters"]] == ["b"]
 
 
+@pytest.mark.parametrize(
+    ("change", "failed"),
+    [
+        pytest.param({}, "HTTP 404: no such source", id="same"),
+        pytest.param({"generation": 2}, "", id="new generation"),
+        pytest.param({"generation": 2, "uri": "s3://bucket/new"}, "", id="new source"),
+        pytest.param({"generation": 2, "adapter": "b"}, "", id="new name"),
+    ],
+)
+def test_terminal_failure_of_this_generation_is_told_to_a_prober_that_starts_anew(
+    change: dict[str, Any], failed: str
+) -> None:
+    phases = (Phase.FAILED, Phase.RETRYING)
+    old = sync_with(model(), pods(2), phases=phases, attempts=1, last_error="HTTP 404: no such source").status
+    asked = wanted(request(model(status=old, **change), pods(2)), FACTS)
+    assert asked is not None
+    assert [t.failed for t in asked.targets] == [failed, ""]
+
+
+@pytest.mark.parametrize(
+    ("phase", "attempts", "change", "loading"),
+    [
+        pytest.param(Phase.LOADING, 1, {"uri": "s3://bucket/new"}, parts.URI, id="new source while loading"),
+        pytest.param(Phase.RETRYING, 2, {"uri": "s3://bucket/new"}, parts.URI, id="new source after a timeout"),
+        pytest.param(Phase.LOADING, 1, {"adapter": "b"}, parts.URI, id="new name while loading"),
+        pytest.param(
+            Phase.LOADING, 1, {"deletionTimestamp": "2026-03-01T11:59:59Z"}, parts.URI, id="deleted while loading"
+        ),
+        pytest.param(Phase.LOADING, 1, {}, "", id="the wanted source itself"),
+        pytest.param(Phase.RETRYING, 0, {"uri": "s3://bucket/new"}, "", id="engine that was never asked"),
+        pytest.param(Phase.LOADED, 1, {"uri": "s3://bucket/new"}, "", id="ended"),
+    ],
+)
+def test_load_of_another_source_that_may_still_arrive_is_told(
+    phase: Phase, attempts: int, change: dict[str, Any], loading: str
+) -> None:
+    old = sync_with(model(), pods(1), phases=(phase,), attempts=attempts).status
+    call = request(model(status=old, **change), pods(1), finalizing="deletionTimestamp" in change)
+    asked = wanted(call, FACTS)
+    assert asked is not None
+    assert [t.loading for t in asked.targets] == [loading]
+
+
 def test_broken_spec_keeps_what_was_loaded_and_says_all_problems() -> None:
     good = sync_with(model(), pods(1), phases=(Phase.LOADED,)).status
     call = request(model(uri="http://x", base=parts.BASE, status=good), pods(1))
