@@ -14,6 +14,7 @@ from hooks.cli.server import JsonLog, freeze_memory
 from hooks.cli.standard_input import end_with_stdin_option, stop_with_stdin
 from hooks.logs import set_up_logging
 from hooks.model.prober.app import create_prober_app
+from hooks.model.prober.connections import kept_engines, raise_file_limit
 from hooks.model.prober.lora_api import open_session, perform
 from hooks.model.prober.wish import Limits
 from hooks.model.prober.worker import Worker
@@ -52,7 +53,9 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
     def load(self) -> Flask:
         """Build the application, in the process that serves it."""
-        worker = Worker(Limits.of(self._settings), functools.partial(perform, open_session()))
+        limits = Limits.of(self._settings)
+        hosts = kept_engines(raise_file_limit(), calls=2 * limits.most)
+        worker = Worker(limits, functools.partial(perform, open_session(hosts)))
         worker.start()
         token = os.environ.get(TOKEN_VARIABLE, "")
         return create_prober_app(worker, token=token, max_body_bytes=self._settings.max_body_bytes)

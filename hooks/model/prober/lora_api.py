@@ -6,7 +6,6 @@ Source: Dynamo runtime, lib/runtime/src/system_status_server.rs; Dynamo operator
 """
 
 import re
-import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.client import HTTPException
@@ -16,11 +15,12 @@ from urllib.parse import quote
 
 import orjson
 import requests
-from requests.adapters import HTTPAdapter
+from urllib3 import Timeout
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from hooks.k8s.messages import one_line
 from hooks.model.prober.calls import Action, Answer, Call, Outcome
+from hooks.model.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES, DeadlineAdapter
 
 CONNECT_SECONDS = 2.0
 MAX_BODY_BYTES = 2**20
@@ -36,14 +36,18 @@ _NO_SOURCE = re.compile(
 """How Hugging Face and S3 clients say that a source does not exist; workers pass it on with a 500."""
 _NAME_KEYS = ("lora_name", "name", "id", "model")
 _LIST_KEYS = ("loras", "adapters", "data")
+_WRAPPER_KEYS = frozenset({"status", "message"})
+"""What the runtime lays around every answer: without a list beside them, the worker's handler did not give one."""
 
 
-def open_session(hosts: int = 2048) -> requests.Session:
+def open_session(hosts: int = MOST_KEPT_ENGINES) -> requests.Session:
     """Open the one connection pool for all engines: no proxies, no cookies, connections kept for `hosts` engines."""
     session = requests.Session()
     session.trust_env = False
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    session.mount("http://", HTTPAdapter(pool_connections=hosts, pool_maxsize=2, max_retries=0))
+    session.mount(
+        "http://", DeadlineAdapter(pool_connections=hosts, pool_maxsize=CONNECTIONS_PER_ENGINE, max_retries=0)
+    )
     return session
 
 
@@ -74,7 +78,10 @@ def _judge_failure(error: Exception, timeout: float) -> Answer:
 
 
 def list_adapters(session: requests.Session, address: str, timeout: float) -> Answer:
-    """`GET /v1/loras`: the names an engine holds; NO_LIST where it has no such route or an answer of another kind."""
+    """`GET /v1/loras`: the names an engine holds; NO_LIST where it has no such route or a document of another kind.
+
+    FAILED where it ought to have a list and the answer is none: such a look says nothing about any adapter.
+    """
     status, body = _send(session, "GET", f"{address}/v1/loras", timeout)
     document = _parse(body)
     if _says_unsupported(document, body):
@@ -84,16 +91,33 @@ def list_adapters(session: requests.Session, address: str, timeout: float) -> An
     if not _is_success(status, document):
         return Answer(outcome=Outcome.FAILED, message=_message(status, document, body))
     names = read_names(document)
-    return Answer(outcome=Outcome.NO_LIST) if names is None else Answer(outcome=Outcome.OK, names=names)
+    if names is not None:
+        return Answer(outcome=Outcome.OK, names=names)
+    if document is not None and not _is_wrapper(document):
+        return Answer(outcome=Outcome.NO_LIST)
+    return Answer(outcome=Outcome.FAILED, message=_describe_no_list(status, body))
+
+
+def _is_wrapper(document: Any) -> bool:
+    return isinstance(document, Mapping) and not _WRAPPER_KEYS.isdisjoint(document)
+
+
+def _describe_no_list(status: int, body: bytes) -> str:
+    if len(body) >= MAX_BODY_BYTES:
+        return f"HTTP {status} with more than {MAX_BODY_BYTES // 2**20} MiB in place of a list of adapters"
+    came = _decode(body).strip() or "nothing"
+    return _one_line(f"HTTP {status} without a list of adapters, but with: {came}")
 
 
 def read_names(document: Any) -> frozenset[str] | None:
     """Names in any known shape of list: name to id, names, or objects with a name; None in any other."""
     if isinstance(document, Mapping):
-        held = next((document[key] for key in _LIST_KEYS if key in document), None)
-        if isinstance(held, Mapping):
-            return frozenset(str(name) for name in held)
-        document = held
+        key = next((key for key in _LIST_KEYS if key in document), None)
+        if key is None:
+            return None
+        document = [] if document[key] is None else document[key]
+        if isinstance(document, Mapping):
+            return frozenset(str(name) for name in document)
     if not isinstance(document, list):
         return None
     names = [_read_name(entry) for entry in document]
@@ -146,34 +170,30 @@ def unload_adapter(session: requests.Session, address: str, adapter: str, timeou
 def _send(
     session: requests.Session, method: str, url: str, timeout: float, *, body: bytes | None = None
 ) -> tuple[int, bytes]:
-    """Status and at most `MAX_BODY_BYTES` of the body.
+    """Status and at most `MAX_BODY_BYTES` of the body; `timeout` is for all of it, however slowly an engine sends.
 
     Raises:
-        requests.Timeout: also where the engine goes on sending past the timeout.
-        requests.RequestException: the engine cannot be reached, or does not speak HTTP.
+        requests.RequestException: the engine cannot be reached, does not end in time, or does not speak HTTP.
     """
-    deadline = time.monotonic() + timeout
     headers = {"Content-Type": "application/json"} if body is not None else {}
     with session.request(
         method,
         url,
         data=body,
         headers=headers,
-        timeout=(min(CONNECT_SECONDS, timeout), timeout),
+        timeout=Timeout(total=timeout, connect=min(CONNECT_SECONDS, timeout)),  # type: ignore[arg-type]  # not in the stubs
         allow_redirects=False,
         stream=True,
     ) as response:
-        return response.status_code, _read_body(response.iter_content, deadline)
+        return response.status_code, _read_body(response.iter_content)
 
 
-def _read_body(chunks: Callable[[int], Any], deadline: float) -> bytes:
+def _read_body(chunks: Callable[[int], Any]) -> bytes:
     parts: list[bytes] = []
     size = 0
     for chunk in chunks(64 * 1024):
         parts.append(chunk)
         size += len(chunk)
-        if time.monotonic() > deadline:
-            raise requests.Timeout("the body did not end in time")
         if size > MAX_BODY_BYTES:
             break
     return b"".join(parts)[:MAX_BODY_BYTES]

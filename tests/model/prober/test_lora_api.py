@@ -33,8 +33,9 @@ def make_call(action: Action, adapter: str = "a") -> Answer:
         ({"object": "list", "data": [{"id": "a"}]}, {"a"}),
         (["a"], {"a"}),
         ([], set()),
+        ({"status": "success", "loras": None, "count": 0}, set()),
     ],
-    ids=["map", "empty map", "names", "objects", "openai", "bare list", "bare empty list"],
+    ids=["map", "empty map", "names", "objects", "openai", "bare list", "bare empty list", "null"],
 )
 def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
     responses.get(LORAS, json=body)
@@ -47,9 +48,15 @@ def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
     [
         ({"status": 404, "body": "Route not found"}, Outcome.NO_LIST, ""),
         ({"status": 405}, Outcome.NO_LIST, ""),
-        ({"json": {"status": "success"}}, Outcome.NO_LIST, ""),
+        ({"status": 501}, Outcome.NO_LIST, ""),
         ({"json": {"loras": [1, 2]}}, Outcome.NO_LIST, ""),
-        ({"body": "<html>"}, Outcome.NO_LIST, ""),
+        ({"json": {"object": "error"}}, Outcome.NO_LIST, ""),
+        ({"json": {"status": "success"}}, Outcome.FAILED, 'HTTP 200 without a list of adapters, but with: {"stat'),
+        ({"json": {"message": "wait"}}, Outcome.FAILED, 'HTTP 200 without a list of adapters, but with: {"message": '),
+        ({"json": {"status": "success", "loras": "?"}}, Outcome.FAILED, "HTTP 200 without a list of adapters"),
+        ({"body": "<html>"}, Outcome.FAILED, "HTTP 200 without a list of adapters, but with: <html>"),
+        ({"body": '{"loras": {"a": 1'}, Outcome.FAILED, 'HTTP 200 without a list of adapters, but with: {"loras": {'),
+        ({"status": 204}, Outcome.FAILED, "HTTP 204 without a list of adapters, but with: nothing"),
         ({"status": 500, "json": {"status": "error", "message": NOT_AVAILABLE}}, Outcome.UNSUPPORTED, NOT_AVAILABLE),
         ({"status": 500, "json": {"message": "boom"}}, Outcome.FAILED, "HTTP 500: boom"),
         ({"json": {"status": "error", "message": "boom"}}, Outcome.FAILED, "HTTP 200: boom"),
@@ -60,8 +67,11 @@ def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
             "a redirect, which is not followed",
         ),
     ],
-    ids=["no route", "405", "lying 200", "numbers", "html", "no lora", "500", "error in 200", "503", "redirect"],
-)
+    ids=[
+        "no route", "405", "501", "numbers", "other document", "handler raised", "only a message", "no names", "html",
+        "broken off", "204", "no lora", "500", "error in 200", "503", "redirect",
+    ],
+)  # fmt: skip
 def test_list_that_is_none(answer: dict[str, Any], outcome: Outcome, message: str) -> None:
     responses.get(LORAS, **answer)
     found = make_call(Action.LIST)
@@ -172,7 +182,8 @@ def test_refused_connection_is_said_in_plain_words() -> None:
 @responses.activate
 def test_endless_body_is_cut() -> None:
     responses.get(LORAS, body=b"[" + b'"a",' * MAX_BODY_BYTES)
-    assert make_call(Action.LIST).outcome is Outcome.NO_LIST
+    message = "HTTP 200 with more than 1 MiB in place of a list of adapters"
+    assert make_call(Action.LIST) == Answer(outcome=Outcome.FAILED, message=message)
 
 
 @responses.activate

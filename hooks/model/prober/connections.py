@@ -1,0 +1,89 @@
+"""Connections to engines: a deadline for all that one sends, and how many are kept open.
+
+Knows nothing of what is asked or answered.
+"""
+
+import logging
+import resource
+import socket
+import time
+from contextlib import suppress
+from typing import Any
+
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool
+from urllib3.connection import HTTPConnection
+
+logger = logging.getLogger("hooks.model.prober")
+
+MOST_KEPT_ENGINES = 2048
+CONNECTIONS_PER_ENGINE = 2
+"""A look and a change may be under way at one time."""
+_OWN_FILES = 128
+"""Files that are not connections to engines: logs, libraries, the connections of hooks and of who reads the metrics."""
+
+
+class _DeadlineSocket(socket.socket):
+    """A socket whose timeout, from when it is set, is for all that is received, and not for each piece of it."""
+
+    _deadline: float | None = None
+
+    def settimeout(self, value: float | None, /) -> None:
+        super().settimeout(value)
+        self._deadline = None if value is None else time.monotonic() + value
+
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        if self._deadline is not None:
+            remaining = self._deadline - time.monotonic()
+            if remaining <= 0:
+                raise TimeoutError("timed out")
+            super().settimeout(remaining)
+        return super().recv_into(*args, **kwargs)
+
+
+class _Connection(HTTPConnection):
+    """Sets the timeout of its socket once a call, before it waits for the answer's first byte, as urllib3 does."""
+
+    def _new_conn(self) -> socket.socket:
+        plain = super()._new_conn()
+        timeout = plain.gettimeout()
+        made = _DeadlineSocket(plain.family, plain.type, plain.proto, plain.detach())
+        made.settimeout(timeout)
+        return made
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class DeadlineAdapter(HTTPAdapter):
+    """Sends by connections that hold a call's timeout for headers and body together."""
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """Make the pools of these connections."""
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
+
+
+def raise_file_limit() -> int:
+    """Raise this process's limit of open files as far as it may, and return it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # where the kernel allows less than the hard limit says, the soft one stays
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft
+
+
+def kept_engines(files: int, calls: int) -> int:
+    """For how many engines connections can be kept with so many open files, `calls` of them for calls under way.
+
+    More engines are served too: their connections are opened anew for each call.
+    """
+    if files == resource.RLIM_INFINITY:
+        return MOST_KEPT_ENGINES
+    kept = (files - _OWN_FILES - calls) // CONNECTIONS_PER_ENGINE
+    if kept >= MOST_KEPT_ENGINES:
+        return MOST_KEPT_ENGINES
+    kept = max(1, kept)
+    logger.warning("few open files", extra={"fields": {"limit": files, "calls": calls, "kept_engines": kept}})
+    return kept

@@ -1,0 +1,120 @@
+"""Deadlines of connections to engines on real sockets, and how many connections are kept."""
+
+import http.server
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from hooks.model.prober.calls import Action, Answer, Call, Outcome
+from hooks.model.prober.connections import MOST_KEPT_ENGINES, kept_engines
+from hooks.model.prober.lora_api import open_session, perform
+
+TIMEOUT = 0.5
+BEFORE_BODY = b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n"
+
+
+@contextmanager
+def dripping(begin: bytes, drop: bytes) -> Iterator[tuple[str, threading.Event]]:
+    """An engine that answers `begin` at once and then `drop` for ever; the event is set when its client hangs up."""
+    left = threading.Event()
+
+    def drip(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(begin)
+            while True:
+                connection.sendall(drop)
+                time.sleep(0.02)
+        left.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            with suppress(OSError):
+                drip(listener.accept()[0])
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", left
+
+
+@pytest.mark.parametrize(
+    ("begin", "drop"),
+    [
+        pytest.param(BEFORE_BODY, b" ", id="body"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n", b"X", id="a header"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", id="headers"),
+        pytest.param(b"", b"H", id="first line"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n", id="chunks"),
+    ],
+)
+@pytest.mark.parametrize("action", [Action.LIST, Action.LOAD])
+def test_engine_that_sends_drop_by_drop_is_hung_up_on_at_the_deadline(
+    begin: bytes, drop: bytes, action: Action
+) -> None:
+    with dripping(begin, drop) as (address, left):
+        call = Call(action=action, address=address, pod="w0", timeout=TIMEOUT, started=0.0, adapter="a", uri="s3://b/a")
+        began = time.monotonic()
+        answer = perform(open_session(), call)
+        assert time.monotonic() - began < TIMEOUT + 1
+        assert answer == Answer(outcome=Outcome.TIMEOUT, message=f"no answer within {TIMEOUT:g} s")
+        assert left.wait(5)
+
+
+def test_kept_connection_has_a_whole_timeout_for_each_call() -> None:
+    class Engine(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            time.sleep(0.6 * TIMEOUT)
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"[]")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        session, address = open_session(), f"http://127.0.0.1:{server.server_address[1]}"
+        call = Call(action=Action.LIST, address=address, pod="w0", timeout=TIMEOUT, started=0.0)
+        assert [perform(session, call).outcome for _ in range(3)] == [Outcome.OK] * 3
+        session.close()
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("files", "calls", "kept"),
+    [
+        (1_048_576, 200, MOST_KEPT_ENGINES),
+        (resource.RLIM_INFINITY, 200, MOST_KEPT_ENGINES),
+        (1024, 200, 348),
+        (256, 200, 1),
+    ],
+)
+def test_connections_are_kept_for_as_many_engines_as_files_allow(
+    files: int, calls: int, kept: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert kept_engines(files, calls) == kept
+    assert [record.message for record in caplog.records] == ["few open files"] * (kept < MOST_KEPT_ENGINES)
+
+
+def test_process_takes_all_open_files_that_it_may() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    script = "from hooks.model.prober.connections import raise_file_limit; print(raise_file_limit())"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) == hard
