@@ -109,6 +109,9 @@ class Settings(BaseModel):
     lora_verify_interval: forms.Seconds = Field(5.0, description="seconds between two looks at an engine's adapters")
     lora_unload_deadline: forms.Seconds = Field(60.0, description="seconds until a deleted model is let go")
     lora_mandate: forms.Seconds = Field(30.0, description="seconds for which a prober may act after the last question")
+    lora_file_sources: Switch = Field(
+        Switch.OFF, description="`on` lets adapters come from `file://`, which an engine reads on its own machine"
+    )
     hook_replicas: int = Field(1, ge=1, description="how many hooks pods there are")
     replica_writers: forms.UserNames = Field(
         (), description="further users, by exact name, who may change adapter-managed replicas; separated by commas"

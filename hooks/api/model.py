@@ -12,10 +12,15 @@ from hooks.k8s.types import Json
 
 
 class ModelSource(ApiModel):
-    """Where an adapter's weights are: `s3://…` or `hf://org/model[@revision]`."""
+    """Where an adapter's weights are: `s3://…`, `hf://org/model[@revision]` or, where a setting allows it, `file://…`."""
 
     uri: Annotated[
-        str, Schema("`s3://bucket/path`, or `hf://org/model` with `@revision` or without.", required=True)
+        str,
+        Schema(
+            "`s3://bucket/path`, or `hf://org/model` with `@revision` or without; `file:///path` on the engine's "
+            "machine where the hooks' setting `lora_file_sources` allows it.",
+            required=True,
+        ),
     ] = ""
 
 
@@ -44,7 +49,9 @@ class ModelEndpointStatus(ApiModel):
     attempts: Annotated[int, Schema("How often loading has been tried.", format=INT64, minimum=0)] = 0
     last_error: Annotated[str, Schema("What went wrong the last time.")] = ""
     since: Annotated[str, Schema("When it came into this phase.", format=DATE_TIME)] = ""
-    source: Annotated[str, Schema("Where the adapter was loaded from; empty for one that was there before.")] = ""
+    source: Annotated[
+        str, Schema("Where the adapter was loaded from; one that was there before counts as the spec's.")
+    ] = ""
 
 
 class LoadedAdapter(ApiModel):

@@ -73,7 +73,7 @@ _MODEL_RULES = (
         at=_SPEC,
         holds=(
             f"!({_LORA}) || size(self.?source.?uri.orValue('')) == 0 || self.source.uri.startsWith('s3://') || "
-            "self.source.uri.startsWith('hf://')"
+            "self.source.uri.startsWith('hf://') || self.source.uri.startsWith('file://')"
         ),
         text=formatted("source URI must start with 's3://' or 'hf://', got: %s", "self.source.uri"),
     ),

@@ -43,7 +43,7 @@ def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> Model
     """Decide what to ask of the engines; a spec that does not even parse is a problem like any other."""
     model, faults = _read_model(request.parent)
     seen = observe(request, model.spec.base_model_name, facts.settings.engine_port)
-    faults = faults or validate_model(model)
+    faults = faults or validate_model(model, facts.settings)
     refused = validate_claims(model, seen.own_claim, seen.other_claims)
     records = read_records(request.status)
     mine = tuple(record for record in records if not refused or record.name != model.spec.model_name)

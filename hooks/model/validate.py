@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from hooks.api.model import Model
 from hooks.k8s.types import ReadManifest
 from hooks.model.observe import Claim
+from hooks.settings import Settings, Switch
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
 
-SOURCE_SCHEMES = ("s3://", "hf://")
+_SCHEMES = ("s3://", "hf://")
+_FILE = "file://"
 
 
 def review_model(review: Review) -> Verdict:
@@ -16,16 +18,16 @@ def review_model(review: Review) -> Verdict:
     return judge(review, Model, of_object=_judge_model, of_change=_judge_change)
 
 
-def validate_model(model: Model, schemes: Iterable[str] = SOURCE_SCHEMES) -> tuple[str, ...]:
+def validate_model(model: Model, settings: Settings) -> tuple[str, ...]:
     """All problems of the spec, as sentences; () when there are none.
 
     Source: Dynamo operator, internal/webhook/validation/dynamomodel.go.
     """
-    return tuple(_find_problems(model, tuple(schemes)))
+    return tuple(_find_problems(model, takes_files=settings.lora_file_sources is Switch.ON))
 
 
-def _judge_model(model: Model, _review: Review) -> Findings:
-    return Findings(problems=validate_model(model))
+def _judge_model(model: Model, review: Review) -> Findings:
+    return Findings(problems=validate_model(model, review.settings))
 
 
 def _judge_change(new: Model, old: ReadManifest, _review: Review) -> Findings:
@@ -41,7 +43,7 @@ def _judge_change(new: Model, old: ReadManifest, _review: Review) -> Findings:
     return Findings(problems=tuple(problems), warnings=tuple(warnings))
 
 
-def _find_problems(model: Model, schemes: tuple[str, ...]) -> Iterator[str]:
+def _find_problems(model: Model, *, takes_files: bool) -> Iterator[str]:
     spec = model.spec
     if not spec.model_name:
         yield "spec.modelName is required"
@@ -55,8 +57,14 @@ def _find_problems(model: Model, schemes: tuple[str, ...]) -> Iterator[str]:
         yield "spec.source is required when modelType is 'lora'"
     elif not spec.source.uri:
         yield "spec.source.uri must be specified when modelType is 'lora'"
-    elif not spec.source.uri.startswith(schemes):
-        allowed = " or ".join(f"'{scheme}'" for scheme in schemes)
+    elif spec.source.uri.startswith(_FILE):
+        if not takes_files:
+            yield (
+                f"source URI may start with '{_FILE}' only where setting lora_file_sources is on, got: "
+                f"{spec.source.uri}"
+            )
+    elif not spec.source.uri.startswith(_SCHEMES):
+        allowed = " or ".join(f"'{scheme}'" for scheme in _SCHEMES)
         yield f"source URI must start with {allowed}, got: {spec.source.uri}"
 
 

@@ -235,6 +235,12 @@ _MODEL = (
     Rule("source", Reason.REQUIRED, "spec.source is required when modelType is 'lora'"),
     Rule("source-uri", Reason.REQUIRED, "spec.source.uri must be specified when modelType is 'lora'"),
     Rule("source-scheme", Reason.INVALID, "source URI must start with 's3://' or 'hf://', got: <uri>"),
+    _webhook(
+        "source-file",
+        Reason.INVALID,
+        "it needs the installation's settings",
+        "source URI may start with 'file://' only where setting lora_file_sources is on, got: <uri>",
+    ),
     Rule("model-type", Reason.IMMUTABLE, "spec.modelType is immutable and cannot be changed after creation"),
     Rule("base-model", Reason.IMMUTABLE, "spec.baseModelName is immutable and cannot be changed after creation"),
 )

@@ -267,6 +267,12 @@ def test_broken_spec_keeps_what_was_loaded_and_says_all_problems() -> None:
     assert answer.status["readyEndpoints"] == 1
 
 
+@pytest.mark.parametrize(("switch", "adapter"), [("on", Adapter(name="a", uri="file:///x")), ("off", None)])
+def test_file_is_loaded_only_where_the_setting_allows_it(switch: str, adapter: Adapter | None) -> None:
+    asked = wanted(request(model(uri="file:///x"), pods(1)), make.facts(lora_file_sources=switch))
+    assert (asked and asked.adapter) == adapter
+
+
 def test_broken_spec_without_history_loads_nothing() -> None:
     call = request(model(uri=None), pods(1))
     assert wanted(call, FACTS) is None

@@ -6,6 +6,7 @@ from hooks.api.base import parse_parent
 from hooks.api.model import Model
 from hooks.model.observe import read_claim
 from hooks.model.validate import validate_claims, validate_model
+from hooks.settings import Settings, Switch
 from tests.model import parts
 
 HELD = {"adapters": [{"name": "a", "source": parts.URI}]}
@@ -27,23 +28,27 @@ HELD = {"adapters": [{"name": "a", "source": parts.URI}]}
         ({"uri": None}, ("spec.source is required when modelType is 'lora'",)),
         ({"uri": ""}, ("spec.source.uri must be specified when modelType is 'lora'",)),
         ({"uri": "http://x"}, ("source URI must start with 's3://' or 'hf://', got: http://x",)),
-        ({"uri": "file:///x"}, ("source URI must start with 's3://' or 'hf://', got: file:///x",)),
+        (
+            {"uri": "file:///x"},
+            ("source URI may start with 'file://' only where setting lora_file_sources is on, got: file:///x",),
+        ),
         ({"model_type": "LoRA", "uri": None}, ("spec.source is required when modelType is 'lora'",)),
     ],
     ids=["s3", "hf", "base", "adapter", "slash", "no name", "two", "no source", "no uri", "http", "file", "any case"],
 )
 def test_spec_problems_are_upstreams_sentences(changes: dict[str, Any], problems: tuple[str, ...]) -> None:
-    assert validate_model(parse_parent(Model, parts.model(**changes))) == problems
+    assert validate_model(parse_parent(Model, parts.model(**changes)), Settings()) == problems
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a\nb"])
 def test_name_that_cannot_stand_in_a_url_is_refused(name: str) -> None:
-    (problem,) = validate_model(parse_parent(Model, parts.model(adapter=name)))
+    (problem,) = validate_model(parse_parent(Model, parts.model(adapter=name)), Settings())
     assert "cannot stand in a URL" in problem
 
 
 def test_file_sources_pass_where_they_are_allowed() -> None:
-    assert validate_model(parse_parent(Model, parts.model(uri="file:///x")), ("file://",)) == ()
+    settings = Settings(lora_file_sources=Switch.ON)
+    assert validate_model(parse_parent(Model, parts.model(uri="file:///x")), settings) == ()
 
 
 OLDER, YOUNGER = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"

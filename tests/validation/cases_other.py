@@ -26,7 +26,12 @@ MODELS = (
     Case(
         id="lora-in-a-file",
         new=lora(source={"uri": "file:///a"}),
-        problems=("source URI must start with 's3://' or 'hf://', got: file:///a",),
+        problems=("source URI may start with 'file://' only where setting lora_file_sources is on, got: file:///a",),
+    ),
+    Case(
+        id="lora-in-a-file-where-that-is-allowed",
+        new=lora(source={"uri": "file:///a"}),
+        settings={"lora_file_sources": "on"},
     ),
     Case(id="adapter-by-http", new=model(modelType="adapter", source={"uri": "http://x/a"})),
     Case(
