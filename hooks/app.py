@@ -19,7 +19,7 @@ from hooks.clients.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.component import removal
 from hooks.component import sync as component
 from hooks.effects import DropReport, Effect, EtcdPrefixDrop, Outcome, Result, permitted
-from hooks.errors import LeaveAlone
+from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
@@ -141,7 +141,13 @@ def _report_first(
     def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         call = model.Call(request=request, facts=facts, finalizing=finalizing)
         wanted = model.wanted(call)
-        return function(call, None if wanted is None else ask(wanted, g.sync_id))
+        try:
+            report = None if wanted is None else ask(wanted, g.sync_id)
+        except ProberUnavailable:
+            if not call.is_last:
+                raise
+            report = None
+        return function(call, report)
 
     return sync
 

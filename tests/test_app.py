@@ -1,5 +1,7 @@
 """Routes, errors to statuses, request ids."""
 
+from typing import Any
+
 import orjson
 import pytest
 from werkzeug.test import TestResponse
@@ -230,7 +232,7 @@ def test_graph_hook_is_served_with_its_own_kind() -> None:
     assert "answers for nvidia.com/v1alpha1 DynamoComponentDeployment" in response.text
 
 
-MODEL = {
+MODEL: dict[str, Any] = {
     "apiVersion": "nvidia.com/v1alpha1",
     "kind": "DynamoModel",
     "metadata": {"name": "m", "namespace": "default", "uid": "u", "generation": 1, "finalizers": []},
@@ -257,9 +259,11 @@ SLICE = {
 }
 
 
-def model_call() -> bytes:
+def model_call(**metadata: str) -> bytes:
     related = {"EndpointSlice.discovery.k8s.io/v1": {"default/s": SLICE}}
-    return orjson.dumps({"controller": {}, "object": MODEL, "attachments": {}, "related": related})
+    parent = {**MODEL, "metadata": {**MODEL["metadata"], **metadata}}
+    body = {"controller": {}, "object": parent, "attachments": {}, "related": related}
+    return orjson.dumps({**body, "finalizing": "deletionTimestamp" in metadata})
 
 
 def test_model_hook_asks_the_prober_first_and_passes_the_id_on() -> None:
@@ -276,6 +280,25 @@ def test_model_hook_asks_the_prober_first_and_passes_the_id_on() -> None:
     assert response.json["attachments"] == []
     assert response.json["status"]["totalEndpoints"] == 1
     assert asked == [("default/m", ("http://10.0.0.1:9090",), "i")]
+
+
+def test_deletion_past_its_deadline_does_not_wait_for_a_prober_that_is_down() -> None:
+    asked = []
+
+    def ask(wanted: LoadRequest, sync_id: str) -> LoadReport:
+        asked.append(wanted.former)
+        raise ProberUnavailable("the prober cannot be reached")
+
+    client = create_app(parse_settings({}), lambda: make.NOW, ask).test_client()
+    deleted_in_time, deleted_long_ago = (
+        client.post("/model/finalize", data=model_call(deletionTimestamp=moment))
+        for moment in ("2026-03-01T11:59:30Z", "2026-03-01T11:59:00Z")
+    )
+    assert deleted_in_time.status_code == 503
+    assert deleted_long_ago.status_code == 200
+    assert deleted_long_ago.json is not None
+    assert deleted_long_ago.json["finalized"] is True
+    assert asked == [("adapter",), ("adapter",)]
 
 
 def test_unreachable_prober_is_503_and_the_status_stays_as_it_is() -> None:

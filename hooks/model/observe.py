@@ -3,16 +3,19 @@
 Decides which endpoint counts as an engine, and nothing about adapters.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hooks import contract, identity
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
+from hooks.model.probes import ENGINE_ADDRESS
 from hooks.protocol import Objects, SyncRequest
 
 _LABEL_SERVICE = "kubernetes.io/service-name"
 _FAMILIES = ("IPv4", "IPv6")
+_ADDRESS = re.compile(ENGINE_ADDRESS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +40,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """Engines sorted by pod, the number of Services behind them, and the LoRA models beside this one."""
+    """Engines sorted by pod, the number of Services behind them, and the LoRA models beside this one.
+
+    `left_out` are the candidates without an IP address, which cannot be asked anything.
+    """
 
     candidates: tuple[Candidate, ...]
+    left_out: tuple[Candidate, ...]
     services: int
     own_claim: Claim
     other_claims: tuple[Claim, ...]
@@ -49,8 +56,10 @@ def observe(request: SyncRequest, base_model: str, port: int) -> Seen:
     """Read the related objects of a sync; `port` is that of the engines' system servers."""
     slices = tuple(find_slices(request.related, base_model))
     services = {labels_of(one).get(_LABEL_SERVICE, "") for one in slices} - {""}
+    candidates, left_out = observe_candidates(slices, port)
     return Seen(
-        candidates=observe_candidates(slices, port),
+        candidates=candidates,
+        left_out=left_out,
         services=len(services),
         own_claim=read_claim(request.parent),
         other_claims=tuple(observe_claims(request)),
@@ -65,24 +74,33 @@ def find_slices(related: Objects, base_model: str) -> Iterator[ReadManifest]:
             yield one
 
 
-def observe_candidates(slices: Iterable[ReadManifest], port: int) -> tuple[Candidate, ...]:
-    """One candidate per pod, IPv4 before IPv6, sorted by pod; terminating endpoints and those of no pod are left out.
+def observe_candidates(
+    slices: Iterable[ReadManifest], port: int
+) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+    """One candidate per pod, IPv4 before IPv6, sorted by pod, and those of pods that have no IP address.
+
+    Terminating endpoints and those of no pod do not count.
 
     A pod stands in several slices when several Services select it, or when it has two families of addresses.
 
     Source: Dynamo operator, internal/modelendpoint/discovery.go.
     """
-    found: dict[str, tuple[tuple[int, str], Candidate]] = {}
+    found: dict[str, tuple[tuple[bool, int, str], Candidate]] = {}
     for one in slices:
         family = one.get("addressType")
         if family not in _FAMILIES:
             continue
         for endpoint in one.get("endpoints") or ():
             for candidate in _read_endpoint(endpoint, family, port):
-                rank = (_FAMILIES.index(family), candidate.address)
+                is_named = _ADDRESS.fullmatch(candidate.address) is None
+                rank = (is_named, _FAMILIES.index(family), candidate.address)
                 if candidate.pod not in found or rank < found[candidate.pod][0]:
                     found[candidate.pod] = (rank, candidate)
-    return tuple(found[pod][1] for pod in sorted(found))
+    ranked = [found[pod] for pod in sorted(found)]
+    return (
+        tuple(candidate for (is_named, *_), candidate in ranked if not is_named),
+        tuple(candidate for (is_named, *_), candidate in ranked if is_named),
+    )
 
 
 def _read_endpoint(endpoint: Mapping[str, Json], family: str, port: int) -> Iterator[Candidate]:

@@ -48,7 +48,8 @@ def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> Model
     records = read_records(request.status)
     mine = tuple(record for record in records if not refused or record.name != model.spec.model_name)
     adapter = None if finalizing else _resolve_adapter(model, mine, is_good=not faults and not refused)
-    named = (model.spec.model_name,) if finalizing and model.is_lora and not refused else ()
+    may_have_loaded = model.is_lora and not faults and not refused  # although its status, being lost, has no record
+    named = (model.spec.model_name,) if finalizing and may_have_loaded else ()
     return ModelPlan(
         model=model,
         seen=seen,

@@ -60,6 +60,10 @@ class Adapter(_Message):
     uri: str = Field(min_length=1)
 
 
+ENGINE_ADDRESS = r"http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
+"""The base URL of a system server: only an IP address is called, never a name."""
+
+
 class Target(_Message):
     """An engine: the base URL of its system server, and the pod it runs in.
 
@@ -72,7 +76,7 @@ class Target(_Message):
     may still arrive, under the wanted adapter's name if that is an older source of it, else under a name in `former`.
     """
 
-    address: str = Field(pattern=r"^http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$")
+    address: str = Field(pattern=f"^{ENGINE_ADDRESS}$")
     pod: str
     ready: bool = True
     recorded: str = ""

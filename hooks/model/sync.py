@@ -24,6 +24,8 @@ from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
 from hooks.model.status import UNLOADING, Endpoint, build_status, observe_endpoints
 from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 
+_NAMED = 10
+"""Pods named in one sentence."""
 _SOON, _LATER = 1.0, 10.0
 """While something is pending, the next look comes after a tenth of the time it has been so, at least a second."""
 
@@ -41,11 +43,14 @@ class Call:
         """What the model wants of its engines."""
         return plan_model(self.request, self.facts, finalizing=self.finalizing)
 
+    @property
+    def is_last(self) -> bool:
+        """Whether it is a deletion past its deadline, which does not wait for the prober either."""
+        return self.finalizing and _remaining(self.request, self.facts) <= 0
+
 
 def wanted(call: Call) -> LoadRequest | None:
-    """What to ask the prober; None when there is no need: base models, no engines, a deletion past its deadline."""
-    if call.finalizing and _remaining(call.request, call.facts) <= 0:
-        return None
+    """What to ask the prober; None when there is no need: base models, no engines."""
     return build_load_request(call.plan, call.request.status) if call.plan.has_work else None
 
 
@@ -59,7 +64,7 @@ def sync(call: Call, report: LoadReport | None) -> SyncAnswer:
     request, facts, plan = call.request, call.facts, call.plan
     if plan.has_work and report is None:
         raise ProberUnavailable("the prober was not asked about the model's adapters; see that its container runs")
-    if report is not None and report.starting and request.status.get("endpoints"):
+    if report is not None and report.starting and _knows_more(request.status):
         raise LeaveAlone("the prober has just started and has not heard of every engine yet", retry_after=1)
     endpoints = observe_endpoints(plan, report, request.status, facts.now)
     records = _next_records(plan, report)
@@ -68,9 +73,15 @@ def sync(call: Call, report: LoadReport | None) -> SyncAnswer:
         status=status,
         effects=tell_transitions(request, status, plan.model.spec.base_model_name),
         resync_after_seconds=_next_look(plan, report, status, facts),
-        notes=_describe(endpoints),
+        notes=_describe(plan, endpoints),
         problems=plan.problems,
     )
+
+
+def _knows_more(status: Mapping[str, Json]) -> bool:
+    """Whether a status says of any engine what a prober that has just started does not know."""
+    phases = {entry.get("phase") for entry in status.get("endpoints") or ()}
+    return bool(status.get("readyEndpoints")) or not phases <= {None, Phase.PENDING}
 
 
 def _next_records(plan: ModelPlan, report: LoadReport | None) -> tuple[Adapter, ...]:
@@ -100,12 +111,21 @@ def _next_look(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, 
     return min(renewal, max(_SOON, round(age / _LATER, 1)))
 
 
-def _describe(endpoints: tuple[Endpoint, ...]) -> tuple[str, ...]:
+def _describe(plan: ModelPlan, endpoints: tuple[Endpoint, ...]) -> tuple[str, ...]:
     counts: dict[str, int] = {}
     for endpoint in endpoints:
         phase = endpoint.phase.value if endpoint.phase else "Discovered"
         counts[phase] = counts.get(phase, 0) + 1
-    return tuple(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items()))
+    left_out = [f"{one.pod} ({one.address})" for one in plan.seen.left_out]
+    return (
+        *(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items())),
+        *([f"left out, as their addresses are no IP addresses: {_enumerate(left_out)}"] if left_out else []),
+    )
+
+
+def _enumerate(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return f"{', '.join(names[:_NAMED])}{f' and {more} more' if more > 0 else ''}"
 
 
 def finalize(call: Call, report: LoadReport | None) -> SyncAnswer:
@@ -121,17 +141,17 @@ def finalize(call: Call, report: LoadReport | None) -> SyncAnswer:
     if not plan.has_work:
         return SyncAnswer(finalized=True, notes=("nothing to unload",))
     remaining = _remaining(request, facts)
-    if remaining <= 0:
-        return _give_up(request, plan)
-    if report is None:
-        raise ProberUnavailable("the prober was not asked to unload the model's adapters; see that its container runs")
     count = len(plan.seen.candidates)
-    if _is_gone(report, facts):
+    if report is not None and _is_gone(report, facts):
         told = tell_unloaded(request, count)
         return SyncAnswer(finalized=True, effects=(told,), notes=(f"unloaded from {count} endpoint(s)",))
+    if remaining <= 0:
+        return _give_up(request, plan, report)
+    if report is None:
+        raise ProberUnavailable("the prober was not asked to unload the model's adapters; see that its container runs")
     endpoints = observe_endpoints(plan, report, request.status, facts.now)
     status = build_status(plan, endpoints, plan.records, previous=request.status, now=facts.now, is_unloading=True)
-    return SyncAnswer(status=status, resync_after_seconds=min(_SOON, remaining), notes=_describe(endpoints))
+    return SyncAnswer(status=status, resync_after_seconds=min(_SOON, remaining), notes=_describe(plan, endpoints))
 
 
 def _is_gone(report: LoadReport, facts: Facts) -> bool:
@@ -141,17 +161,25 @@ def _is_gone(report: LoadReport, facts: Facts) -> bool:
     return all(entry.age >= needed for entry in report.endpoints)
 
 
-def _give_up(request: SyncRequest, plan: ModelPlan) -> SyncAnswer:
+def _give_up(request: SyncRequest, plan: ModelPlan, report: LoadReport | None) -> SyncAnswer:
     """Let go at the deadline, and name the engines that never said that the adapters are gone."""
-    endpoints = request.status.get("endpoints") or ()
-    gone = {entry.get("address") for entry in endpoints if entry.get("phase") == Phase.UNLOADED}
+    gone = _gone_addresses(request.status, report)
     silent = [candidate.pod for candidate in plan.seen.candidates if candidate.address not in gone]
     count = len(plan.seen.candidates)
     if not silent:
         note = f"unloaded from {count} endpoint(s), but not for a whole mandate"
         return SyncAnswer(finalized=True, effects=(tell_unloaded(request, count),), notes=(note,))
-    note = f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {', '.join(silent)}"
+    note = f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {_enumerate(silent)}"
     return SyncAnswer(finalized=True, effects=(tell_given_up(request, note),), notes=(note,))
+
+
+def _gone_addresses(status: Mapping[str, Json], report: LoadReport | None) -> set[str]:
+    """Engines without the adapters: as the prober says, and by the status where it does not know or did not answer."""
+    gone = {str(e.get("address")) for e in status.get("endpoints") or () if e.get("phase") == Phase.UNLOADED}
+    if report is None:
+        return gone
+    gone -= {entry.address for entry in report.endpoints if entry.phase is not Phase.UNKNOWN}
+    return gone | {entry.address for entry in report.endpoints if entry.phase is Phase.UNLOADED and not entry.left}
 
 
 def _remaining(request: SyncRequest, facts: Facts) -> float:

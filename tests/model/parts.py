@@ -75,6 +75,12 @@ def pods(count: int) -> Manifest:
     return endpoint_slice(endpoints=[endpoint(f"w{i}", f"10.0.0.{i + 1}") for i in range(count)])
 
 
+def thousands(count: int) -> Manifest:
+    """A slice with that many pods, w00000 and so on."""
+    many = [endpoint(f"w{i:05}", f"10.{i // 65536}.{i // 256 % 256}.{i % 256}") for i in range(count)]
+    return endpoint_slice("s", many)
+
+
 def request(parent: Manifest, *related: Manifest, finalizing: bool = False) -> SyncRequest:
     return make.sync_request(parent, related=related, finalizing=finalizing)
 

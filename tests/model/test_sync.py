@@ -12,7 +12,7 @@ from hooks.model.sync import customize
 from hooks.protocol import CustomizeRequest, Objects, SyncAnswer, write_sync_answer
 from tests import make
 from tests.model import parts
-from tests.model.parts import condition, finalize, model, pods, report, request, sync, wanted
+from tests.model.parts import condition, model, pods, report, request, sync, wanted
 
 FACTS = make.facts()
 
@@ -52,6 +52,16 @@ def test_no_endpoints_is_said_as_upstream_without_coming_back(model_type: str) -
         found = condition(answer.status, name)
         assert (found["status"], found["reason"], found["message"]) == ("False", reason, message)
     assert answer.resync_after_seconds == 0
+
+
+def test_endpoint_without_an_ip_address_does_not_hold_up_the_others() -> None:
+    named = parts.endpoint_slice("s2", [parts.endpoint("bad", "engine.example")])
+    answer = sync_with(model(), pods(1), named, phases=(Phase.LOADED,))
+    assert condition(answer.status, "Ready")["status"] == "True"
+    assert answer.notes == (
+        "1 endpoint(s) Loaded",
+        "left out, as their addresses are no IP addresses: bad (http://engine.example:9090)",
+    )
 
 
 def test_slices_without_service_name_are_said_so() -> None:
@@ -136,6 +146,25 @@ def test_starting_prober_leaves_a_known_status_alone() -> None:
     with pytest.raises(LeaveAlone, match="just started") as refusal:
         sync(call, FACTS, report(wanted(call, FACTS), Phase.UNKNOWN, starting=True))
     assert refusal.value.retry_after == 1
+
+
+def test_starting_prober_leaves_a_status_alone_whose_ready_endpoints_are_not_listed() -> None:
+    phases = (*(Phase.PENDING,) * 1000, *(Phase.LOADED,) * 10)
+    known = sync_with(model(), parts.thousands(1010), phases=phases).status
+    assert known is not None
+    assert {entry["phase"] for entry in known["endpoints"]} == {"Pending"}
+    call = request(model(status=known), parts.thousands(1010))
+    with pytest.raises(LeaveAlone, match="just started"):
+        sync(call, FACTS, report(wanted(call, FACTS), *(Phase.UNKNOWN,) * 1010, starting=True))
+
+
+def test_starting_prober_tells_what_it_knows_already_of_a_model_that_nothing_is_known_of() -> None:
+    pending = sync_with(model(), pods(2), phases=(Phase.UNKNOWN, Phase.UNKNOWN), starting=True).status
+    call = request(model(status=pending), pods(2))
+    status = sync(call, FACTS, report(wanted(call, FACTS), Phase.LOADED, Phase.UNKNOWN, starting=True)).status
+    assert status is not None
+    assert [entry["phase"] for entry in status["endpoints"]] == ["Loaded", "Pending"]
+    assert status["readyEndpoints"] == 1
 
 
 def test_starting_prober_does_not_hide_a_new_model() -> None:
@@ -309,99 +338,9 @@ def test_model_refused_after_the_fact_gives_the_name_up() -> None:
     assert "adapters" not in answer.status
 
 
-def deleted(seconds_ago: int = 0, **changes: Any) -> Any:
-    moment = (make.NOW - timedelta(seconds=seconds_ago)).isoformat().replace("+00:00", "Z")
-    return model(deletionTimestamp=moment, **changes)
-
-
-@pytest.mark.parametrize("model_type", ["base", "adapter"])
-def test_deleted_base_model_is_let_go_at_once(model_type: str) -> None:
-    call = request(deleted(model_type=model_type, uri=None), pods(1), finalizing=True)
-    assert wanted(call, FACTS) is None
-    assert finalize(call, FACTS, None).finalized
-
-
-def test_deleted_model_without_endpoints_is_let_go_at_once() -> None:
-    call = request(deleted(), finalizing=True)
-    assert wanted(call, FACTS) is None
-    assert finalize(call, FACTS, None).finalized
-
-
-def test_deleted_adapter_is_unloaded_before_it_is_let_go() -> None:
-    call = request(deleted(), pods(2), finalizing=True)
-    asked = wanted(call, FACTS)
-    assert asked is not None
-    assert (asked.adapter, asked.former) == (None, ("a",))
-    answer = finalize(call, FACTS, report(asked, Phase.UNLOADED, Phase.UNLOADING, left=()))
-    assert not answer.finalized
-    assert answer.resync_after_seconds == 1
-    assert condition(answer.status, "Ready")["reason"] == "Unloading"
-    answer = finalize(call, FACTS, report(asked, Phase.UNLOADED, Phase.UNLOADED))
-    assert answer.finalized
-    assert answer.notes == ("unloaded from 2 endpoint(s)",)
-
-
-def test_with_several_hooks_pods_absence_must_last_a_mandate() -> None:
-    facts = make.facts(hook_replicas="2")
-    call = request(deleted(), pods(1), finalizing=True)
-    asked = wanted(call, facts)
-    assert not finalize(call, facts, report(asked, Phase.UNLOADED, age=29.0)).finalized
-    assert finalize(call, facts, report(asked, Phase.UNLOADED, age=30.0)).finalized
-
-
-def test_deadline_lets_go_and_names_who_did_not_answer() -> None:
-    call = request(deleted(1), pods(2), finalizing=True)
-    asked = wanted(call, FACTS)
-    status = finalize(call, FACTS, report(asked, Phase.UNLOADED, Phase.RETRYING, left=())).status
-    late = request(deleted(60, status=status), pods(2), finalizing=True)
-    assert wanted(late, FACTS) is None
-    answer = finalize(late, FACTS, None)
-    assert answer.finalized
-    assert answer.notes == ("gave up unloading a at the deadline; no answer from w1",)
-
-
-def test_deletion_waits_for_the_prober_until_the_deadline_only() -> None:
-    with pytest.raises(ProberUnavailable):
-        finalize(request(deleted(59), pods(1), finalizing=True), FACTS, None)
-    assert finalize(request(deleted(61), pods(1), finalizing=True), FACTS, None).finalized
-
-
-def test_deletion_waits_no_longer_because_the_clock_was_set_back() -> None:
-    call = request(deleted(-3600), pods(1), finalizing=True)
-    first = finalize(call, FACTS, report(wanted(call, FACTS), Phase.RETRYING, left=("a",)))
-    assert not first.finalized
-    again = request(deleted(-3600, status=first.status), pods(1), finalizing=True)
-    assert not finalize(again, FACTS, report(wanted(again, FACTS), Phase.RETRYING, left=("a",))).finalized
-    for later in (61, -61):
-        assert finalize(again, make.facts(make.NOW + timedelta(seconds=later)), None).finalized
-
-
-def test_model_that_lost_its_label_is_unloaded_within_the_deadline_too() -> None:
-    call = request(model(), pods(1), finalizing=True)
-    status = finalize(call, FACTS, report(wanted(call, FACTS), Phase.RETRYING, left=("a",))).status
-    later = make.facts(make.NOW + timedelta(seconds=61))
-    assert finalize(request(model(status=status), pods(1), finalizing=True), later, None).finalized
-
-
-def test_deleted_model_with_broken_spec_unloads_what_its_status_records() -> None:
-    held = {"adapters": [{"name": "a", "source": parts.URI}, {"name": "old", "source": parts.URI}]}
-    asked = wanted(request(deleted(uri=None, adapter="", status=held), pods(1), finalizing=True), FACTS)
-    assert asked is not None
-    assert asked.former == ("a", "old")
-
-
-def test_deleted_model_that_was_refused_unloads_nothing_of_the_owner() -> None:
-    second = deleted(name="second", created="2026-03-01T11:00:00Z")
-    call = request(second, pods(1), model("first"), finalizing=True)
-    assert wanted(call, FACTS) is None
-    assert finalize(call, FACTS, None).finalized
-
-
 def test_ten_thousand_endpoints_fit_a_status() -> None:
-    many = [parts.endpoint(f"w{i:05}", f"10.{i // 65536}.{i // 256 % 256}.{i % 256}") for i in range(10_000)]
-    related = parts.endpoint_slice("s", many)
     phases = tuple(Phase.FAILED if i == 9_999 else Phase.LOADED for i in range(10_000))
-    answer = sync_with(model(), related, phases=phases, last_error="x" * 256)
+    answer = sync_with(model(), parts.thousands(10_000), phases=phases, last_error="x" * 256)
     assert answer.status is not None
     assert answer.status["totalEndpoints"] == 10_000
     assert answer.status["endpoints"][0]["podName"] == "w09999"
