@@ -11,6 +11,7 @@ import click
 from hooks import __version__
 from hooks.errors import InvalidSettings
 from hooks.k8s.names import is_dns_label
+from hooks.model.prober_client import read_token
 from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
 
@@ -66,6 +67,15 @@ def read_settings(set_values: Iterable[str]) -> Settings:
     """Settings from the environment and `--set`; ends the process with one sentence and exit status 2 when refused."""
     try:
         return parse_settings(os.environ, parse_set_options(set_values))
+    except InvalidSettings as error:
+        click.echo(str(error), err=True)
+        sys.exit(2)
+
+
+def read_prober_token() -> str:
+    """The token of the environment; ends the process with one sentence and exit status 2 when refused."""
+    try:
+        return read_token(os.environ)
     except InvalidSettings as error:
         click.echo(str(error), err=True)
         sys.exit(2)

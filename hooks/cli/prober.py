@@ -2,14 +2,13 @@
 
 import functools
 import ipaddress
-import os
 from typing import Any
 
 import click
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
-from hooks.cli.options import parse_bind, read_settings, settings_option
+from hooks.cli.options import parse_bind, read_prober_token, read_settings, settings_option
 from hooks.cli.server import JsonLog, freeze_memory
 from hooks.cli.standard_input import end_with_stdin_option, stop_with_stdin
 from hooks.logs import set_up_logging
@@ -29,8 +28,8 @@ _GRACE_SECONDS = 2
 class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     """Gunicorn with one process, as the prober's memory is that process's; the worker's threads start inside it."""
 
-    def __init__(self, settings: Settings, bind: str, *, ends_with_stdin: bool) -> None:
-        self._settings, self._bind, self._ends_with_stdin = settings, bind, ends_with_stdin
+    def __init__(self, settings: Settings, bind: str, token: str, *, ends_with_stdin: bool) -> None:
+        self._settings, self._bind, self._token, self._ends_with_stdin = settings, bind, token, ends_with_stdin
         super().__init__()
 
     def load_config(self) -> None:
@@ -54,11 +53,10 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load(self) -> Flask:
         """Build the application, in the process that serves it."""
         limits = Limits.of(self._settings)
-        hosts = kept_engines(raise_file_limit(), calls=2 * limits.most)
+        hosts = kept_engines(raise_file_limit(), calls=3 * limits.most)
         worker = Worker(limits, functools.partial(perform, open_session(hosts)))
         worker.start()
-        token = os.environ.get(TOKEN_VARIABLE, "")
-        return create_prober_app(worker, token=token, max_body_bytes=self._settings.max_body_bytes)
+        return create_prober_app(worker, token=self._token, max_body_bytes=self._settings.max_body_bytes)
 
     def _begin(self, worker: Any) -> None:
         freeze_memory()
@@ -114,4 +112,4 @@ def prober(*, bind: str, allow_remote: bool, end_with_stdin: bool, set_values: t
         )
     settings = read_settings(set_values)
     set_up_logging(settings.log_level)
-    _Server(settings, bind, ends_with_stdin=end_with_stdin).run()
+    _Server(settings, bind, read_prober_token(), ends_with_stdin=end_with_stdin).run()

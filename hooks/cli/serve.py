@@ -3,7 +3,7 @@
 import click
 
 from hooks.cli.assembly import Assembly
-from hooks.cli.options import parse_bind, read_settings, settings_option
+from hooks.cli.options import parse_bind, read_prober_token, read_settings, settings_option
 from hooks.cli.secure_port import secure_port_options
 from hooks.cli.server import DRAIN_SECONDS, SecurePort, ServerOptions, run_server
 from hooks.cli.standard_input import end_with_stdin_option
@@ -56,6 +56,7 @@ def serve(  # noqa: PLR0913 - one parameter for each option
     what is in flight. SIGINT ends it at once. Log lines go to standard error as JSON.
     """
     settings = read_settings(set_values)
+    read_prober_token()  # refused here in one sentence, as it would be in every worker
     set_up_logging(settings.log_level)
     assembly = Assembly.of(settings, serves_admission=secure_port is not None)
     options = ServerOptions(

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
-from hooks.errors import ProberUnavailable
+from hooks.errors import InvalidSettings, ProberUnavailable
 from hooks.model.probes import LoadReport, LoadRequest
 
 TOKEN_VARIABLE = "DYNAMO_PROBER_TOKEN"  # noqa: S105 - the variable's name, not a token
@@ -19,13 +20,30 @@ TOKEN_VARIABLE = "DYNAMO_PROBER_TOKEN"  # noqa: S105 - the variable's name, not 
 _HINT = "see that the prober container runs (`dynamo-hooks prober`)"
 
 
+def read_token(environment: Mapping[str, str]) -> str:
+    """The token that hooks and prober share, without blanks around it as a Secret made from a file has; empty for none.
+
+    Raises:
+        InvalidSettings: it is nothing but blanks, or no header of HTTP can carry it.
+    """
+    written = environment.get(TOKEN_VARIABLE, "")
+    token = written.strip()
+    if written and not token:
+        raise InvalidSettings(f"{TOKEN_VARIABLE} is blank; give it a token, or leave it out for none")
+    if not (token.isascii() and token.isprintable()):
+        raise InvalidSettings(
+            f"{TOKEN_VARIABLE} holds a character that no token may; write one line of printable ASCII"
+        )
+    return token
+
+
 class Prober:
     """The prober at a URL; may be used by several threads, each of which keeps a connection of its own."""
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 1.0) -> None:
         """Take the prober's base URL and seconds to wait; without `token` the environment's is used."""
         self._url = url.rstrip("/")
-        self._token = os.environ.get(TOKEN_VARIABLE, "") if token is None else token
+        self._token = read_token(os.environ) if token is None else token
         self._timeout = timeout
         self._of_thread = threading.local()
 

@@ -1,9 +1,15 @@
+import os
+
+import click
 import pytest
 import requests
 import responses
+from click.testing import CliRunner
 
+from hooks.cli.prober import prober
+from hooks.cli.serve import serve
 from hooks.errors import ProberUnavailable
-from hooks.model.prober_client import TOKEN_VARIABLE, Prober
+from hooks.model.prober_client import TOKEN_VARIABLE, Prober, read_token
 from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase
 
 URL = "http://127.0.0.1:9191/v1/models/default/m"
@@ -19,6 +25,43 @@ def test_question_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> 
     sent = responses.calls[0].request
     assert LoadRequest.model_validate_json(sent.body or b"") == WANTED
     assert (sent.headers["Authorization"], sent.headers["X-Request-Id"]) == ("Bearer secret", "id-1")
+
+
+@pytest.mark.parametrize(
+    ("environment", "token"),
+    [
+        ({}, ""),
+        ({TOKEN_VARIABLE: ""}, ""),
+        ({TOKEN_VARIABLE: "secret"}, "secret"),
+        ({TOKEN_VARIABLE: " secret\n"}, "secret"),
+    ],
+    ids=["unset", "empty", "plain", "a file's"],
+)
+def test_token_is_read_without_blanks_around_it(environment: dict[str, str], token: str) -> None:
+    assert read_token(environment) == token
+
+
+@pytest.mark.parametrize(
+    ("token", "sentence"),
+    [
+        ("\n", f"{TOKEN_VARIABLE} is blank"),
+        ("two\nlines", f"{TOKEN_VARIABLE} holds a character that no token may"),
+        ("schlüssel", f"{TOKEN_VARIABLE} holds a character that no token may"),
+        ("鍵", f"{TOKEN_VARIABLE} holds a character that no token may"),
+        ("\udcff", f"{TOKEN_VARIABLE} holds a character that no token may"),
+    ],
+    ids=["blank", "two lines", "latin-1", "chinese", "no utf-8"],
+)
+@pytest.mark.parametrize("command", [serve, prober])
+def test_token_that_cannot_be_sent_is_refused_at_the_start(
+    command: click.Command, token: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", {**os.environ, TOKEN_VARIABLE: token})
+    result = CliRunner().invoke(command, [])
+    assert result.exit_code == 2
+    assert result.output.startswith(sentence)
+    assert result.output.count("\n") == 1
+    assert token.strip() == "" or token not in result.output
 
 
 @responses.activate

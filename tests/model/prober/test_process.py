@@ -38,7 +38,7 @@ def run_prober() -> Iterator[tuple[Prober, "subprocess.Popen[bytes]"]]:
         "--set",
         "lora_verify_interval=0.2",
     ]
-    environment = {**os.environ, "DYNAMO_PROBER_TOKEN": TOKEN}
+    environment = {**os.environ, "DYNAMO_PROBER_TOKEN": f"{TOKEN}\n"}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         yield Prober(f"http://127.0.0.1:{port}", TOKEN), process

@@ -1,4 +1,4 @@
-"""The prober against the LoRA routes of the real Dynamo runtime, where `ai-dynamo-runtime` is installed."""
+"""The prober against the LoRA routes of the real Dynamo runtime, where `ai-dynamo-runtime` is: in CI always."""
 
 import functools
 import importlib.util
@@ -19,11 +19,6 @@ from hooks.model.prober.wish import Limits
 from hooks.model.prober.worker import Worker
 from hooks.model.probes import Adapter, LoadRequest, Phase, Target
 from tests.model.prober.test_worker import LIMITS, wait_for
-
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("dynamo") is None,
-    reason="needs the real engine's server: pip install ai-dynamo-runtime",
-)
 
 WORKER = Path(__file__).with_name("lora_worker.py")
 REAL: Limits = replace(LIMITS, verify_interval=0.5, list_timeout=2.0, unload_timeout=5.0)
@@ -56,6 +51,14 @@ def run_real_engine(mode: str, host: str) -> Iterator[Target]:
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
+
+
+@pytest.fixture(autouse=True)
+def _real_engine() -> None:
+    """Skip where the real engine is not installed, which CI may not."""
+    if importlib.util.find_spec("dynamo") is None:
+        give_up = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        give_up("needs the real engine's server: pip install ai-dynamo-runtime")
 
 
 @pytest.fixture
