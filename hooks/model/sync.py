@@ -64,7 +64,7 @@ def sync(call: Call, report: LoadReport | None) -> SyncAnswer:
     request, facts, plan = call.request, call.facts, call.plan
     if plan.has_work and report is None:
         raise ProberUnavailable("the prober was not asked about the model's adapters; see that its container runs")
-    if report is not None and report.starting and _knows_more(request.status):
+    if report is not None and report.starting and _knows_more(request.status, plan, report):
         raise LeaveAlone("the prober has just started and has not heard of every engine yet", retry_after=1)
     endpoints = observe_endpoints(plan, report, request.status, facts.now)
     records = _next_records(plan, report)
@@ -78,10 +78,15 @@ def sync(call: Call, report: LoadReport | None) -> SyncAnswer:
     )
 
 
-def _knows_more(status: Mapping[str, Json]) -> bool:
-    """Whether a status says of any engine what a prober that has just started does not know."""
-    phases = {entry.get("phase") for entry in status.get("endpoints") or ()}
-    return bool(status.get("readyEndpoints")) or not phases <= {None, Phase.PENDING}
+def _knows_more(status: Mapping[str, Json], plan: ModelPlan, report: LoadReport) -> bool:
+    """Whether a status says what the prober does not know yet of some engine; of thousands it lists only a part."""
+    entries = status.get("endpoints") or ()
+    if status.get("readyEndpoints") and status.get("totalEndpoints", 0) > len(entries):
+        return True
+    unheard = {entry.address for entry in report.endpoints if entry.phase is Phase.UNKNOWN}
+    engines = {(one.address, one.pod) for one in plan.seen.candidates if one.address in unheard}
+    told = {(e.get("address"), e.get("podName")) for e in entries if e.get("phase") not in {None, Phase.PENDING}}
+    return not engines.isdisjoint(told)
 
 
 def _next_records(plan: ModelPlan, report: LoadReport | None) -> tuple[Adapter, ...]:

@@ -158,10 +158,11 @@ def test_starting_prober_leaves_a_status_alone_whose_ready_endpoints_are_not_lis
         sync(call, FACTS, report(wanted(call, FACTS), *(Phase.UNKNOWN,) * 1010, starting=True))
 
 
-def test_starting_prober_tells_what_it_knows_already_of_a_model_that_nothing_is_known_of() -> None:
-    pending = sync_with(model(), pods(2), phases=(Phase.UNKNOWN, Phase.UNKNOWN), starting=True).status
-    call = request(model(status=pending), pods(2))
-    status = sync(call, FACTS, report(wanted(call, FACTS), Phase.LOADED, Phase.UNKNOWN, starting=True)).status
+def test_starting_prober_tells_what_it_knows_already_beside_an_engine_that_nobody_knows() -> None:
+    status = None
+    for phases in ((Phase.UNKNOWN, Phase.UNKNOWN), (Phase.LOADING, Phase.UNKNOWN), (Phase.LOADED, Phase.UNKNOWN)):
+        call = request(model(status=status), pods(2))
+        status = sync(call, FACTS, report(wanted(call, FACTS), *phases, starting=True)).status
     assert status is not None
     assert [entry["phase"] for entry in status["endpoints"]] == ["Loaded", "Pending"]
     assert status["readyEndpoints"] == 1
