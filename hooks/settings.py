@@ -104,7 +104,12 @@ class Settings(BaseModel):
     )
     prober_url: forms.ProberUrl = Field("http://127.0.0.1:9191", description="where the hooks find the prober")
     engine_port: int = Field(9090, ge=1, le=65535, description="port of an engine's system server")
-    lora_concurrency: int = Field(10, ge=1, le=1000, description="calls to engines at one time")
+    lora_concurrency: int = Field(
+        10,
+        ge=1,
+        le=1000,
+        description="looks at engines at one time, and as many loads and unloads; those that hang do not count for long",
+    )
     lora_request_timeout: forms.Seconds = Field(600.0, description="seconds until a load is given up")
     lora_verify_interval: forms.Seconds = Field(5.0, description="seconds between two looks at an engine's adapters")
     lora_unload_deadline: forms.Seconds = Field(60.0, description="seconds until a deleted model is let go")

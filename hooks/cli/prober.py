@@ -111,5 +111,6 @@ def prober(*, bind: str, allow_remote: bool, end_with_stdin: bool, set_values: t
             param_hint="--bind",
         )
     settings = read_settings(set_values)
+    token = read_prober_token()
     set_up_logging(settings.log_level)
-    _Server(settings, bind, read_prober_token(), ends_with_stdin=end_with_stdin).run()
+    _Server(settings, bind, token, ends_with_stdin=end_with_stdin).run()

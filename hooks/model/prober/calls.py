@@ -17,7 +17,7 @@ class Outcome(StrEnum):
 
     OK = "ok"
     NO_LIST = "no_list"
-    """The engine has no list of adapters, or none that we can read."""
+    """The engine has no list of adapters, or answers the question with something else that is well-formed."""
     GONE = "gone"
     """The engine does not know the adapter that was to be unloaded."""
     FAILED = "failed"
