@@ -108,7 +108,7 @@ class Settings(BaseModel):
         10,
         ge=1,
         le=1000,
-        description="looks at engines at one time, and as many loads and unloads; those that hang do not count for long",
+        description="looks at engines at one time, and as many loads; those that hang do not count for long",
     )
     lora_request_timeout: forms.Seconds = Field(600.0, description="seconds until a load is given up")
     lora_verify_interval: forms.Seconds = Field(5.0, description="seconds between two looks at an engine's adapters")

@@ -228,15 +228,12 @@ def test_child_that_is_too_large_is_a_fault_of_its_document(
 
 
 def test_problem_that_only_a_child_shows_names_the_service(write: Write) -> None:
-    config = '{"Frontend":{"ServiceArgs":{"Resources":{"CPU":"abc"}}}}'
-    text = GRAPH.replace("frontend\n", f"frontend\n      envs: [{{name: DYN_DEPLOYMENT_CONFIG, value: '{config}'}}]\n")
-    result = run("render", write(text))
+    result = run("render", write(GRAPH.replace("name: g\n", "name: 1g\n")))
     assert result.exit_code == 1
-    first = result.stderr.splitlines()[0]
-    assert first.startswith(
-        "m.yaml:7: spec.services[Frontend]: DynamoComponentDeployment g-frontend: spec.resources.limits.cpu: "
+    assert result.stderr.splitlines()[0] == (
+        "m.yaml:7: spec.services[Frontend]: DynamoComponentDeployment 1g-frontend: metadata.name: '1g-frontend' must "
+        "begin with a letter, as a Service is named so"
     )
-    assert "'abc' is not a quantity" in first
 
 
 def test_status_that_a_user_wrote_changes_no_rendering(write: Write) -> None:

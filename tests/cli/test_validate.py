@@ -80,6 +80,8 @@ spec:
       extraPodSpec:
         mainContainer: {image: img}
 """
+IMAGE = "extraPodSpec: {mainContainer: {image: i}}"
+HEADER = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
 LEADERS = """\
 apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
@@ -110,13 +112,12 @@ def test_every_fault_of_every_object_is_told_at_its_line() -> None:
 
 
 def test_what_is_wrong_with_one_object_hides_nothing_of_the_others(tmp_path: Path) -> None:
-    header = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
     binary, broken, others = tmp_path / "a.yaml", tmp_path / "b.yaml", tmp_path / "c.yaml"
     binary.write_bytes(b"\xff")
-    broken.write_text(f"{header}metadata: {{name: g}}\nspec: {{pvc: 1, services: {{F: {{}}}}}}\n---\na: [\n")
+    broken.write_text(f"{HEADER}metadata: {{name: g}}\nspec: {{pvc: 1, services: {{F: {{{IMAGE}}}}}}}\n---\na: [\n")
     others.write_text(
-        f"{header}metadata: {{name: g}}\nspec: {{services: {{F: {{replica: 1}}}}}}\n---\nkind: X\n---\n"
-        f"{header}metadata: {{name: 12, namespace: 3}}\nspec: {{services: {{F: {{replicas: -1}}}}}}\n"
+        f"{HEADER}metadata: {{name: g}}\nspec: {{services: {{F: {{replica: 1, {IMAGE}}}}}}}\n---\nkind: X\n---\n"
+        f"{HEADER}metadata: {{name: 12, namespace: 3}}\nspec: {{services: {{F: {{replicas: -1, {IMAGE}}}}}}}\n"
     )
     result = CliRunner().invoke(main, ["validate", str(binary), str(broken), str(others)])
     assert result.exit_code == 1
@@ -154,21 +155,21 @@ def test_what_the_schema_says_of_a_field_is_not_said_again_by_a_rule(spec: str, 
     assert result.stderr.splitlines()[:-1] == [f"<stdin>:4: {fault}" for fault in faults]
 
 
-HEADER = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
-
-
 @pytest.mark.parametrize(
     ("manifests", "faults"),
     [
-        (f"{HEADER}spec: {{services: {{F: {{}}}}}}\n", ["<stdin>:1: metadata: is missing; write metadata.name"]),
         (
-            f"{HEADER}metadata: {{name: null}}\nspec: {{services: {{F: {{}}}}}}\n",
+            f"{HEADER}spec: {{services: {{F: {{{IMAGE}}}}}}}\n",
+            ["<stdin>:1: metadata: is missing; write metadata.name"],
+        ),
+        (
+            f"{HEADER}metadata: {{name: null}}\nspec: {{services: {{F: {{{IMAGE}}}}}}}\n",
             [
                 "<stdin>:3: metadata.name: is missing; write metadata.name, as the names of children follow from it",
             ],
         ),
         (
-            f"{HEADER}metadata: {{generateName: a-}}\nspec: {{services: {{F: {{sharedMemory: {{}}}}}}}}\n",
+            f"{HEADER}metadata: {{generateName: a-}}\nspec: {{services: {{F: {{sharedMemory: {{}}, {IMAGE}}}}}}}\n",
             [
                 "<stdin>:3: metadata.name: is missing; write metadata.name, as the names of children follow from it",
                 "<stdin>:4: spec.services[F].sharedMemory.size is required when disabled is false",
@@ -182,7 +183,7 @@ def test_object_without_a_name_is_told_so_once(manifests: str, faults: list[str]
 
 
 def test_second_object_of_one_name_hides_nothing_of_what_rules_say_of_the_name() -> None:
-    manifest = f"{HEADER}metadata: {{name: {'g' * 64}}}\nspec: {{services: {{F: {{}}}}}}\n"
+    manifest = f"{HEADER}metadata: {{name: {'g' * 64}}}\nspec: {{services: {{F: {{{IMAGE}}}}}}}\n"
     lines = validate(f"{manifest}---\n{manifest}").stderr.splitlines()
     assert [line.split(": ")[1] for line in lines if ":8: " in line] == [
         "metadata.name",
