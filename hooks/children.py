@@ -64,8 +64,9 @@ class Children(tuple[Manifest, ...]):
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """How many children there are of each kind."""
-        return dict(sorted(Counter(str(child["kind"]) for child in self).items()))
+        """How many children there are of each kind; what is no object, which no answer may hold, counts as `None`."""
+        kinds = (child.get("kind") if isinstance(child, dict) else None for child in self)
+        return dict(sorted(Counter(map(str, kinds)).items()))
 
     @cached_property
     def _first_of_kinds(self) -> Mapping[str, str]:

@@ -145,11 +145,15 @@ def test_very_long_message_is_cut() -> None:
     ],
     ids=["null child", "no status", "twice", "undeclared", "null value"],
 )
-def test_answer_that_breaks_the_protocol_is_a_failure_and_never_leaves(answer: SyncAnswer, words: str) -> None:
-    response = client_with(answer).post("/graph/sync", data=call())
+def test_answer_that_breaks_the_protocol_is_a_failure_and_never_leaves(
+    answer: SyncAnswer, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "hooks"):
+        response = client_with(answer).post("/graph/sync", data=call())
     assert response.status_code == 500
     assert is_one_sentence(response)
     assert words in response.text
+    assert [record.message for record in caplog.records].count("call") == 1
 
 
 @pytest.mark.parametrize(

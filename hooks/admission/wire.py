@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from hooks.errors import InvalidRequest
+from hooks.k8s.messages import describe_type
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
 from hooks.validation.review import GENERATED_SUFFIX, User
 
@@ -142,7 +143,7 @@ def _read_request(body: bytes) -> Mapping[str, Any]:
     except orjson.JSONDecodeError as error:
         raise InvalidRequest(f"the body is not JSON: {error}") from error
     if not isinstance(review, dict):
-        raise InvalidRequest(f"the body is a JSON {type(review).__name__}, should be an AdmissionReview (an object)")
+        raise InvalidRequest(f"the body is {describe_type(review)}, should be an AdmissionReview (an object)")
     if review.get("apiVersion") != _REVIEW_VERSION or review.get("kind") != _REVIEW_KIND:
         found = f"{review.get('apiVersion')} {review.get('kind')}"
         raise InvalidRequest(f"the body is a {found}, should be an {_REVIEW_VERSION} {_REVIEW_KIND}")
@@ -163,7 +164,7 @@ def _read_operation(value: Any) -> Operation:
 def _read_text(request: Mapping[str, Any], key: str) -> str:
     value = request.get(key) or ""
     if not isinstance(value, str):
-        raise InvalidRequest(f"the review's {key} is a {type(value).__name__}, should be a string")
+        raise InvalidRequest(f"the review's {key} is {describe_type(value)}, should be a string")
     return value
 
 

@@ -122,7 +122,7 @@ def test_all_five_kinds_have_both_hooks(plural: str) -> None:
 MALFORMED: dict[str, tuple[Any, str]] = {
     "not JSON": (b"no json {", "not JSON"),
     "empty": (b"", "not JSON"),
-    "no object": (b"[]", "a JSON list"),
+    "no object": (b"[]", "the body is an array"),
     "no review": (b"{}", "should be an admission.k8s.io/v1 AdmissionReview"),
     "old version": ({**review(), "apiVersion": "admission.k8s.io/v1beta1"}, "should be an admission.k8s.io/v1"),
     "no request": ({**review(), "request": None}, "no request"),
