@@ -77,7 +77,7 @@ class Engine:
                 generation=generation,
                 since=at.now,
                 source=target.recorded,
-                late=target.loading,
+                late=_late_loads(target),
                 late_until=at.now + at.limits.late,
             )
             if target.failed:
@@ -106,7 +106,7 @@ class Engine:
                 uri="",
                 generation=request.generation,
                 since=at.now,
-                late=target.loading,
+                late=_late_loads(target),
                 late_until=at.now + at.limits.late,
             )
             self._put(wish, at, changing)
@@ -191,3 +191,7 @@ class Engine:
             seconds=now - start if start is not None else 0.0,
         )
         return [turn]
+
+
+def _late_loads(target: Target) -> frozenset[str]:
+    return frozenset({target.loading} - {""})

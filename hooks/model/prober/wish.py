@@ -110,7 +110,7 @@ class Wish:
     `began`: when the first try began that is not crowned yet; `seen_at`: when the engine last listed it. `losses`: how
     often the engine dropped it in a row.
 
-    `late` is the source of a load whose end nobody heard, until `late_until`: the engine may go on with it after the
+    `late` are the sources of loads whose end nobody heard, until `late_until`: the engine may go on with them after the
     caller is gone, and so bring an adapter that is not wanted any more.
     """
 
@@ -131,7 +131,7 @@ class Wish:
     changed_at: float = 0.0
     seen_at: float = 0.0
     losses: int = 0
-    late: str = ""
+    late: frozenset[str] = frozenset()
     late_until: float = 0.0
 
     @property
@@ -139,9 +139,9 @@ class Wish:
         """Whether the engine had the adapter, lost it, and has not been asked for it since."""
         return self.losses == 1 and self.phase is Phase.PENDING and not self.attempts
 
-    def awaits_late_load(self, now: float) -> bool:
-        """Whether a load of something else than what is wanted may still arrive."""
-        return bool(self.late) and self.late != self.uri and now < self.late_until
+    def find_late_load(self, now: float) -> str:
+        """A source other than the wanted one of which a load may still arrive; empty for none."""
+        return min(self.late - {self.uri}, default="") if now < self.late_until else ""
 
 
 def renew(wish: Wish, *, model: str, uri: str, generation: int, now: float) -> Wish:
@@ -175,7 +175,7 @@ def judge_look(wish: Wish, known: Knowledge, at: Moment) -> Wish:
             return _judge_down(wish, known, at)
         case Sight.UNSUPPORTED:
             phase, error = (Phase.UNSUPPORTED, known.error) if wish.uri else (Phase.UNLOADED, "")
-            return _move(replace(wish, accepted=None, source="", failures=0, late=""), phase, at.now, error)
+            return _move(replace(wish, accepted=None, source="", failures=0, late=frozenset()), phase, at.now, error)
         case Sight.NO_LIST:
             return _judge_unlisted(wish, at)
         case Sight.LISTED:
@@ -200,21 +200,21 @@ def _judge_unlisted(wish: Wish, at: Moment) -> Wish:
         held = replace(wish, accepted=None, failures=0, source=wish.uri, seen_at=at.now)
         return _move(held, Phase.UNVERIFIED, at.now)
     if not wish.uri and wish.accepted is Action.UNLOAD:
-        if wish.awaits_late_load(at.now):
+        if wish.find_late_load(at.now):
             return _fail(replace(wish, accepted=None), _LATE, at)
         return _move(replace(wish, accepted=None, source=""), Phase.UNLOADED, at.now)
     return _resume(replace(wish, accepted=None), at)
 
 
 def _judge_wanted(wish: Wish, at: Moment, *, is_listed: bool) -> Wish:
-    if is_listed and wish.awaits_late_load(at.now):
-        wish = replace(wish, source=wish.late)  # of two loads nobody knows which one this is: neither is taken for good
+    if is_listed and (other := wish.find_late_load(at.now)):
+        wish = replace(wish, source=other)  # of two loads nobody knows which one this is: neither is taken for good
     settled = replace(wish, accepted=None)
     if is_listed and wish.source in {"", wish.uri}:
         is_steady = wish.phase is Phase.LOADED and at.now - wish.since >= at.limits.steady
         losses = 0 if is_steady else wish.losses
-        held = replace(settled, source=wish.uri, failures=0, seen_at=at.now, is_terminal=False, losses=losses, late="")
-        return _move(held, Phase.LOADED, at.now)
+        held = replace(settled, source=wish.uri, failures=0, seen_at=at.now, is_terminal=False, losses=losses)
+        return _move(replace(held, late=frozenset()), Phase.LOADED, at.now)
     if is_listed:
         if wish.accepted is Action.UNLOAD:
             return _fail(settled, "the engine still lists the adapter after it was unloaded", at)
@@ -239,7 +239,7 @@ def _lose(wish: Wish, at: Moment) -> Wish:
 
 def _judge_unwanted(wish: Wish, at: Moment, *, is_listed: bool) -> Wish:
     settled = replace(wish, accepted=None)
-    if not is_listed and wish.awaits_late_load(at.now):
+    if not is_listed and wish.find_late_load(at.now):
         return _move(settled, Phase.UNLOADING, at.now, _LATE)
     if not is_listed:
         return _move(replace(settled, source="", failures=0), Phase.UNLOADED, at.now)
@@ -265,9 +265,9 @@ def judge_change(wish: Wish, call: Call, answer: Answer, at: Moment) -> Wish:
         source = call.uri if call.action is Action.LOAD else ""
     wish = replace(wish, changed_at=at.now, source=source, accepted=None)
     if call.action is Action.LOAD and answer.outcome in _UNHEARD:
-        wish = replace(wish, late=call.uri, late_until=at.now + at.limits.late)
+        wish = replace(wish, late=wish.late | {call.uri}, late_until=at.now + at.limits.late)
     if call.action is Action.UNLOAD and answer.outcome is Outcome.OK:
-        wish = replace(wish, late="")
+        wish = replace(wish, late=frozenset())
     if call.action is Action.LOAD and call.uri != wish.uri:
         return wish
     if is_done:

@@ -247,6 +247,18 @@ def test_load_that_outlives_its_call_is_not_taken_for_the_new_source(listed_at: 
     assert world.engine.held == {"a": B.uri}
 
 
+def test_old_load_is_not_forgotten_where_the_new_one_outlives_its_call_too() -> None:
+    world = World(limits=Limits(load_timeout=3))
+    world.engine.seconds, world.engine.answers = {Action.LOAD: 3}, {Action.LOAD: SLOW}
+    world.run_asking(2, world.request(), every=1)
+    world.run_asking(4, world.request(B, generation=2), every=1)
+    assert world.engine.asked[Action.LOAD] == 2
+    world.engine.held = {"a": A.uri}
+    world.engine.seconds, world.engine.answers = {}, {}
+    entry = world.run_asking(20, world.request(B, generation=2))
+    assert (entry.phase, world.engine.held) == (Phase.LOADED, {"a": B.uri})
+
+
 def test_load_that_arrives_beside_the_new_one_is_undone() -> None:
     """The old load ends before the new one is looked for, and the engine keeps the first source."""
     world = World()
