@@ -98,7 +98,7 @@ def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadReque
     """Write the question to the prober; `status` is the parent's, for what it says of each engine."""
     metadata = plan.model.metadata
     entries = {(str(e.get("address")), str(e.get("podName"))): e for e in status.get("endpoints") or ()}
-    is_current = status.get("observedGeneration") == metadata.generation
+    past = _read_past(plan, status)
     return LoadRequest(
         namespace=metadata.namespace,
         name=metadata.name,
@@ -106,23 +106,46 @@ def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadReque
         adapter=plan.adapter,
         former=plan.former,
         targets=tuple(
-            _build_target(one, entries.get((one.address, one.pod), {}), plan, is_current=is_current)
-            for one in plan.seen.candidates
+            _build_target(one, entries.get((one.address, one.pod), {}), past) for one in plan.seen.candidates
         ),
     )
 
 
-def _build_target(candidate: Candidate, entry: Mapping[str, Json], plan: ModelPlan, *, is_current: bool) -> Target:
-    """`entry` is what the status says of the engine, in the words of the adapter that it is about: the first record."""
-    of_name = plan.adapter is not None and bool(plan.records) and plan.records[0].name == plan.adapter.name
-    is_same = plan.adapter is not None and plan.records[:1] == (plan.adapter,)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Past:
+    """How the adapter that is wanted stands to the one that the status is about, its first record.
+
+    `has_name` and `has_failures` say whether its sources and failures are the wanted one's. `replaced` is the source
+    that engines may still hold under the wanted name, where no entry of the status says which. `loading` is the source
+    of loads that may be under way though they are not wanted any more. Both are empty for none.
+    """
+
+    has_name: bool
+    has_failures: bool
+    replaced: str
+    loading: str
+
+
+def _read_past(plan: ModelPlan, status: Mapping[str, Json]) -> _Past:
+    wanted, first = plan.adapter, next(iter(plan.records), None)
+    is_same = wanted is not None and wanted == first
+    return _Past(
+        has_name=wanted is not None and first is not None and first.name == wanted.name,
+        has_failures=is_same and status.get("observedGeneration") == plan.model.metadata.generation,
+        replaced=_replaced_source(plan),
+        loading=first.uri if first is not None and not is_same else "",
+    )
+
+
+def _build_target(candidate: Candidate, entry: Mapping[str, Json], past: _Past) -> Target:
+    """`entry` is what the status says of the engine; empty for nothing."""
     return Target(
         address=candidate.address,
         pod=candidate.pod,
         ready=candidate.ready,
-        recorded=(str(entry.get("source", "")) if of_name else "") or _replaced_source(plan),
-        failed=_read_failure(entry) if is_same and is_current else "",
-        loading=plan.records[0].uri if plan.records and not is_same and _may_be_loading(entry) else "",
+        recorded=(str(entry.get("source", "")) if past.has_name else "") or past.replaced,
+        failed=_read_failure(entry) if past.has_failures else "",
+        loading=past.loading if past.loading and _may_be_loading(entry) else "",
     )
 
 

@@ -58,7 +58,7 @@ class Prober:
         try:
             response = self._session().put(
                 url,
-                data=request.model_dump_json(),
+                data=request.model_dump_json(exclude_defaults=True),
                 headers=headers,
                 timeout=self._timeout,
                 allow_redirects=False,

@@ -16,7 +16,10 @@ from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase, T
 
 @dataclass(slots=True, kw_only=True)
 class _Held:
+    """What a model asked for; `is_taken_up` says that the last question brought nothing new and nothing to undo."""
+
     request: LoadRequest
+    is_taken_up: bool
     asked_first: float
     asked_last: float
 
@@ -37,14 +40,8 @@ class Ledger:
         """Take up what a model wants, renew its mandate, and say what is known."""
         held = self._models.get(request.key)
         first = held.asked_first if held and self._has_mandate(held, now) else now
-        before = held.request.targets if held else ()
-        self._models[request.key] = _Held(request=request, asked_first=first, asked_last=now)
-        kept, at = {target.address for target in request.targets}, self._moment(now)
-        for target in request.targets:
-            self._want(target, request, at)
-        for target in before:
-            if target.address not in kept:
-                self._forget(target.address, request.key)
+        is_taken_up = self._is_taken_up(held, request) or self._take_up(held, request, now)
+        self._models[request.key] = _Held(request=request, is_taken_up=is_taken_up, asked_first=first, asked_last=now)
         return self._report(request, first, now)
 
     def look_up(self, key: str, now: float) -> tuple[LoadRequest, LoadReport] | None:
@@ -105,10 +102,33 @@ class Ledger:
     def _has_mandate(self, held: _Held, now: float) -> bool:
         return now < held.asked_last + self._limits.mandate
 
-    def _want(self, target: Target, request: LoadRequest, at: Moment) -> None:
+    def _is_taken_up(self, held: _Held | None, request: LoadRequest) -> bool:
+        """Whether it is the very question of before, and every engine still has its wish."""
+        if held is None or held.request is not request or not held.is_taken_up:
+            return False
+        return all(self._has_wish(target, request) for target in request.targets)
+
+    def _has_wish(self, target: Target, request: LoadRequest) -> bool:
+        engine, adapter = self._engines.get(target.address), request.adapter
+        wish = engine.wishes.get(adapter.name) if engine is not None and adapter is not None else None
+        return wish is not None and wish.model == request.key
+
+    def _take_up(self, held: _Held | None, request: LoadRequest, now: float) -> bool:
+        """Give every engine its wishes and take them from those that are no targets any more; True if none was new."""
+        at = self._moment(now)
+        is_old = not [target for target in request.targets if self._want(target, request, at)]
+        kept = {target.address for target in request.targets}
+        for target in held.request.targets if held else ():
+            if target.address not in kept:
+                self._forget(target.address, request.key)
+        return is_old
+
+    def _want(self, target: Target, request: LoadRequest, at: Moment) -> bool:
         engine = self._meet(target, at.now)
-        if engine.want(request, target, at, self._changing(engine)):
+        is_new = engine.want(request, target, at, self._changing(engine))
+        if is_new:
             self._schedule_change(engine)
+        return is_new
 
     def _moment(self, now: float, jitter: float = 0.0) -> Moment:
         return Moment(now=now, jitter=jitter, limits=self._limits)

@@ -491,6 +491,21 @@ def test_two_models_of_one_name_do_not_fight() -> None:
     )
 
 
+def test_very_question_of_before_is_taken_up_again_where_something_is_missing() -> None:
+    """The same object is the sign of it; what another model did meanwhile must not go unnoticed."""
+    world = World()
+    mine = world.request()
+    world.run_asking(10, mine)
+    assert world.one(mine).phase is Phase.LOADED
+    world.ask(world.request(OTHER, name="n", pod="newer"))  # another pod is at the address now
+    world.ask(mine)
+    world.run(5)
+    assert world.one(mine).phase is Phase.LOADED
+    gone = world.request(None, former=("a",))
+    assert world.run_asking(10, gone).phase is Phase.UNLOADED
+    assert world.run_asking(10, mine).phase is Phase.LOADED
+
+
 def test_name_given_up_by_one_model_is_reloaded_for_the_next() -> None:
     world = World()
     world.run_asking(10, world.request(A, name="first"))
