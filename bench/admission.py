@@ -16,11 +16,11 @@ from bench.echo_app import echo
 from bench.server import run_server
 from bench.turns import Load, run_in_turns, summarise
 from hooks import contract
-from hooks.cli.server import ServerOptions
-from hooks.cli.server import run_server as serve
 from hooks.k8s.types import Manifest
-from hooks.logs import set_up_logging
-from hooks.protocol import plural_of
+from hooks.metacontroller.protocol import plural_of
+from hooks.serving.logs import set_up_logging
+from hooks.serving.server import ServerOptions
+from hooks.serving.server import run_server as serve
 from hooks.settings import parse_settings
 
 TARGET_MS = 5.0

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from flask import Flask, Response, request
 
-from hooks.cli.server import ServerOptions, run_server
-from hooks.logs import set_up_logging
+from hooks.serving.logs import set_up_logging
+from hooks.serving.server import ServerOptions, run_server
 from hooks.settings import parse_settings
 
 

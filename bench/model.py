@@ -21,7 +21,7 @@ from hooks.app import create_app
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.settings import parse_settings
-from hooks.simulator.processes import run_servers
+from hooks.simulation.processes import run_servers
 
 TARGET_MS = 20.0
 """Milliseconds that the hook's p99 may lie above the echo's."""

@@ -16,9 +16,9 @@ import click
 from bench.server import measure_memory
 from hooks.model.prober_client import Prober
 from hooks.model.probes import Adapter, LoadRequest, Phase, Target
+from hooks.simulation.processes import run_servers
 from hooks.simulator.engines import Engine, Lora, reserve_port
 from hooks.simulator.loopback_http import Answer, Request, Response, run_listeners
-from hooks.simulator.processes import run_servers
 
 CONCURRENCY = 10
 LOAD_SLACK, MAX_PROCESSOR, MAX_MEMORY = 1.1, 0.2, 200.0

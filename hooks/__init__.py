@@ -1,21 +1,25 @@
 """Dynamo hooks: NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-A map, from the ground up (imports point only upwards in this list's order, never back):
+A map, from the ground up. An import points to the same floor or a lower one, never up:
 
-* `k8s`, `errors`: Kubernetes vocabulary and the exception tree; they know nothing of Dynamo.
-* `api`, `crds`, `protocol` with `calling_controller`, `children`, `contract`, `identity`, `settings` with
-  `setting_forms`, `facts`, `effects`, `transitions`, `last_good`, `wording`: what all else is written in; `validation`:
-  which rules there are, and how they are put.
+* `k8s`, `errors`: Kubernetes' vocabulary and the exceptions; they know nothing of Dynamo.
+* `api`, `crds`, `contract`, `identity`, `settings` with `setting_forms`, `facts`, `effects`, `transitions`: the types
+  and names that the rest is written in. `metacontroller`: what Metacontroller and the hooks say to each other.
+  `validation`: problems, and the table of rules.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
-* `graph`: a DynamoGraphDeployment becomes components and what they share.
-* `model`: a DynamoModel's endpoints and adapters, with its prober; beside the two.
-* `rendering`: graphs and components down to their last child, without a cluster.
-* `admission.rules`, `admission.wire`: which rules hold for an object about to be stored, and how that is said.
-* The shell touches the outside: `app`, with `request_body`, and `admission`, which share `web`; `cli`, `logs`,
-  `metrics`, `files`, `simulator`, `model.prober`; `clients` for what no answer can say; `background` repeats things;
-  `output_copier` stands beside a request's profiler.
+* `graph`: a DynamoGraphDeployment becomes components, or a PodCliqueSet (`graph.grove`), and what they share;
+  `graph.request` and `graph.scaling_adapter` are hooks of their own.
+* `model`: a DynamoModel's endpoints and adapters; it shares nothing with the two but the types above.
+* `rendering`: every child of every manifest, without a cluster; `admission`: rules for an object about to be stored.
 
-Start with `hooks/component/sync.py` and follow its five calls; the other hooks have the same shape.
+From here on modules touch the outside (`tests/test_layers.py` lists them):
+
+* `serving`: what every served process shares. `clients`: calls to the API server and etcd.
+* `app`: the hooks' routes. `admission.app`: the webhooks' routes. `model.prober`: the sidecar.
+* `output_copier`, `certificates`, `manifests`: a profiler's output, the admission port's certificate, files of a user.
+* `simulator`: a Kubernetes in memory. `simulation`: manifests brought to Ready in it. `cli`: the commands.
+
+Start with `hooks/component/sync.py`; the other hooks have the same shape.
 """
 
 from importlib.metadata import version

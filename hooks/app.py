@@ -25,12 +25,7 @@ from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
 from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s.types import GroupVersionKind, is_deleting
-from hooks.logs import CallReport, log_bodies, log_call, logger
-from hooks.metrics import Metrics, create_metrics, record_call, record_effects
-from hooks.model import sync as model
-from hooks.model.prober_client import Prober
-from hooks.model.probes import LoadReport, LoadRequest
-from hooks.protocol import (
+from hooks.metacontroller.protocol import (
     CustomizeRequest,
     RelatedRule,
     SyncAnswer,
@@ -40,9 +35,14 @@ from hooks.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.request_body import Memory
+from hooks.metacontroller.request_body import Memory
+from hooks.model import sync as model
+from hooks.model.prober_client import Prober
+from hooks.model.probes import LoadReport, LoadRequest
+from hooks.serving.logs import CallReport, log_bodies, log_call, logger
+from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
+from hooks.serving.web import create_bare_app, read_body
 from hooks.settings import Settings
-from hooks.web import create_bare_app, read_body
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
 Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]

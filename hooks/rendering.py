@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hooks import contract
-from hooks.children import Children
 from hooks.component import sync as component_sync
 from hooks.errors import InvalidAnswer, InvalidSpec
 from hooks.facts import Facts
@@ -24,7 +23,8 @@ from hooks.k8s.types import (
     name_of,
     sort_manifests,
 )
-from hooks.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, plural_of
+from hooks.metacontroller.children import Children
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, plural_of
 
 OPTIONAL_KINDS: Mapping[str, tuple[GroupVersionKind, ...]] = {
     "grove": (kinds.POD_CLIQUE_SET,),

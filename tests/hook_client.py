@@ -11,7 +11,7 @@ from hooks import contract
 from hooks.app import Hook, create_app
 from hooks.facts import Facts
 from hooks.k8s.types import Manifest
-from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.settings import parse_settings
 from tests import make
 

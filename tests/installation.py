@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks import files
 from hooks.cli.render import render_manifests
+from hooks.metacontroller import install_files
 from hooks.rendering import every_child
 from hooks.settings import Settings
 
@@ -80,7 +80,7 @@ def discovery_rights() -> set[Right]:
 
 def needed_rights(installed: frozenset[str]) -> set[Right]:
     """What Metacontroller needs for our controllers on a cluster with these optional kinds."""
-    specs = [controller["spec"] for controller in files.controllers("", installed)]
+    specs = [controller["spec"] for controller in install_files.controllers("", installed)]
     parents = {
         ("nvidia.com", rule["resource"])
         for spec in specs

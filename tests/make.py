@@ -13,7 +13,7 @@ from hooks import contract
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
-from hooks.protocol import Objects, SyncRequest
+from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.rendering import declared_kinds
 from hooks.settings import parse_settings
 

@@ -9,7 +9,7 @@ from flask import Flask
 from hooks import contract
 from hooks.admission.app import create_admission_app
 from hooks.k8s.types import Manifest
-from hooks.protocol import plural_of
+from hooks.metacontroller.protocol import plural_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
 from tests import make

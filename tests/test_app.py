@@ -10,8 +10,8 @@ from hooks import contract
 from hooks.app import create_app
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.identity import model_hash
+from hooks.metacontroller.protocol import SyncAnswer
 from hooks.model.probes import LoadReport, LoadRequest
-from hooks.protocol import SyncAnswer
 from hooks.settings import parse_settings
 from tests import make
 from tests.hook_client import CONFIG_MAP, GOOD, call, client_with

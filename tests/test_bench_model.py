@@ -4,7 +4,7 @@ import orjson
 
 from bench.model import build_case
 from bench.prober import run_slow_engines
-from hooks.simulator.processes import run_servers
+from hooks.simulation.processes import run_servers
 
 
 def test_case_is_a_model_that_every_engine_has_loaded() -> None:

@@ -15,7 +15,8 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from hooks import __version__, files
+from hooks import __version__
+from hooks.metacontroller import install_files
 from hooks.model.prober_client import TOKEN_VARIABLE
 from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
@@ -25,7 +26,7 @@ from tests.setting_values import REFUSED, TAKEN
 CHART = ROOT / "chart"
 COPIES = [
     *sorted((ROOT / "crds").glob("nvidia.com_*.yaml")),
-    *(ROOT / "metacontroller" / name for name in (*files.CONTROLLER_FILES, "optional.yaml", "rbac.yaml")),
+    *(ROOT / "metacontroller" / name for name in (*install_files.CONTROLLER_FILES, "optional.yaml", "rbac.yaml")),
 ]
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
@@ -84,7 +85,7 @@ def test_chart_ships_nothing_else() -> None:
 
 
 def test_crds_stay_when_the_release_goes() -> None:
-    for crd in files.crds():
+    for crd in install_files.crds():
         assert crd["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
 
 
@@ -218,7 +219,7 @@ def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str
     rendered = {
         d["metadata"]["name"]: d["spec"] for d in of_kind(documents, "CompositeController", "DecoratorController")
     }
-    assert rendered == {d["metadata"]["name"]: d["spec"] for d in files.controllers("", installed)}
+    assert rendered == {d["metadata"]["name"]: d["spec"] for d in install_files.controllers("", installed)}
     role = named(documents, "ClusterRole", "dynamo-hooks-metacontroller")
     assert rights(role["rules"]) == needed_rights(frozenset(installed))
 
@@ -226,14 +227,14 @@ def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str
 def test_installed_kind_can_be_switched_off() -> None:
     documents = template("--api-versions", "grove.io/v1alpha1/PodCliqueSet", "--set", "grove=off")
     kind, name = "CompositeController", "dynamo-graph"
-    assert named(documents, kind, name)["spec"] == named(files.controllers(""), kind, name)["spec"]
+    assert named(documents, kind, name)["spec"] == named(install_files.controllers(""), kind, name)["spec"]
 
 
 @pytest.mark.parametrize("chosen", ["discoveryBackend=etcd", "etcdAddress=http://etcd:2379"])
 def test_finalize_hook_is_declared_where_all_graphs_use_etcd_or_one_may(chosen: str) -> None:
     documents = template("--set", f"settings.{chosen}")
     kind, name = "CompositeController", "dynamo-component"
-    expected = named(files.controllers("", etcd_finalize=True), kind, name)
+    expected = named(install_files.controllers("", etcd_finalize=True), kind, name)
     assert named(documents, kind, name)["spec"] == expected["spec"]
 
 
@@ -242,7 +243,7 @@ def test_no_finalize_hook_is_declared_where_no_keys_are_to_be_dropped(off: str) 
     values = ("discoveryBackend=etcd", "etcdAddress=http://etcd:2379", f"effectEtcd={off}")
     documents = template(*(part for value in values for part in ("--set", f"settings.{value}")))
     kind, name = "CompositeController", "dynamo-component"
-    assert named(documents, kind, name)["spec"] == named(files.controllers(""), kind, name)["spec"]
+    assert named(documents, kind, name)["spec"] == named(install_files.controllers(""), kind, name)["spec"]
 
 
 def test_controllers_call_the_service_of_the_release() -> None:
@@ -258,7 +259,7 @@ def test_controllers_call_the_service_of_the_release() -> None:
 
 def test_chart_renders_the_crds_of_the_files() -> None:
     by_name = sorted(of_kind(template(), "CustomResourceDefinition"), key=lambda crd: crd["metadata"]["name"])
-    assert by_name == files.crds()
+    assert by_name == install_files.crds()
     assert of_kind(template("--set", "crds.install=false"), "CustomResourceDefinition") == []
 
 

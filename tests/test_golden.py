@@ -16,11 +16,11 @@ from flask.testing import FlaskClient
 
 from hooks import contract
 from hooks.app import create_app
-from hooks.cli.output import format_documents, order_keys
 from hooks.cli.render import render_manifests
 from hooks.k8s.types import Manifest
+from hooks.manifests.writing import format_documents, order_keys
+from hooks.metacontroller.request_body import Memory
 from hooks.rendering import every_child
-from hooks.request_body import Memory
 from hooks.settings import parse_settings
 from tests import make
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from hooks import files
+from hooks.metacontroller import install_files
 from hooks.settings import Settings
 from tests.installation import ROOT, discovery_rights, named, needed_rights, of_kind, plain, program, rights
 
@@ -42,8 +42,8 @@ def test_plain_manifests_are_one_kustomization() -> None:
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     documents = list(yaml.load_all(run.stdout, yaml.CSafeLoader))
     controllers = of_kind(documents, "CompositeController", "DecoratorController")
-    assert by_name(controllers) == by_name(files.controllers(""))
-    assert by_name(of_kind(documents, "CustomResourceDefinition")) == by_name(files.crds())
+    assert by_name(controllers) == by_name(install_files.controllers(""))
+    assert by_name(of_kind(documents, "CustomResourceDefinition")) == by_name(install_files.crds())
     assert len(of_kind(documents, "Namespace", "Deployment", "Service")) == 3
 
 

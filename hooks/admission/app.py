@@ -14,12 +14,12 @@ from flask import Flask, Response, g, request
 from hooks import contract
 from hooks.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
 from hooks.k8s.types import GroupVersionKind, Json
-from hooks.logs import logger
-from hooks.metrics import AdmissionMetrics, create_admission_metrics, record_review
-from hooks.protocol import plural_of
+from hooks.metacontroller.protocol import plural_of
+from hooks.serving.logs import logger
+from hooks.serving.metrics import AdmissionMetrics, create_admission_metrics, record_review
+from hooks.serving.web import create_bare_app, read_body
 from hooks.settings import Settings
 from hooks.validation.review import Review, Verdict
-from hooks.web import create_bare_app, read_body
 
 Rule = Callable[[Review], Verdict]
 Default = Callable[[Review], Sequence[Mapping[str, Json]]]

@@ -3,11 +3,11 @@
 import threading
 from dataclasses import dataclass, field
 
-from hooks.background import start_repeating
 from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.k8s.types import GroupVersionKind
-from hooks.logs import logger
-from hooks.protocol import OPTIONAL_KINDS
+from hooks.metacontroller.protocol import OPTIONAL_KINDS
+from hooks.serving.background import start_repeating
+from hooks.serving.logs import logger
 
 REFRESH_SECONDS = 60.0
 _REQUEST_SECONDS = 10.0

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from hooks.cli.authority import Issued, issue, why_renew
-from hooks.cli.certificate_store import PARTS, CertificateStore, WrittenMeanwhile
+from hooks.certificates.authority import Issued, issue, why_renew
+from hooks.certificates.store import PARTS, CertificateStore, WrittenMeanwhile
 from hooks.clients.api_server import ApiServer, Refused
 
 _ATTEMPTS = 3

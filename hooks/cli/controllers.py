@@ -4,10 +4,10 @@ import re
 
 import click
 
-from hooks import files
 from hooks.cli.options import with_option
-from hooks.cli.output import format_documents, guard_output
 from hooks.k8s.names import is_dns_label
+from hooks.manifests.writing import format_documents, guard_output
+from hooks.metacontroller import install_files
 from hooks.setting_forms import MAX_INSTALLATION
 
 _URL = re.compile(r"https?://[^/\s?#]+(/[^\s?#]*)?")
@@ -74,6 +74,6 @@ def controllers(
     Kinds after --with must be installed: Metacontroller does not start a controller that names a missing one.
     """
     may_use_etcd = discovery_backend == "etcd" or bool(etcd_address)
-    found = files.controllers(url, installed, etcd_finalize=may_use_etcd, installation=installation)
+    found = install_files.controllers(url, installed, etcd_finalize=may_use_etcd, installation=installation)
     with guard_output():
         click.echo(format_documents(found, output), nl=False)

@@ -2,8 +2,8 @@
 
 import click
 
-from hooks import files
-from hooks.cli.output import format_documents, guard_output
+from hooks.manifests.writing import format_documents, guard_output
+from hooks.metacontroller import install_files
 
 
 @click.command(
@@ -18,4 +18,4 @@ Examples:
 def crds(*, output: str) -> None:
     """Print the CustomResourceDefinitions: the five kinds, and DynamoWorkerMetadata, which workers write."""
     with guard_output():
-        click.echo(format_documents(files.crds(), output), nl=False)
+        click.echo(format_documents(install_files.crds(), output), nl=False)

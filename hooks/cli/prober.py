@@ -9,15 +9,15 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from hooks.cli.options import parse_bind, read_prober_token, read_settings, settings_option
-from hooks.cli.server import JsonLog, freeze_memory
-from hooks.cli.standard_input import end_with_stdin_option, stop_with_stdin
-from hooks.logs import set_up_logging
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.connections import kept_engines, raise_file_limit
 from hooks.model.prober.lora_api import open_session, perform
 from hooks.model.prober.wish import Limits
 from hooks.model.prober.worker import Worker
 from hooks.model.prober_client import TOKEN_VARIABLE
+from hooks.serving.logs import set_up_logging
+from hooks.serving.server import JsonLog, freeze_memory
+from hooks.serving.standard_input import end_with_stdin_option, stop_with_stdin
 from hooks.settings import Settings
 
 _THREADS = 8

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import click
 
-from hooks.cli.judging import Judged, judge_rendered
-from hooks.cli.manifests import ManifestFaults, load_manifests
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
-from hooks.cli.output import format_documents, guard_output
 from hooks.cli.validate import refuse
+from hooks.manifests.judging import Judged, judge_rendered
+from hooks.manifests.reading import ManifestFaults, load_manifests
+from hooks.manifests.writing import format_documents, guard_output
 from hooks.rendering import every_child
 from hooks.settings import Settings
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from hooks.cli.options import parse_bind
-from hooks.cli.server import SecurePort
-from hooks.cli.tls import ServedCertificate
+from hooks.serving.server import SecurePort
+from hooks.serving.tls import ServedCertificate
 
 
 def secure_port_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,18 +10,18 @@ from typing import TextIO
 import click
 from rich.console import Console
 
-from hooks.cli.manifests import ManifestFaults
 from hooks.cli.options import namespace_option, parse_positive, read_offline_settings, settings_option, with_option
-from hooks.cli.output import guard_output
-from hooks.cli.simulation import Frame, Plan, Refused, run_programs, run_simulation
-from hooks.cli.simulation_report import ProgressView, explain, format_json, print_result
 from hooks.cli.validate import load_checked, refuse
+from hooks.manifests.reading import ManifestFaults
+from hooks.manifests.writing import guard_output
+from hooks.simulation.processes import ServerFailed
+from hooks.simulation.report import ProgressView, explain, format_json, print_result
+from hooks.simulation.run import Frame, Plan, Refused, run_programs, run_simulation
 from hooks.simulator.cluster import NeverSettles
-from hooks.simulator.controller_spec import ControllerNotStarted
 from hooks.simulator.engines import EngineFailed
-from hooks.simulator.pods import Fault
-from hooks.simulator.processes import ServerFailed
-from hooks.simulator.webhook import MetacontrollerWouldCrash
+from hooks.simulator.metacontroller.controller_spec import ControllerNotStarted
+from hooks.simulator.metacontroller.webhook import MetacontrollerWouldCrash
+from hooks.simulator.workloads.pods import Fault
 
 NO_EFFECTS = (
     "effect_scale=off",

@@ -7,10 +7,10 @@ import click
 import orjson
 
 from hooks import contract
-from hooks.cli.judging import check_document, judge_manifests, judge_rendered
-from hooks.cli.manifests import Document, Fault, ManifestFaults, load_manifests
 from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
-from hooks.cli.output import guard_output
+from hooks.manifests.judging import check_document, judge_manifests, judge_rendered
+from hooks.manifests.reading import Document, Fault, ManifestFaults, load_manifests
+from hooks.manifests.writing import guard_output
 
 _SELF_CONTAINED = frozenset({contract.GRAPH, contract.COMPONENT})
 """Kinds whose rendering follows from the manifests; what a request needs besides is in the cluster and settings."""

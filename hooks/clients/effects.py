@@ -15,7 +15,7 @@ from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.clients.event_objects import build_event
 from hooks.effects import Effect, Event, Outcome, Result, ScalePodClique, WriteBackReplicas
 from hooks.k8s import kinds
-from hooks.protocol import plural_of
+from hooks.metacontroller.protocol import plural_of
 
 DEADLINE_SECONDS = 2.0
 MAX_EVENTS = 20

@@ -15,9 +15,9 @@ from http import HTTPStatus
 from typing import Any
 
 from hooks import __version__, contract
-from hooks.background import start_repeating
 from hooks.clients.api_server import ApiServer, Refused
-from hooks.logs import logger
+from hooks.serving.background import start_repeating
+from hooks.serving.logs import logger
 
 Clock = Callable[[], datetime]
 """Returns the time, aware and in UTC."""

@@ -20,7 +20,7 @@ from hooks.effects import Event, Reference
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.troubles import NEEDS_SOMEBODY
 from hooks.k8s.types import Json
-from hooks.protocol import SyncRequest
+from hooks.metacontroller.protocol import SyncRequest
 from hooks.transitions import find_change, of_generation, reference_of, since, was_true
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hooks.identity import mpi_secret
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, ReadManifest, build_manifest, build_metadata, is_deleting
-from hooks.protocol import RelatedRule, SyncRequest
+from hooks.metacontroller.protocol import RelatedRule, SyncRequest
 from hooks.settings import Settings
 
 _KEYS = ("private.key", "private.key.pub")

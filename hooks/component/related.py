@@ -7,7 +7,7 @@ from hooks.component.mpi_key import resolve_key_rule
 from hooks.component.plan import copies_mpi_key, images_of, named_account, wants_pull_secrets
 from hooks.component.subject import pod_selector, resolve_subject
 from hooks.k8s import kinds
-from hooks.protocol import RelatedRule
+from hooks.metacontroller.protocol import RelatedRule
 from hooks.settings import Settings, Switch
 
 

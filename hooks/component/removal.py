@@ -19,8 +19,8 @@ from hooks.facts import Facts
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.types import Json, is_deleting
-from hooks.last_good import last_good_children
-from hooks.protocol import SyncAnswer, SyncRequest
+from hooks.metacontroller.last_applied import last_applied_children
+from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.settings import Switch
 from hooks.transitions import reference_of
 
@@ -49,7 +49,7 @@ def finalize(request: SyncRequest, facts: Facts, report: DropReport | None) -> S
     One that is not being deleted only changes hands, and keeps what it has.
     """
     if not is_deleting(request.parent):
-        kept = last_good_children(request.children.all(), ())
+        kept = last_applied_children(request.children.all(), ())
         return SyncAnswer(children=kept, status=dict(request.status), finalized=True, notes=("changes hands",))
     if report is None or not report.fault:
         note = f"dropped {report.drop.prefix} in etcd" if report else "nothing to drop in etcd"

@@ -16,7 +16,7 @@ from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, find_cond
 from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.troubles import Trouble
 from hooks.k8s.types import Json, ReadManifest, name_of
-from hooks.protocol import SyncRequest
+from hooks.metacontroller.protocol import SyncRequest
 
 AVAILABLE = "Available"
 COMPONENT_READY = "DynamoComponentReady"

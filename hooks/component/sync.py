@@ -15,9 +15,9 @@ from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, VALIDATION_FAILED,
 from hooks.component.validate import validate_component
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
-from hooks.last_good import last_good_children
-from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.wording import REMEMBERED, parent_of, wording_of
+from hooks.metacontroller.last_applied import last_applied_children
+from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -30,7 +30,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     """
     seen = observe(request, facts.settings)
     try:
-        component, problems = _read(wording_of(request.parent))
+        component, problems = _read(make_parent_key(request.parent))
         refusal = refuse_multinode(component, seen)
         if not refusal and not problems:
             return _render(request, component, seen, facts)
@@ -48,16 +48,16 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     The answer is kept for as long as the spec is the same, so it must follow from the spec alone.
     """
     try:
-        component, problems = _read(wording_of(request.parent))
+        component, problems = _read(make_parent_key(request.parent))
     except InvalidSpec:
         return []  # sync says what is wrong; a new spec is a new question
     return [] if problems else resolve_related(component, facts.settings)
 
 
-@lru_cache(maxsize=4 * REMEMBERED)
-def _read(wording: bytes) -> tuple[ComponentDeployment, tuple[str, ...]]:
+@lru_cache(maxsize=4 * CACHED_PARENTS)
+def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[str, ...]]:
     """Read a component, and say in a fixed order what is wrong with it."""
-    component = parse_parent(ComponentDeployment, parent_of(wording))
+    component = parse_parent(ComponentDeployment, read_parent_key(parent_key))
     return component, tuple(sorted(validate_component(component)))
 
 
@@ -77,7 +77,7 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
 
 
 def _freeze(request: SyncRequest, problems: tuple[str, ...], reason: str, facts: Facts) -> SyncAnswer:
-    children = last_good_children(request.children.all(), problems)
+    children = last_applied_children(request.children.all(), problems)
     seen = observe_workloads(request)
     status = report_problems(request, problems, reason=reason, seen=seen, now=facts.now)
     effects = tell_transitions(request, status)

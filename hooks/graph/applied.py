@@ -7,7 +7,7 @@ import orjson
 
 from hooks import contract
 from hooks.k8s.types import Json, ReadManifest, annotations_of
-from hooks.wording import REMEMBERED
+from hooks.metacontroller.parent_key import CACHED_PARENTS
 
 
 def read_applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:
@@ -27,7 +27,7 @@ def _read_applied(child: ReadManifest) -> Mapping[str, Json]:
     return _read_text(text) if text else {}
 
 
-@lru_cache(maxsize=4 * REMEMBERED)
+@lru_cache(maxsize=4 * CACHED_PARENTS)
 def _read_text(text: str) -> Mapping[str, Json]:
     applied: Mapping[str, Json] = orjson.loads(text)
     return applied

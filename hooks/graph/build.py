@@ -4,13 +4,13 @@ from hooks.component.mpi_key import build_key
 from hooks.graph.accounts import build_account
 from hooks.graph.claims import build_claims
 from hooks.graph.components import build_component
-from hooks.graph.grove import build_grove
+from hooks.graph.grove.plan import build_grove
 from hooks.graph.inference_pool import build_picker
 from hooks.graph.model_services import build_model_service
 from hooks.graph.plan import GraphPlan
 from hooks.graph.scaling import build_adapter
-from hooks.installation import hand_down
 from hooks.k8s.types import Manifest, sort_manifests
+from hooks.metacontroller.installation import hand_down
 
 
 def build_children(plan: GraphPlan) -> list[Manifest]:

@@ -19,13 +19,13 @@ from typing import Literal
 
 from hooks import contract
 from hooks.effects import Event, Reference
-from hooks.graph.grove_service import target_name
-from hooks.graph.grove_status import read_troubles
+from hooks.graph.grove.service import target_name
+from hooks.graph.grove.status import read_troubles
 from hooks.graph.status import Reason
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.troubles import NEEDS_SOMEBODY, Explanation
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
-from hooks.protocol import SyncRequest
+from hooks.metacontroller.protocol import SyncRequest
 from hooks.transitions import find_change, of_generation, reference_of, since, was_true
 
 _REFUSALS = frozenset({Reason.INVALID.value, Reason.FAILED.value})

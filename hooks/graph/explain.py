@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from hooks.component.explain import explain_own_pods, explain_progress, explain_rollout
 from hooks.facts import Facts
-from hooks.graph.grove import GrovePlan
-from hooks.graph.grove_service import GroveService
-from hooks.graph.grove_status import find_unready_grove_services, is_refused_scaling, is_settled
+from hooks.graph.grove.plan import GrovePlan
+from hooks.graph.grove.service import GroveService
+from hooks.graph.grove.status import find_unready_grove_services, is_refused_scaling, is_settled
 from hooks.graph.observe import Observed
 from hooks.graph.plan import GraphPlan
 from hooks.k8s import kinds

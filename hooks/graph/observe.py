@@ -7,14 +7,14 @@ from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.graph.applied import read_applied_spec
-from hooks.graph.grove_observe import ObservedGrove, observe_grove
+from hooks.graph.grove.observe import ObservedGrove, observe_grove
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.pod_reasons import cannot_pull
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
-from hooks.protocol import OPTIONAL_KINDS, SyncRequest
+from hooks.metacontroller.protocol import OPTIONAL_KINDS, SyncRequest
 from hooks.settings import Settings
 
 

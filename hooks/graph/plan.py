@@ -13,8 +13,8 @@ from hooks.errors import InvalidSpec
 from hooks.graph.accounts import AccountPlan, plan_accounts
 from hooks.graph.claims import ClaimsPlan, plan_claims
 from hooks.graph.components import ComponentPlan, Surroundings, plan_component, read_configured
-from hooks.graph.grove import GrovePlan, plan_grove
-from hooks.graph.grove_service import keeps_adapter
+from hooks.graph.grove.plan import GrovePlan, plan_grove
+from hooks.graph.grove.service import keeps_adapter
 from hooks.graph.inference_pool import PickerPlan, plan_picker
 from hooks.graph.ingress import default_ingress
 from hooks.graph.model_services import ModelServicePlan, plan_model_services

@@ -14,7 +14,7 @@ from hooks.graph.mpi_key import needs_mpi_key
 from hooks.k8s import kinds
 from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY, LABEL_PART_OF
 from hooks.k8s.types import ReadManifest
-from hooks.protocol import CustomizeRequest, RelatedRule
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
 from hooks.settings import Settings, Switch
 
 _ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})

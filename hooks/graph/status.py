@@ -11,7 +11,7 @@ from enum import StrEnum
 from hooks.component.explain import explain_rollout
 from hooks.graph.applied import is_applied
 from hooks.graph.components import ComponentPlan, clean_json
-from hooks.graph.grove_status import (
+from hooks.graph.grove.status import (
     find_remarks,
     find_unready_grove_services,
     report_grove_services,

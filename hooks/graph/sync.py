@@ -7,14 +7,13 @@ from functools import lru_cache
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
-from hooks.children import Children
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
 from hooks.graph.events import tell_removed_adapters, tell_transitions
 from hooks.graph.explain import explain_services
-from hooks.graph.grove_status import missing_exposure
+from hooks.graph.grove.status import missing_exposure
 from hooks.graph.observe import Observed, observe, without_status
 from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.related import resolve_related
@@ -34,10 +33,11 @@ from hooks.k8s.types import (
     gvk_of,
     name_of,
 )
-from hooks.last_good import last_good_children
-from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.metacontroller.children import Children
+from hooks.metacontroller.last_applied import last_applied_children
+from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.settings import Settings
-from hooks.wording import REMEMBERED, parent_of, wording_of
 
 _ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
 """Kinds of which Metacontroller applies nothing once they exist; a stub keeps them."""
@@ -51,13 +51,13 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     Raises:
         InvalidSpec: the spec cannot be rendered and a child's last good state is unknown.
     """
-    seen, wording = observe(request, facts.settings), wording_of(request.parent)
+    seen, parent_key = observe(request, facts.settings), make_parent_key(request.parent)
     try:
-        _read_valid(wording, seen.installed)
+        _read_valid(parent_key, seen.installed)
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.INVALID, error.problems)
     try:
-        plan, children, restart = _plan_restarting(request, wording, seen, facts.settings)
+        plan, children, restart = _plan_restarting(request, parent_key, seen, facts.settings)
     except InvalidSpec as error:
         return _freeze(request, facts, Reason.FAILED, error.problems)
     explained = explain_services(plan, seen, facts)
@@ -88,12 +88,12 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     return resolve_related(request, facts.settings)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_PARENTS)
 def _read_valid(
-    wording: bytes, installed: frozenset[GroupVersionKind]
+    parent_key: bytes, installed: frozenset[GroupVersionKind]
 ) -> tuple[GraphDeployment, Mapping[str, Mapping[str, Json]]]:
     """The graph, and the spec of each service as the user wrote it but for nulls and floats."""
-    parent = parent_of(wording)
+    parent = read_parent_key(parent_key)
     graph = parse_parent(GraphDeployment, parent)
     if problems := validate_graph(graph, installed):
         raise InvalidSpec(problems)
@@ -104,29 +104,29 @@ def _read_valid(
 class _Grounds:
     """All that a graph's plan follows from; a status of a component is no part of it."""
 
-    wording: bytes
+    parent_key: bytes
     seen: Observed
     restarts: Mapping[str, str]
     settings: Settings
 
     def __hash__(self) -> int:
-        return hash(self.wording)
+        return hash(self.parent_key)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_PARENTS)
 def _plan(grounds: _Grounds) -> tuple[GraphPlan, Children]:
-    graph, services = _read_valid(grounds.wording, grounds.seen.installed)
+    graph, services = _read_valid(grounds.parent_key, grounds.seen.installed)
     plan = plan_graph(graph, services, grounds.seen, grounds.settings, restarts=grounds.restarts)
     return plan, Children(build_children(plan))
 
 
 def _plan_restarting(
-    request: SyncRequest, wording: bytes, seen: Observed, settings: Settings
+    request: SyncRequest, parent_key: bytes, seen: Observed, settings: Settings
 ) -> tuple[GraphPlan, Children, Restart]:
     """The plan, its children and the restart, which goes on by what is ready at the plan as it was told so far."""
-    graph, _ = _read_valid(wording, seen.installed)
+    graph, _ = _read_valid(parent_key, seen.installed)
     restart = plan_restart(graph, _read_restart(request), observe_told(graph, seen))
-    grounds = _Grounds(wording=wording, seen=without_status(seen), restarts=restart.told, settings=settings)
+    grounds = _Grounds(parent_key=parent_key, seen=without_status(seen), restarts=restart.told, settings=settings)
     plan, children = _plan(grounds)
     if restart.is_running:
         restart = advance(restart, find_unready_services(plan, seen))
@@ -154,7 +154,7 @@ def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[
 
 def _last_children(request: SyncRequest, problems: tuple[str, ...]) -> list[Manifest]:
     observed = request.children.all()
-    applied = last_good_children((child for child in observed if not _is_kept_by_stub(child)), problems)
+    applied = last_applied_children((child for child in observed if not _is_kept_by_stub(child)), problems)
     return [*applied, *(_stub(child) for child in observed if _is_kept_by_stub(child))]
 
 

@@ -17,7 +17,7 @@ from hooks.component.subject import ComponentType
 from hooks.component.validate import is_told_later, validate_restart_policy, validate_spec
 from hooks.graph.change_rules import find_graph_changes
 from hooks.graph.components import REPLACED_LABELS, namespace_of, read_configured
-from hooks.graph.grove_rules import validate_for_grove, validate_length
+from hooks.graph.grove.rules import validate_for_grove, validate_length
 from hooks.graph.ingress import default_ingress
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.plan import find_configuration_problems

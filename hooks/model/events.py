@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from hooks.effects import Event, Reference
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json
+from hooks.metacontroller.protocol import SyncRequest
 from hooks.model.status import ENDPOINTS_READY, INVALID, LOAD_FAILED
-from hooks.protocol import SyncRequest
 from hooks.transitions import find_change, of_generation, reference_of, since
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hooks import contract, identity
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
+from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.model.probes import ENGINE_ADDRESS
-from hooks.protocol import Objects, SyncRequest
 
 _LABEL_SERVICE = "kubernetes.io/service-name"
 _FAMILIES = ("IPv4", "IPv6")

@@ -11,10 +11,10 @@ from hooks.api.model import Model, ModelSpec
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.k8s.types import Json, ReadManifest
+from hooks.metacontroller.protocol import SyncRequest
 from hooks.model.observe import Candidate, Seen, observe
 from hooks.model.probes import Adapter, LoadRequest, Phase, Target
 from hooks.model.validate import validate_claims, validate_model
-from hooks.protocol import SyncRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

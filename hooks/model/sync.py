@@ -18,11 +18,11 @@ from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.types import Json
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.model.events import tell_given_up, tell_transitions, tell_unloaded
 from hooks.model.plan import ModelPlan, build_load_request, plan_model
 from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
 from hooks.model.status import UNLOADING, Endpoint, build_status, observe_endpoints
-from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 
 _NAMED = 10
 """Pods named in one sentence."""

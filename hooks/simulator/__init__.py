@@ -1,15 +1,13 @@
 """A small Kubernetes in memory: API server, Metacontroller, garbage collector, workload controllers and kubelet.
 
-It holds the hooks to Metacontroller's contract without a cluster. Nothing here has threads or reads a clock: `cluster`
-moves one piece of work at a time and time passes only when told to. The shell is `hook_client` (HTTP) and
-`processes` (servers as child processes).
+It holds the hooks to Metacontroller's contract without a cluster. `cluster` moves one piece of work at a time, and time
+passes only when it is advanced: but for the servers below nothing here has threads or reads a clock.
 
-    clock, resources, store, client   objects, versions, watches, who wrote what
-    admission                          defaults and refusals of built-in kinds
-    merge, selectors, ownership        pure parts of Metacontroller
-    controller, composite, decorator   Metacontroller's two kinds of controller
-    garbage, deployments, endpoints, kubelet   the rest of a cluster
-    jobs, alarms, job_pods, profiler   Jobs, and what their pods do
-    grove, grove_webhook               Grove's operator and what its webhooks refuse
-    cluster                            all of it together
+    clock, resources, store, client, equality   objects, versions, watches, who wrote what
+    admission                                   defaults and refusals of built-in kinds
+    selectors, ownership, garbage               label selectors, owner references, the garbage collector
+    metacontroller                              its two kinds of controller
+    workloads                                   controllers of workloads, scheduler, kubelet, Endpoints
+    cluster                                     all of it together
+    engines, loopback_http                      HTTP servers that stand for the engines in simulated pods
 """

@@ -15,21 +15,21 @@ from hooks.effects import Event as TellEvent
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
 from hooks.simulator.admission import admit_built_in
-from hooks.simulator.alarms import Alarms
 from hooks.simulator.client import Client, Write
 from hooks.simulator.clock import Clock
-from hooks.simulator.controller import Controller, Event
-from hooks.simulator.controller_spec import ControllerSpec, parse_controller
 from hooks.simulator.garbage import collect_garbage, needs_collecting
-from hooks.simulator.informer import Informer, Reader
-from hooks.simulator.job_pods import JobPods
-from hooks.simulator.kubelet import Kubelet, Pace
-from hooks.simulator.pods import Fault
-from hooks.simulator.profiler import Profiler
+from hooks.simulator.metacontroller.controller import Controller, Event
+from hooks.simulator.metacontroller.controller_spec import ControllerSpec, parse_controller
+from hooks.simulator.metacontroller.informer import Informer, Reader
+from hooks.simulator.metacontroller.webhook import Hook
 from hooks.simulator.resources import OPTIONAL, Catalogue, Resource
 from hooks.simulator.store import Change, Propagation, Ref, Store, copy_json, ref_of
-from hooks.simulator.webhook import Hook
-from hooks.simulator.workloads import WEBHOOKS, concerned, reconcile
+from hooks.simulator.workloads.alarms import Alarms
+from hooks.simulator.workloads.controllers import WEBHOOKS, concerned, reconcile
+from hooks.simulator.workloads.job_pods import JobPods
+from hooks.simulator.workloads.kubelet import Kubelet, Pace
+from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.profiler import Profiler
 
 AdmitCustom = Callable[[Manifest], Manifest]
 """A custom resource as the API server stores it, with defaults and without unknown fields; raises ApiError."""

@@ -23,7 +23,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.loopback_http import Listeners, Request, Response, run_listeners
-from hooks.simulator.pods import is_ready
+from hooks.simulator.workloads.pods import is_ready
 
 LORA_VARIABLE = "DYN_LORA_ENABLED"
 _LORAS = "/v1/loras"

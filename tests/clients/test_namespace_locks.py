@@ -11,8 +11,8 @@ import pytest
 
 from hooks import contract
 from hooks.app import guard
-from hooks.cli.locks import NO_LOCKS, Locks, set_up_locks
 from hooks.clients.api_server import Refused
+from hooks.clients.locks import NO_LOCKS, Locks, set_up_locks
 from hooks.clients.namespace_locks import (
     NO_LEASE,
     RETRY_SECONDS,
@@ -23,7 +23,7 @@ from hooks.clients.namespace_locks import (
     keep_once,
     parse_lease,
 )
-from hooks.protocol import SyncAnswer
+from hooks.metacontroller.protocol import SyncAnswer
 from hooks.settings import parse_settings
 from tests import make
 from tests.hook_client import GOOD, call, hook_with

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks import files
+from hooks.metacontroller import install_files
 from tests.cluster import binaries, third_party
 from tests.cluster.api_client import ApiClient
 from tests.cluster.audit import Audit
@@ -80,7 +80,7 @@ def programs(request: pytest.FixtureRequest) -> binaries.Binaries:
 @pytest.fixture(scope="session")
 def plane(programs: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """The control plane, started once, with the CRDs of the contract's cases, of the project and of third parties."""
-    crds = [*CRDS, *files.crds(), *third_party.crds()]
+    crds = [*CRDS, *install_files.crds(), *third_party.crds()]
     with control_plane(programs, tmp_path_factory.mktemp("plane"), crds) as started:
         yield started
 

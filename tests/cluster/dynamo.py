@@ -10,7 +10,7 @@ from typing import Any
 import requests
 import yaml
 
-from hooks import files
+from hooks.metacontroller import install_files
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.programs import HttpServer
@@ -49,9 +49,9 @@ OF_EVERY_NAMESPACE = {"kube-root-ca.crt", "default"}
 def running_controllers(admin: ApiClient, url: str, with_kinds: Iterable[str] = (), **options: Any) -> Iterator[None]:
     """Install the project's controllers for hooks at the URL, and wait until Metacontroller has started them.
 
-    `options` are those of `files.controllers`.
+    `options` are those of `install_files.controllers`.
     """
-    created = [admin.create(controller) for controller in files.controllers(url, with_kinds, **options)]
+    created = [admin.create(controller) for controller in install_files.controllers(url, with_kinds, **options)]
     try:
         for controller in created:
             wait_for_event(admin, controller, "Started")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks import files
-from hooks.cli.authority import issue
+from hooks.certificates.authority import issue
+from hooks.metacontroller import install_files
 from tests.cluster.admission import KINDS
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
@@ -101,7 +101,9 @@ def test_optional_kinds_of_the_chart_follow_the_cluster(plane: ControlPlane, api
     out = plane.helm("template", RELEASE, CHART, *options)
     graph = next(found for found in yaml.safe_load_all(out) if found and found["metadata"]["name"] == "dynamo-graph")
     declared = {(rule["apiVersion"], rule["resource"]) for rule in graph["spec"]["childResources"]}
-    expected = next(found for found in files.controllers("", ALL_KINDS) if found["metadata"]["name"] == "dynamo-graph")
+    expected = next(
+        found for found in install_files.controllers("", ALL_KINDS) if found["metadata"]["name"] == "dynamo-graph"
+    )
     assert declared == {(rule["apiVersion"], rule["resource"]) for rule in expected["spec"]["childResources"]}
 
 
@@ -120,7 +122,7 @@ def test_release_is_installed_upgraded_and_removed(plane: ControlPlane, api: Api
     plane.helm("uninstall", RELEASE, *place, "--wait")
     assert admin.list(METACONTROLLER, "CompositeController") == []
     left = {item["metadata"]["name"] for item in admin.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
-    assert {crd["metadata"]["name"] for crd in files.crds()} <= left, "graphs would go with their CRDs"
+    assert {crd["metadata"]["name"] for crd in install_files.crds()} <= left, "graphs would go with their CRDs"
 
 
 def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(
@@ -172,7 +174,7 @@ def release(plane: ControlPlane, admin: ApiClient) -> Iterator[None]:
 def plain_manifests(plane: ControlPlane, admin: ApiClient) -> Iterator[None]:
     """`kubectl apply -k metacontroller/`, without its controllers, which the tests aim at their own hooks."""
     plane.kubectl("apply", "-k", str(PLAIN))
-    for controller in files.controllers(""):
+    for controller in install_files.controllers(""):
         admin.delete(METACONTROLLER, controller["kind"], controller["metadata"]["name"])
     yield
     # Not with -k: the CRDs stay for the other tests.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hooks import files
+from hooks.metacontroller import install_files
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import COMPONENT, DYNAMO, GRAPH, ROOT, load_example
@@ -27,10 +27,10 @@ def graph(**service: Any) -> Manifest:
 
 def test_client_side_apply_takes_every_crd(plane: ControlPlane) -> None:
     out = plane.kubectl("apply", "-k", str(ROOT / "crds"))
-    assert len(out.splitlines()) == len(files.crds())
+    assert len(out.splitlines()) == len(install_files.crds())
 
 
-@pytest.mark.parametrize("crd", files.crds(), ids=lambda crd: crd["spec"]["names"]["kind"])
+@pytest.mark.parametrize("crd", install_files.crds(), ids=lambda crd: crd["spec"]["names"]["kind"])
 def test_crd_is_stored_as_it_is_written(crd: Manifest, admin: ApiClient) -> None:
     name = crd["metadata"]["name"]
     assert len(json.dumps(crd, separators=(",", ":"))) < CLIENT_SIDE_LIMIT
@@ -40,7 +40,7 @@ def test_crd_is_stored_as_it_is_written(crd: Manifest, admin: ApiClient) -> None
     assert stored["spec"]["versions"] == crd["spec"]["versions"]
 
 
-@pytest.mark.parametrize("crd", files.crds(), ids=lambda crd: crd["spec"]["names"]["kind"])
+@pytest.mark.parametrize("crd", install_files.crds(), ids=lambda crd: crd["spec"]["names"]["kind"])
 def test_kubectl_knows_short_name_and_category(crd: Manifest, plane: ControlPlane) -> None:
     names = crd["spec"]["names"]
     for short in names["shortNames"]:

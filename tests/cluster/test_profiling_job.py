@@ -6,7 +6,7 @@ import pytest
 
 from hooks.graph.request.profiling_job import build_profiling_job
 from hooks.k8s import kinds
-from hooks.simulator.pods import Fault
+from hooks.simulator.workloads.pods import Fault
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.contract.backend import Manifest
 from tests.graph.request import jobs

@@ -6,7 +6,7 @@ from typing import Any
 from hooks.component import sync
 from hooks.facts import Facts
 from hooks.k8s.types import Manifest
-from hooks.protocol import SyncAnswer
+from hooks.metacontroller.protocol import SyncAnswer
 from tests import make
 
 VLLM = ["python3", "-m", "dynamo.vllm"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hooks.k8s.types import Manifest
-from hooks.protocol import SyncAnswer
+from hooks.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.component.groups import INSTALLED, SETS, spec
 from tests.component.render import answer

@@ -8,7 +8,7 @@ from hooks.component import sync
 from hooks.component.mpi_key import Secret
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.protocol import CustomizeRequest, Objects, SyncRequest
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
 from tests import make
 from tests.component.groups import INSTALLED, spec
 from tests.component.render import answer, only

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hooks.component import removal, sync
 from hooks.effects import DropReport
 from hooks.k8s.types import Manifest
-from hooks.protocol import CustomizeRequest, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest, write_sync_answer
 from tests import make
 from tests.component.specs import ANY_SPEC, COMPONENT_NAME
 

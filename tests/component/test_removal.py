@@ -10,7 +10,7 @@ from hooks.app import all_hooks, create_app
 from hooks.component.removal import finalize, wanted_drop
 from hooks.effects import DropReport, EtcdPrefixDrop, Event
 from hooks.k8s.types import Manifest
-from hooks.protocol import SyncAnswer, SyncRequest
+from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from tests import make
 
 DELETED = datetime(2026, 3, 1, 11, 59, 30, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from hooks.component import sync
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Manifest
-from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, write_sync_answer
 from tests import make
 from tests.component import groups
 from tests.component.render import answer, only

@@ -8,9 +8,9 @@ import pytest
 
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.cluster import Setup, SimulatedCluster
+from hooks.simulator.metacontroller.webhook import Hook as WireHook
+from hooks.simulator.metacontroller.webhook import HookAnswer
 from hooks.simulator.store import ApiError
-from hooks.simulator.webhook import Hook as WireHook
-from hooks.simulator.webhook import HookAnswer
 from tests.contract.backend import CRDS, KINDS, ApiRefused, Hook, HookCall, Propagation, Write
 from tests.contract.cases import CASES, Case
 

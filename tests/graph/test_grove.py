@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from hooks.children import Children
 from hooks.effects import Effect, ScalePodClique
 from hooks.graph.sync import customize
 from hooks.k8s.types import Manifest
-from hooks.protocol import CustomizeRequest, SyncAnswer
+from hooks.metacontroller.children import Children
+from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
 from hooks.rendering import declared_kinds
 from tests import make
 from tests.graph import world

@@ -7,7 +7,7 @@ import pytest
 
 from hooks import contract
 from hooks.k8s.types import Manifest
-from hooks.protocol import SyncAnswer
+from hooks.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph.test_grove import ask, cliques, part, pcs, settled
 

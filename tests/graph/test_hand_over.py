@@ -8,7 +8,7 @@ import pytest
 from hooks import contract
 from hooks.effects import ScalePodClique
 from hooks.k8s.types import Manifest
-from hooks.protocol import SyncAnswer
+from hooks.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

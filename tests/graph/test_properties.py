@@ -15,7 +15,7 @@ from hooks.effects import ScalePodClique
 from hooks.graph.sync import customize, sync
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of
-from hooks.protocol import CustomizeRequest, SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer, write_sync_answer
 from tests import make
 from tests.graph import world
 from tests.graph.test_grove import part, processed

@@ -9,7 +9,7 @@ from hooks.facts import Facts
 from hooks.graph.sync import sync
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of, name_of
-from hooks.protocol import SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import SyncAnswer, write_sync_answer
 from hooks.settings import parse_settings
 from tests import make
 

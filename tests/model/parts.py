@@ -7,9 +7,9 @@ from hooks import contract, identity
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.model import sync as hook
 from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase
-from hooks.protocol import SyncAnswer, SyncRequest
 from tests import make
 
 BASE = "Qwen/Qwen3-0.6B"

@@ -7,9 +7,9 @@ import pytest
 
 from hooks import contract
 from hooks.errors import LeaveAlone, ProberUnavailable
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, write_sync_answer
 from hooks.model.probes import Adapter, LoadReport, Phase
 from hooks.model.sync import customize
-from hooks.protocol import CustomizeRequest, Objects, SyncAnswer, write_sync_answer
 from tests import make
 from tests.model import parts
 from tests.model.parts import condition, model, pods, report, request, sync, wanted

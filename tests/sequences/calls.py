@@ -16,7 +16,7 @@ from hooks.effects import Effect
 from hooks.errors import HookError
 from hooks.facts import Facts
 from hooks.k8s.types import Manifest
-from hooks.protocol import (
+from hooks.metacontroller.protocol import (
     SyncAnswer,
     parse_customize_request,
     parse_sync_request,
@@ -25,7 +25,7 @@ from hooks.protocol import (
 )
 from hooks.settings import Settings, parse_settings
 from hooks.simulator.clock import Clock
-from hooks.simulator.webhook import HookAnswer
+from hooks.simulator.metacontroller.webhook import HookAnswer
 
 Table = Mapping[str, app.Hook]
 
@@ -148,7 +148,14 @@ class Server:
 
 
 _MEMORY = type(lru_cache(lambda: None))
-_NOT_HOOKS = ("hooks.api.structural", "hooks.cli", "hooks.crds", "hooks.files", "hooks.simulator")
+_NOT_HOOKS = (
+    "hooks.api.structural",
+    "hooks.cli",
+    "hooks.crds",
+    "hooks.metacontroller.install_files",
+    "hooks.simulation",
+    "hooks.simulator",
+)
 """Modules that are no part of the hooks' process, or remember files of the program alone."""
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.k8s.types import Manifest
-from hooks.simulator.informer import Reader
+from hooks.simulator.metacontroller.informer import Reader
 from hooks.simulator.store import Change
 from tests.sequences.truth import Asked, Fact, asked_of, find_fact, wanted_of
 

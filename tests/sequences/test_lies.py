@@ -15,9 +15,9 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.protocol import SyncAnswer, SyncRequest
-from hooks.simulator import deployments
+from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.simulator.store import copy_json
+from hooks.simulator.workloads import deployments
 from tests.sequences import invariants, restarts
 from tests.sequences.secrets import secrets_roll_nothing
 from tests.sequences.sequence import run_sequence

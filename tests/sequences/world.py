@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from hooks import contract, files
-from hooks.cli.simulation import admit_custom
+from hooks import contract
 from hooks.effects import Effect
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.metacontroller import install_files
+from hooks.simulation.run import admit_custom
 from hooks.simulator.client import Write
 from hooks.simulator.clock import Clock
 from hooks.simulator.cluster import Choose, Setup, SimulatedCluster
@@ -213,12 +214,12 @@ class World:
 
 @cache
 def _crds() -> tuple[Manifest, ...]:
-    return tuple(files.crds())
+    return tuple(install_files.crds())
 
 
 @cache
 def _controllers(installed: frozenset[str], hooks: frozenset[str]) -> tuple[Manifest, ...]:
     """The controllers of graphs and what graphs are made of; requests and models have none here."""
-    found = files.controllers("http://127.0.0.1:1", installed)
+    found = install_files.controllers("http://127.0.0.1:1", installed)
     names = [f"dynamo-{name}" for name in ("graph", "component", "scaling-adapter") if name in hooks]
     return tuple(controller for controller in found if controller["metadata"]["name"] in names)

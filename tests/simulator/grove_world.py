@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hooks import contract, files
+from hooks import contract
 from hooks.component import sync as component
 from hooks.effects import Effect, permitted
 from hooks.facts import Facts
@@ -12,7 +12,8 @@ from hooks.graph.request import sync as request
 from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.protocol import (
+from hooks.metacontroller import install_files
+from hooks.metacontroller.protocol import (
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,
@@ -20,7 +21,7 @@ from hooks.protocol import (
 )
 from hooks.settings import parse_settings
 from hooks.simulator.cluster import Setup, SimulatedCluster
-from hooks.simulator.webhook import HookAnswer
+from hooks.simulator.metacontroller.webhook import HookAnswer
 from tests import make
 
 HOOKS: Mapping[str, tuple[GroupVersionKind, Any]] = {
@@ -38,8 +39,8 @@ class GroveWorld:
         self.effects: list[Effect] = []
         self.carries_out = True
         self._facts = Facts(now=make.NOW, settings=parse_settings({}, {"hooks_image": "hooks:1", **settings}))
-        controllers = [c for c in files.controllers("", installed) if c["metadata"]["name"] != "dynamo-model"]
-        setup = Setup(hook=self.answer, controllers=controllers, crds=files.crds(), optional=installed)
+        controllers = [c for c in install_files.controllers("", installed) if c["metadata"]["name"] != "dynamo-model"]
+        setup = Setup(hook=self.answer, controllers=controllers, crds=install_files.crds(), optional=installed)
         self.cluster = SimulatedCluster(setup)
 
     def answer(self, path: str, body: bytes) -> HookAnswer:

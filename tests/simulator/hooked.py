@@ -3,23 +3,24 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hooks import contract, files
-from hooks.cli.simulation import admit_custom
+from hooks import contract
 from hooks.component import sync as component
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.protocol import (
+from hooks.metacontroller import install_files
+from hooks.metacontroller.protocol import (
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,
     write_sync_answer,
 )
 from hooks.settings import parse_settings
+from hooks.simulation.run import admit_custom
 from hooks.simulator.clock import Clock
 from hooks.simulator.cluster import AdmitCustom, Setup, SimulatedCluster
-from hooks.simulator.webhook import Hook, HookAnswer
+from hooks.simulator.metacontroller.webhook import Hook, HookAnswer
 
 URL = "http://127.0.0.1:1"
 _CORES: Mapping[str, tuple[Any, GroupVersionKind]] = {
@@ -37,11 +38,13 @@ def build_cluster(
     `admit` stores custom resources; with `copy_json` every spec gets past admission.
     """
     clock = Clock()
-    controllers = [found for found in files.controllers(URL, installed) if found["kind"] == "CompositeController"]
+    controllers = [
+        found for found in install_files.controllers(URL, installed) if found["kind"] == "CompositeController"
+    ]
     setup = Setup(
         hook=_call_cores(clock, settings),
         controllers=[_with_secrets(found) for found in controllers],
-        crds=files.crds(),
+        crds=install_files.crds(),
         optional=frozenset(installed),
         admit=admit,
     )

@@ -9,8 +9,8 @@ import pytest
 
 from hooks.k8s import kinds
 from hooks.simulator.cluster import NeverSettles, SimulatedCluster
-from hooks.simulator.controller_spec import ControllerNotStarted
-from hooks.simulator.webhook import HookAnswer, MetacontrollerWouldCrash
+from hooks.simulator.metacontroller.controller_spec import ControllerNotStarted
+from hooks.simulator.metacontroller.webhook import HookAnswer, MetacontrollerWouldCrash
 from tests.contract.parts import CONFIG_MAPS, CONTROLLER, WIDGETS, composite, decorator
 from tests.simulator.worlds import THING, answering, world
 

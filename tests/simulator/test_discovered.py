@@ -9,7 +9,7 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.pods import Fault
+from hooks.simulator.workloads.pods import Fault
 from tests import make
 from tests.simulator.hooked import build_cluster
 from tests.simulator.test_multinode import graph, settle, worker

@@ -6,7 +6,7 @@ import orjson
 
 from hooks.k8s import kinds
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.webhook import Hook, HookAnswer
+from hooks.simulator.metacontroller.webhook import Hook, HookAnswer
 from tests.contract.backend import GROUP_VERSION
 from tests.simulator.worlds import WIDGET, answering, config_map, widget, world
 

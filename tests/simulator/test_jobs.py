@@ -9,8 +9,8 @@ from hooks.graph.request.profiling_job import build_profiling_job
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.pods import Fault
-from hooks.simulator.profiler import Profiler
+from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.profiler import Profiler
 from tests.graph.request import jobs
 from tests.simulator.worlds import pods, world
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.k8s.types import Json
-from hooks.simulator.merge import (
+from hooks.simulator.metacontroller.merge import (
     LAST_APPLIED,
     MergeRefused,
     apply_update,

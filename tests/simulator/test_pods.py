@@ -6,8 +6,8 @@ import pytest
 
 from hooks.k8s import kinds
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.kubelet import phase_of
-from hooks.simulator.pods import Fault, is_ready
+from hooks.simulator.workloads.kubelet import phase_of
+from hooks.simulator.workloads.pods import Fault, is_ready
 from tests.simulator.worlds import deployment, pods, service, the_deployment, world
 
 

@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.effects import WriteBackReplicas
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.simulator.pods import Fault
+from hooks.simulator.workloads.pods import Fault
 from tests import make
 from tests.simulator.grove_world import GroveWorld
 

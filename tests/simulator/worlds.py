@@ -7,7 +7,7 @@ import orjson
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.cluster import Setup, SimulatedCluster
-from hooks.simulator.webhook import Hook, HookAnswer
+from hooks.simulator.metacontroller.webhook import Hook, HookAnswer
 from tests.contract.backend import CRDS, GROUP_VERSION
 
 WIDGET = GroupVersionKind.of(GROUP_VERSION, "Widget")

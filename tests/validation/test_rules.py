@@ -5,7 +5,7 @@ import pytest
 from hooks.admission.rules import RULES
 from hooks.crds.cel_rules import CEL_RULES
 from hooks.k8s.types import gvk_of
-from hooks.protocol import plural_of
+from hooks.metacontroller.protocol import plural_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
 from hooks.validation.rule_table import TABLE, Place, rule_of

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from hooks import contract
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
 from hooks.component.subject import ComponentType
-from hooks.installation import hand_down
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest
+from hooks.metacontroller.installation import hand_down
 
 _NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
 """Labels that say whose an object is; a profiler that looked at a running graph may have taken them along."""

@@ -12,7 +12,6 @@ from functools import lru_cache
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
-from hooks.children import MAX_CHILD_BYTES
 from hooks.crds import find_faults, prune
 from hooks.errors import InvalidSpec
 from hooks.graph.components import clean_json
@@ -23,6 +22,7 @@ from hooks.k8s.hashing import canonical_json
 from hooks.k8s.names import is_subdomain
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_reader import YamlDocument, read_yaml
+from hooks.metacontroller.children import MAX_CHILD_BYTES
 
 MAX_ADDITIONAL_BYTES = 250_000
 _MAX_OWN_BYTES = MAX_CHILD_BYTES - 4096

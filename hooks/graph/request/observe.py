@@ -22,7 +22,7 @@ from hooks.k8s.types import (
     labels_of,
     name_of,
 )
-from hooks.protocol import SyncRequest
+from hooks.metacontroller.protocol import SyncRequest
 
 ANNOTATION_SPEC_HASH = "nvidia.com/request-spec-hash"
 """On the Job: of which spec it is. It stays when the request's status is lost."""

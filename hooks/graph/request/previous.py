@@ -8,7 +8,7 @@ from hooks.graph.components import clean_json
 from hooks.graph.request.phases import State
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json, Manifest
-from hooks.protocol import SyncRequest
+from hooks.metacontroller.protocol import SyncRequest
 
 VALIDATION = "Validation"
 PROFILING = "Profiling"

@@ -12,7 +12,7 @@ from hooks.errors import InvalidSpec
 from hooks.graph.request.profiling_job import job_name, output_config_map_name
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
-from hooks.protocol import CustomizeRequest, RelatedRule
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
 from hooks.settings import Settings, Switch
 
 LABEL_JOB_NAME = "job-name"

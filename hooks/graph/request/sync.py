@@ -19,8 +19,8 @@ from hooks.graph.request.related import resolve_related
 from hooks.graph.request.status import report, report_edit, report_end, report_unreadable
 from hooks.graph.request.validate import FIXED_STATES
 from hooks.k8s.types import Json
-from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.wording import REMEMBERED, parent_of, wording_of
+from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 
 _LOOK_AGAIN_SECONDS = 5
 _WAITING = frozenset({Position.PENDING, Position.AWAITING_OUTPUT, Position.CREATING})
@@ -34,7 +34,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     seen, previous = observe(request), Previous.of(request)
     state = _least_state(seen, previous)
     try:
-        parent = _read(wording_of(request.parent))
+        parent = _read(make_parent_key(request.parent))
     except InvalidSpec as error:
         return _keep(request, seen, _report_unreadable(state, previous, error, facts), error.problems)
     if state in _FROZEN_STATES and is_edited(parent, seen, previous):
@@ -72,9 +72,9 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     return resolve_related(request, facts.settings)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _read(wording: bytes) -> GraphRequest:
-    return parse_parent(GraphRequest, parent_of(wording))
+@lru_cache(maxsize=CACHED_PARENTS)
+def _read(parent_key: bytes) -> GraphRequest:
+    return parse_parent(GraphRequest, read_parent_key(parent_key))
 
 
 def _least_state(seen: Observed, previous: Previous) -> State:

@@ -10,7 +10,7 @@ from hooks.component.subject import ComponentType
 from hooks.graph.status import State
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
-from hooks.protocol import SyncRequest
+from hooks.metacontroller.protocol import SyncRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

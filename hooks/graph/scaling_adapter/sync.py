@@ -13,7 +13,7 @@ from hooks.graph.scaling_adapter.observe import observe_graph
 from hooks.graph.scaling_adapter.status import Previous, Verdict, judge, report, report_problems
 from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
 from hooks.k8s.types import ReadManifest, is_deleting
-from hooks.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.transitions import reference_of
 
 _LOOK_AGAIN_SECONDS = 5

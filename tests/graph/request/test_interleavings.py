@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from hypothesis.strategies import booleans, integers, sampled_from
 
 from hooks.k8s.types import Manifest, name_of
-from hooks.protocol import SyncAnswer
+from hooks.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph.request import jobs, world
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.cli.output import format_documents
 from hooks.errors import InvalidSpec
 from hooks.graph.request.profiler_config import merge_profiler_config
 from hooks.graph.request.profiling_job import (
@@ -25,6 +24,7 @@ from hooks.graph.request.profiling_job import (
 )
 from hooks.k8s.names import is_dns_label, is_subdomain
 from hooks.k8s.types import Manifest
+from hooks.manifests.writing import format_documents
 from tests.graph.request import jobs
 
 GOLDEN = Path(__file__).parent / "jobs"

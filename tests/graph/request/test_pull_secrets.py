@@ -4,7 +4,7 @@ import pytest
 
 from hooks import contract
 from hooks.graph.request.sync import customize
-from hooks.protocol import CustomizeRequest
+from hooks.metacontroller.protocol import CustomizeRequest
 from tests import make
 from tests.graph.request import jobs, world
 

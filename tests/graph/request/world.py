@@ -14,7 +14,7 @@ from hooks.graph.request.sync import sync
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition, format_time
 from hooks.k8s.types import GroupVersionKind, Manifest, name_of
-from hooks.protocol import SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import SyncAnswer, write_sync_answer
 from hooks.settings import parse_settings
 from tests import make
 from tests.graph.request import jobs

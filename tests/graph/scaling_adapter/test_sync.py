@@ -13,7 +13,7 @@ from hooks.graph.scaling_adapter.sync import customize, sync
 from hooks.graph.status import Previous, Reason, report_failure
 from hooks.k8s.conditions import MAX_MESSAGE
 from hooks.k8s.types import Manifest
-from hooks.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest, write_sync_answer
 from hooks.rendering import render
 from tests import make
 

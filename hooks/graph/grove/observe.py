@@ -1,0 +1,101 @@
+"""A graph's PodCliqueSet and what Grove made of it, read once into frozen values; decides nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hooks import contract
+from hooks.component.discovered import Discovered, parse_discovered, read_annotation
+from hooks.graph.applied import read_applied_annotations, read_applied_spec
+from hooks.k8s import kinds
+from hooks.k8s.grove import LABEL_PART_OF, Scalable, read_errors, read_scalable, why_unprocessed
+from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of
+from hooks.metacontroller.protocol import SyncRequest
+
+_EXPOSING = (kinds.SERVICE, kinds.INGRESS, kinds.VIRTUAL_SERVICE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedSet:
+    """The PodCliqueSet as the cluster holds it.
+
+    `applied_spec` is the spec as it was last applied, None where nothing tells. `unprocessed` says in half a sentence
+    why its PodCliques may still be of its former template, `errors` are Grove's own words, `restarts` is by service
+    which restart its pods were last told of, empty for none. A hand that removes it there changes nothing. `discovered`
+    is by service what had been found for its pods when these were last decided.
+    """
+
+    is_deleting: bool
+    spec: Mapping[str, Json]
+    applied_spec: Mapping[str, Json] | None
+    unprocessed: str
+    errors: tuple[str, ...]
+    restarts: Mapping[str, str]
+    discovered: Mapping[str, Discovered]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedGrove:
+    """What of Grove a graph's sync sees: the set, and by kind and name the PodCliques and PodCliqueScalingGroups.
+
+    `exposing` are the Services, Ingresses and VirtualServices that are the graph's own children, by kind and name.
+    """
+
+    pod_clique_set: ObservedSet | None
+    scalables: Mapping[tuple[str, str], Scalable]
+    exposing: frozenset[tuple[str, str]]
+
+
+def observe_grove(request: SyncRequest) -> ObservedGrove:
+    """Read the set of the graph's name among the children, and what is labelled as a part of it among the related."""
+    name, namespace = request.parent["metadata"]["name"], request.parent["metadata"]["namespace"]
+    found = request.children.get(kinds.POD_CLIQUE_SET, name, namespace)
+    parts = (
+        read_scalable(manifest)
+        for kind in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)
+        for manifest in request.related.of(kind)
+        if labels_of(manifest).get(LABEL_PART_OF) == name and manifest["metadata"].get("namespace") == namespace
+    )
+    exposing = (child for kind in _EXPOSING for child in request.children.of(kind))
+    return ObservedGrove(
+        pod_clique_set=None if found is None else _observe_set(found),
+        scalables={(part.kind, part.name): part for part in parts},
+        exposing=frozenset((child["kind"], child["metadata"]["name"]) for child in exposing),
+    )
+
+
+def _observe_set(manifest: ReadManifest) -> ObservedSet:
+    spec: Mapping[str, Json] = manifest.get("spec") or {}
+    applied = read_applied_spec(manifest)
+    return ObservedSet(
+        is_deleting=is_deleting(manifest),
+        spec=spec,
+        applied_spec=applied,
+        unprocessed=why_unprocessed(manifest),
+        errors=read_errors(manifest),
+        restarts=_read_restarts(_cliques(applied or {}), _cliques(spec)),
+        discovered=_read_discovered(manifest),
+    )
+
+
+def _read_discovered(manifest: ReadManifest) -> dict[str, Discovered]:
+    text = read_applied_annotations(manifest).get(contract.ANNOTATION_DISCOVERED)
+    return {service: parse_discovered(value) for service, value in read_annotation(text).items()}
+
+
+def _cliques(spec: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+    return (spec.get("template") or {}).get("cliques") or ()
+
+
+def _read_restarts(applied: Sequence[Mapping[str, Json]], live: Sequence[Mapping[str, Json]]) -> dict[str, str]:
+    """By service of the live cliques; where these tell nothing, what was last applied does."""
+    names = sorted({name for clique in live if (name := _service_of(clique))})
+    told = {_service_of(clique): restart for clique in (*applied, *live) if (restart := _restart_of(clique))}
+    return {name: told.get(name, "") for name in names}
+
+
+def _service_of(clique: Mapping[str, Json]) -> str:
+    return str((clique.get("labels") or {}).get(contract.LABEL_COMPONENT) or "")
+
+
+def _restart_of(clique: Mapping[str, Json]) -> str:
+    return str((clique.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT) or "")

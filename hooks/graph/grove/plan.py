@@ -1,0 +1,212 @@
+"""A graph as a PodCliqueSet: cliques and scaling groups of its services, and how each service is reached.
+
+Each service's pods are those of the component that it would be without Grove, made by the component's own rules.
+
+Source: Dynamo operator, internal/dynamo/graph.go, GenerateGrovePodCliqueSet.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from hooks import contract
+from hooks.api.graph import GraphDeployment
+from hooks.component.discovered import Discovered, write_annotation
+from hooks.effects import ScalePodClique
+from hooks.errors import InvalidSpec
+from hooks.graph.components import ComponentPlan
+from hooks.graph.grove.keeping import choose_kept, find_kept
+from hooks.graph.grove.observe import ObservedGrove, ObservedSet
+from hooks.graph.grove.service import GroveService, plan_grove_service
+from hooks.graph.observe import Observed
+from hooks.graph.topology import WHOLE_GRAPH, plan_topology
+from hooks.k8s.grove import (
+    KAI_SCHEDULER,
+    LABEL_KAI_QUEUE,
+    Clique,
+    Topology,
+    build_pod_clique_set,
+    find_immutable_changes,
+)
+from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata
+from hooks.settings import Settings, Switch
+
+_HOW_TO_REPLACE = (
+    "Grove keeps this for as long as the PodCliqueSet exists; take the change back, or delete the graph and create it "
+    "anew, or switch Grove off and on again by the graph's annotation " + contract.ANNOTATION_ENABLE_GROVE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrovePlan:
+    """The PodCliqueSet of a graph, decided but not yet shaped, and what its services need beside it.
+
+    `is_withheld` says that a set of this name is on its way out, so that none is returned; `effects` bring replicas
+    about, which Grove takes from the template at creation alone.
+    """
+
+    name: str
+    namespace: str
+    services: tuple[GroveService, ...]
+    termination_delay: str
+    topology: Topology | None
+    is_withheld: bool
+    effects: tuple[ScalePodClique, ...]
+    notes: tuple[str, ...]
+
+
+def plan_grove(
+    graph: GraphDeployment, components: Iterable[ComponentPlan], seen: Observed, settings: Settings
+) -> GrovePlan:
+    """Decide about the set; `components` are the services as components.
+
+    Raises:
+        InvalidSpec: a service cannot be rendered, or Grove would refuse the set or its change; all problems.
+    """
+    existing = seen.grove.pod_clique_set
+    queue, topology = _queue(graph, settings), plan_topology(graph, settings)
+
+    def plan_service(component: ComponentPlan, kept: Discovered | None = None) -> GroveService:
+        service = plan_grove_service(graph, component, seen, settings, kept=kept)
+        return _schedule(_place(service, topology.get(service.service)), queue, existing)
+
+    services: list[GroveService] = []
+    problems: list[str] = []
+    for component in components:
+        try:
+            found = plan_service(component)
+            kept = find_kept(found, seen, settings)
+            services.append(found if kept is None else choose_kept(found, plan_service(component, kept), seen))
+        except InvalidSpec as error:
+            problems += error.problems
+    if problems:
+        raise InvalidSpec(tuple(problems))
+    scheduled = tuple(services)
+    plan = GrovePlan(
+        name=graph.metadata.name,
+        namespace=graph.metadata.namespace,
+        services=scheduled,
+        termination_delay=settings.grove_termination_delay,
+        topology=topology.get(WHOLE_GRAPH),
+        is_withheld=existing is not None and existing.is_deleting,
+        effects=tuple(_scale(scheduled, seen.grove, graph.metadata.namespace, settings)),
+        notes=tuple(_notes(scheduled)),
+    )
+    problems = [*_mixed_schedulers(scheduled), *_refused_changes(plan, existing)]
+    if problems:
+        raise InvalidSpec(tuple(problems))
+    return plan
+
+
+def build_grove(plan: GrovePlan) -> list[Manifest]:
+    """Build the set, unless another of its name is on its way out, and what exposes the services."""
+    exposed = [child for service in plan.services for child in service.exposed]
+    has_set = plan.services and not plan.is_withheld  # Grove refuses a set without cliques
+    return [build_set(plan), *exposed] if has_set else exposed
+
+
+def build_set(plan: GrovePlan) -> Manifest:
+    """Build the PodCliqueSet."""
+    cliques = (clique for service in plan.services for clique in service.cliques)
+    groups = [service.group for service in plan.services if service.group]
+    discovered = {service.service: value for service in plan.services if (value := service.discovered.to_json())}
+    metadata = build_metadata(plan.name, plan.namespace, annotations=write_annotation(discovered))
+    delay, topology = plan.termination_delay, plan.topology
+    return build_pod_clique_set(metadata, cliques, groups, termination_delay=delay, topology=topology)
+
+
+def _queue(graph: GraphDeployment, settings: Settings) -> str:
+    """The KAI queue of the graph; empty where KAI is off.
+
+    Source: Dynamo operator, internal/dynamo/grove.go, DetermineKaiSchedulerQueue.
+    """
+    if settings.kai_scheduler is Switch.OFF:
+        return ""
+    return graph.metadata.annotations.get(contract.ANNOTATION_KAI_QUEUE, "").strip() or settings.kai_queue
+
+
+def _schedule(service: GroveService, queue: str, existing: ObservedSet | None) -> GroveService:
+    kept = _kept_schedulers(existing)
+    return replace(service, cliques=tuple(_schedule_clique(clique, queue, kept) for clique in service.cliques))
+
+
+def _place(service: GroveService, topology: Topology | None) -> GroveService:
+    """Keep what is scaled as one close together: the scaling group of a service over several nodes, else its clique."""
+    if topology is None:
+        return service
+    if service.group:
+        return replace(service, group=replace(service.group, topology=topology))
+    return replace(service, cliques=tuple(replace(clique, topology=topology) for clique in service.cliques))
+
+
+def _schedule_clique(clique: Clique, queue: str, kept: Mapping[str, str]) -> Clique:
+    """Give a clique the KAI scheduler and its queue, unless the user chose another scheduler.
+
+    A set that exists keeps the scheduler that it was made with: switching KAI on or off is no reason to stop all
+    changes of all graphs.
+    """
+    users = clique.pod_spec.get("schedulerName", "")
+    if users and users != KAI_SCHEDULER:
+        return clique
+    wanted = users or kept.get(clique.name, KAI_SCHEDULER if queue else "")
+    if not wanted:
+        return clique
+    pod: PodSpec = {**clique.pod_spec, "schedulerName": wanted}
+    labels = {**clique.labels, LABEL_KAI_QUEUE: queue} if wanted == KAI_SCHEDULER and queue else clique.labels
+    return replace(clique, pod_spec=pod, labels=labels)
+
+
+def _kept_schedulers(existing: ObservedSet | None) -> dict[str, str]:
+    """The scheduler that each clique of the set was made with, empty for none; {} where nothing tells."""
+    if existing is None or existing.is_deleting or existing.applied_spec is None:
+        return {}
+    cliques = (existing.applied_spec.get("template") or {}).get("cliques") or ()
+    return {clique["name"]: _scheduler_of(clique) for clique in cliques}
+
+
+def _scheduler_of(clique: Mapping[str, Json]) -> str:
+    return str(((clique.get("spec") or {}).get("podSpec") or {}).get("schedulerName") or "")
+
+
+def _mixed_schedulers(services: Iterable[GroveService]) -> Iterator[str]:
+    """Grove takes one scheduler for all cliques of a set."""
+    chosen: dict[str, str] = {}
+    for service in services:
+        for clique in service.cliques:
+            chosen.setdefault(clique.pod_spec.get("schedulerName", ""), service.service)
+    if len(chosen) > 1:
+        named = ", ".join(f"{name or 'none'} (spec.services[{service}])" for name, service in sorted(chosen.items()))
+        yield f"extraPodSpec.schedulerName must be the same in all services under Grove, found {named}"
+
+
+def _refused_changes(plan: GrovePlan, existing: ObservedSet | None) -> Iterator[str]:
+    if existing is None or existing.is_deleting:
+        return
+    wanted = build_set(plan)["spec"]
+    changes = list(find_immutable_changes(existing.applied_spec or existing.spec, wanted))
+    if changes:
+        yield f"PodCliqueSet {plan.name} cannot change {'; '.join(changes)}: {_HOW_TO_REPLACE}"
+
+
+def _scale(
+    services: Iterable[GroveService], seen: ObservedGrove, namespace: str, settings: Settings
+) -> Iterator[ScalePodClique]:
+    """What has other replicas than asked for; what Grove has not made yet gets them from the template.
+
+    A service that leaves its adapter is scaled whatever is seen, which may be older than what the adapter brought
+    about: nothing tells of that any more when the adapter is gone.
+    """
+    if settings.effect_scale is Switch.OFF or seen.pod_clique_set is None or seen.pod_clique_set.is_deleting:
+        return
+    for service in services:
+        found = seen.scalables.get((service.kind, service.target))
+        if found is None or found.is_deleting or service.replicas is None:
+            continue
+        if found.desired == service.replicas and not service.leaves_adapter:
+            continue
+        yield ScalePodClique(kind=service.kind, namespace=namespace, name=service.target, replicas=service.replicas)
+
+
+def _notes(services: Iterable[GroveService]) -> Iterator[str]:
+    for service in services:
+        if service.replicas is None:
+            yield f"{service.service}: replicas are left to others"

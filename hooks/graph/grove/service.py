@@ -1,0 +1,252 @@
+"""One service of a graph under Grove: its cliques, the group that scales them together, and how it is reached.
+
+| the service runs on | cliques | scaled by |
+|---|---|---|
+| one node | `<svc>` | the PodClique `<graph>-0-<svc>` |
+| N nodes | `<svc>-ldr` with 1 pod, `<svc>-wkr` with N-1 | the PodCliqueScalingGroup `<graph>-0-<svc>` |
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from hooks import contract
+from hooks.api.base import parse_parent
+from hooks.api.component import ComponentDeployment
+from hooks.api.graph import GraphDeployment
+from hooks.component.backends import Backend
+from hooks.component.discovered import Discovered
+from hooks.component.explain import explain_missing
+from hooks.component.exposure import build_exposure
+from hooks.component.mpi_key import ObservedKey
+from hooks.component.observe import Observed as ObservedOfComponent
+from hooks.component.observe import Workloads
+from hooks.component.placement import Orchestrator, Placement, Role, clique_name, plan_roles
+from hooks.component.plan import ComponentPlan as Component
+from hooks.component.plan import plan_component
+from hooks.component.pod_template import PodPlan, build_pod
+from hooks.component.validate import validate_component
+from hooks.errors import InvalidSpec
+from hooks.graph.components import ComponentPlan, build_component
+from hooks.graph.grove.observe import ObservedGrove
+from hooks.graph.observe import Observed
+from hooks.k8s import kinds
+from hooks.k8s.grove import Clique, ScalingGroup
+from hooks.k8s.troubles import Explanation
+from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
+from hooks.settings import Settings, Switch
+
+_NO_WORKLOADS = Workloads(deployment=None, leader_worker_sets={})
+_NO_KEY = ObservedKey(source=None, copy=None, can_copy=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroveService:
+    """A service as Grove runs it.
+
+    `kind` and `target` are what is scaled, `replicas` how many it should have, None where nobody says: an autoscaler
+    may then. `discovered` is what its pods have that was found, `exposed` are its Service, Ingress and VirtualService,
+    `warnings` sentences for the user, `lacks` what its pods need that nobody gave. `leaves_adapter` says that there is
+    still an adapter, which is no longer enabled.
+    """
+
+    service: str
+    kind: str
+    target: str
+    replicas: int | None
+    cliques: tuple[Clique, ...]
+    group: ScalingGroup | None
+    discovered: Discovered
+    exposed: tuple[Manifest, ...]
+    warnings: tuple[str, ...]
+    lacks: tuple[Explanation, ...]
+    leaves_adapter: bool = False
+
+
+def plan_grove_service(
+    graph: GraphDeployment,
+    planned: ComponentPlan,
+    seen: Observed,
+    settings: Settings,
+    *,
+    kept: Discovered | None = None,
+) -> GroveService:
+    """Decide about one service; `planned` is the component that it would be without Grove.
+
+    Its pods have what is found now, or what was `kept` of what was found earlier.
+
+    Raises:
+        InvalidSpec: it cannot be rendered; every problem names a field below `spec.services[<service>]`.
+    """
+    try:
+        service = _plan(graph, planned, seen, settings, kept=kept)
+    except InvalidSpec as error:
+        raise InvalidSpec(tuple(_place(problem, planned.service) for problem in error.problems)) from error
+    return service if _is_told(graph, planned) else _hand_over(service, planned, seen, settings)
+
+
+def target_name(graph: str, service: str) -> str:
+    """Name of the PodClique or PodCliqueScalingGroup that runs a service, in the set's only replica."""
+    return f"{graph}-0-{service.lower()}"
+
+
+def keeps_adapter(service: GroveService, seen: ObservedGrove) -> bool:
+    """Whether the adapter that a service leaves is not to go yet.
+
+    It alone tells that the replicas must go back to the graph's, and scaling may fail or be refused: it stays until
+    they are seen to be.
+    """
+    found = seen.scalables.get((service.kind, service.target))
+    return service.leaves_adapter and (found is None or found.desired != service.replicas)
+
+
+def _plan(
+    graph: GraphDeployment, planned: ComponentPlan, seen: Observed, settings: Settings, *, kept: Discovered | None
+) -> GroveService:
+    deployment = _as_component(graph, planned)
+    component = plan_component(deployment, _seen_by_component(seen), settings)
+    # An account that nobody names stays unset here, so that the namespace's own default applies.
+    found = replace(component.pod.discovered, account=None)
+    discovered = found if kept is None else kept.within(found)
+    cliques, warnings = _plan_cliques(deployment, component, replace(component.pod, discovered=discovered))
+    name, is_multinode = planned.service.lower(), deployment.spec.is_multinode
+    count = max(component.replicas, 1)
+    kind = kinds.POD_CLIQUE_SCALING_GROUP if is_multinode else kinds.POD_CLIQUE
+    names = tuple(clique.name for clique in cliques)
+    exposed = build_exposure(
+        component.subject, component.exposure, labels=component.labels, annotations=component.annotations
+    )
+    return GroveService(
+        service=planned.service,
+        kind=kind.kind,
+        target=target_name(graph.metadata.name, planned.service),
+        replicas=component.replicas,
+        cliques=cliques,
+        group=ScalingGroup(name=name, clique_names=names, replicas=count) if is_multinode else None,
+        discovered=discovered,
+        exposed=tuple(exposed),
+        warnings=(*component.warnings, *warnings),
+        lacks=tuple(explain_missing(component.pod)),
+    )
+
+
+def _as_component(graph: GraphDeployment, planned: ComponentPlan) -> ComponentDeployment:
+    """The service as its component would be read back from the cluster, without problems."""
+    manifest = build_component(planned)
+    owner = {"kind": contract.GRAPH.kind, "name": graph.metadata.name}
+    deployment = parse_parent(
+        ComponentDeployment, {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [owner]}}
+    )
+    if problems := validate_component(_without_placement(deployment)):
+        raise InvalidSpec(problems)
+    return deployment
+
+
+def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
+    """The component with each replica on one node, anywhere: what limits it on the other path does not hold here."""
+    pod = {key: value for key, value in component.spec.extra_pod_spec.items() if key != "restartPolicy"}
+    update = {"multinode": None, "topology_constraint": None, "extra_pod_spec": pod}
+    spec = component.spec.model_copy(update=update)
+    return component.model_copy(update={"spec": spec})
+
+
+def _seen_by_component(seen: Observed) -> ObservedOfComponent:
+    """What a component's plan looks at, as the graph sees it; its workloads and its SSH key are the graph's affair."""
+    return ObservedOfComponent(
+        workloads=_NO_WORKLOADS,
+        pods=(),
+        mpi_key=_NO_KEY,
+        accounts=(),
+        registry_secrets=seen.registry_secrets,
+        has_virtual_services=kinds.VIRTUAL_SERVICE in seen.installed,
+        has_leader_worker_sets=False,
+    )
+
+
+def _is_told(graph: GraphDeployment, planned: ComponentPlan) -> bool:
+    """Whether anybody says how many replicas: the service, its adapter, or `DYN_DEPLOYMENT_CONFIG`."""
+    spec = graph.spec.services[planned.service]
+    has_adapter = spec.scaling_adapter is not None and spec.scaling_adapter.enabled
+    return spec.replicas is not None or has_adapter or planned.spec["replicas"] != 1
+
+
+def _hand_over(service: GroveService, planned: ComponentPlan, seen: Observed, settings: Settings) -> GroveService:
+    """Leave the replicas to others, but those of an adapter that is no longer enabled first go back to the graph's."""
+    if settings.effect_scale is Switch.ON:
+        is_leaving = planned.name in seen.adapters
+        return replace(service, leaves_adapter=True) if is_leaving else replace(service, replicas=None)
+    found = seen.grove.scalables.get((service.kind, service.target))
+    left = replace(service, replicas=None)
+    if found is None or found.desired == service.replicas:
+        return left
+    warning = f"replicas is not set and stays {found.desired}, as the setting effect_scale is off"
+    return replace(left, warnings=(*service.warnings, warning))
+
+
+def _plan_cliques(
+    deployment: ComponentDeployment, component: Component, pod: PodPlan
+) -> tuple[tuple[Clique, ...], tuple[str, ...]]:
+    """The cliques of all roles, the leader first, and what there is to say about their pods."""
+    spec, service = deployment.spec, component.subject.service
+    cliques: list[Clique] = []
+    warnings: list[str] = []
+    for role, pods in plan_roles(spec.node_count):
+        place = Placement(role=role, orchestrator=Orchestrator.GROVE, node_count=spec.node_count, service=service)
+        built = build_pod(pod, place)
+        warnings += built.warnings
+        cliques.append(
+            Clique(
+                name=clique_name(service, role),
+                replicas=max(component.replicas, 1) if role is Role.MAIN else pods,
+                min_available=1 if role is Role.MAIN else pods,
+                labels=_labels(component, role),
+                annotations=component.pod_annotations,
+                pod_spec=_with_distinct_env(built.spec),
+                starts_after=_starts_after(pod, role, service),
+            )
+        )
+    return tuple(cliques), tuple(dict.fromkeys(warnings))
+
+
+def _labels(component: Component, role: Role) -> dict[str, str]:
+    """Labels of a role's pods; a worker node answers no requests, so nobody finds it as an endpoint of its model."""
+    subject = component.subject
+    clique = {contract.LABEL_SELECTOR: f"{subject.graph}-{clique_name(subject.service, role)}"}
+    if role is Role.MAIN:
+        return {**component.pod_labels, **clique}
+    dropped = contract.LABEL_MODEL_HASH if role is Role.WORKER else ""
+    labels = {key: value for key, value in component.pod_labels.items() if key != dropped}
+    return {**labels, **clique, contract.LABEL_ROLE: role.value}
+
+
+def _starts_after(pod: PodPlan, role: Role, service: str) -> tuple[str, ...]:
+    """TensorRT-LLM's leader starts ranks on its workers by ssh, so these come first.
+
+    Source: Dynamo operator, internal/dynamo/grove.go, getCliqueStartupDependencies.
+    """
+    is_waiting = pod.backend is Backend.TRTLLM and role is Role.LEADER
+    return (clique_name(service, Role.WORKER),) if is_waiting else ()
+
+
+def _with_distinct_env(pod: PodSpec) -> PodSpec:
+    """Grove refuses a variable that a container names twice; Kubernetes takes the last one."""
+    sections: dict[str, list[Json]] = {
+        key: [_distinct(container) for container in containers]
+        for key, containers in (("containers", pod["containers"]), ("initContainers", pod.get("initContainers") or ()))
+        if containers
+    }
+    return cast("PodSpec", {**pod, **sections})
+
+
+def _distinct(container: Mapping[str, Json]) -> dict[str, Json]:
+    env: Iterable[EnvVar] = container.get("env") or ()
+    last = {entry["name"]: entry for entry in env}
+    return {**container, "env": list(last.values())} if last else dict(container)
+
+
+def _place(problem: str, service: str) -> str:
+    """A problem of a component as one of its graph: `spec.x` is `spec.services[<service>].x` there."""
+    path = f"spec.services[{service}]"
+    if problem.startswith("spec."):
+        return f"{path}{problem.removeprefix('spec')}"
+    return f"{path}: {problem}"

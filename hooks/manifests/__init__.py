@@ -1,0 +1,1 @@
+"""Manifests outside a cluster: read with their lines, checked, and written."""

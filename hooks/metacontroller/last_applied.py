@@ -1,0 +1,31 @@
+"""Children as they were last applied, for a spec that cannot be rendered: nothing running changes.
+
+Source: Metacontroller, dynamic/apply/apply.go: the annotation holds the complete desired object of the last apply.
+"""
+
+import json
+from collections.abc import Iterable
+
+from hooks import contract
+from hooks.errors import InvalidSpec
+from hooks.k8s.types import Manifest, ReadManifest, annotations_of, is_deleting, name_of
+
+
+def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[str, ...]) -> list[Manifest]:
+    """Rebuild the desired children of the last good sync from those observed; [] when there are none yet.
+
+    Raises:
+        InvalidSpec: a child carries no last-applied annotation (server-side apply), so nothing safe can be answered.
+    """
+    return [_last_applied(child, problems) for child in observed if not is_deleting(child)]
+
+
+def _last_applied(child: ReadManifest, problems: tuple[str, ...]) -> Manifest:
+    text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
+    if text is None:
+        hint = f"{child['kind']} {name_of(child)} has no last-applied annotation; run Metacontroller with dynamic apply"
+        raise InvalidSpec((*problems, hint))
+    applied: Manifest = json.loads(text)
+    metadata = dict(applied["metadata"])
+    labels = {k: v for k, v in (metadata.pop("labels", None) or {}).items() if k != contract.LABEL_CONTROLLER_UID}
+    return {**applied, "metadata": {**metadata, **({"labels": labels} if labels else {})}}

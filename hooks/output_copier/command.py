@@ -1,0 +1,128 @@
+"""The command `dynamo-hooks copy-output`: beside a profiler in its pod, hands what it wrote over to the request."""
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from hooks import contract
+from hooks.clients.api_server import ACCOUNT_FOLDER, ApiServer
+from hooks.graph.request.profiler_output import Errand
+from hooks.output_copier.copier import CopyFailed, OutputCopier
+
+_TERMINATION_LOG = Path("/dev/termination-log")
+
+
+@click.command(
+    "copy-output",
+    epilog=f"""\b
+Examples:
+  dynamo-hooks copy-output --config-map dgdr-output-qwen --request qwen
+  dynamo-hooks copy-output --config-map out --request qwen --required {contract.PROFILER_MOCKER_OUTPUT}
+  POD_NAME=p POD_NAMESPACE=ns dynamo-hooks copy-output --config-map out --request qwen --deadline 3600""",
+)
+@click.option("--config-map", required=True, metavar="NAME", help="The ConfigMap to write.")
+@click.option("--request", required=True, metavar="NAME", help="The request that it belongs to, as its label says.")
+@click.option("--request-uid", default="", metavar="UID", help="The request's uid, kept as an annotation.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("/data"),
+    show_default=True,
+    metavar="DIR",
+    help="Where the profiler writes its files.",
+)
+@click.option(
+    "--required",
+    type=click.Choice([contract.PROFILER_OUTPUT, contract.PROFILER_MOCKER_OUTPUT]),
+    default=contract.PROFILER_OUTPUT,
+    show_default=True,
+    help="The file that must be there.",
+)
+@click.option(
+    "--deadline",
+    type=click.FloatRange(min=0, min_open=True),
+    default=86_400.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="When to give up, whatever the profiler does.",
+)
+@click.option("--pod", envvar="POD_NAME", required=True, metavar="NAME", help="This pod. [env: POD_NAME]")
+@click.option(
+    "--namespace", envvar="POD_NAMESPACE", required=True, metavar="NAME", help="Its namespace. [env: POD_NAMESPACE]"
+)
+@click.option(
+    "--account-folder",
+    type=click.Path(path_type=Path),
+    default=ACCOUNT_FOLDER,
+    show_default=True,
+    metavar="DIR",
+    help="Where the pod's account is mounted: token and ca.crt.",
+)
+def copy_output(  # noqa: PLR0913 - one parameter for each option
+    *,
+    config_map: str,
+    request: str,
+    request_uid: str,
+    folder: Path,
+    required: str,
+    deadline: float,
+    pod: str,
+    namespace: str,
+    account_folder: Path,
+) -> None:
+    """Wait until the container `profiler` of this pod has ended, then write its files into a ConfigMap.
+
+    The API server says when it has ended. Its files are applied server-side and belong to nobody, so they outlive Job
+    and request. Exit status 0 when the ConfigMap is written; 1 with a sentence, which is the pod's termination message
+    too, when the profiler failed or left nothing, or the deadline has passed; 143 at SIGTERM.
+
+    The pod's account needs `get` on pods, `create` and `patch` on configmaps.
+    """
+    signal.signal(signal.SIGTERM, _leave)
+    errand = Errand(
+        namespace=namespace,
+        pod=pod,
+        config_map=config_map,
+        request=request,
+        request_uid=request_uid,
+        required=required,
+        folder=str(folder),
+    )
+    try:
+        server = _find_server(account_folder)
+        OutputCopier(errand=errand, folder=folder, server=server, deadline_seconds=deadline, say=_say).run()
+    except CopyFailed as failure:
+        _say(str(failure))
+        _write_termination_message(str(failure))
+        sys.exit(1)
+
+
+def _find_server(account_folder: Path) -> ApiServer:
+    server = ApiServer.in_cluster(folder=account_folder)
+    if server is None:
+        raise CopyFailed(
+            f"KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and {account_folder / 'token'} are needed: this runs in "
+            f"a pod that mounts the token of its ServiceAccount"
+        )
+    return server
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _write_termination_message(text: str) -> None:
+    """Tell the kubelet, where one listens; elsewhere the sentence on standard error is all."""
+    if _TERMINATION_LOG.is_file():
+        try:
+            _TERMINATION_LOG.write_text(text)
+        except OSError as error:
+            _say(f"{_TERMINATION_LOG} cannot be written: {error.strerror}")
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    """Go at once; without a handler the first process of a container would ignore SIGTERM."""
+    sys.exit(128 + signal.SIGTERM)

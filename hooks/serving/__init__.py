@@ -1,0 +1,1 @@
+"""What every served process shares: gunicorn, TLS, log lines, metrics, request ids and probes."""

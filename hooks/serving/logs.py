@@ -1,0 +1,161 @@
+"""Log lines as JSON on standard error, and bodies without what must stay secret.
+
+It decides how a line looks, not what is logged: `app` does.
+"""
+
+import json
+import logging
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from hooks.k8s.types import Json, ReadManifest
+from hooks.metacontroller.children import Children
+from hooks.metacontroller.protocol import SyncAnswer
+
+logger = logging.getLogger("hooks")
+
+REDACTED = "(redacted)"
+_ENV_KEYS = frozenset({"env", "envs"})
+_SECRET_KEYS = frozenset({"data", "stringData"})
+_LAST_APPLIED = "last-applied-configuration"
+"""Ends the annotations in which kubectl and Metacontroller keep a whole object, values and all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallReport:
+    """One answered call: which, how it ended, and what it cost.
+
+    `namespace` is empty for a body that was not understood, `error_type` is empty for success, else one of the
+    operator's categories. `comes_back` says that the parent is asked about again without a change.
+    """
+
+    hook: str
+    call: str
+    kind: str
+    namespace: str
+    outcome: str
+    error_type: str
+    comes_back: bool
+    status: int
+    seconds: float
+    request_bytes: int
+    answer_bytes: int
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: `time` (UTC), `level`, `message`, the record's `fields`, and a traceback if any."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one record; keys that the record's `fields` bring follow the fixed ones."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.name != logger.name:
+            line["logger"] = record.name
+        if record.exc_info and record.exc_info[1] is not None:
+            line["traceback"] = _format_failure(record.exc_info[1])
+        try:
+            return orjson.dumps(line, default=str).decode()
+        except orjson.JSONEncodeError:  # text that is no Unicode, such as a file's name
+            return json.dumps(line, default=str)
+
+
+def set_up_logging(level: str) -> None:
+    """Send every log line of this process to standard error as JSON, from `level` (a setting's value) upwards."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    logging.getLogger("urllib3").setLevel(max(logging.INFO, root.level))
+
+
+def log_call(
+    report: CallReport,
+    *,
+    sync_id: str,
+    parent: ReadManifest | None,
+    answer: SyncAnswer | None,
+    more: Mapping[str, str],
+) -> None:
+    """Write the one line of a call: what was asked about, what came out, why, and what it cost.
+
+    `children` counts the children of the answer by kind. `more` are further fields, such as `fault`.
+    """
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    fields: dict[str, Any] = {"sync_id": sync_id, "hook": report.hook, "call": report.call}
+    if parent is not None:
+        metadata = parent["metadata"]
+        fields["parent"] = f"{metadata['namespace']}/{metadata['name']}"
+        fields.update({key: metadata[key] for key in ("uid", "generation") if key in metadata})
+    if answer is not None:
+        fields["children"] = dict(Children.of(answer.children).counts)
+        fields.update({key: list(lines) for key in ("notes", "problems") if (lines := getattr(answer, key))})
+    fields.update(more)
+    fields.update(outcome=report.outcome, status=report.status, duration_ms=round(report.seconds * 1000, 3))
+    # Not `info`, which walks the stack to say where it was called: nobody reads that, and it is the dearest part.
+    logger.handle(logger.makeRecord(logger.name, logging.INFO, "", 0, "call", (), None, extra={"fields": fields}))
+
+
+def log_bodies(sync_id: str, request: bytes, answer: bytes) -> None:
+    """Write a call's bodies at DEBUG, without what must stay secret; an error's sentence is in the call's line."""
+    fields: dict[str, Any] = {"sync_id": sync_id, "request": redact(orjson.loads(request))}
+    try:
+        fields["answer"] = redact(orjson.loads(answer))
+    except orjson.JSONDecodeError:
+        fields["answer"] = None
+    logger.debug("bodies", extra={"fields": fields})
+
+
+def redact(value: Json) -> Json:
+    """A JSON value without the data of Secrets, values of environment variables and last-applied annotations."""
+    if isinstance(value, Mapping):
+        is_secret = value.get("kind") == "Secret"
+        return {key: _redact_entry(key, item, is_secret=is_secret) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact(item) for item in value]
+    return value
+
+
+def _redact_entry(key: str, item: Json, *, is_secret: bool) -> Json:
+    if key.endswith(_LAST_APPLIED):
+        return REDACTED
+    if is_secret and key in _SECRET_KEYS:
+        return dict.fromkeys(item, REDACTED) if isinstance(item, Mapping) else REDACTED
+    if key in _ENV_KEYS and isinstance(item, list):
+        return [_redact_variable(variable) for variable in item]
+    return redact(item)
+
+
+def _redact_variable(variable: Json) -> Json:
+    if not isinstance(variable, Mapping):
+        return REDACTED
+    return {key: REDACTED if key == "value" else redact(item) for key, item in variable.items()}
+
+
+def _format_failure(error: BaseException | None) -> str:
+    """Frames and message of an error and of those that led to it, the last one first."""
+    parts: list[str] = []
+    while error is not None:
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        parts.append(f"{frames}{type(error).__name__}: {_describe(error)}")
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\nwhile handling:\n".join(parts)
+
+
+def _describe(error: BaseException) -> str:
+    """The message; that of pydantic would quote the input, so it is written anew."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in faults)

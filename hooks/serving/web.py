@@ -1,0 +1,110 @@
+"""What both applications that we serve have: request ids, bodies of a bounded size, probes, faults as one line."""
+
+import time
+import uuid
+from collections.abc import Callable
+from http import HTTPStatus
+
+from flask import Flask, Response, g, request
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from hooks.errors import BodyTooLarge, HookError, LeaveAlone
+from hooks.k8s.messages import one_line
+from hooks.serving.logs import logger
+
+MAX_ID_CHARACTERS = 128
+MAX_MESSAGE_CHARACTERS = 2000
+"""An error's body becomes the message of an Event."""
+
+
+def create_bare_app(name: str, known_paths: str, max_body_bytes: int, is_draining: Callable[[], bool]) -> Flask:
+    """Build an application without routes of its own: it has the probes, and answers every fault with one line.
+
+    A path that does not exist "is no <known_paths>". While `is_draining`, `/readyz` says 503.
+    """
+    app = Flask(name, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = max_body_bytes + 1
+    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
+    app.url_map.merge_slashes = False
+    app.add_url_rule("/healthz", "healthz", lambda: _text("alive"), methods=["GET"])
+    app.add_url_rule("/readyz", "readyz", lambda: _tell_readiness(is_draining()), methods=["GET"])
+    app.before_request(_begin)
+    app.register_error_handler(HTTPException, lambda error: _refuse_request(error, known_paths))
+    app.register_error_handler(Exception, _answer_failure)
+    return app
+
+
+def read_body(limit: int) -> bytes:
+    """The whole body of the request at hand, unless it is longer than `limit` bytes.
+
+    Flask cuts a body that comes in chunks at its own limit and says nothing; that limit is one byte higher for this.
+
+    Raises:
+        BodyTooLarge: it is longer.
+    """
+    try:
+        g.body = request.get_data(cache=False)
+    except RequestEntityTooLarge as error:
+        raise _too_large(limit) from error
+    if len(g.body) > limit:
+        raise _too_large(limit)
+    body: bytes = g.body
+    return body
+
+
+def _too_large(limit: int) -> BodyTooLarge:
+    return BodyTooLarge(f"the body is larger than {limit} bytes; raise the setting max_body_bytes")
+
+
+def _tell_readiness(is_draining: bool) -> Response:
+    return _text("draining: this server is about to stop", 503) if is_draining else _text("ready")
+
+
+def _text(line: str, status: int = 200) -> Response:
+    return Response(f"{_one_line(line)}\n", status=status, mimetype="text/plain")
+
+
+def _one_line(text: str) -> str:
+    return one_line(text, MAX_MESSAGE_CHARACTERS)
+
+
+def _begin() -> None:
+    g.started = time.perf_counter()
+    g.sync_id = _choose_id(request.headers.get("X-Request-Id", ""))
+
+
+def _choose_id(asked: str) -> str:
+    """The caller's id as far as it is printable ASCII, or a new one."""
+    kept = "".join(c for c in asked[: 4 * MAX_ID_CHARACTERS] if "!" <= c <= "~")[:MAX_ID_CHARACTERS]
+    return kept or uuid.uuid4().hex
+
+
+def _refuse_request(error: HTTPException, known_paths: str) -> Response:
+    """What Flask itself refuses: an unknown path, a wrong method."""
+    status = error.code or 500
+    if status == HTTPStatus.NOT_FOUND:
+        line = f"{request.path} is no {known_paths}"
+    elif status == HTTPStatus.METHOD_NOT_ALLOWED:
+        right = ", ".join(sorted(set(getattr(error, "valid_methods", None) or ()) - {"HEAD", "OPTIONS"}))
+        line = f"{request.method} {request.path} is not allowed; use {right}"
+    else:
+        line = error.description or error.name
+    g.fault = _one_line(line)
+    response = _text(line, status)
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        response.headers.extend(h for h in error.get_headers() if h[0] == "Allow")
+    return response
+
+
+def _answer_failure(error: Exception) -> Response:
+    """A hook's own refusal, or a bug of ours: its traceback is logged once, and the caller gets one sentence."""
+    if isinstance(error, HookError) and error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
+        g.fault = _one_line(str(error))
+    else:
+        logger.error("the hook failed", exc_info=error, extra={"fields": {"sync_id": g.sync_id, "path": request.path}})
+        reason = str(error) if isinstance(error, HookError) else f"a bug of the hook ({type(error).__name__})"
+        g.fault = _one_line(f"{reason}; nothing was changed, the hooks' log has more under sync id {g.sync_id}")
+    response = _text(g.fault, error.status if isinstance(error, HookError) else 500)
+    if isinstance(error, LeaveAlone):
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response

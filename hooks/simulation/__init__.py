@@ -1,0 +1,1 @@
+"""Manifests brought to Ready in the simulated cluster, with real servers, and what a person sees of it."""

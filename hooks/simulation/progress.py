@@ -1,0 +1,145 @@
+"""How far an applied object has come: components and pods below it, whether it is ready, and why not."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hooks import contract
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.simulator.metacontroller.controller import Event
+from hooks.simulator.ownership import controller_of
+from hooks.simulator.store import ref_of
+from hooks.simulator.workloads.kubelet import phase_of
+from hooks.simulator.workloads.pods import is_ready as is_pod_ready
+
+_LAST_STATES = frozenset({"Failed", "DeploymentDeleted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One applied object: its components and pods so far; `reasons` is empty when it is ready.
+
+    `state` is the word that a request has for where it stands, empty for other kinds; `ended` says that it will never
+    become ready any more.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    ready: bool
+    components_ready: int
+    components: int
+    pods: tuple[tuple[str, int], ...]
+    reasons: tuple[str, ...]
+    state: str = ""
+    ended: bool = False
+
+    @property
+    def summary(self) -> str:
+        """`components 1/3, pods 2 Ready, 1 ContainerCreating`."""
+        parts = [self.state or ("Ready" if self.ready else "not ready")]
+        if self.components:
+            parts.append(f"components {self.components_ready}/{self.components}")
+        if self.pods:
+            parts.append("pods " + ", ".join(f"{count} {phase}" for phase, count in self.pods))
+        return "; ".join(parts)
+
+
+class Family:
+    """All objects of a cluster at one moment, by controlling owner."""
+
+    def __init__(self, objects: Iterable[Manifest]) -> None:
+        self.by_uid: dict[str, Manifest] = {}
+        self._children: dict[str, list[Manifest]] = {}
+        for obj in objects:
+            self.by_uid[obj["metadata"]["uid"]] = obj
+            owner = controller_of(obj)
+            if owner is not None:
+                self._children.setdefault(owner["uid"], []).append(obj)
+
+    def children(self, obj: Manifest) -> list[Manifest]:
+        """Objects that an object controls, sorted by kind and name."""
+        return sorted(self._children.get(obj["metadata"]["uid"], ()), key=ref_of)
+
+    def descendants(self, obj: Manifest) -> list[Manifest]:
+        """All objects below an object, parents before their children."""
+        found: list[Manifest] = []
+        for child in self.children(obj):
+            found += [child, *self.descendants(child)]
+        return found
+
+
+def measure_progress(family: Family, root: Manifest, events: Iterable[Event]) -> Progress:
+    """How far one applied object has come."""
+    below = family.descendants(root)
+    components = [obj for obj in below if kind_of(obj) == contract.COMPONENT]
+    pods = [obj for obj in below if kind_of(obj) == kinds.POD]
+    ready = is_ready(root)
+    return Progress(
+        kind=root["kind"],
+        namespace=root["metadata"].get("namespace", ""),
+        name=root["metadata"]["name"],
+        ready=ready,
+        components_ready=sum(is_ready(component) for component in components),
+        components=len(components),
+        pods=tuple(sorted(Counter(phase_of(pod) for pod in pods).items())),
+        reasons=() if ready else tuple(dict.fromkeys(_find_reasons([root, *below], events))),
+        state=request_state(root),
+        ended=has_ended(root),
+    )
+
+
+def is_ready(obj: Mapping[str, Any]) -> bool:
+    """Whether an object of ours says that it is ready, and says it of its present spec.
+
+    The condition Ready decides; an object without one is ready when `status.state` is `successful`.
+    """
+    status = obj.get("status", {})
+    if status.get("observedGeneration", obj["metadata"].get("generation")) != obj["metadata"].get("generation"):
+        return False
+    condition = _condition(status, "Ready")
+    return bool(condition["status"] == "True" if condition else status.get("state") == "successful")
+
+
+def request_state(obj: Mapping[str, Any]) -> str:
+    """A request's word for where it stands; empty for other kinds."""
+    return str(obj.get("status", {}).get("state", "")) if kind_of(obj) == contract.GRAPH_REQUEST else ""
+
+
+def has_ended(obj: Mapping[str, Any]) -> bool:
+    """Whether an object is not ready and never will be: a request that failed stays so."""
+    return request_state(obj) in _LAST_STATES
+
+
+def kind_of(obj: Mapping[str, Any]) -> GroupVersionKind:
+    """The kind of a manifest."""
+    return GroupVersionKind.of(obj["apiVersion"], obj["kind"])
+
+
+def _find_reasons(objects: list[Manifest], events: Iterable[Event]) -> Iterable[str]:
+    """What stands in the way: failed syncs, pods that do not come up, the conditions' own words."""
+    refs = {ref_of(obj) for obj in objects}
+    last = {event.ref: event.message for event in events if event.ref in refs}
+    yield from (f"{ref}: {message}" for ref, message in last.items())
+    root = objects[0]
+    if "status" not in root:
+        yield f"{ref_of(root)}: no hook has reported a status yet"
+    condition = _condition(root.get("status", {}), "Ready")
+    if condition is not None:
+        yield f"{ref_of(root)}: {condition.get('message') or condition.get('reason') or 'not ready'}"
+    for obj in objects:
+        if kind_of(obj) == kinds.POD and not is_pod_ready(obj) and phase_of(obj) != "Succeeded":
+            yield f"{ref_of(obj)}: {phase_of(obj)}{_pod_message(obj)}"
+
+
+def _pod_message(pod: Manifest) -> str:
+    status = pod.get("status", {})
+    states = [state for container in status.get("containerStatuses", ()) for state in container["state"].values()]
+    messages = [found["message"] for found in [*states, *status.get("conditions", ())] if found.get("message")]
+    return f" ({messages[0]})" if messages else ""
+
+
+def _condition(status: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
+    return next((found for found in status.get("conditions", ()) if found["type"] == kind), None)

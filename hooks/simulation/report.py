@@ -1,0 +1,222 @@
+"""Shows a simulation: progress while it runs, then the tree of objects and the status of what was applied."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import orjson
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from hooks import contract
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.manifests.writing import format_documents
+from hooks.simulation.progress import Family, Progress, is_ready, kind_of, request_state
+from hooks.simulation.run import Frame
+from hooks.simulator.resources import REPLICA_SET
+from hooks.simulator.workloads.kubelet import phase_of
+
+
+class ProgressView:
+    """Progress on standard error: a live table in a terminal, elsewhere a line whenever something has changed."""
+
+    def __init__(self, console: Console, *, live: bool) -> None:
+        self._console = console
+        self._live = Live(console=console, transient=True, auto_refresh=False) if live else None
+        self._said: dict[tuple[str, str, str], str] = {}
+
+    def __enter__(self) -> "ProgressView":
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, line: str) -> None:
+        """Print a line above the progress."""
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def show(self, frame: Frame) -> None:
+        """Show one frame."""
+        if self._live is not None:
+            self._live.update(build_table(frame), refresh=True)
+            return
+        for found, root in zip(frame.progress, frame.roots, strict=True):
+            key = (found.kind, found.namespace, found.name)
+            endpoints, restart = count_endpoints(root), describe_restart(root)
+            details = [f"endpoints {endpoints}" if endpoints else "", f"restart {restart}" if restart else ""]
+            summary = "; ".join([found.summary, *filter(None, details)])
+            if self._said.get(key) != summary:
+                self._said[key] = summary
+                self.say(f"{frame.seconds:6.1f} s  {found.kind} {found.namespace}/{found.name}: {summary}")
+
+
+def build_table(frame: Frame) -> RenderableType:
+    """One row for each applied object, with the time below."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("", "object", "components", "endpoints", "restart", "pods"):
+        table.add_column(column, no_wrap=column != "pods")
+    for found, root in zip(frame.progress, frame.roots, strict=True):
+        components = f"{found.components_ready}/{found.components}" if found.components else "-"
+        pods = ", ".join(f"{count} {phase}" for phase, count in found.pods) or "-"
+        mark = Text("✓", style="green") if found.ready else Text("…", style="yellow")
+        table.add_row(
+            mark,
+            f"{found.kind} {found.namespace}/{found.name}",
+            components,
+            count_endpoints(root) or "-",
+            describe_restart(root) or "-",
+            pods,
+        )
+    return Group(table, Text(f"{frame.seconds:.1f} s of the cluster's time", style="dim"))
+
+
+def count_endpoints(root: Manifest) -> str:
+    """`1/2` for a model with its adapter on one of two engines, `2` for a base model; empty for other kinds."""
+    if kind_of(root) != contract.MODEL:
+        return ""
+    status = root.get("status", {})
+    total, unsupported = status.get("totalEndpoints", 0), status.get("unsupportedEndpoints", 0)
+    return f"{status.get('readyEndpoints', 0)}/{total - unsupported}" if _is_adapter(root) else str(total)
+
+
+def describe_restart(root: Manifest) -> str:
+    """`r1 Restarting Frontend` or `r1 Completed`; empty without a restart."""
+    restart = root.get("status", {}).get("restart") or {}
+    if not restart:
+        return ""
+    return " ".join(filter(None, [restart["observedID"], restart["phase"], ", ".join(restart.get("inProgress", ()))]))
+
+
+def _is_adapter(root: Manifest) -> bool:
+    return str(root["spec"].get("modelType", "")).lower() == "lora"
+
+
+def build_trees(frame: Frame) -> list[Tree]:
+    """What became of each applied object: everything it controls, directly and indirectly, and a model's endpoints."""
+    return [_grow(Tree(_label(root)), frame.family, root) for root in frame.roots]
+
+
+def _grow(tree: Tree, family: Family, obj: Manifest) -> Tree:
+    if kind_of(obj) == contract.MODEL:
+        for words, state in describe_model(obj):
+            tree.add(Text.assemble(words, (f"  {state}" if state else "", "dim")))
+    for child in family.children(obj):
+        _grow(tree.add(_label(child)), family, child)
+    return tree
+
+
+def _label(obj: Manifest) -> Text:
+    state = describe_state(obj)
+    return Text.assemble(f"{obj['kind']} {obj['metadata']['name']}", (f"  {state}" if state else "", "dim"))
+
+
+def describe_model(model: Manifest) -> Iterator[tuple[str, str]]:
+    """A model's adapters with their sources, then its endpoints with their phases, as its status says."""
+    status = model.get("status", {})
+    for adapter in status.get("adapters", ()):
+        yield f"adapter {adapter['name']}", f"from {adapter['source']}"
+    for endpoint in status.get("endpoints", ()):
+        error = f": {endpoint['lastError']}" if endpoint.get("lastError") else ""
+        name = endpoint.get("podName") or endpoint["address"]
+        yield f"endpoint {name}", f"{endpoint.get('phase', 'Discovered')}{error}"
+
+
+def describe_state(obj: Manifest) -> str:
+    """A few words on an object's state; empty for objects that have none."""
+    describe = _DESCRIPTIONS.get(kind_of(obj))
+    if describe is not None:
+        return describe(obj)
+    if any(found["type"] == "Ready" for found in obj.get("status", {}).get("conditions", ())):
+        return "Ready" if is_ready(obj) else "not ready"
+    return ""
+
+
+def _describe_replicas(obj: Manifest) -> str:
+    return f"{obj.get('status', {}).get('readyReplicas', 0)}/{obj['spec']['replicas']} ready"
+
+
+def _describe_available(obj: Manifest) -> str:
+    return f"{obj.get('status', {}).get('availableReplicas', 0)}/{obj['spec']['replicas']} ready"
+
+
+def _describe_service(obj: Manifest) -> str:
+    ports = ", ".join(str(port["port"]) for port in obj["spec"].get("ports", []))
+    return f"{'headless ' if obj['spec'].get('clusterIP') == 'None' else ''}{ports}"
+
+
+def _describe_slice(obj: Manifest) -> str:
+    endpoints = obj.get("endpoints", [])
+    return f"{sum(endpoint['conditions']['ready'] for endpoint in endpoints)}/{len(endpoints)} ready"
+
+
+def _describe_phase(obj: Manifest) -> str:
+    return str(obj.get("status", {}).get("phase", "Pending"))
+
+
+def _describe_job(obj: Manifest) -> str:
+    status = obj.get("status", {})
+    ends = [
+        condition["type"] for condition in status.get("conditions", ()) if condition["type"] in {"Complete", "Failed"}
+    ]
+    return ends[0] if ends else f"{status.get('active', 0)} active"
+
+
+_DESCRIPTIONS: Mapping[GroupVersionKind, Callable[[Manifest], str]] = {
+    contract.GRAPH_REQUEST: request_state,
+    kinds.JOB: _describe_job,
+    kinds.POD: phase_of,
+    kinds.DEPLOYMENT: _describe_replicas,
+    kinds.LEADER_WORKER_SET: _describe_replicas,
+    kinds.POD_CLIQUE: _describe_replicas,
+    kinds.POD_CLIQUE_SCALING_GROUP: _describe_available,
+    REPLICA_SET: _describe_replicas,
+    kinds.SERVICE: _describe_service,
+    kinds.ENDPOINT_SLICE: _describe_slice,
+    kinds.PERSISTENT_VOLUME_CLAIM: _describe_phase,
+}
+
+
+def print_result(console: Console, frame: Frame) -> None:
+    """Print tree and status of every applied object."""
+    for tree in build_trees(frame):
+        console.print(tree, soft_wrap=True)
+        console.print()
+    statuses = [_identify(root) | {"status": root.get("status", {})} for root in frame.roots]
+    console.print(format_documents(statuses), end="", markup=False, highlight=False, soft_wrap=True)
+
+
+def format_json(frame: Frame) -> str:
+    """The same for programs: whether all is ready, after how many seconds, reasons, statuses and objects."""
+    return orjson.dumps(
+        {
+            "ready": frame.ready,
+            "seconds": round(frame.seconds, 3),
+            "objects": [
+                _identify(root)
+                | {
+                    "ready": found.ready,
+                    "reasons": list(found.reasons),
+                    "status": root.get("status", {}),
+                    "children": [_identify(obj) for obj in frame.family.descendants(root)],
+                }
+                for found, root in zip(frame.progress, frame.roots, strict=True)
+            ],
+        },
+        option=orjson.OPT_INDENT_2,
+    ).decode()
+
+
+def explain(progress: Iterable[Progress]) -> list[str]:
+    """One line for each reason why something is not ready; each begins with the object that it is about."""
+    return list(dict.fromkeys(reason for found in progress for reason in found.reasons))
+
+
+def _identify(obj: Manifest) -> dict[str, Any]:
+    metadata = {key: obj["metadata"][key] for key in ("name", "namespace") if key in obj["metadata"]}
+    return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata}

@@ -1,0 +1,104 @@
+"""What composite and decorator syncs share about the parent: finalizer, which hook is called, the desired objects.
+
+Source: Metacontroller v4.17, pkg/controller/common/finalizer/finalizer.go.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hooks.k8s.types import Manifest
+from hooks.simulator.client import Client
+from hooks.simulator.metacontroller.controller_spec import ControllerSpec
+from hooks.simulator.metacontroller.informer import Reader
+from hooks.simulator.metacontroller.related import ObjectMap, Related, object_key
+from hooks.simulator.metacontroller.webhook import Stage, Webhook
+from hooks.simulator.store import FOREGROUND, ORPHAN, ApiError, Ref, ref_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncTools:
+    """What a sync works with; `requeue` has a parent synced again after so many seconds."""
+
+    spec: ControllerSpec
+    store: Reader
+    client: Client
+    webhook: Webhook
+    related: Related
+    requeue: Callable[[Ref, float], None]
+
+
+def sync_finalizer(tools: SyncTools, parent: Manifest) -> Manifest:
+    """Add the finalizer where a finalize hook is declared, remove it where none is (any more)."""
+    wanted = tools.webhook.has("finalize")
+    if has_finalizer(tools, parent) == wanted:
+        return parent
+    if not wanted:
+        return remove_finalizer(tools, parent)
+    if "deletionTimestamp" in parent["metadata"]:
+        return parent
+    return tools.client.update(_with_finalizers(parent, [*_finalizers(parent), tools.spec.finalizer]))
+
+
+def remove_finalizer(tools: SyncTools, parent: Manifest) -> Manifest:
+    """Remove the finalizer if it is there; the parent may be gone with it."""
+    live = tools.client.get(ref_of(parent))
+    if live is None or not has_finalizer(tools, live):
+        return live or parent
+    return tools.client.update(without_finalizer(tools, live))
+
+
+def without_finalizer(tools: SyncTools, parent: Manifest) -> Manifest:
+    """The parent without the controller's finalizer; nothing is written."""
+    return _with_finalizers(parent, [name for name in _finalizers(parent) if name != tools.spec.finalizer])
+
+
+def has_finalizer(tools: SyncTools, parent: Manifest) -> bool:
+    """Whether the controller's finalizer is on the parent."""
+    return tools.spec.finalizer in _finalizers(parent)
+
+
+def manages_children(tools: SyncTools, parent: Manifest) -> bool:
+    """Whether children are touched: never while the garbage collector does, nor once the finalizer is gone."""
+    if "deletionTimestamp" not in parent["metadata"]:
+        return True
+    if {FOREGROUND, ORPHAN} & set(_finalizers(parent)):
+        return False
+    return tools.webhook.has("finalize") and has_finalizer(tools, parent)
+
+
+def stage_for(tools: SyncTools, parent: Manifest) -> Stage:
+    """Which hook is called: finalize when it is declared and the parent is deleted or selected no more."""
+    leaving = "deletionTimestamp" in parent["metadata"] or not tools.spec.rule_for(parent).selects(parent)
+    return "finalize" if leaving and tools.webhook.has("finalize") else "sync"
+
+
+def desired_map(parent: Manifest, objects: Iterable[Manifest]) -> ObjectMap:
+    """The returned objects by kind and key, in the parent's namespace unless they name one; of doubles the last."""
+    desired: ObjectMap = {}
+    for obj in objects:
+        metadata: dict[str, Any] = obj.get("metadata") or {}
+        if not metadata.get("namespace") and parent["metadata"].get("namespace"):
+            metadata = {**metadata, "namespace": parent["metadata"]["namespace"]}
+        placed = {**obj, "metadata": {"name": "", **metadata}}
+        key = f"{obj['kind']}.{obj.get('apiVersion', '')}"
+        desired.setdefault(key, {})[object_key(placed)] = placed
+    return desired
+
+
+def swallow(call: Callable[[], object], *codes: int) -> None:
+    """Carry out a write whose refusal with one of these HTTP codes is as good as success."""
+    try:
+        call()
+    except ApiError as refused:
+        if refused.code not in codes:
+            raise
+
+
+def _finalizers(parent: Manifest) -> list[str]:
+    found: list[str] = parent["metadata"].get("finalizers", [])
+    return found
+
+
+def _with_finalizers(parent: Manifest, finalizers: list[str]) -> Manifest:
+    return {**parent, "metadata": {**parent["metadata"], "finalizers": finalizers}}

@@ -1,0 +1,120 @@
+"""Related objects: the customize hook's rules, remembered by (uid, generation), and what they select.
+
+Source: Metacontroller v4.17, pkg/controller/common/customize/manager.go.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hooks.k8s.types import Manifest
+from hooks.simulator.clock import Clock
+from hooks.simulator.metacontroller.informer import Reader
+from hooks.simulator.metacontroller.webhook import SyncFailed, TooManyRequests, Webhook
+from hooks.simulator.resources import Resource, UnknownKind
+from hooks.simulator.selectors import matches
+from hooks.simulator.store import Change, Ref
+
+ObjectMap = dict[str, dict[str, Manifest]]
+"""Key of a kind (`Deployment.apps/v1`) to key of an object (`namespace/name`) to the object."""
+
+Rule = Mapping[str, Any]
+
+REMEMBERED_SECONDS = 20 * 60.0
+
+
+class Related:
+    """One controller's rules for each of its parents."""
+
+    def __init__(self, store: Reader, webhook: Webhook, clock: Clock) -> None:
+        self._store = store
+        self._webhook = webhook
+        self._clock = clock
+        self._rules: dict[tuple[str, int], tuple[float, list[Rule]]] = {}
+        self._watched: set[str] = set()
+
+    def objects(self, parent: Manifest) -> ObjectMap:
+        """Everything the parent's rules select, with a key for every kind named.
+
+        Raises:
+            SyncFailed: the hook failed, a rule is contradictory or names a kind that is not installed.
+            TooManyRequests: the hook answered 429.
+        """
+        found: ObjectMap = {}
+        for rule in self._rules_of(parent):
+            resource = self._resource_of(rule)
+            _check_rule(rule, resource)
+            group = found.setdefault(resource.kind.key, {})
+            for obj in self._store.list_kind(resource.kind):
+                if self._selects(rule, resource, obj):
+                    group[object_key(obj)] = obj
+        self._watched |= set(found)
+        return found
+
+    def concerns(self, parent: Manifest, change: Change) -> bool:
+        """Whether a parent has to be synced because of a change; asks the hook where its rules are not known."""
+        kind = f"{change.current['kind']}.{change.current['apiVersion']}"
+        if kind not in self._watched:
+            return False
+        try:
+            rules = self._rules_of(parent)
+        except (SyncFailed, TooManyRequests):
+            return False
+        return any(self._rule_concerns(rule, kind, change) for rule in rules)
+
+    def _rule_concerns(self, rule: Rule, kind: str, change: Change) -> bool:
+        try:
+            resource = self._resource_of(rule)
+            _check_rule(rule, resource)
+        except SyncFailed:
+            return False
+        if resource.kind.key != kind:
+            return False
+        return any(self._selects(rule, resource, obj) for obj in (change.old, change.new) if obj is not None)
+
+    def _rules_of(self, parent: Manifest) -> list[Rule]:
+        if not self._webhook.has("customize"):
+            return []
+        key = (parent["metadata"]["uid"], parent["metadata"].get("generation", 0))
+        known = self._rules.get(key)
+        if known is not None and known[0] > self._clock.seconds:
+            return known[1]
+        rules: list[Rule] = self._webhook.call("customize", {"parent": parent}).get("relatedResources", [])
+        self._rules[key] = (self._clock.seconds + REMEMBERED_SECONDS, rules)
+        return rules
+
+    def _resource_of(self, rule: Rule) -> Resource:
+        try:
+            return self._store.catalogue.by_plural(rule.get("apiVersion", ""), rule.get("resource", ""))
+        except UnknownKind as unknown:
+            raise SyncFailed(str(unknown)) from None
+
+    def _selects(self, rule: Rule, resource: Resource, obj: Manifest) -> bool:
+        metadata = obj["metadata"]
+        if resource.namespaced and rule.get("namespace") and metadata["namespace"] != rule["namespace"]:
+            return False
+        if rule.get("names") and metadata["name"] not in rule["names"]:
+            return False
+        if not matches(rule.get("labelSelector"), metadata.get("labels") or {}):
+            return False
+        if rule.get("namespaceSelector") is None:
+            return True
+        namespace = self._store.get(Ref("", "Namespace", "", metadata["namespace"])) or {"metadata": {}}
+        return matches(rule["namespaceSelector"], namespace["metadata"].get("labels") or {})
+
+
+def object_key(obj: Manifest) -> str:
+    """`namespace/name`, or `name` alone for what is cluster scoped."""
+    namespace = obj["metadata"].get("namespace")
+    name: str = obj["metadata"]["name"]
+    return f"{namespace}/{name}" if namespace else name
+
+
+def _check_rule(rule: Rule, resource: Resource) -> None:
+    by_labels = rule.get("labelSelector") is not None
+    by_namespace_labels = rule.get("namespaceSelector") is not None
+    if rule.get("names") and (by_labels or by_namespace_labels):
+        raise SyncFailed("related rule cannot have both names and labelSelector/namespaceSelector specified")
+    if rule.get("namespace") and by_namespace_labels:
+        raise SyncFailed("related rule cannot have both namespace and namespaceSelector specified")
+    if by_namespace_labels and not resource.namespaced:
+        raise SyncFailed("namespaceSelector is only supported for namespaced related resources")

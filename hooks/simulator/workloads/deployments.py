@@ -1,0 +1,239 @@
+"""Deployments and their ReplicaSets: how many pods of which template there are, and the status that tells.
+
+Source: Kubernetes, pkg/controller/deployment/rolling.go and sync.go; pkg/controller/replicaset.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from hooks.k8s import kinds
+from hooks.k8s.hashing import canonical_json, short_hash
+from hooks.k8s.types import Json, Manifest
+from hooks.simulator.client import Client
+from hooks.simulator.conditions import Condition, build_conditions
+from hooks.simulator.equality import are_equal
+from hooks.simulator.metacontroller.informer import Reader
+from hooks.simulator.ownership import controller_reference, is_controlled_by
+from hooks.simulator.resources import REPLICA_SET
+from hooks.simulator.store import Ref, Store, ref_of
+from hooks.simulator.workloads.pods import is_ready
+
+TEMPLATE_HASH = "pod-template-hash"
+_COLLISIONS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Pods of one Deployment; `updated` ones have the present template."""
+
+    wanted: int
+    total: int
+    updated: int
+    ready: int
+    updated_ready: int
+
+
+def reconcile_deployment(store: Store, client: Client, deployment: Manifest, now: str) -> None:
+    """Take one step of a Deployment: ReplicaSets, their pods, its status; `now` is a timestamp."""
+    if "deletionTimestamp" in deployment["metadata"]:
+        return
+    current = _ensure_current_set(store, client, deployment)
+    sets = _sets_of(store, deployment)
+    for replica_set, replicas in _plan_sizes(store, deployment, current, sets):
+        _scale(store, client, replica_set, replicas)
+    for replica_set in _sets_of(store, deployment):
+        _write_set_status(store, client, replica_set)
+    _write_status(client, deployment, _count(store, deployment, current), now)
+
+
+def _plan_sizes(
+    store: Store, deployment: Manifest, current: Manifest, sets: Sequence[Manifest]
+) -> list[tuple[Manifest, int]]:
+    """How many pods each ReplicaSet may have now, the current one last to shrink and first to grow."""
+    spec = deployment["spec"]
+    wanted: int = spec["replicas"]
+    old = [item for item in sets if item["metadata"]["uid"] != current["metadata"]["uid"]]
+    old_total = sum(len(pods_of(store, item)) for item in old)
+    if spec["strategy"]["type"] == "Recreate":
+        return [*((item, 0) for item in old), (current, 0 if old_total else wanted)]
+    rolling = spec["strategy"]["rollingUpdate"]
+    surge = _absolute(rolling["maxSurge"], wanted, up=True)
+    unavailable = _absolute(rolling["maxUnavailable"], wanted, up=False)
+    if surge == unavailable == 0:
+        unavailable = 1
+    have = len(pods_of(store, current))
+    new = min(wanted, max(have, wanted + surge - old_total)) if old_total else wanted
+    ready_new = sum(is_ready(pod) for pod in pods_of(store, current)[:new])
+    keep = max(0, wanted - unavailable - ready_new)
+    return [*_shrink(store, old, keep), (current, new)]
+
+
+def _shrink(store: Store, old: Sequence[Manifest], keep_ready: int) -> list[tuple[Manifest, int]]:
+    """Keep only as many ready old pods as are still needed, and none that is not ready."""
+    sizes = []
+    for item in sorted(old, key=lambda found: -int(found["metadata"]["resourceVersion"])):
+        ready = sum(is_ready(pod) for pod in pods_of(store, item))
+        kept = min(ready, keep_ready)
+        keep_ready -= kept
+        sizes.append((item, kept))
+    return sizes
+
+
+def _absolute(value: Json, of: int, *, up: bool) -> int:
+    if isinstance(value, int):
+        return value
+    percent = int(str(value).removesuffix("%")) * of
+    return -(-percent // 100) if up else percent // 100
+
+
+def _ensure_current_set(store: Store, client: Client, deployment: Manifest) -> Manifest:
+    """The ReplicaSet of the present template; its name has another hash where that of the template is taken.
+
+    So it is while the ReplicaSets of a deleted Deployment of the same name are not collected yet.
+    """
+    own = {item["metadata"]["name"]: item for item in _sets_of(store, deployment)}
+    for digest in _digests(deployment):
+        name = f"{deployment['metadata']['name']}-{digest}"
+        if name in own:
+            return own[name]
+    namespace, kind = deployment["metadata"]["namespace"], REPLICA_SET
+    for digest in _digests(deployment):
+        name = f"{deployment['metadata']['name']}-{digest}"
+        if store.get(Ref(kind.group, kind.kind, namespace, name)) is None:
+            return client.create(_build_set(deployment, name, digest))
+    raise AssertionError(f"{name}: more than {_COLLISIONS} ReplicaSets of deleted Deployments")
+
+
+def _digests(deployment: Manifest) -> list[str]:
+    """What ReplicaSets of the present template may be called after, in order of preference."""
+    text = canonical_json(deployment["spec"]["template"])
+    return [short_hash(f"{text}{number or ''}", 10) for number in range(_COLLISIONS)]
+
+
+def _build_set(deployment: Manifest, name: str, digest: str) -> Manifest:
+    template = deployment["spec"]["template"]
+    labels = {**template["metadata"]["labels"], TEMPLATE_HASH: digest}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": name,
+            "namespace": deployment["metadata"]["namespace"],
+            "labels": labels,
+            "ownerReferences": [controller_reference(deployment)],
+        },
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {**deployment["spec"]["selector"]["matchLabels"], TEMPLATE_HASH: digest}},
+            "template": {**template, "metadata": {**template["metadata"], "labels": labels}},
+        },
+    }
+
+
+def _sets_of(store: Store, deployment: Manifest) -> list[Manifest]:
+    found = store.list_kind(REPLICA_SET, deployment["metadata"]["namespace"])
+    return [item for item in found if is_controlled_by(item, deployment)]
+
+
+def pods_of(store: Reader, owner: Manifest) -> list[Manifest]:
+    """An owner's pods that are not being deleted, ready ones first, then the oldest."""
+    found = store.list_kind(kinds.POD, owner["metadata"]["namespace"])
+    living = (pod for pod in found if is_controlled_by(pod, owner) and "deletionTimestamp" not in pod["metadata"])
+    return sorted(living, key=lambda pod: (not is_ready(pod), pod["metadata"]["uid"]))
+
+
+def _scale(store: Store, client: Client, replica_set: Manifest, replicas: int) -> None:
+    """Set a ReplicaSet's size and make its pods as many; those not ready go first."""
+    live = client.get(ref_of(replica_set))
+    if live is None:
+        return
+    if live["spec"]["replicas"] != replicas:
+        live = client.update({**live, "spec": {**live["spec"], "replicas": replicas}})
+    pods = pods_of(store, live)
+    for pod in pods[replicas:]:
+        client.delete(ref_of(pod))
+    for _ in range(replicas - len(pods)):
+        client.create(_build_pod(store, live))
+
+
+def _build_pod(store: Store, replica_set: Manifest) -> Manifest:
+    template, metadata = replica_set["spec"]["template"], replica_set["metadata"]
+    taken = {pod["metadata"]["name"] for pod in store.list_kind(kinds.POD, metadata["namespace"])}
+    uid = metadata["uid"]
+    candidates = (f"{metadata['name']}-{short_hash(f'{uid}/{serial}', 5)}" for serial in count())
+    name = next(name for name in candidates if name not in taken)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            **template["metadata"],
+            "name": name,
+            "namespace": metadata["namespace"],
+            "ownerReferences": [controller_reference(replica_set)],
+        },
+        "spec": template["spec"],
+    }
+
+
+def _write_set_status(store: Store, client: Client, replica_set: Manifest) -> None:
+    pods = pods_of(store, replica_set)
+    ready = sum(is_ready(pod) for pod in pods)
+    status = {"replicas": len(pods), "observedGeneration": replica_set["metadata"]["generation"]}
+    if pods:
+        status |= {"fullyLabeledReplicas": len(pods)}
+    if ready:
+        status |= {"readyReplicas": ready, "availableReplicas": ready}
+    if not are_equal(replica_set.get("status", {}), status):
+        client.update_status({**replica_set, "status": status})
+
+
+def _count(store: Store, deployment: Manifest, current: Manifest) -> Counts:
+    digest = current["metadata"]["labels"][TEMPLATE_HASH]
+    pods = [pod for item in _sets_of(store, deployment) for pod in pods_of(store, item)]
+    updated = [pod for pod in pods if pod["metadata"]["labels"].get(TEMPLATE_HASH) == digest]
+    return Counts(
+        wanted=deployment["spec"]["replicas"],
+        total=len(pods),
+        updated=len(updated),
+        ready=sum(is_ready(pod) for pod in pods),
+        updated_ready=sum(is_ready(pod) for pod in updated),
+    )
+
+
+def _write_status(client: Client, deployment: Manifest, counts: Counts, now: str) -> None:
+    old = deployment.get("status", {})
+    numbers = {
+        "replicas": counts.total,
+        "updatedReplicas": counts.updated,
+        "readyReplicas": counts.ready,
+        "availableReplicas": counts.ready,
+        "unavailableReplicas": max(0, counts.wanted - counts.ready),
+    }
+    status = {
+        "observedGeneration": deployment["metadata"]["generation"],
+        **{key: number for key, number in numbers.items() if number},
+        "conditions": build_conditions(old.get("conditions", ()), _conditions(deployment, counts), now),
+    }
+    if not are_equal(old, status):
+        client.update_status({**deployment, "status": status})
+
+
+def _conditions(deployment: Manifest, counts: Counts) -> Iterable[Condition]:
+    spec: Mapping[str, Any] = deployment["spec"]
+    rolling = spec["strategy"].get("rollingUpdate", {"maxUnavailable": 0})
+    least = counts.wanted - _absolute(rolling["maxUnavailable"], counts.wanted, up=False)
+    if counts.ready >= least:
+        yield Condition("Available", True, "MinimumReplicasAvailable", "Deployment has minimum availability.")
+    else:
+        message = "Deployment does not have minimum availability."
+        yield Condition("Available", False, "MinimumReplicasUnavailable", message)
+    name = deployment["metadata"]["name"]
+    complete = counts.updated_ready == counts.updated == counts.total == counts.wanted
+    if complete:
+        yield Condition(
+            "Progressing", True, "NewReplicaSetAvailable", f'Deployment "{name}" has successfully progressed.'
+        )
+    else:
+        yield Condition("Progressing", True, "ReplicaSetUpdated", f'Deployment "{name}" is progressing.')

@@ -1,0 +1,137 @@
+"""A PodClique's pods, as Grove's operator makes and replaces them, and the status that tells of them.
+
+Where Grove holds a pod's start back by an init container, for `startsAfter`, the pod is made later here.
+
+Source: Grove v0.1.0-alpha.12, operator/internal/controller/podclique.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any
+
+from hooks.k8s import kinds
+from hooks.k8s.hashing import short_hash
+from hooks.k8s.types import Manifest
+from hooks.simulator.client import Client
+from hooks.simulator.equality import are_equal
+from hooks.simulator.ownership import controller_reference
+from hooks.simulator.store import Ref, Store, ref_of
+from hooks.simulator.workloads.deployments import pods_of
+from hooks.simulator.workloads.pods import is_ready
+
+TEMPLATE_HASH = "grove.io/pod-template-hash"
+POD_INDEX = "grove.io/podclique-pod-index"
+
+
+def reconcile_pod_clique(store: Store, client: Client, clique: Manifest, _now: str) -> None:
+    """Take one step of a PodClique: as many pods as it wants, all of its newest template, and its status."""
+    if "deletionTimestamp" in clique["metadata"] or not _may_start(store, clique):
+        return
+    _roll_pods(store, client, clique)
+    pods, wanted = pods_of(store, clique), clique["spec"]["replicas"]
+    for pod in sorted(pods, key=_index_of)[wanted:]:
+        client.delete(ref_of(pod))
+    taken = {_index_of(pod) for pod in pods_of(store, clique)}
+    for index in [number for number in range(wanted) if number not in taken][: wanted - len(taken)]:
+        client.create(_build_pod(store, clique, index))
+    pods = pods_of(store, clique)
+    status = {
+        "observedGeneration": clique["metadata"]["generation"],
+        "replicas": len(pods),
+        "readyReplicas": sum(is_ready(pod) for pod in pods),
+        "updatedReplicas": sum(hash_of(pod) == hash_of(clique) for pod in pods),
+        "scheduledReplicas": sum("nodeName" in pod["spec"] for pod in pods),
+        "scheduleGatedReplicas": 0,
+        "currentPodTemplateHash": hash_of(clique),
+    }
+    write_status(client, clique, status)
+
+
+def write_status(client: Client, obj: Manifest, status: Mapping[str, Any]) -> None:
+    """Write a status that differs."""
+    if not are_equal(obj.get("status", {}), dict(status)):
+        client.update_status({**obj, "status": dict(status)})
+
+
+def followers_of(store: Store, clique: Manifest) -> list[Ref]:
+    """PodCliques that wait for this one."""
+    name = clique["metadata"]["name"]
+    beside = store.list_kind(kinds.POD_CLIQUE, clique["metadata"]["namespace"])
+    return [ref_of(other) for other in beside if name in other["spec"].get("startsAfter", ())]
+
+
+def _may_start(store: Store, clique: Manifest) -> bool:
+    """Whether the cliques that come first have as many ready pods as they need, or pods of this one exist already."""
+    if pods_of(store, clique):
+        return True
+    namespace = clique["metadata"]["namespace"]
+    for name in clique["spec"].get("startsAfter", ()):
+        first = store.get(Ref(kinds.POD_CLIQUE.group, kinds.POD_CLIQUE.kind, namespace, name))
+        if first is None or first.get("status", {}).get("readyReplicas", 0) < first["spec"]["minAvailable"]:
+            return False
+    return True
+
+
+def _roll_pods(store: Store, client: Client, clique: Manifest) -> None:
+    """Delete old pods: those not ready at once, ready ones one by one while enough others are ready."""
+    pods = pods_of(store, clique)
+    old = [pod for pod in pods if hash_of(pod) != hash_of(clique)]
+    for pod in old:
+        if not is_ready(pod):
+            client.delete(ref_of(pod))
+    ready = [pod for pod in old if is_ready(pod)]
+    if ready and all(is_ready(pod) for pod in pods) and len(pods) >= clique["spec"]["replicas"]:
+        client.delete(ref_of(min(ready, key=_index_of)))
+
+
+def _build_pod(store: Store, clique: Manifest, index: int) -> Manifest:
+    metadata, spec, uid = clique["metadata"], clique["spec"]["podSpec"], clique["metadata"]["uid"]
+    taken = {pod["metadata"]["name"] for pod in store.list_kind(kinds.POD, metadata["namespace"])}
+    candidates = (f"{metadata['name']}-{short_hash(f'{uid}/{serial}', 5)}" for serial in count())
+    labels = {**metadata["labels"], "grove.io/podclique": metadata["name"], POD_INDEX: str(index)}
+    annotations = {"annotations": metadata["annotations"]} if "annotations" in metadata else {}
+    subdomain = f"{metadata['labels']['app.kubernetes.io/part-of']}-0"
+    env = list(_variables(clique, subdomain, index))
+    containers = [{**container, "env": [*container.get("env", ()), *env]} for container in spec["containers"]]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": next(name for name in candidates if name not in taken),
+            "namespace": metadata["namespace"],
+            "labels": labels,
+            **annotations,
+            "ownerReferences": [controller_reference(clique)],
+        },
+        "spec": {
+            **spec,
+            "containers": containers,
+            "hostname": f"{metadata['name']}-{index}",
+            "subdomain": subdomain,
+        },
+    }
+
+
+def _variables(clique: Manifest, subdomain: str, index: int) -> Iterator[dict[str, str]]:
+    metadata = clique["metadata"]
+    labels = metadata["labels"]
+    values = {
+        "GROVE_PCS_NAME": labels["app.kubernetes.io/part-of"],
+        "GROVE_PCS_INDEX": "0",
+        "GROVE_PCLQ_NAME": metadata["name"],
+        "GROVE_HEADLESS_SERVICE": f"{subdomain}.{metadata['namespace']}.svc.cluster.local",
+        "GROVE_PCLQ_POD_INDEX": str(index),
+        "GROVE_PCSG_NAME": labels.get("grove.io/podcliquescalinggroup", ""),
+        "GROVE_PCSG_INDEX": labels.get("grove.io/podcliquescalinggroup-replica-index", ""),
+    }
+    return ({"name": name, "value": value} for name, value in values.items() if value)
+
+
+def hash_of(obj: Mapping[str, Any]) -> str:
+    """The hash of the template that a PodClique or pod is of."""
+    text: str = obj["metadata"]["labels"][TEMPLATE_HASH]
+    return text
+
+
+def _index_of(pod: Mapping[str, Any]) -> int:
+    return int(pod["metadata"]["labels"][POD_INDEX])

@@ -1,0 +1,233 @@
+"""The scheduler and kubelet of all nodes: pods move from stage to stage, held or broken where a rule says so.
+
+It also binds claims. Times are simulated seconds.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.simulator.client import Client
+from hooks.simulator.clock import Clock
+from hooks.simulator.equality import are_equal
+from hooks.simulator.store import Change, Ref, Store
+from hooks.simulator.workloads.job_pods import JobPods
+from hooks.simulator.workloads.pods import FAULT_STAGE, Fault, Stage, build_ended_status, build_pod_status, runs_once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Seconds that a pod spends in each stage before the next.
+
+    A Job's pod works for `working` seconds once it is ready; what stands beside the work ends `ending` seconds later.
+    """
+
+    pending: float = 0.5
+    pulling: float = 3.0
+    starting: float = 5.0
+    binding: float = 0.2
+    working: float = 10.0
+    ending: float = 1.0
+
+
+_NEXT = {
+    Stage.PENDING: Stage.PULLING,
+    Stage.PULLING: Stage.STARTING,
+    Stage.STARTING: Stage.READY,
+    Stage.READY: Stage.ENDING,
+    Stage.ENDING: Stage.ENDED,
+}
+_LAST = {False: Stage.READY, True: Stage.ENDED}
+"""The stage at which a pod stays, by whether it runs once."""
+
+
+class Kubelet:
+    """Every pod's stage and the time of its next one.
+
+    A rule's glob is matched against the pod's name, the names of what owns it, and its label values: so `*decode*`,
+    a Deployment's name and a service's name all do.
+    """
+
+    def __init__(
+        self, store: Store, client: Client, clock: Clock, *, job_pods: JobPods, pace: Pace | None = None
+    ) -> None:
+        self._store = store
+        self._client = client
+        self._job_pods = job_pods
+        self._clock = clock
+        self._pace = pace or Pace()
+        self._stages: dict[Ref, Stage] = {}
+        self._due: dict[Ref, float] = {}
+        self._held: set[str] = set()
+        self._faults: dict[str, Fault] = {}
+
+    def hold(self, glob: str) -> None:
+        """Keep matching pods from becoming ready; those that are ready stay so."""
+        self._held.add(glob)
+
+    def break_pods(self, glob: str, fault: Fault) -> None:
+        """Give matching pods a fault, the ready ones too."""
+        self._faults[glob] = fault
+        self._revisit(glob)
+
+    def release(self, glob: str) -> None:
+        """Take back the holds and faults of exactly this glob."""
+        self._held.discard(glob)
+        self._faults.pop(glob, None)
+        self._revisit(glob)
+
+    def observe(self, change: Change) -> None:
+        """Take notice of pods and claims that come and go."""
+        kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
+        if kind not in {kinds.POD, kinds.PERSISTENT_VOLUME_CLAIM}:
+            return
+        if change.new is None:
+            self._stages.pop(change.ref, None)
+            self._due.pop(change.ref, None)
+        elif change.old is None:
+            self._stages[change.ref] = Stage.PENDING
+            self._due[change.ref] = self._clock.seconds + (
+                self._pace.pending if kind == kinds.POD else self._pace.binding
+            )
+            if kind == kinds.POD:
+                self._write(change.ref, Stage.PENDING)
+
+    def due(self) -> list[Ref]:
+        """Pods and claims that can move on now, the longest waiting first."""
+        now = self._clock.seconds
+        return sorted(
+            (ref for ref, seconds in self._due.items() if seconds <= now), key=lambda ref: (self._due[ref], ref)
+        )
+
+    def next_time(self) -> float | None:
+        """When the next pod or claim moves on, None if none will."""
+        return min(self._due.values(), default=None)
+
+    def advance(self, ref: Ref) -> None:
+        """Move one pod to its next stage, or bind a claim."""
+        del self._due[ref]
+        if ref.kind == kinds.PERSISTENT_VOLUME_CLAIM.kind:
+            self._bind(ref)
+            return
+        stage = self._stages[ref]
+        if self._stops_at(ref, stage):
+            self._write(ref, stage)
+            return
+        stage = _NEXT[stage]
+        self._stages[ref] = stage
+        if stage in {Stage.ENDING, Stage.ENDED}:
+            self._end(ref, stage)
+        else:
+            self._write(ref, stage)
+        if stage is not _LAST[self._runs_once(ref)]:
+            self._due[ref] = self._clock.seconds + self._wait_at(stage)
+
+    def _wait_at(self, stage: Stage) -> float:
+        waits = {
+            Stage.PULLING: self._pace.pulling,
+            Stage.STARTING: self._pace.starting,
+            Stage.READY: self._pace.working,
+            Stage.ENDING: self._pace.ending,
+        }
+        return waits[stage]
+
+    def _end(self, ref: Ref, stage: Stage) -> None:
+        """Let containers of a Job's pod end: the workers first, then the copier of a profiler's output."""
+        pod = self._client.get(ref)
+        if pod is None:
+            return
+        broken = self._fault(self._names(ref)) is Fault.CRASH_LOOP
+        end = (
+            self._job_pods.end_workers(pod, broken=broken) if stage is Stage.ENDING else self._job_pods.end_copier(pod)
+        )
+        status = build_ended_status(pod, end, self._clock.timestamp)
+        if not are_equal(pod.get("status", {}), status):
+            self._client.update_status({**pod, "status": status})
+
+    def _runs_once(self, ref: Ref) -> bool:
+        pod = self._store.get(ref)
+        return pod is not None and runs_once(pod)
+
+    def _stops_at(self, ref: Ref, stage: Stage) -> bool:
+        if self._holding_fault(ref, stage) is not None:
+            return True
+        names = self._names(ref)
+        return stage is Stage.STARTING and any(fnmatchcase(name, glob) for glob in self._held for name in names)
+
+    def _holding_fault(self, ref: Ref, stage: Stage) -> Fault | None:
+        """The fault that keeps a pod at this stage; one that crashes and runs once is not kept, it ends."""
+        fault = self._fault(self._names(ref))
+        if fault is None or FAULT_STAGE[fault] is not stage:
+            return None
+        return None if fault is Fault.CRASH_LOOP and self._runs_once(ref) else fault
+
+    def _revisit(self, glob: str) -> None:
+        """Look again at every pod that a changed rule is about, taking back what its fault does not allow."""
+        for ref, stage in self._stages.items():
+            names = self._names(ref)
+            has_begun_to_end = stage in {Stage.ENDING, Stage.ENDED}
+            if ref.kind == kinds.POD.kind and not has_begun_to_end and any(fnmatchcase(n, glob) for n in names):
+                fault = self._fault(names)
+                if fault is not None and list(Stage).index(stage) > list(Stage).index(FAULT_STAGE[fault]):
+                    self._stages[ref] = FAULT_STAGE[fault]
+                if self._stages[ref] is not Stage.READY:
+                    self._due[ref] = self._clock.seconds
+
+    def _fault(self, names: set[str]) -> Fault | None:
+        matching = (fault for glob, fault in self._faults.items() if any(fnmatchcase(name, glob) for name in names))
+        return next(matching, None)
+
+    def _names(self, ref: Ref) -> set[str]:
+        obj = self._store.get(ref)
+        names = {ref.name}
+        while obj is not None:
+            names |= set((obj["metadata"].get("labels") or {}).values())
+            obj = self._owner(obj)
+            if obj is not None:
+                names.add(obj["metadata"]["name"])
+        return names
+
+    def _owner(self, obj: Manifest) -> Manifest | None:
+        for owner in obj["metadata"].get("ownerReferences") or ():
+            group = GroupVersionKind.of(owner["apiVersion"], owner["kind"]).group
+            return self._store.get(Ref(group, owner["kind"], obj["metadata"].get("namespace", ""), owner["name"]))
+        return None
+
+    def _write(self, ref: Ref, stage: Stage) -> None:
+        pod = self._client.get(ref)
+        if pod is None:
+            return
+        if stage is not Stage.PENDING and "nodeName" not in pod["spec"]:
+            pod = self._client.update({**pod, "spec": {**pod["spec"], "nodeName": "node-1"}})
+        fault = self._holding_fault(ref, stage)
+        status = build_pod_status(pod, stage, fault, self._clock.timestamp)
+        if not are_equal(pod.get("status", {}), status):
+            self._client.update_status({**pod, "status": status})
+
+    def _bind(self, ref: Ref) -> None:
+        claim = self._client.get(ref)
+        if claim is None:
+            return
+        volume = f"pvc-{claim['metadata']['uid']}"
+        bound = self._client.update({**claim, "spec": {"volumeName": volume, **claim["spec"]}})
+        capacity = bound["spec"].get("resources", {}).get("requests", {})
+        modes = bound["spec"].get("accessModes", [])
+        status = {"phase": "Bound", "capacity": capacity, "accessModes": modes}
+        self._client.update_status({**bound, "status": status})
+
+
+def phase_of(pod: Manifest) -> str:
+    """One word for a pod as `kubectl get pods` shows it: a waiting reason, else Ready, else the phase."""
+    status = pod.get("status", {})
+    for container in status.get("containerStatuses", ()):
+        reason: str = container["state"].get("waiting", {}).get("reason", "")
+        if reason:
+            return reason
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
+            return "Unschedulable"
+        if condition["type"] == "Ready" and condition["status"] == "True":
+            return "Ready"
+    phase: str = status.get("phase", "Pending")
+    return phase

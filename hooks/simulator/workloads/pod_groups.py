@@ -1,0 +1,35 @@
+"""Volcano PodGroups: the scheduler's phase, which it writes into the object itself, as there is no status subresource.
+
+Source: Volcano v1.15, pkg/scheduler/framework/job_updater.go.
+"""
+
+from hooks.k8s import kinds
+from hooks.k8s.types import Manifest
+from hooks.simulator.client import Client
+from hooks.simulator.equality import are_equal
+from hooks.simulator.store import Ref, Store
+
+GROUP_NAME = "scheduling.k8s.io/group-name"
+
+
+def reconcile_pod_group(store: Store, client: Client, group: Manifest, _now: str) -> None:
+    """Write how many pods of a group run, and its phase."""
+    metadata = group["metadata"]
+    pods = [
+        pod
+        for pod in store.list_kind(kinds.POD, metadata["namespace"])
+        if (pod["metadata"].get("annotations") or {}).get(GROUP_NAME) == metadata["name"]
+    ]
+    running = sum(pod.get("status", {}).get("phase") == "Running" for pod in pods)
+    least = group["spec"].get("minMember", 1)
+    phase = "Running" if running >= least else "Inqueue" if pods else "Pending"
+    status = {"phase": phase, **({"running": running} if running else {})}
+    if not are_equal(group.get("status", {}), status):
+        client.update({**group, "status": status})
+
+
+def group_of(pod: Manifest) -> Ref | None:
+    """Where the group of a pod is; None for a pod without one."""
+    name = (pod["metadata"].get("annotations") or {}).get(GROUP_NAME)
+    gvk = kinds.POD_GROUP
+    return Ref(gvk.group, gvk.kind, pod["metadata"]["namespace"], name) if name else None

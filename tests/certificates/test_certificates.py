@@ -1,0 +1,220 @@
+"""`dynamo-hooks certificates`: what is written where and in which order, and that a good certificate is left alone."""
+
+import base64
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from cryptography import x509
+
+from hooks.certificates.authority import why_renew
+from hooks.certificates.store import CertificateStore
+from hooks.cli.certificates import Wish, keep_in_cluster, keep_in_folder
+from hooks.cli.main import main
+from hooks.clients.api_server import Refused
+from tests import make
+from tests.played_api_server import PlayedApiServer, played_api_server
+
+NAMES = ("hooks.system.svc",)
+SECRET = "/api/v1/namespaces/system/secrets/tls"
+VALIDATING, MUTATING = (
+    f"/apis/admissionregistration.k8s.io/v1/{sort}webhookconfigurations/hooks" for sort in ("validating", "mutating")
+)
+
+
+def wish(days: int = 0, **fields: Any) -> Wish:
+    return Wish(names=NAMES, lifetime=timedelta(days=360), now=make.NOW + timedelta(days=days), **fields)
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[PlayedApiServer]:
+    """An API server that has both configurations, as a chart makes them."""
+    with played_api_server(tmp_path) as server:
+        server.put(VALIDATING, {"webhooks": [{"name": name, "clientConfig": {}} for name in ("a", "b")]})
+        server.put(MUTATING, {"webhooks": [{"name": "c", "clientConfig": {}}]})
+        yield server
+
+
+@pytest.fixture
+def store(played: PlayedApiServer) -> Iterator[CertificateStore]:
+    with played.server.converse(60) as talk:
+        yield CertificateStore.of(talk, "system/tls", validating=["hooks"], mutating=["hooks"])
+
+
+def bundles(played: PlayedApiServer) -> set[str]:
+    """What the webhooks trust, as PEM text."""
+    hooks = [hook for path in (VALIDATING, MUTATING) for hook in played.objects[path]["webhooks"]]
+    return {base64.b64decode(hook["clientConfig"]["caBundle"]).decode() for hook in hooks}
+
+
+def test_first_run_makes_a_certificate_that_every_webhook_trusts(
+    played: PlayedApiServer, store: CertificateStore
+) -> None:
+    said = keep_in_cluster(store, wish())
+    assert said[-1] == "the certificate in system/tls was made anew: there is none yet"
+    assert played.objects[SECRET]["type"] == "kubernetes.io/tls"
+    assert why_renew(store.read().issued, NAMES, make.NOW) == ""
+    assert bundles(played) == {store.read().issued.authorities}
+
+
+def test_good_certificate_is_left_alone(played: PlayedApiServer, store: CertificateStore) -> None:
+    keep_in_cluster(store, wish())
+    played.asked.clear()
+    assert keep_in_cluster(store, wish(days=200)) == []
+    assert played.writes() == []
+
+
+def test_renewal_is_trusted_before_it_is_shown_and_the_old_one_still_is(
+    played: PlayedApiServer, store: CertificateStore
+) -> None:
+    keep_in_cluster(store, wish())
+    first = store.read().issued
+    played.asked.clear()
+    keep_in_cluster(store, wish(days=250))
+    assert played.writes() == [("PATCH", VALIDATING), ("PATCH", MUTATING), ("PUT", SECRET)]
+    second = store.read().issued
+    assert second.certificate != first.certificate
+    assert bundles(played) == {second.authorities}
+    assert second.authorities.endswith(first.authorities)
+
+
+def test_renewal_that_broke_off_is_made_good(played: PlayedApiServer, store: CertificateStore) -> None:
+    keep_in_cluster(store, wish())
+    first = store.read().issued
+    played.before = lambda method, _path: 500 if method == "PUT" else None
+    with pytest.raises(Refused):
+        keep_in_cluster(store, wish(days=250))
+    assert store.read().issued == first
+    assert all(bundle.endswith(first.authorities) for bundle in bundles(played))
+    played.before = lambda _method, _path: None
+    keep_in_cluster(store, wish(days=250))
+    assert bundles(played) == {store.read().issued.authorities}
+    assert store.read().issued.authorities.endswith(first.authorities)
+
+
+def test_configuration_that_comes_later_is_told(played: PlayedApiServer, store: CertificateStore) -> None:
+    late = played.objects.pop(MUTATING)
+    said = keep_in_cluster(store, wish())
+    assert "mutatingwebhookconfigurations/hooks does not exist, so nothing trusts the certificate there" in said
+    played.put(MUTATING, late)
+    said = keep_in_cluster(store, wish(days=1))
+    assert said == ["mutatingwebhookconfigurations/hooks trusts the certificate now"]
+    assert bundles(played) == {store.read().issued.authorities}
+
+
+def test_other_keys_and_labels_of_the_secret_stay(played: PlayedApiServer, store: CertificateStore) -> None:
+    played.put(SECRET, {"metadata": {"name": "tls", "labels": {"a": "b"}}, "data": {"mine": "eA==", "tls.crt": "?"}})
+    keep_in_cluster(store, wish())
+    assert played.objects[SECRET]["data"]["mine"] == "eA=="
+    assert played.objects[SECRET]["metadata"]["labels"] == {"a": "b"}
+    assert why_renew(store.read().issued, NAMES, make.NOW) == ""
+
+
+def test_dry_run_writes_nothing(played: PlayedApiServer, store: CertificateStore) -> None:
+    assert keep_in_cluster(store, wish(dry_run=True)) == [
+        "the certificate in system/tls would be made anew: there is none yet"
+    ]
+    keep_in_cluster(store, wish())
+    played.objects[MUTATING]["webhooks"][0]["clientConfig"] = {}
+    played.asked.clear()
+    assert keep_in_cluster(store, wish(dry_run=True)) == [
+        "mutatingwebhookconfigurations/hooks would be told to trust the certificate"
+    ]
+    assert played.writes() == []
+
+
+# The command
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["certificates", "--name", NAMES[0], *arguments])
+
+
+def in_cluster(played: PlayedApiServer, *arguments: str) -> Result:
+    server = played.server
+    where = ["--server", server.url, "--token-file", str(server.token_file), "--ca-file", str(server.ca_file)]
+    return run("--secret", "system/tls", "--validating", "hooks", "--mutating", "hooks", *where, *arguments)
+
+
+def test_command_says_what_it_did(played: PlayedApiServer, store: CertificateStore) -> None:
+    first, second = in_cluster(played), in_cluster(played)
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert first.stdout.splitlines()[-1].startswith("the certificate in system/tls was made anew")
+    assert second.stdout == "the certificate is good and trusted; nothing was done\n"
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_command_tries_again_when_somebody_else_wrote(
+    method: str, played: PlayedApiServer, store: CertificateStore
+) -> None:
+    keep_in_cluster(store, Wish(names=("other",), lifetime=timedelta(days=1), now=make.NOW))
+    refusals = [409]
+
+    def refuse_once(asked: str, _path: str) -> int | None:
+        return refusals.pop() if asked == method and refusals else None
+
+    played.before = refuse_once
+    assert in_cluster(played).exit_code == 0
+    assert refusals == []
+    assert bundles(played) == {store.read().issued.authorities}
+
+
+def test_command_that_is_refused_says_why(played: PlayedApiServer, store: CertificateStore) -> None:
+    played.before = lambda _method, _path: 403
+    result = in_cluster(played)
+    assert result.exit_code == 1
+    assert result.stderr == f"GET {SECRET}: 403 refused with 403\n"
+
+
+def test_files_are_kept_like_a_secret(tmp_path: Path) -> None:
+    folder = tmp_path / "tls"
+    assert run("--directory", str(folder)).exit_code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["ca.crt", "tls.crt", "tls.key"]
+    assert (folder / "tls.key").stat().st_mode & 0o077 == 0
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    assert run("--directory", str(folder)).stdout == "the certificate is good and trusted; nothing was done\n"
+    assert {path.name: path.read_text() for path in folder.iterdir()} == before
+
+
+def test_files_are_renewed_with_the_authority_before(tmp_path: Path) -> None:
+    keep_in_folder(tmp_path, wish())
+    first = (tmp_path / "ca.crt").read_text()
+    assert "would be made anew" in keep_in_folder(tmp_path, wish(days=250, dry_run=True))[0]
+    assert (tmp_path / "ca.crt").read_text() == first
+    keep_in_folder(tmp_path, wish(days=250))
+    assert len(x509.load_pem_x509_certificates((tmp_path / "ca.crt").read_bytes())) == 2
+    assert (tmp_path / "ca.crt").read_text().endswith(first)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "give --secret, to keep the certificate in a cluster, or --directory"),
+        (
+            ["--secret", "a/b", "--directory", "c"],
+            "give --secret, to keep the certificate in a cluster, or --directory",
+        ),
+        (["--secret", "tls"], "'tls' is no Secret; write NAMESPACE/NAME"),
+        (["--secret", "a/b", "--server", "https://127.0.0.1"], "--server, --token-file and --ca-file belong together"),
+        (["--secret", "a/b"], "there is no account of a pod here"),
+        (["--directory", "c", "--days", "0"], "0 is not in the range"),
+    ],
+    ids=["nowhere", "both", "no namespace", "no token", "no cluster", "no day"],
+)
+def test_wrong_usage_is_refused_with_one_sentence(
+    arguments: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert sentence in " ".join(result.stderr.split())
+
+
+def test_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = run("--directory", str(tmp_path / "file" / "inner"))
+    assert result.exit_code == 1
+    assert "Not a directory" in result.stderr

@@ -1,0 +1,87 @@
+"""What is counted under which name."""
+
+import pytest
+from flask.testing import FlaskClient
+
+from hooks.effects import Outcome, Result, ScalePodClique, WriteBackReplicas
+from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
+from hooks.metacontroller.protocol import SyncAnswer
+from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES
+from tests import make
+from tests.hook_client import GOOD, call, client_with
+
+
+def metrics_of(client: FlaskClient) -> dict[str, float]:
+    lines = [line for line in client.get("/metrics").text.splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "result", "error"),
+    [
+        (GOOD, "success", None),
+        (SyncAnswer(status={}, resync_after_seconds=5), "requeue", None),
+        (LeaveAlone("not ours", retry_after=7), "requeue", None),
+        (SyncAnswer(status={}, problems=("wrong",)), "error", "validation"),
+        (InvalidSpec("wrong"), "error", "validation"),
+        (ProberUnavailable("down"), "error", "unavailable"),
+        (KeyError("k"), "error", "internal"),
+        (SyncAnswer(), "error", "internal"),
+    ],
+    ids=["done", "resync", "left alone", "frozen", "invalid", "prober", "bug", "bad answer"],
+)
+def test_sync_is_counted_under_the_operators_names(
+    answer: SyncAnswer | Exception, result: str, error: str | None
+) -> None:
+    client = client_with(answer)
+    client.post("/graph/sync", data=call())
+    found = metrics_of(client)
+    labels = f'namespace="default",resource_type="DynamoGraphDeployment",result="{result}"'
+    assert found[f"dynamo_operator_reconcile_total{{{labels}}}"] == 1
+    assert found[f"dynamo_operator_reconcile_duration_seconds_count{{{labels}}}"] == 1
+    errors = [name for name in found if name.startswith("dynamo_operator_reconcile_errors_total{")]
+    labels = f'error_type="{error}",namespace="default",resource_type="DynamoGraphDeployment"'
+    assert errors == ([f"dynamo_operator_reconcile_errors_total{{{labels}}}"] if error else [])
+
+
+def test_every_call_is_counted_by_hook_kind_and_outcome() -> None:
+    client = client_with(GOOD)
+    client.post("/graph/sync", data=call())
+    client.post("/graph/customize", data=call())
+    client.post("/graph/sync", data=b"[]")
+    found = metrics_of(client)
+    counted = {k: v for k, v in found.items() if k.startswith("dynamo_hooks_calls_total{")}
+    assert counted == {
+        'dynamo_hooks_calls_total{call="sync",hook="graph",outcome="done"}': 1,
+        'dynamo_hooks_calls_total{call="customize",hook="graph",outcome="done"}': 1,
+        'dynamo_hooks_calls_total{call="sync",hook="graph",outcome="invalid_request"}': 1,
+    }
+    assert found['dynamo_hooks_call_duration_seconds_count{call="sync",hook="graph",outcome="done"}'] == 1
+    assert found['dynamo_hooks_request_bytes_sum{call="customize",hook="graph"}'] == len(call())
+
+
+def test_effects_are_counted_by_what_came_of_them() -> None:
+    scale = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
+    write = WriteBackReplicas(graph="g", namespace="ns", service="s", replicas=2)
+    results = [
+        Result(effect=scale, outcome=Outcome.DONE),
+        Result(effect=scale, outcome=Outcome.DONE),
+        Result(effect=write, outcome=Outcome.FAILED, reason="403"),
+    ]
+    client = client_with(SyncAnswer(status={}, effects=(scale, write)), carry_out=lambda _effects: results)
+    client.post("/graph/sync", data=call())
+    counted = {k: v for k, v in metrics_of(client).items() if k.startswith("dynamo_hooks_effects_total{")}
+    assert counted == {
+        'dynamo_hooks_effects_total{effect="ScalePodClique",outcome="done"}': 2,
+        'dynamo_hooks_effects_total{effect="WriteBackReplicas",outcome="failed"}': 1,
+    }
+
+
+def test_namespaces_beyond_the_limit_share_one_series() -> None:
+    client = client_with(GOOD)
+    for number in range(MAX_NAMESPACES + 5):
+        metadata = {"name": "g", "namespace": f"n{number}"}
+        client.post("/graph/sync", data=call(parent={**make.graph(), "metadata": metadata}))
+    found = [name for name in metrics_of(client) if name.startswith("dynamo_operator_reconcile_total{")]
+    assert len(found) == MAX_NAMESPACES + 1
+    assert sum(f'namespace="{OTHER_NAMESPACES}"' in name for name in found) == 1
