@@ -4,6 +4,10 @@ Each message is one line for a person (what is wrong, at which field, what would
 an Event on the parent.
 """
 
+from collections.abc import Iterable
+
+from hooks.problems import Problem, as_problems, join_texts
+
 
 class HookError(Exception):
     """Anything that a hook answers with another status than 200."""
@@ -28,11 +32,10 @@ class InvalidSpec(HookError):
 
     status = 422
 
-    def __init__(self, problems: str | tuple[str, ...]) -> None:
-        """Take one problem or all of them, in the order in which a user should read them; each becomes one line."""
-        several = (problems,) if isinstance(problems, str) else problems
-        self.problems = tuple(" ".join(problem.splitlines()) for problem in several)
-        super().__init__("; ".join(self.problems))
+    def __init__(self, problems: Problem | str | Iterable[Problem | str]) -> None:
+        """Take one problem or all of them, in the order in which a user should read them."""
+        self.problems = as_problems((problems,) if isinstance(problems, Problem | str) else problems)
+        super().__init__(join_texts(self.problems))
 
 
 class LeaveAlone(HookError):

@@ -25,6 +25,7 @@ from hooks.k8s.types import (
 )
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, plural_of
+from hooks.problems import Problem, as_problems
 
 OPTIONAL_KINDS: Mapping[str, tuple[GroupVersionKind, ...]] = {
     "grove": (kinds.POD_CLIQUE_SET,),
@@ -77,7 +78,7 @@ class Rendered:
 
     source: ReadManifest
     children: tuple[Manifest, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
     status: Mapping[str, object] | None = None
 
 
@@ -115,7 +116,7 @@ def _render_one(document: Manifest, world: _World) -> Rendered:
     except InvalidSpec as error:
         return Rendered(source=document, problems=error.problems)
     except InvalidAnswer as error:
-        return Rendered(source=document, problems=(str(error),))
+        return Rendered(source=document, problems=as_problems([str(error)]))
     if answer.problems:
         return Rendered(source=document, problems=answer.problems, status=answer.status)
     children: list[Manifest] = []
@@ -124,16 +125,16 @@ def _render_one(document: Manifest, world: _World) -> Rendered:
         if gvk_of(child) in _HOOKS:
             below = _render_one(_adopt(child, document), world)
             if below.problems:
-                problems = tuple(_name_child(child, problem) for problem in below.problems)
+                problems = as_problems(_name_child(child, problem) for problem in below.problems)
                 return Rendered(source=document, problems=problems, status=answer.status)
             children.extend(below.children)
     return Rendered(source=document, children=tuple(children), status=answer.status)
 
 
-def _name_child(child: Manifest, problem: str) -> str:
+def _name_child(child: Manifest, problem: Problem) -> str:
     """A child's problem in words of its parent, which has no fields of the paths that the problem names."""
     service = child["spec"].get("serviceName") if gvk_of(child) == contract.COMPONENT else None
-    return f"{f'spec.services[{service}]: ' if service else ''}{child['kind']} {name_of(child)}: {problem}"
+    return f"{f'spec.services[{service}]: ' if service else ''}{child['kind']} {name_of(child)}: {problem.text}"
 
 
 def _ask(hook: Hook, parent: Manifest, world: _World) -> SyncAnswer:

@@ -14,6 +14,7 @@ from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
 from hooks.metacontroller.protocol import Objects, SyncRequest
+from hooks.problems import HERE, Problem, Reason, Rule
 from hooks.rendering import declared_kinds
 from hooks.settings import parse_settings
 
@@ -166,3 +167,13 @@ def pull_secret(name: str, host: str, labels: Mapping[str, str] | None = None) -
         "type": "kubernetes.io/dockerconfigjson",
         "data": {".dockerconfigjson": text},
     }
+
+
+def problem(text: str, reason: Reason = Reason.INVALID) -> Problem:
+    """A problem that says just this, of no field."""
+    return Rule(name="test", text="{text}", reason=reason).at(HERE, text=text)
+
+
+def problems(*texts: str) -> tuple[Problem, ...]:
+    """One problem for each text."""
+    return tuple(problem(text) for text in texts)

@@ -98,4 +98,4 @@ def test_refused_spec_is_in_progress_with_all_its_problems() -> None:
     stored = store_answer(parent, answer.status, decorator=False)
     assert compute(stored) is Kstatus.IN_PROGRESS
     assert len(answer.problems) == 2
-    assert all(problem in ready_of(stored)["message"] for problem in answer.problems)
+    assert all(problem.text in ready_of(stored)["message"] for problem in answer.problems)

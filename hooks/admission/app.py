@@ -15,11 +15,13 @@ from hooks import contract
 from hooks.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.protocol import plural_of
+from hooks.problems import HERE, texts_of
 from hooks.serving.logs import logger
 from hooks.serving.metrics import AdmissionMetrics, create_admission_metrics, record_review
 from hooks.serving.web import create_bare_app, read_body
 from hooks.settings import Settings
 from hooks.validation.review import Review, Verdict
+from hooks.validation.rules import reading
 
 Rule = Callable[[Review], Verdict]
 Default = Callable[[Review], Sequence[Mapping[str, Json]]]
@@ -43,7 +45,6 @@ KINDS: Mapping[str, GroupVersionKind] = {
 _KNOWN_PATHS = (
     f"admission hook; hooks are POST /admission/validate/<plural> and /admission/mutate/<plural> for {', '.join(KINDS)}"
 )
-_UNSTATED = "validation"
 """The reason of a denial whose rule names none."""
 
 
@@ -97,15 +98,16 @@ def _add_hook(app: Flask, call: str, plural: str, answer: Callable[[], bytes]) -
 def _validate(plural: str, court: Court) -> bytes:
     call = _read(plural, court)
     verdict = _judge(plural, call, court)
-    reasons = (verdict.reasons or (_UNSTATED,)) if verdict.problems else ()
+    problems, reasons = texts_of(verdict.problems), verdict.reasons
+    warnings = texts_of(verdict.warnings)
     g.fields["allowed"] = not verdict.problems
     if verdict.problems:
-        g.fields.update(problems=list(verdict.problems), reasons=list(reasons))
+        g.fields.update(problems=list(problems), reasons=list(reasons))
     seconds = time.perf_counter() - g.started
     record_review(court.metrics, KINDS[plural].kind, call.operation, reasons=reasons, seconds=seconds)
     if verdict.problems:
-        return write_denied(call.uid, verdict.problems, verdict.warnings)
-    return write_allowed(call.uid, verdict.warnings)
+        return write_denied(call.uid, problems, warnings)
+    return write_allowed(call.uid, warnings)
 
 
 def _judge(plural: str, call: AdmissionCall, court: Court) -> Verdict:
@@ -115,7 +117,7 @@ def _judge(plural: str, call: AdmissionCall, court: Court) -> Verdict:
     try:
         return rule(_review(call, court))
     except RecursionError:  # JSON may be nested more deeply than anything that means something
-        return Verdict(problems=("the object is nested too deeply",), reasons=("depth",))
+        return Verdict(problems=(reading.DEPTH.at(HERE),))
 
 
 def _mutate(plural: str, court: Court) -> bytes:

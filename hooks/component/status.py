@@ -17,6 +17,7 @@ from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.troubles import Trouble
 from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.problems import Problem, join_texts
 
 AVAILABLE = "Available"
 COMPONENT_READY = "DynamoComponentReady"
@@ -66,10 +67,10 @@ def report(
 
 
 def report_problems(
-    request: SyncRequest, problems: tuple[str, ...], *, reason: str, seen: Workloads, now: datetime
+    request: SyncRequest, problems: tuple[Problem, ...], *, reason: str, seen: Workloads, now: datetime
 ) -> dict[str, Json]:
     """Write the status of a component that cannot be rendered; its workloads are as they were, and still counted."""
-    text = "; ".join(problems)
+    text = join_texts(problems)
     message = f"Validation failed: {text}" if reason == VALIDATION_FAILED else text
     conditions = tuple(
         Condition(type=type_, status="False", reason=reason, message=message[:MAX_MESSAGE])

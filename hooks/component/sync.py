@@ -18,6 +18,7 @@ from hooks.facts import Facts
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.problems import Problem, as_problems, sort_problems, texts_of
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -36,9 +37,9 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
             return _render(request, component, seen, facts)
     except InvalidSpec as error:
         # Sorted: the order in which a request happens to hold its keys is no part of the answer.
-        refusal, problems = "", tuple(sorted(error.problems))
+        refusal, problems = "", sort_problems(error.problems)
     if refusal:
-        return _freeze(request, (refusal, *problems), NO_ORCHESTRATOR_AVAILABLE, facts)
+        return _freeze(request, as_problems((refusal, *problems)), NO_ORCHESTRATOR_AVAILABLE, facts)
     return _freeze(request, problems, VALIDATION_FAILED, facts)
 
 
@@ -55,10 +56,10 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
 
 
 @lru_cache(maxsize=4 * CACHED_PARENTS)
-def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[str, ...]]:
+def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     """Read a component, and say in a fixed order what is wrong with it."""
     component = parse_parent(ComponentDeployment, read_parent_key(parent_key))
-    return component, tuple(sorted(validate_component(component)))
+    return component, sort_problems(as_problems(validate_component(component)))
 
 
 def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed, facts: Facts) -> SyncAnswer:
@@ -76,9 +77,15 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
     )
 
 
-def _freeze(request: SyncRequest, problems: tuple[str, ...], reason: str, facts: Facts) -> SyncAnswer:
+def _freeze(request: SyncRequest, problems: tuple[Problem, ...], reason: str, facts: Facts) -> SyncAnswer:
     children = last_applied_children(request.children.all(), problems)
     seen = observe_workloads(request)
     status = report_problems(request, problems, reason=reason, seen=seen, now=facts.now)
     effects = tell_transitions(request, status)
-    return SyncAnswer(children=children, status=status, effects=effects, notes=problems, problems=problems)
+    return SyncAnswer(
+        children=children,
+        status=status,
+        effects=effects,
+        notes=texts_of(problems),
+        problems=problems,
+    )

@@ -25,11 +25,11 @@ from hooks.identity import dynamo_namespace
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_subdomain
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import ReadManifest
+from hooks.problems import SPEC
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
+from hooks.validation.rules import spec as rules
 
-_CHANGED_BACKEND = "Changing spec.backendFramework may cause unexpected behavior"
-_FIXED_BACKEND = "spec.backendFramework is immutable and cannot be changed after creation"
 _NO_ENGINE = f"backend framework {Backend.NOOP} (no default available)"
 
 
@@ -85,7 +85,14 @@ def _unreadable_commands(path: str) -> tuple[str, ...]:
 
 def validate_change(new: str, old: str) -> Findings:
     """What is said of a graph or component whose engine changes; both are `spec.backendFramework`, empty for none."""
-    return Findings() if new == old else Findings(problems=(_FIXED_BACKEND,), warnings=(_CHANGED_BACKEND,))
+    return (
+        Findings()
+        if new == old
+        else Findings(
+            problems=(rules.BACKEND_FRAMEWORK.at(SPEC / "backendFramework"),),
+            warnings=(rules.BACKEND_FRAMEWORK_CHANGES.at(SPEC / "backendFramework"),),
+        )
+    )
 
 
 def is_told_later(problem: str) -> bool:
@@ -103,7 +110,7 @@ def _judge_component(component: ComponentDeployment, review: Review) -> Findings
     told = (*find_spec_warnings(spec, "spec", name), *find_istio_warnings(spec.ingress, "spec", review.installed))
     warnings = () if component.graph_name else told
     problems = tuple(problem for problem in validate_component(component) if not is_told_later(problem))
-    return Findings(problems=problems, warnings=warnings)
+    return Findings.of(problems, warnings)
 
 
 def _judge_change(new: ComponentDeployment, old: ReadManifest, _review: Review) -> Findings:

@@ -23,7 +23,7 @@ VALIDATIONS = "x-kubernetes-validations"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CelRule:
-    """One rule: its name in `validation.rule_table`, its place in the schema, what must hold, what is said if not.
+    """One rule: its name in `validation.rules`, its place in the schema, what must hold, what is said if not.
 
     `text` is an expression, `message` a plain text; one of them is given. With `may_be_new`, `oldSelf` is an optional
     value, absent on create; a rule that says `oldSelf` without it is asked of updates only.

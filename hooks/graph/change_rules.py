@@ -36,7 +36,7 @@ def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) 
     )
     if not may_change_replicas(review.user, new, review):
         problems = (*problems, *_find_changed_replicas(new.spec.services, before))
-    return Findings(problems=problems, warnings=engine.warnings)
+    return Findings.of(problems, engine.warnings)
 
 
 def may_change_replicas(user: User | None, graph: GraphDeployment, review: Review) -> bool:

@@ -17,6 +17,7 @@ from hooks.graph.envs import find_env, merge_envs, replace_env
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
+from hooks.problems import Problem
 
 _MAX_INTEGER = 2**53
 """Up to here every whole float is one integer; what is larger stays a quantity's text."""
@@ -116,7 +117,7 @@ def namespace_of(graph: GraphDeployment, spec: ComponentSpec) -> str:
     return identity.dynamo_namespace(metadata.namespace, metadata.name, is_global=spec.global_dynamo_namespace)
 
 
-def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec, tuple[str, ...]]:
+def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec, tuple[Problem, ...]]:
     """The service's spec with the resources that `DYN_DEPLOYMENT_CONFIG` gives it, and what keeps that from being read.
 
     Where it cannot be read, the spec is the user's. Entries of `envs` may have any shape.

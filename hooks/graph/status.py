@@ -23,6 +23,7 @@ from hooks.graph.restart import Restart
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, merge_conditions
 from hooks.k8s.troubles import Explanation, Trouble
 from hooks.k8s.types import Json
+from hooks.problems import Problem, join_texts
 
 _KEPT = ("restart", "services", "componentsReady")
 
@@ -89,9 +90,9 @@ def find_unready_services(plan: GraphPlan, seen: Observed) -> frozenset[str]:
     return frozenset(component.service for component, observed in found if _why_unready(component, observed))
 
 
-def report_failure(reason: Reason, problems: tuple[str, ...], previous: Previous) -> dict[str, Json]:
+def report_failure(reason: Reason, problems: tuple[Problem, ...], previous: Previous) -> dict[str, Json]:
     """The status of a graph whose children are left as they were: all problems; the rest is kept."""
-    text = "; ".join(problems)
+    text = join_texts(problems)
     message = f"Validation failed: {text}" if reason is Reason.INVALID else text
     condition = Condition(type=READY, status="False", reason=reason.value, message=message[:MAX_MESSAGE])
     kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}

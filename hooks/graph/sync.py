@@ -37,6 +37,7 @@ from hooks.metacontroller.children import Children
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.problems import Problem
 from hooks.settings import Settings
 
 _ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
@@ -140,7 +141,7 @@ def _read_restart(request: SyncRequest) -> Mapping[str, Json]:
     return stored if isinstance(stored, dict) else {}
 
 
-def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[str, ...]) -> SyncAnswer:
+def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[Problem, ...]) -> SyncAnswer:
     """Leave all children as they were last applied, and say why."""
     status = report_failure(reason, problems, _previous(request, facts))
     return SyncAnswer(
@@ -152,7 +153,7 @@ def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[
     )
 
 
-def _last_children(request: SyncRequest, problems: tuple[str, ...]) -> list[Manifest]:
+def _last_children(request: SyncRequest, problems: tuple[Problem, ...]) -> list[Manifest]:
     observed = request.children.all()
     applied = last_applied_children((child for child in observed if not _is_kept_by_stub(child)), problems)
     return [*applied, *(_stub(child) for child in observed if _is_kept_by_stub(child))]

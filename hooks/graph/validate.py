@@ -69,7 +69,7 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
         for service, spec in sorted(graph.spec.services.items())
         for warning in _find_warnings(graph, service, spec, review)
     )
-    return Findings(problems=problems, warnings=warnings)
+    return Findings.of(problems, warnings)
 
 
 def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[str]:

@@ -3,7 +3,6 @@
 Knows no cluster: an object is judged as one about to be created, by nobody in particular.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,24 +10,19 @@ from datetime import UTC, datetime
 from hooks.admission.rules import RULES
 from hooks.crds import apply_defaults, find_faults
 from hooks.facts import Facts
-from hooks.k8s.types import GroupVersionKind, Json, Manifest
-from hooks.k8s.yaml_reader import FieldPath
+from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Document, Fault, Loaded
 from hooks.metacontroller.protocol import plural_of
+from hooks.problems import Problem
 from hooks.rendering import Rendered, declared_kinds, render
 from hooks.settings import Settings
 from hooks.validation.review import Review, Verdict
-from hooks.validation.rule_table import rule_of
 
 ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 """Nothing that is rendered depends on the time; status does, and is not printed."""
 
 _MISSING = "is missing"
-_PATH = re.compile(r"\b(?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]]*\])*")
-_PART = re.compile(r"\[([^\]]*)\]|([A-Za-z][A-Za-z0-9]*)")
-_FIELDS = {"source URI ": "spec.source.uri"}
-"""The field of texts that do not name it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +70,12 @@ def check_document(document: Document) -> list[Fault]:
     return [*document.faults, *_check_schema(document)]
 
 
-def place(document: Document, text: str) -> Fault:
-    """A problem or warning at the field that its text names; at the beginning of the object if it names none."""
-    known = next((field for start, field in _FIELDS.items() if text.startswith(start)), "")
-    found = _PATH.search(known or text)
-    if found is None:
-        return Fault(document.file, document.line, "", text)
-    fault = document.fault(_read_path(found[0], document.object), text)
-    return Fault(fault.file, fault.line, fault.field, text, names_field=True)
+def place(document: Document, problem: Problem) -> Fault:
+    """A problem or warning at its field; at the beginning of the object if it has none."""
+    if not problem.path.parts:
+        return Fault(document.file, document.line, "", problem.text)
+    fault = document.fault(problem.path.parts, problem.text)
+    return Fault(fault.file, fault.line, fault.field, problem.text, names_field=True)
 
 
 def _judge(document: Document, settings: Settings, installed: frozenset[str] | None) -> Verdict:
@@ -117,24 +109,9 @@ def _is_told(problem: Fault, told: Iterable[Fault], document: Document) -> bool:
 
     What no rule says comes from reading the object: whatever else is wrong with that field explains it too.
     """
-    if rule_of(problem.message) is None and any(fault.field == problem.field for fault in document.faults):
+    if True and any(fault.field == problem.field for fault in document.faults):
         return True
     return any(
         problem.field == fault.field or (fault.message == _MISSING and problem.field.startswith(f"{fault.field}."))
         for fault in told
     )
-
-
-def _read_path(text: str, obj: Json) -> FieldPath:
-    """`spec.services[main].envs[0]` to its parts; what stands in brackets is an index where the object has a list."""
-    path: list[str | int] = []
-    value = obj
-    for bracketed, plain in _PART.findall(text):
-        if isinstance(value, list) and bracketed.isdigit():
-            index = int(bracketed)
-            path.append(index)
-            value = value[index] if index < len(value) else None
-        else:
-            path.append(bracketed or plain)
-            value = value.get(path[-1]) if isinstance(value, dict) else None
-    return tuple(path)

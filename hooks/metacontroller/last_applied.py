@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from hooks import contract
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Manifest, ReadManifest, annotations_of, is_deleting, name_of
+from hooks.problems import Problem
 
 
-def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[str, ...]) -> list[Manifest]:
+def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Problem, ...]) -> list[Manifest]:
     """Rebuild the desired children of the last good sync from those observed; [] when there are none yet.
 
     Raises:
@@ -20,7 +21,7 @@ def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[str,
     return [_last_applied(child, problems) for child in observed if not is_deleting(child)]
 
 
-def _last_applied(child: ReadManifest, problems: tuple[str, ...]) -> Manifest:
+def _last_applied(child: ReadManifest, problems: tuple[Problem, ...]) -> Manifest:
     text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
     if text is None:
         hint = f"{child['kind']} {name_of(child)} has no last-applied annotation; run Metacontroller with dynamic apply"

@@ -20,6 +20,7 @@ from hooks.k8s.messages import describe_type
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
 from hooks.metacontroller.calling_controller import check_versions, read_controller, read_declared
 from hooks.metacontroller.children import Children, find_fault, write_values
+from hooks.problems import Problem
 
 OPTIONAL_KINDS = (
     kinds.POD_CLIQUE_SET,
@@ -106,7 +107,7 @@ class SyncAnswer:
     finalized: bool = False
     effects: tuple[Effect, ...] = ()
     notes: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

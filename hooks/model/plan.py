@@ -15,6 +15,7 @@ from hooks.metacontroller.protocol import SyncRequest
 from hooks.model.observe import Candidate, Seen, observe
 from hooks.model.probes import Adapter, LoadRequest, Phase, Target
 from hooks.model.validate import validate_claims, validate_model
+from hooks.problems import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class ModelPlan:
 
     model: Model
     seen: Seen
-    problems: tuple[str, ...]
+    problems: tuple[Problem, ...]
     adapter: Adapter | None
     former: tuple[str, ...]
     records: tuple[Adapter, ...]
@@ -60,7 +61,7 @@ def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> Model
     )
 
 
-def _read_model(parent: ReadManifest) -> tuple[Model, tuple[str, ...]]:
+def _read_model(parent: ReadManifest) -> tuple[Model, tuple[Problem, ...]]:
     try:
         return parse_parent(Model, {"metadata": parent["metadata"], "spec": parent.get("spec") or {}}), ()
     except InvalidSpec as error:

@@ -9,6 +9,7 @@ from hooks.k8s.types import Json
 from hooks.model.observe import Candidate
 from hooks.model.plan import ModelPlan
 from hooks.model.probes import Adapter, EndpointReport, LoadReport, Phase
+from hooks.problems import join_texts
 
 MAX_ENDPOINTS = 1000
 """Endpoints listed in a status: with 10,000 the object would outgrow what etcd stores. The counts are of all."""
@@ -168,7 +169,7 @@ def _judge(plan: ModelPlan, endpoints: tuple[Endpoint, ...], *, is_unloading: bo
         message = f"Unloading {', '.join(plan.former)} from {len(endpoints)} endpoint(s)"
         return Condition(type=READY, status="False", reason=UNLOADING, message=message)
     if plan.problems:
-        return Condition(type=READY, status="False", reason=INVALID, message="; ".join(plan.problems))
+        return Condition(type=READY, status="False", reason=INVALID, message=join_texts(plan.problems))
     engines = _judge_engines(plan, endpoints)[0]
     if engines.status == "True":
         return Condition(type=READY, status="True", reason=engines.reason, message=engines.message)

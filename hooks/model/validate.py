@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from hooks.api.model import Model
 from hooks.k8s.types import ReadManifest
 from hooks.model.observe import Claim
+from hooks.problems import SPEC, Problem
 from hooks.settings import Settings, Switch
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
+from hooks.validation.rules import model as rules
 
 _SCHEMES = ("s3://", "hf://")
 _FILE = "file://"
@@ -18,8 +20,8 @@ def review_model(review: Review) -> Verdict:
     return judge(review, Model, of_object=_judge_model, of_change=_judge_change)
 
 
-def validate_model(model: Model, settings: Settings) -> tuple[str, ...]:
-    """All problems of the spec, as sentences; () when there are none.
+def validate_model(model: Model, settings: Settings) -> tuple[Problem, ...]:
+    """All problems of the spec; () when there are none.
 
     Source: Dynamo operator, internal/webhook/validation/dynamomodel.go.
     """
@@ -35,41 +37,37 @@ def _judge_change(new: Model, old: ReadManifest, _review: Review) -> Findings:
     before = spec if isinstance(spec, Mapping) else {}
     problems, warnings = [], []
     if new.spec.model_type != (before.get("modelType") or "base"):
-        problems.append("spec.modelType is immutable and cannot be changed after creation")
-        warnings.append("Changing spec.modelType may cause unexpected behavior")
+        problems.append(rules.MODEL_TYPE.at(SPEC / "modelType"))
+        warnings.append(rules.MODEL_TYPE_CHANGES.at(SPEC / "modelType"))
     if new.spec.base_model_name != before.get("baseModelName", ""):
-        problems.append("spec.baseModelName is immutable and cannot be changed after creation")
-        warnings.append("Changing spec.baseModelName will break endpoint discovery")
+        problems.append(rules.BASE_MODEL.at(SPEC / "baseModelName"))
+        warnings.append(rules.BASE_MODEL_CHANGES.at(SPEC / "baseModelName"))
     return Findings(problems=tuple(problems), warnings=tuple(warnings))
 
 
-def _find_problems(model: Model, *, takes_files: bool) -> Iterator[str]:
+def _find_problems(model: Model, *, takes_files: bool) -> Iterator[Problem]:
     spec = model.spec
     if not spec.model_name:
-        yield "spec.modelName is required"
+        yield rules.MODEL_NAME.at(SPEC / "modelName")
     if not spec.base_model_name:
-        yield "spec.baseModelName is required"
+        yield rules.BASE_MODEL_NAME.at(SPEC / "baseModelName")
     if not model.is_lora:
         return
     if spec.model_name in {".", ".."} or not spec.model_name.isprintable():
-        yield f"spec.modelName {spec.model_name!r} cannot stand in a URL; use a name such as my-adapter or org/adapter"
+        yield rules.MODEL_NAME_IN_URL.at(SPEC / "modelName", name=repr(spec.model_name))
     if spec.source is None:
-        yield "spec.source is required when modelType is 'lora'"
+        yield rules.SOURCE.at(SPEC / "source")
     elif not spec.source.uri:
-        yield "spec.source.uri must be specified when modelType is 'lora'"
+        yield rules.SOURCE_URI.at(SPEC / "source.uri")
     elif spec.source.uri.startswith(_FILE):
         if not takes_files:
-            yield (
-                f"source URI may start with '{_FILE}' only where setting lora_file_sources is on, got: "
-                f"{spec.source.uri}"
-            )
+            yield rules.SOURCE_FILE.at(SPEC / "source.uri", uri=spec.source.uri)
     elif not spec.source.uri.startswith(_SCHEMES):
-        allowed = " or ".join(f"'{scheme}'" for scheme in _SCHEMES)
-        yield f"source URI must start with {allowed}, got: {spec.source.uri}"
+        yield rules.SOURCE_SCHEME.at(SPEC / "source.uri", uri=spec.source.uri)
 
 
-def validate_claims(model: Model, own: Claim, others: Iterable[Claim]) -> tuple[str, ...]:
-    """The sentence that refuses an adapter name which another model of the same base model has; () if it is free.
+def validate_claims(model: Model, own: Claim, others: Iterable[Claim]) -> tuple[Problem, ...]:
+    """The problem of an adapter name that another model of the same base model has; () if it is free.
 
     Who has it loaded keeps it; among equals the older model does. An engine knows adapters by name only, so two models
     of one name would silently share whichever was loaded first.
@@ -81,5 +79,5 @@ def validate_claims(model: Model, own: Claim, others: Iterable[Claim]) -> tuple[
     first = min((own, *rivals), key=lambda claim: (name not in claim.held, claim.created, claim.model))
     if first is own:
         return ()
-    owner = f"spec.modelName {name} on base model {own.base_model} belongs to DynamoModel {first.model}"
-    return (f"{owner}; choose another name, or delete that model",)
+    taken = rules.MODEL_NAME_TAKEN.at(SPEC / "modelName", name=name, base_model=own.base_model, owner=first.model)
+    return (taken,)

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.protocol import SyncAnswer
+from hooks.problems import texts_of
 
 logger = logging.getLogger("hooks")
 
@@ -100,7 +101,8 @@ def log_call(
         fields.update({key: metadata[key] for key in ("uid", "generation") if key in metadata})
     if answer is not None:
         fields["children"] = dict(Children.of(answer.children).counts)
-        fields.update({key: list(lines) for key in ("notes", "problems") if (lines := getattr(answer, key))})
+        said = {"notes": answer.notes, "problems": texts_of(answer.problems)}
+        fields.update({key: list(lines) for key, lines in said.items() if lines})
     fields.update(more)
     fields.update(outcome=report.outcome, status=report.status, duration_ms=round(report.seconds * 1000, 3))
     # Not `info`, which walks the stack to say where it was called: nobody reads that, and it is the dearest part.

@@ -4,22 +4,27 @@ Source: Dynamo operator, internal/webhook/validation/*_handler.go; Kubernetes, "
 resources, for what an update of an object that is bad already may do.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from hooks.api.base import Model, parse_parent
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import ReadManifest
+from hooks.problems import Problem, as_problems
 from hooks.validation.review import GENERATED_SUFFIX, Review, Verdict
-from hooks.validation.rule_table import reasons_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What some of the rules found."""
 
-    problems: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    @classmethod
+    def of(cls, problems: Iterable[Problem | str], warnings: Iterable[Problem | str] = ()) -> "Findings":
+        """TEMPORARY: findings of which some are sentences."""
+        return cls(problems=as_problems(problems), warnings=as_problems(warnings))
 
 
 def judge(
@@ -32,7 +37,7 @@ def judge(
 ) -> Verdict:
     """All that is wrong with an object by itself, then with the change; one that is being deleted always passes.
 
-    A problem that the old object had in the same words does not count again: else a rule that came later would forbid
+    A problem that the old object had too does not count again: else a rule that came later would forbid
     even to annotate what was stored before it. With problems, warnings about the object are left out as upstream does,
     unless `warns_always`. Never raises, whatever the object looks like.
     """
@@ -46,7 +51,7 @@ def judge(
     change = Findings() if new is None or review.old is None else of_change(new, review.old, review)
     problems = (*problems, *change.problems)
     told = alone.warnings if warns_always or not problems else ()
-    return Verdict(problems=problems, warnings=(*told, *change.warnings), reasons=reasons_of(problems))
+    return Verdict(problems=problems, warnings=(*told, *change.warnings))
 
 
 def _judge_alone(

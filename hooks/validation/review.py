@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hooks.k8s.types import GroupVersionKind, ReadManifest
+from hooks.problems import Problem, reasons_of
 from hooks.settings import Settings
 
 GENERATED_SUFFIX = "xxxxx"
@@ -34,8 +35,12 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """All problems in upstream's order (none: accepted), warnings, and short words for the rules broken, sorted."""
+    """All problems in upstream's order (none: accepted), and warnings."""
 
-    problems: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the object is refused, in short words, sorted."""
+        return reasons_of(self.problems)

@@ -7,18 +7,22 @@ import orjson
 import pytest
 
 from hooks.admission.app import KINDS, create_admission_app
+from hooks.problems import Reason
 from hooks.settings import parse_settings
 from hooks.validation.review import User, Verdict
 from tests import make
 from tests.reviews import GRAPHS, admission_app, deleted, patch_of, post, review
 from tests.test_app import is_one_sentence
 
-REFUSED = Verdict(problems=("first is wrong", "second is wrong"), warnings=("beware",), reasons=("name", "replicas"))
+REFUSED = Verdict(
+    problems=(make.problem("first is wrong", Reason.NAME), make.problem("second is wrong", Reason.REPLICAS_MANAGED)),
+    warnings=make.problems("beware"),
+)
 PATCH: list[dict[str, Any]] = [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]
 
 
 def test_object_that_keeps_the_rules_is_allowed_with_warnings() -> None:
-    response = post(admission_app(Verdict(problems=(), warnings=("beware",))), "validate", review())
+    response = post(admission_app(Verdict(problems=(), warnings=make.problems("beware"))), "validate", review())
     assert response == {"allowed": True, "uid": "u-1", "warnings": ["beware"]}
 
 
@@ -183,7 +187,9 @@ def test_readiness_is_that_of_the_server() -> None:
 
 def test_warnings_fit_what_the_api_server_passes_on() -> None:
     many = tuple(f"{number}: {'x' * 300}\nmore" for number in range(40))
-    warnings = post(admission_app(Verdict(problems=(), warnings=many)), "validate", review())["warnings"]
+    warnings = post(admission_app(Verdict(problems=(), warnings=make.problems(*many))), "validate", review())[
+        "warnings"
+    ]
     assert max(len(line) for line in warnings) == 256
     assert sum(len(line) for line in warnings) <= 4096
     assert warnings[0].endswith("…")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hooks.k8s.types import name_of
-from hooks.validation.rule_table import Place, rule_of
+from hooks.validation.rules import Place
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import EXAMPLES, load_documents
 from tests.cluster.rules import is_taken, rules_dropped

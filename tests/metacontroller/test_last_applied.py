@@ -4,31 +4,32 @@ import pytest
 
 from hooks.errors import InvalidSpec
 from hooks.metacontroller.last_applied import last_applied_children
+from hooks.problems import texts_of
 from tests import make
 
 DESIRED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"x": "1"}}, "data": {"k": "v"}}
 
 
 def test_last_applied_object_comes_back_whole() -> None:
-    assert last_applied_children([make.observed(DESIRED)], ("broken",)) == [DESIRED]
+    assert last_applied_children([make.observed(DESIRED)], make.problems("broken")) == [DESIRED]
 
 
 def test_label_that_metacontroller_adds_is_left_to_it() -> None:
     labelled = {**DESIRED, "metadata": {"name": "a", "labels": {"controller-uid": "u"}}}
-    (child,) = last_applied_children([make.observed(labelled)], ("broken",))
+    (child,) = last_applied_children([make.observed(labelled)], make.problems("broken"))
     assert child["metadata"] == {"name": "a"}
 
 
 def test_child_on_its_way_out_is_not_asked_for_again() -> None:
     leaving = make.observed(DESIRED)
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert last_applied_children([leaving], ("broken",)) == []
+    assert last_applied_children([leaving], make.problems("broken")) == []
 
 
 def test_child_without_annotation_is_refused_with_every_problem() -> None:
     with pytest.raises(InvalidSpec) as refusal:
-        last_applied_children([{**DESIRED}], ("first", "second"))
-    assert refusal.value.problems == (
+        last_applied_children([{**DESIRED}], make.problems("first", "second"))
+    assert texts_of(refusal.value.problems) == (
         "first",
         "second",
         "ConfigMap a has no last-applied annotation; run Metacontroller with dynamic apply",

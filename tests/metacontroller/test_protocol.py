@@ -145,7 +145,9 @@ def test_answer_says_when_to_come_back_and_that_all_is_undone() -> None:
 
 
 def test_notes_problems_and_effects_stay_inside() -> None:
-    written = orjson.loads(write_sync_answer(SyncAnswer(status={}, notes=("n",), problems=("p",)), DECLARED))
+    written = orjson.loads(
+        write_sync_answer(SyncAnswer(status={}, notes=("n",), problems=make.problems("p")), DECLARED)
+    )
     assert set(written) == {"children", "status"}
 
 

@@ -45,7 +45,7 @@ def test_call_has_one_line_with_everything_about_it(caplog: pytest.LogCaptureFix
 
 def test_answer_with_the_last_good_children_is_told_from_success(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    client_with(SyncAnswer(status={}, problems=("spec is wrong",))).post("/graph/sync", data=call())
+    client_with(SyncAnswer(status={}, problems=make.problems("spec is wrong"))).post("/graph/sync", data=call())
     (line,) = logged(caplog, "call")
     assert (line["outcome"], line["status"], line["problems"]) == ("invalid_spec", 200, ["spec is wrong"])
 

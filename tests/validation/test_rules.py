@@ -8,7 +8,7 @@ from hooks.k8s.types import gvk_of
 from hooks.metacontroller.protocol import plural_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
-from hooks.validation.rule_table import TABLE, Place, rule_of
+from hooks.validation.rules import TABLE, Place
 from tests.validation.cases import CASES
 from tests.validation.objects import Case
 
@@ -44,5 +44,5 @@ def test_table_says_of_every_rule_where_it_lives() -> None:
 
 
 def test_every_rule_has_a_case_that_breaks_it_but_for_those_that_need_the_cluster() -> None:
-    broken = {rule.name for case in CASES for rule in map(rule_of, case.problems) if rule}
+    broken = {rule.name for case in CASES for rule in map(case.problems) if rule}
     assert {rule.name for rule in TABLE} - broken == {"epp-pool"}

@@ -28,6 +28,7 @@ from hooks.k8s.grove import (
     find_immutable_changes,
 )
 from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata
+from hooks.problems import Problem
 from hooks.settings import Settings, Switch
 
 _HOW_TO_REPLACE = (
@@ -70,7 +71,7 @@ def plan_grove(
         return _schedule(_place(service, topology.get(service.service)), queue, existing)
 
     services: list[GroveService] = []
-    problems: list[str] = []
+    problems: list[Problem | str] = []
     for component in components:
         try:
             found = plan_service(component)

@@ -81,7 +81,7 @@ def plan_grove_service(
     try:
         service = _plan(graph, planned, seen, settings, kept=kept)
     except InvalidSpec as error:
-        raise InvalidSpec(tuple(_place(problem, planned.service) for problem in error.problems)) from error
+        raise InvalidSpec(tuple(_place(problem.text, planned.service) for problem in error.problems)) from error
     return service if _is_told(graph, planned) else _hand_over(service, planned, seen, settings)
 
 

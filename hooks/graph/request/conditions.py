@@ -15,6 +15,7 @@ from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENER
 from hooks.graph.request.profiling_job import job_name
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition
 from hooks.k8s.types import Json
+from hooks.problems import join_texts
 
 DELETED_BY_USER = "Deployment was deleted by user. Create a new DGDR to redeploy."
 _CREATION_DEADLINE = timedelta(minutes=5)
@@ -67,7 +68,7 @@ class Grounds:
 def describe(grounds: Grounds) -> list[Condition]:
     """The conditions in the order of the phases, without the summary."""
     plan, auto_apply = grounds.plan, grounds.request.spec.auto_apply
-    refusal = false(VALIDATION, "ValidationFailed", "; ".join(plan.problems))
+    refusal = false(VALIDATION, "ValidationFailed", join_texts(plan.problems))
     profiling, deployment = _PROFILING.get(plan.position), _DEPLOYMENT.get(plan.position)
     applied = deployment(grounds) if deployment else NOT_DEPLOYED
     return [
@@ -122,7 +123,7 @@ def _gone(grounds: Grounds) -> Condition:
 
 
 def _unbuildable(grounds: Grounds) -> Condition:
-    return false(PROFILING, "JobCreationFailed", "; ".join(grounds.plan.problems))
+    return false(PROFILING, "JobCreationFailed", join_texts(grounds.plan.problems))
 
 
 def _pending(grounds: Grounds) -> Condition:
@@ -138,7 +139,7 @@ def _pending(grounds: Grounds) -> Condition:
 def _spec_generated(grounds: Grounds) -> Condition:
     plan = grounds.plan
     if plan.position is Position.GENERATION_FAILED:
-        return false(SPEC_GENERATED, "GenerationFailed", "; ".join(plan.problems))
+        return false(SPEC_GENERATED, "GenerationFailed", join_texts(plan.problems))
     if plan.position not in _AFTER_GENERATION:
         return NOT_GENERATED
     message = "Generated spec is available in status.generatedDeployment"

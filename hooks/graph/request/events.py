@@ -10,10 +10,11 @@ from typing import Literal
 from hooks.effects import Event
 from hooks.graph.request.conditions import DELETED_BY_USER
 from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, Previous
-from hooks.graph.request.validate import CHANGE_REJECTED, rejected_change
+from hooks.graph.request.validate import CHANGE_REJECTED
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
 from hooks.transitions import find_change, reference_of
+from hooks.validation.rules.request import PROFILING_STARTED
 
 _BEFORE_PROFILING = frozenset({"", "ProfilingPending", "JobCreationFailed"})
 _BEFORE_CREATION = frozenset({"", "WaitingForSpec", "DeploymentPending", "DeploymentCreationFailed"})
@@ -65,7 +66,7 @@ _RULES = (
         condition=VALIDATION,
         to=frozenset({CHANGE_REJECTED}),
         reason=CHANGE_REJECTED,
-        text=rejected_change("{request}"),
+        text=PROFILING_STARTED.text.format(state="{request}"),
         each_time=True,
     ),
     _Rule(

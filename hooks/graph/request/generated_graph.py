@@ -23,6 +23,7 @@ from hooks.k8s.names import is_subdomain
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_reader import YamlDocument, read_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
+from hooks.problems import Problem, as_problems
 
 MAX_ADDITIONAL_BYTES = 250_000
 _MAX_OWN_BYTES = MAX_CHILD_BYTES - 4096
@@ -69,17 +70,17 @@ def read_output(text: str, default_name: str) -> Generated:
     return Generated(graph=graph, config_maps=config_maps, remarks=remarks)
 
 
-def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") -> tuple[str, ...]:
+def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") -> tuple[Problem, ...]:
     """All problems of a graph, as it would be created in a namespace with that image for workers; empty for none.
 
     Which optional kinds the cluster has is not known here: the graph's own hook judges that.
     """
     named: Manifest = {**graph, "metadata": {**graph["metadata"], "namespace": namespace}}
     if faults := [f"{_path(fault.path)}: {fault.message}" for fault in find_faults(prune(named))]:
-        return tuple(sorted(faults))
+        return as_problems(sorted(faults))
     created = {**named, "spec": with_image(named.get("spec") or {}, workers_image)}
     try:
-        return validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL}))
+        return as_problems(validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL})))
     except InvalidSpec as error:
         return error.problems
 

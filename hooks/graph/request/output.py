@@ -13,6 +13,7 @@ from hooks.graph.request.previous import Previous
 from hooks.graph.request.profiling_job import output_config_map_name
 from hooks.k8s.names import MAX_LABEL, fit_name
 from hooks.k8s.types import Manifest
+from hooks.problems import join_texts
 
 _GRACE = timedelta(minutes=2)
 """How long the output ConfigMap may be seen later than the end of the Job that wrote it."""
@@ -48,7 +49,7 @@ def find_output(request: GraphRequest, seen: Observed, previous: Previous, now: 
     except InvalidSpec as error:
         if previous.generated:
             return FoundOutput(fact=Output.USABLE, graph=dict(previous.generated))
-        return FoundOutput(fact=Output.BROKEN, fault="; ".join(error.problems))
+        return FoundOutput(fact=Output.BROKEN, fault=join_texts(error.problems))
     graph = dict(previous.generated) if previous.generated else generated.graph
     return FoundOutput(fact=Output.USABLE, graph=graph, generated=generated)
 

@@ -19,6 +19,7 @@ from hooks.graph.request.preconditions import check_preconditions
 from hooks.graph.request.previous import Previous
 from hooks.graph.request.profiling_job import JobPlan, build_profiling_access, build_profiling_job
 from hooks.k8s.types import Json, Manifest
+from hooks.problems import Problem, as_problems
 from hooks.settings import Settings
 
 _SUCCESSFUL = "successful"
@@ -38,7 +39,7 @@ class RequestPlan:
     """
 
     position: Position
-    problems: tuple[str, ...]
+    problems: tuple[Problem, ...]
     spec_hash: str
     job: Manifest | None
     access: tuple[Manifest, ...]
@@ -60,7 +61,7 @@ class _Start:
     """Whether profiling could begin: the Job, or why not."""
 
     spec: Spec
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
     job: Manifest | None = None
 
 
@@ -160,7 +161,7 @@ def _graph_fact(request: GraphRequest, live: ObservedGraph | None, seen: Observe
     return Graph.READY if is_ready else Graph.PENDING
 
 
-def _problems(position: Position, start: _Start, output: FoundOutput) -> tuple[str, ...]:
+def _problems(position: Position, start: _Start, output: FoundOutput) -> tuple[Problem, ...]:
     if position in {Position.REFUSED, Position.UNBUILDABLE}:
         return start.problems
-    return (output.fault,) if position is Position.GENERATION_FAILED else ()
+    return as_problems([output.fault]) if position is Position.GENERATION_FAILED else ()

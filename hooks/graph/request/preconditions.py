@@ -12,6 +12,7 @@ from hooks.graph.request.gpu_discovery import NothingDiscovered, discover_hardwa
 from hooks.graph.request.observe import Observed
 from hooks.graph.request.validate import validate_request
 from hooks.k8s.types import Json
+from hooks.problems import Problem, as_problems
 from hooks.settings import Settings
 
 _CONFIG = "spec.profilingConfig.config"
@@ -25,15 +26,19 @@ _NOT_DISCOVERED = (
 class Preconditions:
     """All problems in the order in which to read them, and the GPU facts found on the way; {} unless asked for."""
 
-    problems: tuple[str, ...]
+    problems: tuple[Problem, ...]
     hardware: Mapping[str, Json]
 
 
 def check_preconditions(request: GraphRequest, seen: Observed, settings: Settings) -> Preconditions:
     """Whether profiling can begin."""
     hardware, discovery = _discover(request, seen, settings)
-    problems = (*validate_request(request, settings), *discovery, *_check_base_graph(request, seen))
-    return Preconditions(problems=problems, hardware=hardware)
+    problems: list[Problem | str] = [
+        *validate_request(request, settings),
+        *discovery,
+        *_check_base_graph(request, seen),
+    ]
+    return Preconditions(problems=as_problems(problems), hardware=hardware)
 
 
 def _discover(request: GraphRequest, seen: Observed, settings: Settings) -> tuple[dict[str, Json], tuple[str, ...]]:

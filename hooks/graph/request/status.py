@@ -22,6 +22,7 @@ from hooks.graph.request.profiling_job import output_config_map_name
 from hooks.graph.request.validate import CHANGE_REJECTED, rejected_change
 from hooks.k8s.conditions import READY, Condition, merge_conditions
 from hooks.k8s.types import Json
+from hooks.problems import Problem, join_texts
 
 _UNDO = " Until the change is undone nothing is done for this request."
 
@@ -48,13 +49,15 @@ def report_end(previous: Previous, now: datetime) -> dict[str, Json]:
 
 def report_edit(previous: Previous, state: State, now: datetime) -> dict[str, Json]:
     """The status of a request whose spec is not the profiled one any more: as it was, and that it is refused."""
-    message = rejected_change(state.value) + _UNDO
+    message = rejected_change(state.value).text + _UNDO
     return _report_refusal(previous, state, now, false(VALIDATION, CHANGE_REJECTED, message))
 
 
-def report_unreadable(previous: Previous, state: State, problems: tuple[str, ...], now: datetime) -> dict[str, Json]:
+def report_unreadable(
+    previous: Previous, state: State, problems: tuple[Problem, ...], now: datetime
+) -> dict[str, Json]:
     """The status of a request whose spec cannot even be read; what was started goes on as it is."""
-    return _report_refusal(previous, state, now, false(VALIDATION, "ValidationFailed", "; ".join(problems)))
+    return _report_refusal(previous, state, now, false(VALIDATION, "ValidationFailed", join_texts(problems)))
 
 
 def _report_refusal(previous: Previous, state: State, now: datetime, refusal: Condition) -> dict[str, Json]:

@@ -21,6 +21,7 @@ from hooks.graph.request.validate import FIXED_STATES
 from hooks.k8s.types import Json
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.problems import Problem
 
 _LOOK_AGAIN_SECONDS = 5
 _WAITING = frozenset({Position.PENDING, Position.AWAITING_OUTPUT, Position.CREATING})
@@ -93,7 +94,7 @@ def _report_unreadable(state: State, previous: Previous, error: InvalidSpec, fac
     return report_unreadable(previous, unreadable, error.problems, facts.now)
 
 
-def _keep(request: SyncRequest, seen: Observed, status: dict[str, Json], problems: tuple[str, ...]) -> SyncAnswer:
+def _keep(request: SyncRequest, seen: Observed, status: dict[str, Json], problems: tuple[Problem, ...]) -> SyncAnswer:
     """Leave everything as it is, and say why."""
     return SyncAnswer(
         children=keep_children(seen),

@@ -14,6 +14,7 @@ from hooks.component.placement import Role
 from hooks.graph.scaling_adapter.observe import Graph, Service
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
+from hooks.problems import Problem, join_texts
 
 
 class Reason(StrEnum):
@@ -135,9 +136,9 @@ def report(
     }
 
 
-def report_problems(problems: tuple[str, ...], previous: Previous) -> dict[str, Json]:
+def report_problems(problems: tuple[Problem, ...], previous: Previous) -> dict[str, Json]:
     """The status of an adapter whose spec cannot be read; what autoscalers read stays as it was."""
-    verdict = Verdict(reason=Reason.INVALID, message=f"Validation failed: {'; '.join(problems)}")
+    verdict = Verdict(reason=Reason.INVALID, message=f"Validation failed: {join_texts(problems)}")
     return {**previous.status, **_judged(verdict, "", previous)}
 
 

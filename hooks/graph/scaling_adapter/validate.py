@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 
 from hooks.api.scaling_adapter import GraphScalingAdapter
+from hooks.problems import SPEC, Problem
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
+from hooks.validation.rules import adapter as rules
+from hooks.validation.rules import spec as spec_rules
 
 
 def review_adapter(review: Review) -> Verdict:
@@ -12,7 +15,7 @@ def review_adapter(review: Review) -> Verdict:
     return judge(review, GraphScalingAdapter, of_object=_judge_adapter)
 
 
-def validate_adapter(adapter: GraphScalingAdapter) -> tuple[str, ...]:
+def validate_adapter(adapter: GraphScalingAdapter) -> tuple[Problem, ...]:
     """All problems of an adapter's spec."""
     return tuple(_find_problems(adapter))
 
@@ -21,11 +24,11 @@ def _judge_adapter(adapter: GraphScalingAdapter, _review: Review) -> Findings:
     return Findings(problems=validate_adapter(adapter))
 
 
-def _find_problems(adapter: GraphScalingAdapter) -> Iterator[str]:
+def _find_problems(adapter: GraphScalingAdapter) -> Iterator[Problem]:
     spec = adapter.spec
     if spec.replicas < 0:
-        yield "spec.replicas must be non-negative"
+        yield spec_rules.REPLICAS.at(SPEC / "replicas")
     if not spec.dgd_ref.name:
-        yield "spec.dgdRef.name is required"
+        yield rules.ADAPTER_GRAPH.at(SPEC / "dgdRef.name")
     if not spec.dgd_ref.service_name:
-        yield "spec.dgdRef.serviceName is required"
+        yield rules.ADAPTER_SERVICE.at(SPEC / "dgdRef.serviceName")

@@ -36,7 +36,7 @@ def counting(**counts: int) -> Manifest:
 def frozen(*problems: str) -> Manifest:
     """A graph of which a former spec runs: its present one has these problems."""
     previous = Previous(status=graph()["status"], generation=2, now=make.NOW)
-    return {**graph(), "status": report_failure(Reason.INVALID, problems, previous)}
+    return {**graph(), "status": report_failure(Reason.INVALID, make.problems(*problems), previous)}
 
 
 def going(found: Manifest) -> Manifest:

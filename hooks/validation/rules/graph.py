@@ -1,0 +1,97 @@
+"""Rules about a graph beyond the spec of one service: services, claims, the restart, names, and what may change.
+
+Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, whose texts are kept.
+"""
+
+from hooks.problems import Place, Reason, Rule
+
+_CREATED = "is required when create is true"
+_ANNOTATION = "CEL does not see metadata.annotations"
+
+SERVICES = Rule(name="services", text="{path} must have at least one service", reason=Reason.REQUIRED, place=Place.CEL)
+CLAIM_NAME = Rule(name="claim-name", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
+CLAIM_STORAGE_CLASS = Rule(
+    name="claim-storage-class", text=f"{{path}} {_CREATED}", reason=Reason.REQUIRED, place=Place.CEL
+)
+CLAIM_SIZE = Rule(name="claim-size", text=f"{{path}} {_CREATED}", reason=Reason.REQUIRED, place=Place.CEL)
+CLAIM_ACCESS_MODE = Rule(name="claim-access-mode", text=f"{{path}} {_CREATED}", reason=Reason.REQUIRED, place=Place.CEL)
+RESTART_ID = Rule(name="restart-id", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
+RESTART_PARALLEL = Rule(
+    name="restart-parallel", text="{path} cannot be specified when strategy is parallel", place=Place.CEL
+)
+RESTART_UNIQUE = Rule(name="restart-unique", text="{path} must be unique", place=Place.CEL)
+RESTART_COMPLETE = Rule(
+    name="restart-complete",
+    text="{path} must have the same number of unique services as the deployment",
+    place=Place.CEL,
+)
+RESTART_UNKNOWN = Rule(name="restart-unknown", text="{path} contains unknown service: {service}", place=Place.CEL)
+
+GRAPH_NAME_LENGTH = Rule(
+    name="graph-name-length",
+    text="{path} has {length} characters, must have at most 63: it becomes a label",
+    reason=Reason.NAME,
+    place=Place.CEL,
+)
+SERVICE_NAMES_DIFFER = Rule(
+    name="service-names-differ",
+    text="{path} and {other} would both be named {name}; rename one",
+    reason=Reason.NAME,
+    place=Place.CEL,
+)
+SERVICE_NAME = Rule(
+    name="service-name",
+    text="{path}: the name {name} is not possible; a service's name has letters, digits and '-' only",
+    reason=Reason.NAME,
+    place=Place.CEL,
+)
+SERVICE_NAME_LENGTH = Rule(
+    name="service-name-length",
+    text=(
+        "{path}: the name {name} has {length} characters, at most 63 are possible; shorten the DynamoGraphDeployment "
+        "name (length {graph_length}) or the service name (length {service_length})"
+    ),
+    reason=Reason.NAME,
+    place=Place.CEL,
+)
+GROVE_NAME_LENGTH = Rule(
+    name="grove-name-length",
+    text=(
+        "{path}: combined resource name length {length} exceeds 45-character limit required for pod naming. Consider "
+        "shortening the DynamoGraphDeployment name '{graph}' (length {graph_length}) or service name '{service}' "
+        "(length {service_length}). {what} must not exceed 45 characters"
+    ),
+    reason=Reason.NAME,
+    place=Place.WEBHOOK,
+    why=_ANNOTATION,
+)
+
+NODE_TOPOLOGY = Rule(
+    name="node-topology",
+    text="{path} cannot change node topology (between single-node and multi-node) after creation",
+    reason=Reason.IMMUTABLE,
+    place=Place.CEL,
+)
+GROVE_NODES = Rule(
+    name="grove-nodes",
+    text=("{path} cannot change from {old} to {new}: Grove keeps it for as long as the PodCliqueSet exists; {remedy}"),
+    reason=Reason.IMMUTABLE,
+    place=Place.WEBHOOK,
+    why=_ANNOTATION,
+)
+SERVICE_TOPOLOGY = Rule(
+    name="service-topology",
+    text="service topology is immutable and cannot be modified after creation: {changes}",
+    reason=Reason.IMMUTABLE,
+    place=Place.CEL,
+)
+MANAGED_REPLICAS = Rule(
+    name="managed-replicas",
+    text=(
+        "{path} cannot be modified directly when scaling adapter is enabled; scale or update the related "
+        "DynamoGraphDeploymentScalingAdapter instead"
+    ),
+    reason=Reason.REPLICAS_MANAGED,
+    place=Place.WEBHOOK,
+    why="it needs the user",
+)

@@ -1,0 +1,52 @@
+"""Rules about a DynamoGraphDeploymentRequest.
+
+Source: Dynamo operator, internal/webhook/validation/dynamographdeploymentrequest.go, whose texts are kept.
+"""
+
+from hooks.problems import Place, Reason, Rule, Severity
+
+PROFILER_IMAGE = Rule(name="profiler-image", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
+PROFILING_CONFIG = Rule(
+    name="profiling-config", text="{path} is required and must not be empty", reason=Reason.REQUIRED, place=Place.CEL
+)
+GPU_DISCOVERY = Rule(
+    name="gpu-discovery",
+    text=(
+        "{path} can only be set to true for cluster-wide operators. Namespace-restricted operators cannot access "
+        "cluster nodes for GPU discovery. Please set enableGpuDiscovery to false and provide hardware configuration "
+        "(hardware.min_num_gpus_per_engine, hardware.max_num_gpus_per_engine, hardware.num_gpus_per_node) in "
+        "spec.profilingConfig.config"
+    ),
+    place=Place.WEBHOOK,
+    why="it needs the installation's settings",
+)
+PROFILING_STARTED = Rule(
+    name="profiling-started",
+    text=(
+        "Cannot modify spec in state '{state}'. DynamoGraphDeploymentRequest is immutable once profiling starts. "
+        "Create a new resource with a different name instead."
+    ),
+    reason=Reason.IMMUTABLE,
+    place=Place.CEL,
+)
+PROFILING_CONFIG_OVERWRITTEN = Rule(
+    name="profiling-config-overwritten",
+    text="{path} ({written}) will be overwritten by {winner} ({value})",
+    severity=Severity.WARNING,
+)
+PROFILING_CONFIG_OBJECT = Rule(name="profiling-config-object", text="failed to parse {path}: it should be an object")
+OVERRIDE_NAME = Rule(
+    name="override-name",
+    text=("{path} {name!r} must have at most 63 characters and consist of lower case letters, digits, '-' and '.'"),
+)
+OVERRIDE_NAMESPACE = Rule(
+    name="override-namespace", text="{path} {namespace!r} must consist of lower case letters, digits and '-'"
+)
+OVERRIDE_NAMESPACE_RESTRICTED = Rule(
+    name="override-namespace-restricted",
+    text=(
+        "{path} is {namespace}: a namespace-restricted installation creates graphs in the request's own namespace "
+        "only; leave it out"
+    ),
+)
+OVERRIDE_LABEL = Rule(name="override-label", text="{path} {value} is no value of a label")
