@@ -2,10 +2,11 @@
 
 A map, from the ground up. An import points to the same floor or a lower one, never up:
 
-* `k8s`, `errors`: Kubernetes' vocabulary and the exceptions; they know nothing of Dynamo.
+* `k8s`, `problems`, `errors`: Kubernetes' vocabulary, what is wrong with an object, the exceptions; they know nothing of
+  Dynamo.
 * `api`, `crds`, `contract`, `identity`, `settings` with `setting_forms`, `facts`, `effects`, `transitions`: the types
   and names that the rest is written in. `metacontroller`: what Metacontroller and the hooks say to each other.
-  `validation`: problems, and the table of rules.
+  `validation`: the rules and their words.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
 * `graph`: a DynamoGraphDeployment becomes components, or a PodCliqueSet (`graph.grove`), and what they share;
   `graph.request` and `graph.scaling_adapter` are hooks of their own.
@@ -20,6 +21,31 @@ From here on modules touch the outside (`tests/test_layers.py` lists them):
 * `simulator`: a Kubernetes in memory. `simulation`: manifests brought to Ready in it. `cli`: the commands.
 
 Start with `hooks/component/sync.py`; the other hooks have the same shape.
+
+Where is …?
+
+* the route of a hook: hooks/app.py
+* a field of a custom resource: hooks/api/component_spec.py, hooks/api/graph.py
+* a setting: hooks/settings.py
+* a label, an annotation, a port that other programs read: hooks/contract.py
+* the name of an object: hooks/identity.py
+* the words of a rule: hooks/validation/rules
+* the check behind a rule: hooks/component/validate.py, hooks/graph/validate.py, hooks/model/validate.py
+* a rule as CEL: hooks/crds/cel_rules.py
+* a default of a component's type (command, port, probe, variable): hooks/component/defaults
+* an engine's flags over several nodes: hooks/component/backends
+* the pod template: hooks/component/pod_template.py
+* the PodCliqueSet: hooks/graph/grove/plan.py
+* the choice between components and Grove: hooks/graph/path.py
+* why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
+* the condition Ready: hooks/component/status.py, hooks/graph/status.py
+* a restart: hooks/graph/restart.py
+* the states of a request: hooks/graph/request/phases.py
+* an effect: hooks/effects.py, hooks/clients/effects.py
+* the check of an answer: hooks/metacontroller/protocol.py
+* which child kinds a controller declares: metacontroller
+* a command: hooks/cli
+* Metacontroller as the tests play it: hooks/simulator/metacontroller
 """
 
 from importlib.metadata import version

@@ -39,7 +39,7 @@ FORBIDDEN = frozenset(
     {"flask", "gunicorn", "requests", "os", "logging", "time", "random", "uuid", "threading"}
     | {"subprocess", "socket", "secrets", "tempfile"}
 )
-GROUND = {"hooks.k8s": 0, "hooks.errors": 0}
+GROUND = {"hooks.k8s": 0, "hooks.problems": 0, "hooks.errors": 0}
 TYPES = (
     "hooks.api",
     "hooks.clients.event_objects",

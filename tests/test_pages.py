@@ -1,4 +1,4 @@
-"""The README's commands and settings are real."""
+"""What the pages and the map of the code name is really there."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
+import hooks
 from hooks.cli.main import LazyGroup, main
 from hooks.settings import Settings
 
@@ -55,8 +56,37 @@ def test_every_command_explains_itself_with_examples(command: str) -> None:
     assert f"dynamo-hooks {command}" in help_text
 
 
-def test_every_path_named_exists() -> None:
-    named = re.findall(r"\]\(([a-zA-Z/.]+)\)|`((?:examples|tests|crds|hooks|chart)/[\w/.-]*)`", README.read_text())
-    paths = [first or second for first, second in named]
+PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md")
+FOLDERS = "bench|chart|crds|docs|examples|hooks|metacontroller|tests"
+
+
+def paths_of(page: Path) -> list[Path]:
+    """The files that a page links to, from where it stands, and those that it names, from the root."""
+    text = page.read_text()
+    linked = [page.parent / path for path in re.findall(r"\]\(([\w/.-]+)\)", text)]
+    named = re.findall(rf"`((?:{FOLDERS})/[\w/.*-]*)`", text)
+    return [*linked, *(ROOT / path for path in named)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_named_exists(page: Path) -> None:
+    paths = paths_of(page)
     assert paths
-    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert [path for path in paths if not list(ROOT.glob(str(path.resolve().relative_to(ROOT)).rstrip("/")))] == []
+
+
+def test_map_answers_where_things_are() -> None:
+    assert hooks.__doc__ is not None
+    _, _, table = hooks.__doc__.partition("Where is …?")
+    answers = [line.removeprefix("* ").split(": ") for line in table.strip().splitlines()]
+    assert len(answers) > 20
+    assert [path for _, paths in answers for path in paths.split(", ") if not (ROOT / path).exists()] == []
+
+
+def test_map_names_every_package() -> None:
+    assert hooks.__doc__ is not None
+    packages = {path.parent.name for path in (ROOT / "hooks").glob("*/__init__.py")}
+    modules = {path.stem for path in (ROOT / "hooks").glob("*.py")} - {"__init__", "__main__"}
+    named = set(re.findall(r"`([a-z0-9_]+)(?:\.[a-z_.]+)?`", hooks.__doc__))
+    assert (packages | modules) - named == set()
+    assert {name for name in named if not (ROOT / "hooks" / name).exists()} <= modules
