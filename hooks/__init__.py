@@ -2,10 +2,10 @@
 
 A map, from the ground up. An import points to the same floor or a lower one, never up:
 
-* `k8s`, `problems`, `errors`: Kubernetes' vocabulary, what is wrong with an object, the exceptions; they know nothing of
-  Dynamo.
-* `api`, `crds`, `contract`, `identity`, `settings` with `setting_forms`, `facts`, `effects`, `transitions`: the types
-  and names that the rest is written in. `metacontroller`: what Metacontroller and the hooks say to each other.
+* `k8s`, `problems`, `errors`: Kubernetes' vocabulary, what is wrong with an object, the exceptions; they know nothing
+  of Dynamo.
+* `api`, `crds`, `contract`, `identity`, `settings` with `setting_types`, `facts`, `effects`, `condition_events`: the
+  types and names that the rest is written in. `metacontroller`: what Metacontroller and the hooks say to each other.
   `validation`: the rules and their words.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
 * `graph`: a DynamoGraphDeployment becomes components, or a PodCliqueSet (`graph.grove`), and what they share;

@@ -18,7 +18,7 @@ from hooks.clients.etcd import EtcdClient
 from hooks.clients.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.component import removal
 from hooks.component import sync as component
-from hooks.effects import DropReport, Effect, EtcdPrefixDrop, Outcome, Result, permitted
+from hooks.effects import DropReport, Effect, EffectOutcome, EffectResult, EtcdPrefixDrop, permitted_effects
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.facts import Facts
 from hooks.graph import sync as graph
@@ -35,7 +35,7 @@ from hooks.metacontroller.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.metacontroller.request_body import Memory
+from hooks.metacontroller.request_body import JsonCache
 from hooks.model import sync as model
 from hooks.model.prober_client import Prober
 from hooks.model.probes import LoadReport, LoadRequest
@@ -50,7 +50,7 @@ AskProber = Callable[[LoadRequest, str], LoadReport]
 """Tells the prober what is wanted under a sync id and returns what it knows; raises `ProberUnavailable`."""
 DropKeys = Callable[[EtcdPrefixDrop], DropReport]
 """Drops keys in etcd and says what came of it; never raises."""
-CarryOut = Callable[[tuple[Effect, ...]], Sequence[Result]]
+CarryOut = Callable[[tuple[Effect, ...]], Sequence[EffectResult]]
 """Makes effects true outside, and says what came of each."""
 
 _KNOWN_PATHS = "hook; hooks are POST /<hook>/sync, /<hook>/finalize and /<hook>/customize"
@@ -81,14 +81,14 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shell:
+class AppContext:
     """What every call needs of the world."""
 
     settings: Settings
     clock: Callable[[], datetime]
     carry_out: CarryOut | None
     metrics: Metrics
-    memory: Memory
+    json_cache: JsonCache
 
     def facts(self) -> Facts:
         """The time and the settings, as one call knows them."""
@@ -204,21 +204,23 @@ def create_app(
     `carry_out` effects are only logged, without `hooks` all hooks are served. While `is_draining`, `/readyz` says 503.
     """
     app = create_bare_app("hooks", _KNOWN_PATHS, settings.max_body_bytes, is_draining)
-    shell = Shell(settings=settings, clock=clock, carry_out=carry_out, metrics=create_metrics(app), memory=Memory())
+    context = AppContext(
+        settings=settings, clock=clock, carry_out=carry_out, metrics=create_metrics(app), json_cache=JsonCache()
+    )
     for name, hook in (served_hooks(settings, ask_prober) if hooks is None else hooks).items():
-        _add_hook(app, name, hook, shell)
-    app.after_request(lambda response: _end(response, shell))
+        _add_hook(app, name, hook, context)
+    app.after_request(lambda response: _end(response, context))
     return app
 
 
-def _add_hook(app: Flask, name: str, hook: Hook, shell: Shell) -> None:
+def _add_hook(app: Flask, name: str, hook: Hook, context: AppContext) -> None:
     calls: dict[str, Callable[[], bytes]] = {
-        "sync": lambda: _sync(hook, hook.sync, shell),
-        "customize": lambda: _customize(hook, shell),
+        "sync": lambda: _sync(hook, hook.sync, context),
+        "customize": lambda: _customize(hook, context),
     }
     if hook.finalize is not None:
         finalize = hook.finalize
-        calls["finalize"] = lambda: _sync(hook, finalize, shell)
+        calls["finalize"] = lambda: _sync(hook, finalize, context)
     for call, answer in calls.items():
 
         def view(call: str = call, answer: Callable[[], bytes] = answer) -> Response:
@@ -228,40 +230,40 @@ def _add_hook(app: Flask, name: str, hook: Hook, shell: Shell) -> None:
         app.add_url_rule(f"/{name}/{call}", f"{name}/{call}", view, methods=["POST"])
 
 
-def _sync(hook: Hook, function: Sync, shell: Shell) -> bytes:
-    body = read_body(shell.settings.max_body_bytes)
-    call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=shell.memory.read_call)
+def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:
+    body = read_body(context.settings.max_body_bytes)
+    call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=context.json_cache.read_call)
     g.parent = call.parent
-    g.answer = answer = function(call, shell.facts())
+    g.answer = answer = function(call, context.facts())
     written = write_sync_answer(answer, call.children, decorator=hook.is_decorator)
-    if effects := permitted(answer.effects, shell.settings):
-        g.effects = _carry_out(effects, shell)
+    if effects := permitted_effects(answer.effects, context.settings):
+        g.effects = _carry_out(effects, context)
     return written
 
 
-def _customize(hook: Hook, shell: Shell) -> bytes:
-    call = parse_customize_request(read_body(shell.settings.max_body_bytes), hook.kind)
+def _customize(hook: Hook, context: AppContext) -> bytes:
+    call = parse_customize_request(read_body(context.settings.max_body_bytes), hook.kind)
     g.parent = call.parent
-    return write_customize_answer(hook.customize(call, shell.facts()))
+    return write_customize_answer(hook.customize(call, context.facts()))
 
 
-def _carry_out(effects: tuple[Effect, ...], shell: Shell) -> str:
+def _carry_out(effects: tuple[Effect, ...], context: AppContext) -> str:
     """Carry effects out after the answer is written, and say how it went; a failure never fails the sync."""
     names = ", ".join(sorted({type(effect).__name__ for effect in effects}))
-    if shell.carry_out is None:
+    if context.carry_out is None:
         return f"not carried out: {names}"
     try:
-        results = shell.carry_out(effects)
+        results = context.carry_out(effects)
     except Exception as error:
         logger.exception("effects failed", extra={"fields": {"sync_id": g.sync_id, "effects": names}})
         reason = f"a bug of the hook ({type(error).__name__})"
-        results = [Result(effect=effect, outcome=Outcome.FAILED, reason=reason) for effect in effects]
-    record_effects(shell.metrics, results)
-    failed = [result.sentence for result in results if result.outcome is Outcome.FAILED]
+        results = [EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=reason) for effect in effects]
+    record_effects(context.metrics, results)
+    failed = [result.sentence for result in results if result.outcome is EffectOutcome.FAILED]
     return f"failed: {'; '.join(failed)}" if failed else f"carried out: {names}"
 
 
-def _end(response: Response, shell: Shell) -> Response:
+def _end(response: Response, context: AppContext) -> Response:
     """Return the id, count the call and write its line; probes of the server itself are neither counted nor logged."""
     known: dict[str, Any] = vars(g._get_current_object())  # through the proxy each look costs a third of a microsecond
     response.headers["X-Request-Id"] = known["sync_id"]
@@ -269,7 +271,7 @@ def _end(response: Response, shell: Shell) -> Response:
         return response
     report = _report(response, known)
     if "hook" in known:
-        record_call(shell.metrics, report)
+        record_call(context.metrics, report)
     more: dict[str, str] = {key: known[key] for key in ("fault", "effects") if key in known}
     log_call(report, sync_id=known["sync_id"], parent=known.get("parent"), answer=known.get("answer"), more=more)
     if logger.isEnabledFor(logging.DEBUG) and "parent" in known:

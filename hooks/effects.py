@@ -48,7 +48,7 @@ class ScalePodClique:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class ObjectReference:
     """The object that an Event is about."""
 
     api_version: str
@@ -66,7 +66,7 @@ class Event:
     effects that are equal in all fields are one Event, however often they are carried out.
     """
 
-    about: Reference
+    about: ObjectReference
     type: Literal["Normal", "Warning"]
     reason: str
     message: str
@@ -90,7 +90,7 @@ class WriteBackReplicas:
 Effect = Event | ScalePodClique | WriteBackReplicas
 
 
-class Outcome(StrEnum):
+class EffectOutcome(StrEnum):
     """What came of an effect; `not-yet` is an object that nobody has made so far, or that takes no such change."""
 
     DONE = "done"
@@ -100,11 +100,11 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class EffectResult:
     """An effect and what came of it; `reason` is a sentence where it failed."""
 
     effect: Effect
-    outcome: Outcome
+    outcome: EffectOutcome
     reason: str = ""
 
     @property
@@ -127,7 +127,7 @@ def without_api_server(settings: Settings) -> Settings:
     return settings.model_copy(update=_OF_API_SERVER)
 
 
-def permitted(effects: Iterable[Effect], settings: Settings) -> tuple[Effect, ...]:
+def permitted_effects(effects: Iterable[Effect], settings: Settings) -> tuple[Effect, ...]:
     """The effects that the settings leave on, in the order in which they are carried out.
 
     Events come last: however many there are, they take no time from what changes the cluster.

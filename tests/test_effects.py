@@ -8,16 +8,16 @@ import pytest
 from hooks.effects import (
     Effect,
     Event,
-    Reference,
+    ObjectReference,
     ScalePodClique,
     WriteBackReplicas,
     effects_of_api_server,
-    permitted,
+    permitted_effects,
     without_api_server,
 )
 from hooks.settings import parse_settings
 
-ABOUT = Reference(api_version="v1", kind="Pod", namespace="ns", name="p", uid="u")
+ABOUT = ObjectReference(api_version="v1", kind="Pod", namespace="ns", name="p", uid="u")
 EVENT = Event(about=ABOUT, type="Normal", reason="R", message="m", occasion="1")
 SCALE = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
 WRITE = WriteBackReplicas(graph="g", namespace="ns", service="s", replicas=2)
@@ -25,7 +25,7 @@ EVERY: tuple[Effect, ...] = (EVENT, WRITE, SCALE)
 
 
 def test_events_come_last_and_the_others_keep_their_order() -> None:
-    assert permitted(EVERY, parse_settings({})) == (WRITE, SCALE, EVENT)
+    assert permitted_effects(EVERY, parse_settings({})) == (WRITE, SCALE, EVENT)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_events_come_last_and_the_others_keep_their_order() -> None:
     ids=lambda value: str(value)[:40],
 )
 def test_each_effect_has_its_own_switch(settings: dict[str, str], left: Any) -> None:
-    assert permitted(EVERY, parse_settings({}, settings)) == left
+    assert permitted_effects(EVERY, parse_settings({}, settings)) == left
 
 
 @pytest.mark.parametrize("events", ["on", "off"])
 def test_failure_to_write_back_is_told_where_events_are_on(events: str) -> None:
-    (kept,) = permitted((replace(WRITE, if_failed=EVENT),), parse_settings({}, {"effect_events": events}))
+    (kept,) = permitted_effects((replace(WRITE, if_failed=EVENT),), parse_settings({}, {"effect_events": events}))
     assert kept == (replace(WRITE, if_failed=EVENT) if events == "on" else WRITE)
 
 
@@ -53,6 +53,6 @@ def test_without_an_api_server_all_that_need_one_are_off() -> None:
     assert effects_of_api_server(settings) == ("effect_events", "effect_scale", "effect_write_back")
     told = without_api_server(settings)
     assert effects_of_api_server(told) == ()
-    assert permitted(EVERY, told) == ()
+    assert permitted_effects(EVERY, told) == ()
     assert told.effect_etcd == "on"
     assert told == parse_settings({}, {f"effect_{name}": "off" for name in ("events", "scale", "write_back")})

@@ -19,7 +19,7 @@ from hooks.app import create_app
 from hooks.cli.render import render_manifests
 from hooks.k8s.types import Manifest
 from hooks.manifests.writing import format_documents, order_keys
-from hooks.metacontroller.request_body import Memory
+from hooks.metacontroller.request_body import JsonCache
 from hooks.rendering import every_child
 from hooks.settings import parse_settings
 from tests import make
@@ -83,8 +83,8 @@ def test_same_call_in_another_order_gives_the_same_bytes(client: FlaskClient, ca
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call.parent.name != "customize"], ids=name_of_call)
 def test_hooks_change_nothing_of_what_they_remember_of_a_call(call: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = Memory()
-    monkeypatch.setattr("hooks.app.Memory", lambda: memory)
+    memory = JsonCache()
+    monkeypatch.setattr("hooks.app.JsonCache", lambda: memory)
     client = create_app(SETTINGS, lambda: make.NOW).test_client()
     body = yaml.safe_load((call / "request.yaml").read_text())
     first = post(client, call, body)

@@ -49,9 +49,9 @@ TYPES = (
     "hooks.facts",
     "hooks.identity",
     "hooks.metacontroller",
-    "hooks.setting_forms",
+    "hooks.setting_types",
     "hooks.settings",
-    "hooks.transitions",
+    "hooks.condition_events",
     "hooks.validation",
 )
 FLOORS = {

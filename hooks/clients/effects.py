@@ -13,7 +13,7 @@ from typing import Any
 from hooks import contract
 from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.clients.event_objects import build_event
-from hooks.effects import Effect, Event, Outcome, Result, ScalePodClique, WriteBackReplicas
+from hooks.effects import Effect, EffectOutcome, EffectResult, Event, ScalePodClique, WriteBackReplicas
 from hooks.k8s import kinds
 from hooks.metacontroller.protocol import plural_of
 
@@ -33,28 +33,28 @@ class EffectsClient:
     deadline_seconds: float = DEADLINE_SECONDS
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
-    def __call__(self, effects: tuple[Effect, ...]) -> tuple[Result, ...]:
+    def __call__(self, effects: tuple[Effect, ...]) -> tuple[EffectResult, ...]:
         """Carry out effects in order and say what came of each; never raises."""
         with self.server.converse(self.deadline_seconds) as conversation:
             return tuple(self._carry_out_all(conversation, effects))
 
-    def _carry_out_all(self, conversation: Conversation, effects: tuple[Effect, ...]) -> Iterator[Result]:
+    def _carry_out_all(self, conversation: Conversation, effects: tuple[Effect, ...]) -> Iterator[EffectResult]:
         events = 0
         for effect in effects:
             events += isinstance(effect, Event)
             if isinstance(effect, Event) and events > MAX_EVENTS:
                 reason = f"one sync tells at most {MAX_EVENTS} events"
-                yield Result(effect=effect, outcome=Outcome.FAILED, reason=reason)
+                yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=reason)
                 continue
             try:
-                yield Result(effect=effect, outcome=self._carry_out_one(conversation, effect))
+                yield EffectResult(effect=effect, outcome=self._carry_out_one(conversation, effect))
             except Refused as refused:
-                yield Result(effect=effect, outcome=Outcome.FAILED, reason=str(refused))
+                yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=str(refused))
                 if isinstance(effect, WriteBackReplicas) and effect.if_failed is not None:
                     told = replace(effect.if_failed, message=f"{effect.if_failed.message}: {refused}")
                     yield from self._carry_out_all(conversation, (told,))
 
-    def _carry_out_one(self, conversation: Conversation, effect: Effect) -> Outcome:
+    def _carry_out_one(self, conversation: Conversation, effect: Effect) -> EffectOutcome:
         match effect:
             case ScalePodClique():
                 return _scale(conversation, effect)
@@ -64,20 +64,20 @@ class EffectsClient:
                 return _tell(conversation, effect, self.now())
 
 
-def _scale(conversation: Conversation, effect: ScalePodClique) -> Outcome:
+def _scale(conversation: Conversation, effect: ScalePodClique) -> EffectOutcome:
     kind = next(k for k in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP) if k.kind == effect.kind)
     path = f"/apis/{kind.api_version}/namespaces/{effect.namespace}/{plural_of(kind)}/{effect.name}/scale"
     current = conversation.find(path)
     if current is None:
-        return Outcome.NOT_YET
+        return EffectOutcome.NOT_YET
     if (current.get("spec") or {}).get("replicas", 0) == effect.replicas:
-        return Outcome.UNCHANGED
+        return EffectOutcome.UNCHANGED
     change = {"spec": {"replicas": effect.replicas}}
     patched = conversation.ask("PATCH", path, change, also=(HTTPStatus.NOT_FOUND,))
-    return Outcome.NOT_YET if patched.status == HTTPStatus.NOT_FOUND else Outcome.DONE
+    return EffectOutcome.NOT_YET if patched.status == HTTPStatus.NOT_FOUND else EffectOutcome.DONE
 
 
-def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> Outcome:
+def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> EffectOutcome:
     """Write the replicas into the graph as it was read; one that changed in between is read again.
 
     Source: Kubernetes, "Optimistic concurrency": a patch that names a resourceVersion is refused on any other.
@@ -88,9 +88,9 @@ def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> Outcom
         current = conversation.find(path)
         service = None if current is None else _adapted_service(current, effect.service)
         if current is None or service is None:
-            return Outcome.NOT_YET
+            return EffectOutcome.NOT_YET
         if service.get("replicas", 1) == effect.replicas:
-            return Outcome.UNCHANGED
+            return EffectOutcome.UNCHANGED
         change = {
             "metadata": {"resourceVersion": current["metadata"]["resourceVersion"]},
             "spec": {"services": {effect.service: {"replicas": effect.replicas}}},
@@ -98,9 +98,9 @@ def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> Outcom
         tolerated = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
         patched = conversation.ask("PATCH", f"{path}?fieldManager=dynamo-hooks", change, also=tolerated)
         if patched.status == HTTPStatus.NOT_FOUND:
-            return Outcome.NOT_YET
+            return EffectOutcome.NOT_YET
         if patched.status != HTTPStatus.CONFLICT:
-            return Outcome.DONE
+            return EffectOutcome.DONE
     raise Refused(f"{path}: changed {_ATTEMPTS} times while it was written")
 
 
@@ -111,10 +111,10 @@ def _adapted_service(graph: Mapping[str, Any], name: str) -> Mapping[str, Any] |
     return service if is_adapted else None
 
 
-def _tell(conversation: Conversation, effect: Event, now: datetime) -> Outcome:
+def _tell(conversation: Conversation, effect: Event, now: datetime) -> EffectOutcome:
     event = build_event(effect, now)
     path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
     answer = conversation.ask("POST", path, event, also=(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND))
     if answer.status == HTTPStatus.NOT_FOUND:
-        return Outcome.NOT_YET
-    return Outcome.UNCHANGED if answer.status == HTTPStatus.CONFLICT else Outcome.DONE
+        return EffectOutcome.NOT_YET
+    return EffectOutcome.UNCHANGED if answer.status == HTTPStatus.CONFLICT else EffectOutcome.DONE

@@ -16,12 +16,12 @@ nothing changes are not written.
 from collections.abc import Iterator, Mapping
 
 from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, VALIDATION_FAILED
-from hooks.effects import Event, Reference
+from hooks.condition_events import find_change, of_generation, reference_of, since, was_true
+from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import READY, find_condition
-from hooks.k8s.troubles import NEEDS_SOMEBODY
+from hooks.k8s.not_ready import NEEDS_ACTION
 from hooks.k8s.types import Json
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.transitions import find_change, of_generation, reference_of, since, was_true
 
 
 def tell_transitions(request: SyncRequest, status: Mapping[str, Json]) -> tuple[Event, ...]:
@@ -29,7 +29,7 @@ def tell_transitions(request: SyncRequest, status: Mapping[str, Json]) -> tuple[
     return tuple(_tell(reference_of(request.parent), request.status, status))
 
 
-def _tell(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+def _tell(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
     ready = find_condition(after.get("conditions") or (), READY)
     if ready is not None and not before.get("conditions"):
         text = "Starting to reconcile DynamoComponentDeployment"
@@ -49,5 +49,5 @@ def _tell(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json
     elif reason == NO_ORCHESTRATOR_AVAILABLE:
         text = f"Failed to reconcile DynamoComponentDeployment: {message}"
         yield Event(about=about, type="Warning", reason="ReconcileError", message=text, occasion=of_generation(changed))
-    elif reason in NEEDS_SOMEBODY or was_true(before, READY):
+    elif reason in NEEDS_ACTION or was_true(before, READY):
         yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(changed))

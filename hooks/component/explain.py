@@ -1,4 +1,4 @@
-"""Why a component is not ready: exactly one reason of `Trouble`, from its workloads, what it lacks, and its pods."""
+"""Why a component is not ready: exactly one `NotReadyReason`, from its workloads, what it lacks, and its pods."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -11,9 +11,9 @@ from hooks.component.observe import Observed
 from hooks.component.plan import ComponentPlan
 from hooks.component.pod_template import PodPlan
 from hooks.component.progress import Progress
+from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.pod_reasons import explain_denial, explain_pods
 from hooks.k8s.readiness import is_paused
-from hooks.k8s.troubles import Explanation, Trouble, choose_worst
 from hooks.k8s.types import ReadManifest, name_of
 from hooks.settings import Settings, Switch
 
@@ -36,8 +36,8 @@ def explain(plan: ComponentPlan, progress: Progress, seen: Observed, now: dateti
 def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling: bool) -> Iterator[Explanation]:
     """What the pods show, or that old ones are left; nothing where there is nothing to say."""
     found = explain_pods(pods, now)
-    if is_rolling and (found is None or found.reason is Trouble.PROGRESSING):
-        yield replace(found, reason=Trouble.ROLLING_OUT) if found else explain_rollout()
+    if is_rolling and (found is None or found.reason is NotReadyReason.PROGRESSING):
+        yield replace(found, reason=NotReadyReason.ROLLING_OUT) if found else explain_rollout()
     elif found is not None:
         yield found
 
@@ -45,9 +45,9 @@ def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling:
 def explain_progress(namespace: str, service: str, settings: Settings) -> Explanation:
     """What is left to say where nothing is known to be wrong: pods that are not read may know better."""
     if settings.explain_pods is Switch.ON:
-        return Explanation(reason=Trouble.PROGRESSING)
+        return Explanation(reason=NotReadyReason.PROGRESSING)
     return Explanation(
-        reason=Trouble.PROGRESSING,
+        reason=NotReadyReason.PROGRESSING,
         finding="its pods are not read, as the setting explain_pods is off",
         remedy=f"see kubectl get pods -n {namespace} -l {contract.LABEL_COMPONENT}={service}",
     )
@@ -55,7 +55,7 @@ def explain_progress(namespace: str, service: str, settings: Settings) -> Explan
 
 def explain_rollout() -> Explanation:
     """What there is to say while pods are replaced."""
-    return Explanation(reason=Trouble.ROLLING_OUT, remedy="wait for the new pods")
+    return Explanation(reason=NotReadyReason.ROLLING_OUT, remedy="wait for the new pods")
 
 
 def explain_missing(pod: PodPlan) -> Iterator[Explanation]:
@@ -66,7 +66,7 @@ def explain_missing(pod: PodPlan) -> Iterator[Explanation]:
         and not _has_address(pod.spec)
     ):
         yield Explanation(
-            reason=Trouble.WAITING_FOR_DEPENDENCY,
+            reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
             finding="discovery is by etcd, whose address is not known",
             remedy=f"set etcd_address, or {ETCD_ENDPOINTS} in spec.envs",
         )
@@ -84,7 +84,7 @@ def _explain_change(plan: ComponentPlan, seen: Observed) -> Explanation:
     deployment = seen.workloads.deployment
     if plan.groups is None and deployment is not None and is_paused(deployment):
         remedy = f"kubectl rollout resume deployment/{name_of(deployment)} -n {plan.subject.namespace} lets it go on"
-        return Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, remedy=remedy)
+        return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
     return explain_rollout() if _has_workload(seen) else _progressing(plan)
 
 
@@ -93,7 +93,9 @@ def _explain_key(plan: ComponentPlan) -> Iterator[Explanation]:
     if plan.mpi_key is not None and plan.mpi_key.secret is None:
         for warning in plan.mpi_key.warnings:
             finding, _, remedy = warning.partition(": ")
-            yield Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, finding=finding, remedy=remedy or "create it")
+            yield Explanation(
+                reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding=finding, remedy=remedy or "create it"
+            )
 
 
 def _has_workload(seen: Observed) -> bool:

@@ -13,6 +13,7 @@ for etcd for ever.
 from datetime import datetime, timedelta
 
 from hooks.component.subject import resolve_deleted_subject
+from hooks.condition_events import reference_of
 from hooks.contract import DISCOVERY_ETCD
 from hooks.effects import DropReport, EtcdPrefixDrop, Event
 from hooks.facts import Facts
@@ -22,7 +23,6 @@ from hooks.k8s.types import Json, is_deleting
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.settings import Switch
-from hooks.transitions import reference_of
 
 KEYS_NOT_DROPPED = "EtcdKeysNotDropped"
 _TRY_AGAIN_SECONDS = 5.0

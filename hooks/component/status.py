@@ -14,7 +14,7 @@ from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, find_condition, merge_conditions
 from hooks.k8s.deadlines import seconds_left
-from hooks.k8s.troubles import Trouble
+from hooks.k8s.not_ready import NotReadyReason
 from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.problems import Problem, join_texts
@@ -55,7 +55,7 @@ def report(
     """Write the status of a component; `warnings` are further sentences for the condition Ready.
 
     While a workload differs in spec from the one wanted the component is not ready: what was observed is the state of
-    an older spec. The reason of Ready is a `Trouble` then, those of the other two conditions are upstream's.
+    an older spec. The reason of Ready is a `NotReadyReason` then, those of the other two conditions are upstream's.
     """
     wait = _settling_seconds(request, now) if progress.is_unconfirmed and not progress.waiting else 0.0
     words = _GROUP_WORDS if plan.groups else _DEPLOYMENT_WORDS
@@ -108,7 +108,7 @@ class _State:
 
 def _judge(plan: ComponentPlan, progress: Progress, seen: Observed, *, wait: float, now: datetime) -> _State:
     if wait:
-        return _State(reason=Trouble.PROGRESSING, because=_UNCONFIRMED, seconds=wait)
+        return _State(reason=NotReadyReason.PROGRESSING, because=_UNCONFIRMED, seconds=wait)
     because = _because(plan, progress)
     if not because:
         return _State()

@@ -14,16 +14,16 @@ from hooks.component.subject import ComponentType
 from hooks.graph.components import handed_down, runs_under
 from hooks.graph.observe import Observed
 from hooks.k8s.names import fit_label_value
-from hooks.k8s.rbac import RoleReference, Rule, build_role, build_role_binding, build_service_account
+from hooks.k8s.rbac import PolicyRule, RoleReference, build_role, build_role_binding, build_service_account
 from hooks.k8s.types import Manifest
 from hooks.settings import Settings
 
 _READ = ("get", "list", "watch")
 _DISCOVERY_RULES = (
-    Rule(group="", resources=("endpoints", "pods"), verbs=_READ),
-    Rule(group="discovery.k8s.io", resources=("endpointslices",), verbs=_READ),
+    PolicyRule(group="", resources=("endpoints", "pods"), verbs=_READ),
+    PolicyRule(group="discovery.k8s.io", resources=("endpointslices",), verbs=_READ),
     # Workers write their own by server-side apply, which needs create as well as patch.
-    Rule(
+    PolicyRule(
         group=contract.GROUP,
         resources=("dynamoworkermetadatas",),
         verbs=("create", "get", "list", "watch", "update", "patch", "delete"),
@@ -42,7 +42,7 @@ class AccountPlan:
     namespace: str
     binding: str
     role: RoleReference
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PolicyRule, ...] = ()
     is_rebound: bool = False
 
 

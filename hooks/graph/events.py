@@ -18,15 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from hooks import contract
-from hooks.effects import Event, Reference
+from hooks.condition_events import find_change, of_generation, reference_of, since, was_true
+from hooks.effects import Event, ObjectReference
 from hooks.graph.grove.service import target_name
 from hooks.graph.grove.status import read_troubles
 from hooks.graph.status import Reason
 from hooks.k8s.conditions import READY, find_condition
-from hooks.k8s.troubles import NEEDS_SOMEBODY, Explanation
+from hooks.k8s.not_ready import NEEDS_ACTION, Explanation
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.transitions import find_change, of_generation, reference_of, since, was_true
 
 _REFUSALS = frozenset({Reason.INVALID.value, Reason.FAILED.value})
 
@@ -44,7 +44,7 @@ def tell_removed_adapters(request: SyncRequest, services: Iterable[str]) -> tupl
     return tuple(_tell_adapters(reference_of(request.parent), request, frozenset(services)))
 
 
-def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+def _tell_ready(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
     ready = find_condition(after.get("conditions") or (), READY)
     is_refused = ready is not None and ready["reason"] in _REFUSALS
     changed = find_change(before, after, READY, by_generation=is_refused)
@@ -59,7 +59,7 @@ def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str
 
 
 def _tell_services(
-    about: Reference, before: Mapping[str, Json], after: Mapping[str, Json], explained: Mapping[str, Explanation]
+    about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json], explained: Mapping[str, Explanation]
 ) -> Iterator[Event]:
     """Only the reason is compared, with the one that the condition gave before: its words move all the time."""
     ready = find_condition(after.get("conditions") or (), READY)
@@ -69,12 +69,12 @@ def _tell_services(
     new = read_troubles(str(ready["message"])) - read_troubles(str(old.get("message") or ""))
     for service, explanation in sorted(explained.items()):
         reason = explanation.reason.value
-        if explanation.reason in NEEDS_SOMEBODY and (target_name(about.name, service), reason) in new:
+        if explanation.reason in NEEDS_ACTION and (target_name(about.name, service), reason) in new:
             message = f"{service}: {explanation}"
             yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(ready))
 
 
-def _tell_adapters(about: Reference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:
+def _tell_adapters(about: ObjectReference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:
     for adapter in request.children.of(contract.SCALING_ADAPTER):
         service = _service_of(adapter)
         if service not in services and not is_deleting(adapter):

@@ -1,4 +1,4 @@
-"""Why services of a graph under Grove are not ready: one reason of `Trouble` each, from their pods and what they lack.
+"""Why services of a graph under Grove are not ready: one `NotReadyReason` each, from their pods and what they lack.
 
 On the other path each component explains itself.
 """
@@ -14,7 +14,7 @@ from hooks.graph.observe import Observed
 from hooks.graph.plan import GraphPlan
 from hooks.k8s import kinds
 from hooks.k8s.grove import Scalable
-from hooks.k8s.troubles import Explanation, Trouble, choose_worst
+from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 
 
 def explain_services(plan: GraphPlan, seen: Observed, facts: Facts) -> Mapping[str, Explanation]:
@@ -45,7 +45,7 @@ def _explain(
         return explain_rollout() if found is not None else progress
     if is_refused_scaling(grove, service, seen.grove):
         remedy = "switch the setting effect_scale on"
-        return Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
+        return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
     pods = explain_own_pods(seen.pods.get(service.service, ()), facts.now, is_rolling=_is_rolling(found))
     return choose_worst([*denied, *service.lacks, *_explain_key(plan, service), *pods]) or progress
 
@@ -55,7 +55,7 @@ def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, .
     if plan.mpi_key is None or plan.mpi_key.secret is not None or service.group is None:
         return ()
     return tuple(
-        Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, finding=finding, remedy=remedy or "create it")
+        Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding=finding, remedy=remedy or "create it")
         for finding, _, remedy in (warning.partition(": ") for warning in plan.mpi_key.warnings)
     )
 
@@ -64,7 +64,7 @@ def _explain_errors(seen: Observed) -> tuple[Explanation, ...]:
     """Grove says nowhere but among its errors that pods are refused, nor of which service."""
     existing = seen.grove.pod_clique_set
     return tuple(
-        Explanation(reason=Trouble.QUOTA_DENIED, finding=error, remedy="raise the quota or ask for less")
+        Explanation(reason=NotReadyReason.QUOTA_DENIED, finding=error, remedy="raise the quota or ask for less")
         for error in (existing.errors if existing else ())
         if "exceeded quota" in error
     )

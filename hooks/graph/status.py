@@ -21,7 +21,7 @@ from hooks.graph.observe import Observed, ObservedComponent
 from hooks.graph.plan import GraphPlan
 from hooks.graph.restart import Restart
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, merge_conditions
-from hooks.k8s.troubles import Explanation, Trouble
+from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json
 from hooks.problems import Problem, join_texts
 
@@ -145,7 +145,7 @@ def _unready_components(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, 
 def _missing_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
     for name in plan.claims.missing:
         remedy = "create it, or set create in its entry of spec.pvcs"
-        explanation = Explanation(reason=Trouble.WAITING_FOR_DEPENDENCY, remedy=remedy)
+        explanation = Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
         yield f"PersistentVolumeClaim {name}", f"not found ({explanation})"
 
 
@@ -156,7 +156,7 @@ def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
     """
     if seen is None or seen.is_deleting:
         what = "resource not found" if seen is None else "it is being deleted"
-        return f"{what} ({Explanation(reason=Trouble.PROGRESSING)})"
+        return f"{what} ({Explanation(reason=NotReadyReason.PROGRESSING)})"
     if not is_applied(plan.spec, live=seen.spec, applied=seen.applied_spec):
         return f"spec not yet applied ({explain_rollout()})"
     if seen.observed_generation < seen.generation:

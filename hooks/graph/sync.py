@@ -21,7 +21,7 @@ from hooks.graph.restart import Restart, advance, observe_told, plan_restart
 from hooks.graph.status import Previous, Reason, find_unready_services, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
-from hooks.k8s.troubles import Explanation
+from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import (
     GroupVersionKind,
     Json,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hooks.k8s.troubles import Explanation, Trouble, choose_worst
+from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 
 
@@ -118,7 +118,7 @@ def _explain_image(container: _Container, reason: str, message: str) -> Explanat
     elif _ABSENT.search(message):
         finding, remedy = "does not exist in its registry", "correct its name or tag"
     return Explanation(
-        reason=Trouble.IMAGE_PULL,
+        reason=NotReadyReason.IMAGE_PULL,
         finding=f"image {container.image} of container {container.name} {finding}",
         remedy=remedy,
     )
@@ -128,12 +128,12 @@ def _explain_configuration(pod: ReadManifest, container: _Container, message: st
     missing = _MISSING.search(message)
     if missing is None:
         return Explanation(
-            reason=Trouble.WAITING_FOR_DEPENDENCY,
+            reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
             finding=f"container {container.name} cannot be configured",
             remedy=f"see kubectl describe pod {_address(pod)}",
         )
     return Explanation(
-        reason=Trouble.WAITING_FOR_DEPENDENCY,
+        reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
         finding=f"container {container.name} needs something that is not there: {missing[0]}",
         remedy="create it",
     )
@@ -153,7 +153,7 @@ def _explain_crash(pod: ReadManifest, container: _Container, reason: str, how_of
     ended = _last_end(container.status)
     if not ended:
         return Explanation(
-            reason=Trouble.CRASH_LOOP,
+            reason=NotReadyReason.CRASH_LOOP,
             finding=f"container {container.name} cannot be started ({reason})",
             remedy=f"see kubectl describe pod {_address(pod)}",
         )
@@ -164,7 +164,7 @@ def _explain_crash(pod: ReadManifest, container: _Container, reason: str, how_of
         how = f" ({_KILLED[code]})" if code in _KILLED else ""
         remedy = f"read why with kubectl logs {_address(pod)} -c {container.name} --previous"
     return Explanation(
-        reason=Trouble.CRASH_LOOP,
+        reason=NotReadyReason.CRASH_LOOP,
         finding=f"container {container.name} {how_often} with exit code {code}{how}",
         remedy=remedy,
     )
@@ -179,9 +179,9 @@ def _explain_probe(pod: ReadManifest, container: _Container, since: str, now: da
     allowed += float(probe.get("periodSeconds") or 10) * float(probe.get("failureThreshold") or 3)
     left = allowed - (now - datetime.fromisoformat(since)).total_seconds()
     if left > 0:
-        return Explanation(reason=Trouble.PROGRESSING, finding="it is starting", seconds=min(left, allowed))
+        return Explanation(reason=NotReadyReason.PROGRESSING, finding="it is starting", seconds=min(left, allowed))
     return Explanation(
-        reason=Trouble.PROBE_FAILING,
+        reason=NotReadyReason.PROBE_FAILING,
         finding=f"container {container.name} runs, but its readiness probe does not succeed",
         remedy=f"read kubectl logs {_address(pod)} -c {container.name}",
     )

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from hooks.k8s.conditions import find_condition, is_pod_ready, is_true
 from hooks.k8s.container_reasons import broke_its_group, explain_containers, lacks_image
-from hooks.k8s.troubles import Explanation, Trouble, choose_worst
+from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
 
 
@@ -45,10 +45,12 @@ def explain_denial(workload_status: Mapping[str, Json]) -> Explanation | None:
     finding = _shorten(str(failure.get("message") or failure.get("reason") or "pods cannot be created"))
     if _ACCOUNT.search(finding):
         return Explanation(
-            reason=Trouble.WAITING_FOR_DEPENDENCY, finding=finding, remedy="create the ServiceAccount, or name another"
+            reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
+            finding=finding,
+            remedy="create the ServiceAccount, or name another",
         )
     remedy = "raise the quota or ask for less" if "quota" in finding else "change what the API server refuses"
-    return Explanation(reason=Trouble.QUOTA_DENIED, finding=finding, remedy=remedy)
+    return Explanation(reason=NotReadyReason.QUOTA_DENIED, finding=finding, remedy=remedy)
 
 
 _ENDED = frozenset({"Failed", "Succeeded"})
@@ -87,7 +89,7 @@ def _explain_pod(pod: ReadManifest, now: datetime) -> Explanation | None:
         _explain_scheduling(pod, find_condition(conditions, "PodScheduled") or {})
         or explain_containers(pod, now)
         or _explain_beyond_containers(pod, conditions)
-        or Explanation(reason=Trouble.PROGRESSING, finding="it is starting")
+        or Explanation(reason=NotReadyReason.PROGRESSING, finding="it is starting")
     )
     return replace(found, pod=name_of(pod))
 
@@ -107,13 +109,13 @@ def _explain_beyond_containers(pod: ReadManifest, conditions: Sequence[Mapping[s
     gates = [str(gate.get("conditionType")) for gate in spec.get("readinessGates") or ()]
     if closed := ", ".join(gate for gate in gates if not is_true(conditions, gate)):
         return Explanation(
-            reason=Trouble.PROGRESSING,
+            reason=NotReadyReason.PROGRESSING,
             finding=f"its containers are ready, but not its readiness gate {closed}",
             remedy="wait; if it stays so, see that who sets this condition of the pod runs",
         )
     if node := spec.get("nodeName"):
         return Explanation(
-            reason=Trouble.WAITING_FOR_DEPENDENCY,
+            reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
             finding=f"its containers were ready, but its node {node} seems to be lost",
             remedy=f"see kubectl describe node {node}",
         )
@@ -127,13 +129,13 @@ def _explain_scheduling(pod: ReadManifest, scheduled: Mapping[str, Json]) -> Exp
     if reason == "SchedulingGated":
         gates = ", ".join(str(gate.get("name")) for gate in (pod.get("spec") or {}).get("schedulingGates") or ())
         return Explanation(
-            reason=Trouble.WAITING_FOR_DEPENDENCY,
+            reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
             finding=f"its scheduling is held back by {gates or 'a gate'}",
             remedy="see that who set the gate runs, and that the rest of its gang can be placed",
         )
     if reason == "SchedulerError":
         return Explanation(
-            reason=Trouble.UNSCHEDULABLE,
+            reason=NotReadyReason.UNSCHEDULABLE,
             finding=_shorten(f"the scheduler failed: {message}" if message else "the scheduler failed"),
             remedy="it tries again; if it goes on failing, read its log",
         )
@@ -141,12 +143,12 @@ def _explain_scheduling(pod: ReadManifest, scheduled: Mapping[str, Json]) -> Exp
     finding = _shorten(message.split(" preemption:", maxsplit=1)[0]) or "no node fits"
     if _CLAIM.search(message):
         return Explanation(
-            reason=Trouble.WAITING_FOR_DEPENDENCY,
+            reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
             finding=finding,
             remedy="create the PersistentVolumeClaim, or see why it is not bound",
         )
     return Explanation(
-        reason=Trouble.UNSCHEDULABLE,
+        reason=NotReadyReason.UNSCHEDULABLE,
         finding=finding,
         remedy="free or add nodes that fit the pod, or let it ask for less",
     )

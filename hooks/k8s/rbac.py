@@ -11,7 +11,7 @@ from hooks.k8s.types import Manifest, build_manifest, build_metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class PolicyRule:
     """What may be done with some resources of one API group; the core group is empty."""
 
     group: str
@@ -36,7 +36,7 @@ def build_service_account(name: str, namespace: str, labels: Mapping[str, str]) 
     return build_manifest(kinds.SERVICE_ACCOUNT, build_metadata(name, namespace, labels=labels))
 
 
-def build_role(name: str, namespace: str, labels: Mapping[str, str], rules: Sequence[Rule]) -> Manifest:
+def build_role(name: str, namespace: str, labels: Mapping[str, str], rules: Sequence[PolicyRule]) -> Manifest:
     """Build a Role; the rules keep their order."""
     written = [
         {"apiGroups": [rule.group], "resources": list(rule.resources), "verbs": list(rule.verbs)} for rule in rules

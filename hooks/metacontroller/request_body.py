@@ -37,7 +37,7 @@ _CALL = msgspec.json.Decoder(_Call)
 _KEYS = _Call.__struct_fields__
 
 
-class Memory:
+class JsonCache:
     """JSON values by their text; what it returns must not be changed.
 
     A text is kept when it comes the second time, as many never do, and the one not asked for the longest goes first.

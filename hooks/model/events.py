@@ -16,12 +16,12 @@ do not occur: Metacontroller lists the EndpointSlices.
 
 from collections.abc import Iterator, Mapping
 
-from hooks.effects import Event, Reference
+from hooks.condition_events import find_change, of_generation, reference_of, since
+from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.model.status import ENDPOINTS_READY, INVALID, LOAD_FAILED
-from hooks.transitions import find_change, of_generation, reference_of, since
 
 
 def tell_transitions(request: SyncRequest, status: Mapping[str, Json], base_model: str) -> tuple[Event, ...]:
@@ -59,7 +59,7 @@ def _end_of(request: SyncRequest) -> str:
 
 
 def _tell_endpoints(
-    about: Reference, before: Mapping[str, Json], after: Mapping[str, Json], base_model: str
+    about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json], base_model: str
 ) -> Iterator[Event]:
     changed = find_change(before, after, ENDPOINTS_READY)
     if changed is None:
@@ -87,7 +87,7 @@ def _tell_endpoints(
             yield Event(about=about, type="Warning", reason="NotReady", message=text, occasion=occasion)
 
 
-def _tell_ready(about: Reference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+def _tell_ready(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
     ready = find_condition(after.get("conditions") or (), READY)
     is_refused = ready is not None and ready["reason"] == INVALID
     changed = find_change(before, after, READY, by_generation=is_refused)

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
-from hooks.effects import Result
+from hooks.effects import EffectResult
 from hooks.serving.logs import CallReport
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
@@ -115,7 +115,7 @@ def record_call(metrics: Metrics, report: CallReport) -> None:
     series.answer_bytes.observe(report.answer_bytes)
 
 
-def record_effects(metrics: Metrics, results: Iterable[Result]) -> None:
+def record_effects(metrics: Metrics, results: Iterable[EffectResult]) -> None:
     """Count effects by kind and by what came of them."""
     for result in results:
         metrics.effects.labels(type(result.effect).__name__, result.outcome.value).inc()

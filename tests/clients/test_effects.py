@@ -14,7 +14,7 @@ from responses.matchers import json_params_matcher, query_param_matcher
 
 from hooks.clients.api_server import ApiServer
 from hooks.clients.effects import EffectsClient
-from hooks.effects import Effect, Event, Outcome, Reference, Result, ScalePodClique, WriteBackReplicas
+from hooks.effects import Effect, EffectOutcome, EffectResult, Event, ObjectReference, ScalePodClique, WriteBackReplicas
 
 URL = "https://127.0.0.1:6443"
 SCALE = f"{URL}/apis/grove.io/v1alpha1/namespaces/ns/podcliques/g-0-a/scale"
@@ -22,7 +22,9 @@ GRAPH = f"{URL}/apis/nvidia.com/v1alpha1/namespaces/ns/dynamographdeployments/g"
 EVENTS = f"{URL}/api/v1/namespaces/ns/events"
 EFFECT = ScalePodClique(kind="PodClique", namespace="ns", name="g-0-a", replicas=3)
 WRITE = WriteBackReplicas(graph="g", namespace="ns", service="Worker", replicas=3)
-ABOUT = Reference(api_version="nvidia.com/v1alpha1", kind="DynamoGraphDeployment", namespace="ns", name="g", uid="u")
+ABOUT = ObjectReference(
+    api_version="nvidia.com/v1alpha1", kind="DynamoGraphDeployment", namespace="ns", name="g", uid="u"
+)
 EVENT = Event(about=ABOUT, type="Warning", reason="ValidationFailed", message="Validation failed: x", occasion="1")
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -43,7 +45,7 @@ def client(folder: Path, **fields: Any) -> EffectsClient:
     return EffectsClient(server=api_server(folder, **fields), now=lambda: NOW)
 
 
-def only(folder: Path, effect: Effect) -> Result:
+def only(folder: Path, effect: Effect) -> EffectResult:
     (result,) = client(folder)((effect,))
     return result
 
@@ -60,7 +62,7 @@ def test_replicas_that_differ_are_patched_through_the_scale_subresource(
 ) -> None:
     server.get(SCALE, json=scale(1))
     server.patch(SCALE, json=scale(3), match=[json_params_matcher({"spec": {"replicas": 3}})])
-    assert only(tmp_path, EFFECT).outcome is Outcome.DONE
+    assert only(tmp_path, EFFECT).outcome is EffectOutcome.DONE
     sent = server.calls[1].request
     assert sent.headers["Content-Type"] == "application/merge-patch+json"
     assert sent.headers["Authorization"] == "Bearer secret"
@@ -68,31 +70,31 @@ def test_replicas_that_differ_are_patched_through_the_scale_subresource(
 
 def test_replicas_that_are_right_are_not_written(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.get(SCALE, json=scale(3))
-    assert only(tmp_path, EFFECT).outcome is Outcome.UNCHANGED
+    assert only(tmp_path, EFFECT).outcome is EffectOutcome.UNCHANGED
     assert len(server.calls) == 1
 
 
 def test_scale_without_replicas_has_none(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.get(SCALE, json={"kind": "Scale", "spec": {}})
     effect = ScalePodClique(kind="PodClique", namespace="ns", name="g-0-a", replicas=0)
-    assert only(tmp_path, effect).outcome is Outcome.UNCHANGED
+    assert only(tmp_path, effect).outcome is EffectOutcome.UNCHANGED
 
 
 def test_scaling_group_has_its_own_path(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.get(SCALE.replace("podcliques", "podcliquescalinggroups"), json=scale(3))
     effect = ScalePodClique(kind="PodCliqueScalingGroup", namespace="ns", name="g-0-a", replicas=3)
-    assert only(tmp_path, effect).outcome is Outcome.UNCHANGED
+    assert only(tmp_path, effect).outcome is EffectOutcome.UNCHANGED
 
 
 def test_what_is_not_made_yet_is_no_failure(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.get(SCALE, status=404, json={"kind": "Status", "message": "not found"})
-    assert only(tmp_path, EFFECT).outcome is Outcome.NOT_YET
+    assert only(tmp_path, EFFECT).outcome is EffectOutcome.NOT_YET
 
 
 def test_what_went_away_meanwhile_is_no_failure(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.get(SCALE, json=scale(1))
     server.patch(SCALE, status=404)
-    assert only(tmp_path, EFFECT).outcome is Outcome.NOT_YET
+    assert only(tmp_path, EFFECT).outcome is EffectOutcome.NOT_YET
 
 
 # Replicas of a graph
@@ -112,7 +114,7 @@ def test_replicas_are_written_into_the_graph_as_it_was_read(server: responses.Re
     server.get(GRAPH, json=graph(1))
     manager = query_param_matcher({"fieldManager": "dynamo-hooks"})
     server.patch(GRAPH, json=graph(3), match=[json_params_matcher(change("7")), manager])
-    assert only(tmp_path, WRITE).outcome is Outcome.DONE
+    assert only(tmp_path, WRITE).outcome is EffectOutcome.DONE
     assert server.calls[1].request.headers["Content-Type"] == "application/merge-patch+json"
 
 
@@ -121,7 +123,7 @@ def test_graph_that_changed_meanwhile_is_read_again(server: responses.RequestsMo
     server.patch(GRAPH, status=409, match=[json_params_matcher(change("7"))])
     server.get(GRAPH, json=graph(2, version="8"))
     server.patch(GRAPH, json=graph(3), match=[json_params_matcher(change("8"))])
-    assert only(tmp_path, WRITE).outcome is Outcome.DONE
+    assert only(tmp_path, WRITE).outcome is EffectOutcome.DONE
 
 
 def test_graph_that_changes_all_the_time_is_left_to_the_next_sync(
@@ -130,7 +132,7 @@ def test_graph_that_changes_all_the_time_is_left_to_the_next_sync(
     server.get(GRAPH, json=graph(1))
     server.patch(GRAPH, status=409)
     result = only(tmp_path, WRITE)
-    assert result.outcome is Outcome.FAILED
+    assert result.outcome is EffectOutcome.FAILED
     assert "changed 3 times" in result.reason
     assert len(server.calls) == 6
 
@@ -138,15 +140,15 @@ def test_graph_that_changes_all_the_time_is_left_to_the_next_sync(
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
-        ({"json": graph(3)}, Outcome.UNCHANGED),
-        ({"json": graph(1, enabled=False)}, Outcome.NOT_YET),
-        ({"json": {"metadata": {}, "spec": {"services": {}}}}, Outcome.NOT_YET),
-        ({"status": 404}, Outcome.NOT_YET),
+        ({"json": graph(3)}, EffectOutcome.UNCHANGED),
+        ({"json": graph(1, enabled=False)}, EffectOutcome.NOT_YET),
+        ({"json": {"metadata": {}, "spec": {"services": {}}}}, EffectOutcome.NOT_YET),
+        ({"status": 404}, EffectOutcome.NOT_YET),
     ],
     ids=["has them", "adapter disabled meanwhile", "service gone", "graph gone"],
 )
 def test_graph_that_needs_or_takes_no_replicas_is_not_written(
-    server: responses.RequestsMock, tmp_path: Path, answer: dict[str, Any], outcome: Outcome
+    server: responses.RequestsMock, tmp_path: Path, answer: dict[str, Any], outcome: EffectOutcome
 ) -> None:
     server.get(GRAPH, **answer)
     assert only(tmp_path, WRITE).outcome is outcome
@@ -156,7 +158,7 @@ def test_graph_that_needs_or_takes_no_replicas_is_not_written(
 def test_graph_without_replicas_has_one(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.get(GRAPH, json=graph(None))
     effect = WriteBackReplicas(graph="g", namespace="ns", service="Worker", replicas=1)
-    assert only(tmp_path, effect).outcome is Outcome.UNCHANGED
+    assert only(tmp_path, effect).outcome is EffectOutcome.UNCHANGED
 
 
 def test_adapter_is_told_why_the_graph_does_not_take_its_replicas(
@@ -167,7 +169,7 @@ def test_adapter_is_told_why_the_graph_does_not_take_its_replicas(
     server.post(EVENTS, status=201, json={})
     failed = Event(about=ABOUT, type="Warning", reason="UpdateFailed", message="Failed to update DGD g", occasion="1")
     written, told = client(tmp_path)((replace(WRITE, if_failed=failed),))
-    assert (written.outcome, told.outcome) == (Outcome.FAILED, Outcome.DONE)
+    assert (written.outcome, told.outcome) == (EffectOutcome.FAILED, EffectOutcome.DONE)
     sent = json.loads(server.calls[2].request.body or "")
     assert (sent["type"], sent["reason"]) == ("Warning", "UpdateFailed")
     assert sent["message"] == f"Failed to update DGD g: {written.reason}"
@@ -177,7 +179,7 @@ def test_adapter_is_told_why_the_graph_does_not_take_its_replicas(
 def test_nothing_is_told_of_replicas_that_are_written(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.get(GRAPH, json=graph(1))
     server.patch(GRAPH, json=graph(3))
-    assert only(tmp_path, replace(WRITE, if_failed=EVENT)).outcome is Outcome.DONE
+    assert only(tmp_path, replace(WRITE, if_failed=EVENT)).outcome is EffectOutcome.DONE
     assert len(server.calls) == 2
 
 
@@ -186,7 +188,7 @@ def test_nothing_is_told_of_replicas_that_are_written(server: responses.Requests
 
 def test_event_is_created_about_its_object(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.post(EVENTS, status=201, json={})
-    assert only(tmp_path, EVENT).outcome is Outcome.DONE
+    assert only(tmp_path, EVENT).outcome is EffectOutcome.DONE
     sent = json.loads(server.calls[0].request.body or "")
     name = sent["metadata"].pop("name")
     assert name.startswith("g.")
@@ -215,7 +217,7 @@ def test_event_is_created_about_its_object(server: responses.RequestsMock, tmp_p
 
 def test_event_that_was_told_already_is_no_failure(server: responses.RequestsMock, tmp_path: Path) -> None:
     server.post(EVENTS, status=409, json={"reason": "AlreadyExists"})
-    assert only(tmp_path, EVENT).outcome is Outcome.UNCHANGED
+    assert only(tmp_path, EVENT).outcome is EffectOutcome.UNCHANGED
 
 
 def test_events_beyond_the_bound_are_not_told_and_counted_as_failed(
@@ -226,7 +228,7 @@ def test_events_beyond_the_bound_are_not_told_and_counted_as_failed(
         Event(about=ABOUT, type="Normal", reason="R", message=f"{number}", occasion="1") for number in range(22)
     )
     outcomes = [result.outcome for result in client(tmp_path)(many)]
-    assert outcomes == [Outcome.DONE] * 20 + [Outcome.FAILED] * 2
+    assert outcomes == [EffectOutcome.DONE] * 20 + [EffectOutcome.FAILED] * 2
     assert len(server.calls) == 20
 
 
@@ -259,14 +261,14 @@ def test_refusal_is_a_result_with_its_reason(
 ) -> None:
     server.add(method, url, **answer)
     result = only(tmp_path, effect)
-    assert result.outcome is Outcome.FAILED
+    assert result.outcome is EffectOutcome.FAILED
     assert reason in result.reason
 
 
 def test_missing_token_is_a_result(tmp_path: Path) -> None:
     asking = client(tmp_path)
     (tmp_path / "token").unlink()
-    assert asking((EFFECT,))[0].outcome is Outcome.FAILED
+    assert asking((EFFECT,))[0].outcome is EffectOutcome.FAILED
 
 
 def test_one_failure_does_not_hold_up_the_next(server: responses.RequestsMock, tmp_path: Path) -> None:
@@ -274,7 +276,7 @@ def test_one_failure_does_not_hold_up_the_next(server: responses.RequestsMock, t
     server.get(SCALE.replace("g-0-a", "g-0-b"), json=scale(3))
     second = ScalePodClique(kind="PodClique", namespace="ns", name="g-0-b", replicas=3)
     outcomes = [result.outcome for result in client(tmp_path)((EFFECT, second))]
-    assert outcomes == [Outcome.FAILED, Outcome.UNCHANGED]
+    assert outcomes == [EffectOutcome.FAILED, EffectOutcome.UNCHANGED]
 
 
 def test_all_effects_together_have_one_deadline(server: responses.RequestsMock, tmp_path: Path) -> None:
@@ -282,8 +284,8 @@ def test_all_effects_together_have_one_deadline(server: responses.RequestsMock, 
     server.get(SCALE, json=scale(3))
     asking = client(tmp_path, clock=lambda: next(seconds))
     first, second = asking((EFFECT, EFFECT))
-    assert first.outcome is Outcome.UNCHANGED
-    assert (second.outcome, second.reason) == (Outcome.FAILED, "no time was left within 2 s")
+    assert first.outcome is EffectOutcome.UNCHANGED
+    assert (second.outcome, second.reason) == (EffectOutcome.FAILED, "no time was left within 2 s")
     sent: Any = server.calls[0].request
     assert sent.req_kwargs["timeout"] == 1.5
 

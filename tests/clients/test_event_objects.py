@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 
 from hooks.clients.event_objects import build_event
-from hooks.effects import Event, Reference
+from hooks.effects import Event, ObjectReference
 from hooks.k8s.names import is_subdomain
 from tests import make
 
-ABOUT = Reference(api_version="nvidia.com/v1alpha1", kind="DynamoModel", namespace="ns", name="m", uid="u")
+ABOUT = ObjectReference(api_version="nvidia.com/v1alpha1", kind="DynamoModel", namespace="ns", name="m", uid="u")
 EVENT = Event(about=ABOUT, type="Normal", reason="R", message="words", occasion="1")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hooks.clients.effects import EffectsClient
-from hooks.effects import Event, Outcome, Reference, WriteBackReplicas
+from hooks.effects import EffectOutcome, Event, ObjectReference, WriteBackReplicas
 from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
@@ -180,18 +180,18 @@ def graph_of_nobody(api: ApiClient) -> Iterator[ApiClient]:
 def test_replicas_are_written_once(graph_of_nobody: ApiClient, client: EffectsClient) -> None:
     api = graph_of_nobody
     effect = WriteBackReplicas(graph=NAME, namespace=api.namespace, service=SERVICE, replicas=4)
-    assert [client((effect,))[0].outcome for _ in range(2)] == [Outcome.DONE, Outcome.UNCHANGED]
+    assert [client((effect,))[0].outcome for _ in range(2)] == [EffectOutcome.DONE, EffectOutcome.UNCHANGED]
     assert own_replicas(api) == 4
     gone = replace(effect, graph="gone")
     without_adapter = replace(effect, service="Frontend")
-    assert {r.outcome for r in client((gone, without_adapter))} == {Outcome.NOT_YET}
+    assert {r.outcome for r in client((gone, without_adapter))} == {EffectOutcome.NOT_YET}
 
 
 def test_adapter_is_told_once_that_the_graph_does_not_take_its_replicas(
     graph_of_nobody: ApiClient, client: EffectsClient
 ) -> None:
     api = graph_of_nobody
-    about = Reference(
+    about = ObjectReference(
         api_version=DYNAMO, kind="DynamoGraphDeploymentScalingAdapter", namespace=api.namespace, name="a", uid="u-2"
     )
     told = Event(
@@ -199,7 +199,7 @@ def test_adapter_is_told_once_that_the_graph_does_not_take_its_replicas(
     )
     effect = WriteBackReplicas(graph=NAME, namespace=api.namespace, service=SERVICE, replicas=-1, if_failed=told)
     outcomes = [[result.outcome for result in client((effect,))] for _ in range(2)]
-    assert outcomes == [[Outcome.FAILED, Outcome.DONE], [Outcome.FAILED, Outcome.UNCHANGED]]
+    assert outcomes == [[EffectOutcome.FAILED, EffectOutcome.DONE], [EffectOutcome.FAILED, EffectOutcome.UNCHANGED]]
     (found,) = api.list("v1", "Event", fieldSelector="involvedObject.uid=u-2")
     assert (found["type"], found["reason"]) == ("Warning", "UpdateFailed")
     assert found["message"].startswith(f"Failed to update DGD {NAME}: ")
@@ -210,7 +210,7 @@ def test_adapter_is_told_once_that_the_graph_does_not_take_its_replicas(
 
 
 def event(namespace: str, **fields: Any) -> Event:
-    about = Reference(api_version=DYNAMO, kind=GRAPH, namespace=namespace, name="g", uid="u-1")
+    about = ObjectReference(api_version=DYNAMO, kind=GRAPH, namespace=namespace, name="g", uid="u-1")
     defaults: dict[str, Any] = {"type": "Warning", "reason": "ValidationFailed", "message": "m", "occasion": "1"}
     return Event(about=about, **{**defaults, **fields})
 
@@ -218,7 +218,7 @@ def event(namespace: str, **fields: Any) -> Event:
 def test_event_is_told_once_however_often_it_is_carried_out(api: ApiClient, client: EffectsClient) -> None:
     told = event(api.namespace, message="m" * 5000)
     outcomes = [client((told,))[0].outcome for _ in range(3)]
-    assert outcomes == [Outcome.DONE, Outcome.UNCHANGED, Outcome.UNCHANGED]
+    assert outcomes == [EffectOutcome.DONE, EffectOutcome.UNCHANGED, EffectOutcome.UNCHANGED]
     (found,) = api.list("v1", "Event", fieldSelector="involvedObject.name=g")
     assert (found["type"], found["reason"], len(found["message"])) == ("Warning", "ValidationFailed", 1024)
     assert found["firstTimestamp"] == found["lastTimestamp"]
@@ -227,13 +227,13 @@ def test_event_is_told_once_however_often_it_is_carried_out(api: ApiClient, clie
 def test_event_about_an_object_of_the_cluster_is_accepted(admin: ApiClient, client: EffectsClient) -> None:
     occasion = f"{time.time_ns()}"
     (result,) = client((event("", occasion=occasion),))
-    assert result.outcome is Outcome.DONE
+    assert result.outcome is EffectOutcome.DONE
     assert admin.list("v1", "Event", "default", fieldSelector="involvedObject.uid=u-1")
 
 
 def test_event_in_a_namespace_that_is_gone_is_no_failure(client: EffectsClient) -> None:
     (result,) = client((event("gone"),))
-    assert result.outcome is Outcome.NOT_YET
+    assert result.outcome is EffectOutcome.NOT_YET
 
 
 def test_hooks_may_do_nothing_else(plane: ControlPlane) -> None:

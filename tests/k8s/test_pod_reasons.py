@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.k8s.conditions import format_time
+from hooks.k8s.not_ready import NotReadyReason
 from hooks.k8s.pod_reasons import cannot_pull, explain_denial, explain_pods
-from hooks.k8s.troubles import Trouble
 from tests import make
 
 
@@ -70,146 +70,158 @@ def behind(*gates: str, met: tuple[str, ...] = (), node: str = "n-1") -> dict[st
     return pod(more=conditions, spec=spec, container=running(9999, ready=True))
 
 
-CASES: dict[str, tuple[dict[str, Any], Trouble, str]] = {
+CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
     "no GPU": (
         pod(scheduled=unscheduled("0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes.")),
-        Trouble.UNSCHEDULABLE,
+        NotReadyReason.UNSCHEDULABLE,
         "pod p: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu - free or add nodes",
     ),
     "claim that is not there": (
         pod(scheduled=unscheduled('0/3 nodes are available: persistentvolumeclaim "cache" not found.')),
-        Trouble.WAITING_FOR_DEPENDENCY,
+        NotReadyReason.WAITING_FOR_DEPENDENCY,
         'persistentvolumeclaim "cache" not found - create the PersistentVolumeClaim',
     ),
     "claim that is not bound": (
         pod(scheduled=unscheduled("pod has unbound immediate PersistentVolumeClaims.")),
-        Trouble.WAITING_FOR_DEPENDENCY,
+        NotReadyReason.WAITING_FOR_DEPENDENCY,
         "unbound immediate",
     ),
     "gate": (
         pod(scheduled=unscheduled("", "SchedulingGated"), spec={"schedulingGates": [{"name": "grove.io/x"}]}),
-        Trouble.WAITING_FOR_DEPENDENCY,
+        NotReadyReason.WAITING_FOR_DEPENDENCY,
         "its scheduling is held back by grove.io/x",
     ),
     "scheduler that fails": (
         pod(scheduled=unscheduled('binding rejected: Post "http://extender": refused.', "SchedulerError")),
-        Trouble.UNSCHEDULABLE,
+        NotReadyReason.UNSCHEDULABLE,
         'pod p: the scheduler failed: binding rejected: Post "http://extender": refused - it tries again',
     ),
     "scheduler that fails and does not say why": (
         pod(scheduled=unscheduled("", "SchedulerError")),
-        Trouble.UNSCHEDULABLE,
+        NotReadyReason.UNSCHEDULABLE,
         "pod p: the scheduler failed - it tries again; if it goes on failing, read its log",
     ),
     "readiness gate that is closed": (
         behind("lb/a", "lb/b", "lb/c", met=("lb/b",)),
-        Trouble.PROGRESSING,
+        NotReadyReason.PROGRESSING,
         "its containers are ready, but not its readiness gate lb/a, lb/c - wait; if it stays so, see that who sets",
     ),
     "node that is lost": (
         behind("lb/a", met=("lb/a",)),
-        Trouble.WAITING_FOR_DEPENDENCY,
+        NotReadyReason.WAITING_FOR_DEPENDENCY,
         "its containers were ready, but its node n-1 seems to be lost - see kubectl describe node n-1",
     ),
     "readiness gate of a pod that is starting": (
         pod(container=running(29), spec={"readinessGates": [{"conditionType": "lb/a"}], "nodeName": "n-1"}),
-        Trouble.PROGRESSING,
+        NotReadyReason.PROGRESSING,
         "it is starting - wait",
     ),
     "no image": (
         pod(container=waiting("ErrImagePull", "rpc error: code = NotFound desc = reg/img:1: not found")),
-        Trouble.IMAGE_PULL,
+        NotReadyReason.IMAGE_PULL,
         "image reg/img:1 of container main does not exist in its registry - correct its name or tag",
     ),
     "no right to an image": (
         pod(container=waiting("ImagePullBackOff", "Back-off: 401 Unauthorized https://u:pw@reg/")),
-        Trouble.IMAGE_PULL,
+        NotReadyReason.IMAGE_PULL,
         "image reg/img:1 of container main is refused by its registry - give the pod a pull secret",
     ),
     "registry that does not answer": (
         pod(container=waiting("ErrImagePull", "dial tcp: i/o timeout")),
-        Trouble.IMAGE_PULL,
+        NotReadyReason.IMAGE_PULL,
         "cannot be pulled",
     ),
-    "image that is none": (pod(container=waiting("InvalidImageName")), Trouble.IMAGE_PULL, "is no name of an image"),
+    "image that is none": (
+        pod(container=waiting("InvalidImageName")),
+        NotReadyReason.IMAGE_PULL,
+        "is no name of an image",
+    ),
     "crash": (
         pod(container=ended(1)),
-        Trouble.CRASH_LOOP,
+        NotReadyReason.CRASH_LOOP,
         "last with exit code 1 - read why with kubectl logs -n ns p -c main --previous",
     ),
     "out of memory": (
         pod(container=ended(137, "OOMKilled")),
-        Trouble.CRASH_LOOP,
+        NotReadyReason.CRASH_LOOP,
         "last with exit code 137 (OOMKilled) - raise its memory limit",
     ),
     "killed": (
         pod(container=ended(137)),
-        Trouble.CRASH_LOOP,
+        NotReadyReason.CRASH_LOOP,
         "exit code 137 (killed, as after a failed liveness or startup probe)",
     ),
     "running between two crashes": (
         pod(container={**ended(2), **running(1)}),
-        Trouble.CRASH_LOOP,
+        NotReadyReason.CRASH_LOOP,
         "ends again and again, last with exit code 2",
     ),
     "just crashed for the second time": (
         pod(container={"state": {"terminated": {"exitCode": 3, "reason": "Error"}}, "restartCount": 1}),
-        Trouble.CRASH_LOOP,
+        NotReadyReason.CRASH_LOOP,
         "last with exit code 3",
     ),
     "ends well, but ends": (
         pod(container={**ended(0, "Completed"), **running(1)}),
-        Trouble.CRASH_LOOP,
+        NotReadyReason.CRASH_LOOP,
         "ends again and again, last with exit code 0",
     ),
     "crashed long ago": (
         pod(container={**ended(2), **running(600)}),
-        Trouble.PROBE_FAILING,
+        NotReadyReason.PROBE_FAILING,
         "container main runs, but its readiness probe does not succeed",
     ),
     "has been loading since its last crash": (
         pod(container={**ended(2), **running(1200, started=False)}),
-        Trouble.CRASH_LOOP,
+        NotReadyReason.CRASH_LOOP,
         "last with exit code 2",
     ),
     "command that is not there": (
         pod(container=waiting("RunContainerError", 'exec: "--api-key=hunter2"')),
-        Trouble.CRASH_LOOP,
+        NotReadyReason.CRASH_LOOP,
         "container main cannot be started (RunContainerError) - see kubectl describe pod -n ns p",
     ),
     "crashed once": (
         pod(container={"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 1, **running(1, started=False)}),
-        Trouble.PROGRESSING,
+        NotReadyReason.PROGRESSING,
         "it is starting",
     ),
     "Secret that is not there": (
         pod(container=waiting("CreateContainerConfigError", 'secret "hf" not found')),
-        Trouble.WAITING_FOR_DEPENDENCY,
+        NotReadyReason.WAITING_FOR_DEPENDENCY,
         'container main needs something that is not there: secret "hf" not found - create it',
     ),
     "configuration that cannot be": (
         pod(container=waiting("CreateContainerConfigError", "invalid value hunter2")),
-        Trouble.WAITING_FOR_DEPENDENCY,
+        NotReadyReason.WAITING_FOR_DEPENDENCY,
         "container main cannot be configured - see kubectl describe pod -n ns p",
     ),
     "not ready past its start": (
         pod(container=running(31)),
-        Trouble.PROBE_FAILING,
+        NotReadyReason.PROBE_FAILING,
         "container main runs, but its readiness probe does not succeed - read kubectl logs -n ns p -c main",
     ),
-    "not ready while its probe allows it": (pod(container=running(29)), Trouble.PROGRESSING, "it is starting"),
+    "not ready while its probe allows it": (pod(container=running(29)), NotReadyReason.PROGRESSING, "it is starting"),
     "startup probe that has not passed": (
         pod(container=running(9999, started=False)),
-        Trouble.PROGRESSING,
+        NotReadyReason.PROGRESSING,
         "it is starting",
     ),
-    "containers being created": (pod(container=waiting("ContainerCreating")), Trouble.PROGRESSING, "it is starting"),
-    "not looked at by the scheduler": (pod(scheduled={"status": "False"}), Trouble.PROGRESSING, "it is starting"),
+    "containers being created": (
+        pod(container=waiting("ContainerCreating")),
+        NotReadyReason.PROGRESSING,
+        "it is starting",
+    ),
+    "not looked at by the scheduler": (
+        pod(scheduled={"status": "False"}),
+        NotReadyReason.PROGRESSING,
+        "it is starting",
+    ),
 }
 
 
 @pytest.mark.parametrize(("found", "reason", "text"), CASES.values(), ids=CASES.keys())
-def test_reason_of_a_pod(found: dict[str, Any], reason: Trouble, text: str) -> None:
+def test_reason_of_a_pod(found: dict[str, Any], reason: NotReadyReason, text: str) -> None:
     explanation = explain_pods([found], make.NOW)
     assert explanation is not None
     assert (explanation.reason, explanation.pod) == (reason, "p")
@@ -221,7 +233,7 @@ def test_reason_of_a_pod(found: dict[str, Any], reason: Trouble, text: str) -> N
 
 def test_every_reason_of_pods_is_told_apart() -> None:
     shown = {reason for _, reason, _ in CASES.values()}
-    assert shown == set(Trouble) - {Trouble.QUOTA_DENIED, Trouble.ROLLING_OUT}
+    assert shown == set(NotReadyReason) - {NotReadyReason.QUOTA_DENIED, NotReadyReason.ROLLING_OUT}
 
 
 def test_worst_reason_wins_then_the_first_name() -> None:
@@ -234,7 +246,7 @@ def test_worst_reason_wins_then_the_first_name() -> None:
     for ordered in (pods, pods[::-1]):
         explanation = explain_pods(ordered, make.NOW)
         assert explanation is not None
-        assert (explanation.reason, explanation.pod) == (Trouble.CRASH_LOOP, "c")
+        assert (explanation.reason, explanation.pod) == (NotReadyReason.CRASH_LOOP, "c")
 
 
 def test_ready_deleted_and_ended_pods_explain_nothing() -> None:
@@ -252,7 +264,7 @@ def test_only_pods_of_the_newest_revision_count(label: str) -> None:
     new = pod("b-new", labels={label: "2"}, container=waiting("ContainerCreating"), made="2026-03-01T11:30:00Z")
     explanation = explain_pods([old, new], make.NOW)
     assert explanation is not None
-    assert (explanation.reason, explanation.pod) == (Trouble.PROGRESSING, "b-new")
+    assert (explanation.reason, explanation.pod) == (NotReadyReason.PROGRESSING, "b-new")
     assert (
         explain_pods(
             [old, {**new, **pod("b-new", ready=True, labels={label: "2"}, made="2026-03-02T0:00:00Z")}], make.NOW
@@ -293,7 +305,7 @@ def test_init_container_that_runs_is_no_failing_probe() -> None:
     )
     explanation = explain_pods([found], make.NOW)
     assert explanation is not None
-    assert explanation.reason is Trouble.PROGRESSING
+    assert explanation.reason is NotReadyReason.PROGRESSING
 
 
 def test_number_of_restarts_changes_nothing() -> None:
@@ -324,7 +336,7 @@ def test_pod_within_the_time_of_its_probe_is_looked_at_again() -> None:
 def test_pod_that_starts_is_looked_at_again_within_the_time_of_its_probe_though_the_clock_was_set_back() -> None:
     explanation = explain_pods([pod(container=running(-3600))], make.NOW)
     assert explanation is not None
-    assert (explanation.reason, explanation.seconds) == (Trouble.PROGRESSING, 30)
+    assert (explanation.reason, explanation.seconds) == (NotReadyReason.PROGRESSING, 30)
 
 
 GROUP = {"leaderworkerset.sigs.k8s.io/name": "c-0"}
@@ -341,7 +353,7 @@ def test_pod_for_whose_end_its_group_is_made_anew_is_named() -> None:
     """LeaderWorkerSet lets no container start twice, so that no back-off and no count of restarts ever shows."""
     explanation = explain_pods([over(1, "2026-03-01T11:59:59Z")], make.NOW)
     assert explanation is not None
-    assert explanation.reason is Trouble.CRASH_LOOP
+    assert explanation.reason is NotReadyReason.CRASH_LOOP
     assert explanation.finding == "container main ends, and its whole group is made anew, with exit code 1"
 
 
@@ -354,22 +366,30 @@ def test_pod_of_a_group_that_ended_once_is_named_before_it_goes() -> None:
     restarted = {"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 1, **running(1, started=False)}
     explanation = explain_pods([pod(labels=GROUP, container=restarted)], make.NOW)
     assert explanation is not None
-    assert explanation.reason is Trouble.CRASH_LOOP
+    assert explanation.reason is NotReadyReason.CRASH_LOOP
 
 
 DENIALS = {
-    "quota": ('pods "c-1" is forbidden: exceeded quota: gpus', Trouble.QUOTA_DENIED, "raise the quota or ask for less"),
-    "policy": ('pods "c-1" is forbidden: violates PodSecurity', Trouble.QUOTA_DENIED, "change what the API server"),
+    "quota": (
+        'pods "c-1" is forbidden: exceeded quota: gpus',
+        NotReadyReason.QUOTA_DENIED,
+        "raise the quota or ask for less",
+    ),
+    "policy": (
+        'pods "c-1" is forbidden: violates PodSecurity',
+        NotReadyReason.QUOTA_DENIED,
+        "change what the API server",
+    ),
     "account": (
         'pods "c-1" is forbidden: error looking up service account ns/sa: serviceaccount "sa" not found',
-        Trouble.WAITING_FOR_DEPENDENCY,
+        NotReadyReason.WAITING_FOR_DEPENDENCY,
         "create the ServiceAccount",
     ),
 }
 
 
 @pytest.mark.parametrize(("message", "reason", "remedy"), DENIALS.values(), ids=DENIALS.keys())
-def test_pods_that_the_api_server_refuses(message: str, reason: Trouble, remedy: str) -> None:
+def test_pods_that_the_api_server_refuses(message: str, reason: NotReadyReason, remedy: str) -> None:
     condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}
     explanation = explain_denial({"conditions": [condition]})
     assert explanation is not None

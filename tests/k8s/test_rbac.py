@@ -1,14 +1,14 @@
 """Accounts, roles and bindings."""
 
-from hooks.k8s.rbac import RoleReference, Rule, build_role, build_role_binding, build_service_account
+from hooks.k8s.rbac import PolicyRule, RoleReference, build_role, build_role_binding, build_service_account
 
 LABELS = {"app": "x"}
 
 
 def test_role_keeps_the_order_of_its_rules() -> None:
     rules = [
-        Rule(group="", resources=("pods",), verbs=("get", "list")),
-        Rule(group="apps", resources=("deployments",), verbs=("watch",)),
+        PolicyRule(group="", resources=("pods",), verbs=("get", "list")),
+        PolicyRule(group="apps", resources=("deployments",), verbs=("watch",)),
     ]
     assert build_role("r", "ns", LABELS, rules) == {
         "apiVersion": "rbac.authorization.k8s.io/v1",

@@ -22,7 +22,7 @@ from hooks.metacontroller.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.metacontroller.request_body import Memory
+from hooks.metacontroller.request_body import JsonCache
 from tests import make
 
 DECLARED = Objects({"ConfigMap.v1": {}, "Deployment.apps/v1": {}})
@@ -266,7 +266,7 @@ def hooks_of(**versions: str | None) -> dict[str, Any]:
     "read",
     [
         parse_customize_request,
-        partial(parse_sync_request, read=Memory().read_call),
+        partial(parse_sync_request, read=JsonCache().read_call),
         partial(parse_sync_request, decorator=True),
     ],
     ids=["customize", "sync", "decorator's"],
@@ -285,7 +285,7 @@ def test_controller_with_a_hook_of_version_v1_is_refused_before_it_has_children(
 
 @pytest.mark.parametrize("controller", [None, {}, {"spec": {}}, hooks_of(), hooks_of(sync="v2", customize="v2")])
 def test_controller_with_hooks_of_version_v2_or_none_is_served(controller: Any) -> None:
-    request = parse_sync_request(body(controller=controller), contract.GRAPH, read=Memory().read_call)
+    request = parse_sync_request(body(controller=controller), contract.GRAPH, read=JsonCache().read_call)
     assert request.parent == make.graph()
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.metacontroller.request_body import Memory
+from hooks.metacontroller.request_body import JsonCache
 from tests import make
 
 NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
@@ -42,7 +42,7 @@ def call(*children: dict[str, Any], kind: str = "ConfigMap.v1", **more: Any) -> 
 
 @given(CALLS)
 def test_every_part_that_hooks_look_at_is_what_json_says(value: dict[str, Any]) -> None:
-    body, memory = orjson.dumps(value), Memory()
+    body, memory = orjson.dumps(value), JsonCache()
     whole = orjson.loads(body)
     for _ in range(3):  # the first time, when it is kept, and from what is kept
         read = memory.read_call(body)
@@ -53,30 +53,30 @@ def test_every_part_that_hooks_look_at_is_what_json_says(value: dict[str, Any]) 
 def test_what_is_no_call_is_read_as_it_is(value: Any) -> None:
     if isinstance(value, dict):
         return
-    assert Memory().read_call(orjson.dumps(value)) == orjson.loads(orjson.dumps(value))
+    assert JsonCache().read_call(orjson.dumps(value)) == orjson.loads(orjson.dumps(value))
 
 
-def read_children(memory: Memory, *children: dict[str, Any], kind: str = "ConfigMap.v1") -> dict[str, Any]:
+def read_children(memory: JsonCache, *children: dict[str, Any], kind: str = "ConfigMap.v1") -> dict[str, Any]:
     read: dict[str, Any] = memory.read_call(call(*children, kind=kind))["children"][kind]
     return read
 
 
 def test_object_that_came_twice_is_not_read_again() -> None:
-    memory = Memory()
+    memory = JsonCache()
     first, second, third = (read_children(memory, child("a"), child("b", data={"k": f"{n}"})) for n in range(3))
     assert first["default/a"] is not second["default/a"] is third["default/a"]
     assert [each["default/b"]["data"] for each in (first, second, third)] == [{"k": "0"}, {"k": "1"}, {"k": "2"}]
 
 
 def test_object_that_came_once_is_not_kept() -> None:
-    memory = Memory()
+    memory = JsonCache()
     for number in range(20):
         read_children(memory, child(f"c{number}"))
     assert memory.kept_bytes == len(orjson.dumps(make.graph()))
 
 
 def test_secrets_are_not_kept() -> None:
-    memory = Memory()
+    memory = JsonCache()
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"token": "c2VjcmV0"}}
     found = [read_children(memory, secret, kind="Secret.v1")["default/s"] for _ in range(3)]
     assert found == [secret] * 3
@@ -85,7 +85,7 @@ def test_secrets_are_not_kept() -> None:
 
 def test_no_more_is_kept_than_allowed_and_what_is_used_stays() -> None:
     texts = [orjson.dumps({"id": f"{number:02}", "text": "x" * 80}) for number in range(40)]
-    memory = Memory(10 * len(texts[0]))
+    memory = JsonCache(10 * len(texts[0]))
     used = [memory.read(texts[0]) for _ in range(2)][-1]
     for text in texts[1:]:
         kept = [memory.read(text) for _ in range(2)][-1]
@@ -97,7 +97,7 @@ def test_no_more_is_kept_than_allowed_and_what_is_used_stays() -> None:
 
 
 def test_object_larger_than_all_that_may_be_kept_is_read_anew_each_time() -> None:
-    memory = Memory(500)
+    memory = JsonCache(500)
     text = orjson.dumps({"text": "x" * 600})
     assert len({id(value) for value in [memory.read(text) for _ in range(4)]}) == 4
     assert memory.kept_bytes == 0
@@ -118,7 +118,7 @@ def test_object_larger_than_all_that_may_be_kept_is_read_anew_each_time() -> Non
 )
 def test_body_that_is_not_json_is_refused_with_its_fault(body: bytes) -> None:
     with pytest.raises(orjson.JSONDecodeError) as caught:
-        Memory().read_call(body)
+        JsonCache().read_call(body)
     with pytest.raises(orjson.JSONDecodeError) as expected:
         orjson.loads(body)
     assert str(caught.value) == str(expected.value)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from hooks import contract
 from hooks.app import Hook, create_app
-from hooks.effects import Effect, Outcome, Result, ScalePodClique
+from hooks.effects import Effect, EffectOutcome, EffectResult, ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.model.probes import Adapter
@@ -120,9 +120,9 @@ def test_effects_without_a_client_are_logged_as_not_carried_out(caplog: pytest.L
 def test_effects_are_handed_on_once_the_answer_is_good() -> None:
     carried: list[Effect] = []
 
-    def carry_out(effects: tuple[Effect, ...]) -> list[Result]:
+    def carry_out(effects: tuple[Effect, ...]) -> list[EffectResult]:
         carried.extend(effects)
-        return [Result(effect=effect, outcome=Outcome.DONE) for effect in effects]
+        return [EffectResult(effect=effect, outcome=EffectOutcome.DONE) for effect in effects]
 
     good = client_with(SyncAnswer(status={}, effects=(EFFECT,)), carry_out=carry_out)
     bad = client_with(SyncAnswer(effects=(EFFECT,)), carry_out=carry_out)
@@ -158,8 +158,8 @@ def test_failing_effect_does_not_fail_the_sync(caplog: pytest.LogCaptureFixture)
 def test_what_came_of_effects_is_in_the_line_of_the_call(caplog: pytest.LogCaptureFixture) -> None:
     other = ScalePodClique(kind="PodClique", namespace="ns", name="b", replicas=3)
     refused = [
-        Result(effect=EFFECT, outcome=Outcome.DONE),
-        Result(effect=other, outcome=Outcome.FAILED, reason="403 forbidden"),
+        EffectResult(effect=EFFECT, outcome=EffectOutcome.DONE),
+        EffectResult(effect=other, outcome=EffectOutcome.FAILED, reason="403 forbidden"),
     ]
     caplog.set_level(logging.INFO)
     for results in (refused, refused[:1]):

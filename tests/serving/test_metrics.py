@@ -3,7 +3,7 @@
 import pytest
 from flask.testing import FlaskClient
 
-from hooks.effects import Outcome, Result, ScalePodClique, WriteBackReplicas
+from hooks.effects import EffectOutcome, EffectResult, ScalePodClique, WriteBackReplicas
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES
@@ -64,9 +64,9 @@ def test_effects_are_counted_by_what_came_of_them() -> None:
     scale = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
     write = WriteBackReplicas(graph="g", namespace="ns", service="s", replicas=2)
     results = [
-        Result(effect=scale, outcome=Outcome.DONE),
-        Result(effect=scale, outcome=Outcome.DONE),
-        Result(effect=write, outcome=Outcome.FAILED, reason="403"),
+        EffectResult(effect=scale, outcome=EffectOutcome.DONE),
+        EffectResult(effect=scale, outcome=EffectOutcome.DONE),
+        EffectResult(effect=write, outcome=EffectOutcome.FAILED, reason="403"),
     ]
     client = client_with(SyncAnswer(status={}, effects=(scale, write)), carry_out=lambda _effects: results)
     client.post("/graph/sync", data=call())

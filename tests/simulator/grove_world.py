@@ -5,7 +5,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.component import sync as component
-from hooks.effects import Effect, permitted
+from hooks.effects import Effect, permitted_effects
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as request
@@ -56,7 +56,7 @@ class GroveWorld:
         self.effects += answer.effects
         written = write_sync_answer(answer, asked.children, decorator=is_decorator)
         if self.carries_out:
-            self.cluster.carry_out(permitted(answer.effects, self._facts.settings))
+            self.cluster.carry_out(permitted_effects(answer.effects, self._facts.settings))
         return 200, {}, written
 
     def apply(self, manifest: Manifest) -> None:

@@ -32,7 +32,7 @@ from hooks.graph.grove.observe import ObservedGrove
 from hooks.graph.observe import Observed
 from hooks.k8s import kinds
 from hooks.k8s.grove import Clique, ScalingGroup
-from hooks.k8s.troubles import Explanation
+from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
 from hooks.settings import Settings, Switch
 

@@ -12,7 +12,7 @@ from hooks.graph.grove.plan import GrovePlan, build_set
 from hooks.graph.grove.service import GroveService
 from hooks.k8s import kinds
 from hooks.k8s.grove import why_unready
-from hooks.k8s.troubles import Explanation
+from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import Json, name_of
 
 _SHORT = {kinds.POD_CLIQUE.kind: "podclique", kinds.POD_CLIQUE_SCALING_GROUP.kind: "pcsg"}
@@ -33,7 +33,7 @@ def why_grove_unready(plan: GrovePlan, seen: ObservedGrove, explained: Mapping[s
 
 
 def read_troubles(message: str) -> frozenset[tuple[str, str]]:
-    """What a message of `why_grove_unready` says of services: what is scaled, and its `Trouble`."""
+    """What a message of `why_grove_unready` says of services: what is scaled, and its `NotReadyReason`."""
     return frozenset((target, reason) for target, reason in _TROUBLE.findall(message))
 
 

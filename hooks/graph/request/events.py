@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from hooks.condition_events import find_change, reference_of
 from hooks.effects import Event
 from hooks.graph.request.conditions import DELETED_BY_USER
 from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, Previous
 from hooks.graph.request.validate import CHANGE_REJECTED
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
-from hooks.transitions import find_change, reference_of
 from hooks.validation.rules.request import PROFILING_STARTED
 
 _BEFORE_PROFILING = frozenset({"", "ProfilingPending", "JobCreationFailed"})

@@ -6,6 +6,7 @@ It has no children and changes no replicas: the graph's hook sees the adapter as
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.scaling_adapter import GraphScalingAdapter
+from hooks.condition_events import reference_of
 from hooks.effects import Event
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
@@ -14,7 +15,6 @@ from hooks.graph.scaling_adapter.status import Previous, Verdict, judge, report,
 from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
 from hooks.k8s.types import ReadManifest, is_deleting
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.transitions import reference_of
 
 _LOOK_AGAIN_SECONDS = 5
 """While the graph's replicas are to be written back: an effect that failed is seen in nothing that changes."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
-class Trouble(StrEnum):
+class NotReadyReason(StrEnum):
     """Reasons, the worst first: of several pods the one with the worst speaks for all."""
 
     UNSCHEDULABLE = "Unschedulable"
@@ -18,7 +18,7 @@ class Trouble(StrEnum):
     PROGRESSING = "Progressing"
 
 
-NEEDS_SOMEBODY = frozenset(Trouble) - {Trouble.ROLLING_OUT, Trouble.PROGRESSING}
+NEEDS_ACTION = frozenset(NotReadyReason) - {NotReadyReason.ROLLING_OUT, NotReadyReason.PROGRESSING}
 """Reasons that do not go away by waiting."""
 
 
@@ -30,7 +30,7 @@ class Explanation:
     explanation may become another one after `seconds`; 0 for never.
     """
 
-    reason: Trouble
+    reason: NotReadyReason
     pod: str = ""
     finding: str = ""
     remedy: str = "wait"
@@ -55,4 +55,4 @@ def choose_worst(found: Iterable[Explanation]) -> Explanation | None:
     return replace(explanations[0], seconds=soonest)
 
 
-_RANK = {reason: rank for rank, reason in enumerate(Trouble)}
+_RANK = {reason: rank for rank, reason in enumerate(NotReadyReason)}

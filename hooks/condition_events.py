@@ -7,15 +7,15 @@ none, as counts move in it all the time.
 
 from collections.abc import Mapping
 
-from hooks.effects import Reference
+from hooks.effects import ObjectReference
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
 
 
-def reference_of(obj: ReadManifest) -> Reference:
+def reference_of(obj: ReadManifest) -> ObjectReference:
     """The object as an Event's subject."""
     metadata = obj["metadata"]
-    return Reference(
+    return ObjectReference(
         api_version=str(obj["apiVersion"]),
         kind=str(obj["kind"]),
         namespace=str(metadata.get("namespace") or ""),

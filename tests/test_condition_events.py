@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hooks.effects import Reference
-from hooks.transitions import find_change, of_generation, reference_of, since, was_true
+from hooks.condition_events import find_change, of_generation, reference_of, since, was_true
+from hooks.effects import ObjectReference
 from tests import make
 
 OLD = {
@@ -51,7 +51,7 @@ def test_what_held_until_now() -> None:
 
 
 def test_event_is_about_the_whole_parent() -> None:
-    assert reference_of(make.graph()) == Reference(
+    assert reference_of(make.graph()) == ObjectReference(
         api_version="nvidia.com/v1alpha1", kind="DynamoGraphDeployment", namespace="default", name="g", uid="u-g"
     )
 
