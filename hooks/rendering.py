@@ -24,17 +24,9 @@ from hooks.k8s.types import (
     sort_manifests,
 )
 from hooks.metacontroller.children import Children
+from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, plural_of
 from hooks.problems import Problem, as_problems
-
-OPTIONAL_KINDS: Mapping[str, tuple[GroupVersionKind, ...]] = {
-    "grove": (kinds.POD_CLIQUE_SET,),
-    "lws": (kinds.LEADER_WORKER_SET,),
-    "volcano": (kinds.POD_GROUP,),
-    "istio": (kinds.VIRTUAL_SERVICE,),
-    "inference-pool": (kinds.INFERENCE_POOL,),
-}
-"""What `--with` and the chart call the kinds whose CRDs a cluster may lack."""
 
 _EVERYWHERE = (
     contract.COMPONENT,
@@ -100,11 +92,9 @@ class _World:
 
 
 def declared_kinds(installed: Iterable[str] = ()) -> list[GroupVersionKind]:
-    """The child kinds of a cluster that has these optional ones; LeaderWorkerSet counts only together with Volcano."""
-    found = set(installed)
-    if not {"lws", "volcano"} <= found:
-        found -= {"lws", "volcano"}
-    return [*_EVERYWHERE, *(kind for name, some in OPTIONAL_KINDS.items() if name in found for kind in some)]
+    """The child kinds of a cluster that has these optional ones, by their names in `OPTIONAL_KINDS`."""
+    found = frozenset(installed)
+    return [*_EVERYWHERE, *(entry.kind for name, entry in OPTIONAL_KINDS.items() if name in found)]
 
 
 def _render_one(document: Manifest, world: _World) -> Rendered:

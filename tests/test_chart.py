@@ -17,8 +17,8 @@ import yaml
 
 from hooks import __version__
 from hooks.metacontroller import install_files
+from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_client import TOKEN_VARIABLE
-from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
 from tests.installation import ROOT, Right, named, needed_rights, of_kind, plain, program, rights
 from tests.setting_values import REFUSED, TAKEN
@@ -209,7 +209,7 @@ def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str
     for name, value in VALUE_OF.items():
         wanted = name in installed
         if by == "capability" and wanted:
-            kind = OPTIONAL_KINDS[name][0]
+            kind = OPTIONAL_KINDS[name].kind
             options += ["--api-versions", f"{kind.api_version}/{kind.kind}"]
         elif by == "boolean":
             options += ["--set", f"{value}={json.dumps(wanted)}"]

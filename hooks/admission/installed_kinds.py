@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.k8s.types import GroupVersionKind
-from hooks.metacontroller.protocol import OPTIONAL_KINDS
+from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
 
@@ -28,7 +28,7 @@ class InstalledKinds:
         """Ask the API server; what it said before counts while it does not answer."""
         try:
             with self.server.converse(_REQUEST_SECONDS) as talk:
-                self._found = frozenset(kind for kind in OPTIONAL_KINDS if _is_served(talk, kind))
+                self._found = frozenset(kind for kind in OPTIONAL_CHILD_KINDS if _is_served(talk, kind))
         except Refused as refused:
             logger.warning("kinds of the cluster not read: %s", refused)
 

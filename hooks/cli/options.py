@@ -11,8 +11,8 @@ import click
 from hooks import __version__
 from hooks.errors import InvalidSettings
 from hooks.k8s.names import is_dns_label
+from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_client import read_token
-from hooks.rendering import OPTIONAL_KINDS
 from hooks.settings import Settings, parse_settings
 
 _OWN_IMAGE = f"dynamo-hooks:{__version__}"

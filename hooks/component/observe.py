@@ -8,6 +8,7 @@ from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.k8s import kinds
 from hooks.k8s.types import ReadManifest, is_deleting, labels_of, name_of
+from hooks.metacontroller.optional_kinds import can_use_leader_worker_sets
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
 
@@ -51,9 +52,7 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
         ),
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
         has_virtual_services=request.children.has_kind(kinds.VIRTUAL_SERVICE),
-        has_leader_worker_sets=(
-            request.children.has_kind(kinds.LEADER_WORKER_SET) and request.children.has_kind(kinds.POD_GROUP)
-        ),
+        has_leader_worker_sets=can_use_leader_worker_sets(request.children.optional_kinds()),
     )
 
 

@@ -14,7 +14,7 @@ from hooks.k8s.pod_reasons import cannot_pull
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
-from hooks.metacontroller.protocol import OPTIONAL_KINDS, SyncRequest
+from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
 
 
@@ -92,7 +92,7 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
         claims={**{name_of(claim): _observe_claim(claim) for claim in own}, **claims},
         foreign_claims=foreign - claims.keys(),
         bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
-        installed=frozenset(kind for kind in OPTIONAL_KINDS if children.has_kind(kind)),
+        installed=children.optional_kinds(),
         grove=observe_grove(request),
         pods=pods,
         lacking_images=frozenset(service for service, found in pods.items() if cannot_pull(found)),

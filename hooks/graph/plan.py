@@ -25,6 +25,7 @@ from hooks.graph.path import plan_path
 from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json
+from hooks.metacontroller.optional_kinds import can_use_leader_worker_sets
 from hooks.settings import Settings
 
 _FAILED_PASS = "failed to reconcile Dynamo components deployments"  # noqa: S105 - upstream's text, no password
@@ -112,7 +113,7 @@ def _choose_path(graph: GraphDeployment, installed: frozenset[GroupVersionKind])
     Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcileResources.
     """
     multinode = sorted(name for name, spec in graph.spec.services.items() if spec.is_multinode)
-    if multinode and not {kinds.LEADER_WORKER_SET, kinds.POD_GROUP} <= installed:
+    if multinode and not can_use_leader_worker_sets(installed):
         services = ", ".join(f"spec.services[{name}]" for name in multinode)
         raise InvalidSpec(f"{_FAILED_PASS}: {_NO_ORCHESTRATOR.format(services=services)}")
     if kinds.POD_CLIQUE_SET in installed:

@@ -36,14 +36,14 @@ def controllers(
 ) -> list[Manifest]:
     """The controllers for hooks at a URL, in the order of `CONTROLLER_FILES`; an empty URL leaves the files' Service.
 
-    `with_kinds` are names of `optional_kinds()`; `etcd_finalize` declares the component's finalize hook, which drops
+    `with_kinds` are names of `OPTIONAL_KINDS`; `etcd_finalize` declares the component's finalize hook, which drops
     its keys in etcd. With `installation` they are those of a namespace-restricted installation: named after it, for
     parents that bear its label; without, for parents that bear none.
 
     Raises:
         KeyError: a name is no optional kind.
     """
-    optional = optional_kinds()
+    optional = read_optional_kinds()
     chosen = [optional[name] for name in sorted(with_kinds)]
     found = [_complete(_parse(controller_text(name)), url, chosen, etcd_finalize) for name in CONTROLLER_FILES]
     return [_restrict(controller, installation) for controller in found]
@@ -54,7 +54,7 @@ def controller_text(name: str) -> str:
     return (_folder("metacontroller") / name).read_text("utf-8")
 
 
-def optional_kinds() -> dict[str, Mapping[str, Any]]:
+def read_optional_kinds() -> dict[str, Mapping[str, Any]]:
     """Name to entry of `metacontroller/optional.yaml`, which says what each entry holds."""
     return _parse(controller_text("optional.yaml"))
 

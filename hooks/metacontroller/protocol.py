@@ -15,21 +15,12 @@ import orjson
 
 from hooks.effects import Effect
 from hooks.errors import InvalidAnswer, InvalidRequest
-from hooks.k8s import kinds
 from hooks.k8s.messages import describe_type
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
 from hooks.metacontroller.calling_controller import check_versions, read_controller, read_declared
 from hooks.metacontroller.children import Children, find_fault, write_values
+from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
 from hooks.problems import Problem
-
-OPTIONAL_KINDS = (
-    kinds.POD_CLIQUE_SET,
-    kinds.LEADER_WORKER_SET,
-    kinds.POD_GROUP,
-    kinds.VIRTUAL_SERVICE,
-    kinds.INFERENCE_POOL,
-)
-"""Kinds that a controller declares only where their CRDs are installed."""
 
 Read = Callable[[bytes], Any]
 """Reads the values of a JSON text; raises orjson.JSONDecodeError."""
@@ -47,6 +38,10 @@ class Objects:
     def has_kind(self, kind: GroupVersionKind) -> bool:
         """Whether the controller declares the kind (as a child) or asked for it (as related); it may hold none."""
         return kind.key in self._by_kind
+
+    def optional_kinds(self) -> frozenset[GroupVersionKind]:
+        """The optional kinds that the controller declares as children."""
+        return frozenset(kind for kind in OPTIONAL_CHILD_KINDS if self.has_kind(kind))
 
     def __contains__(self, key: object) -> bool:
         """Whether there is an entry of that key, as `has_kind` tells of a kind."""
@@ -184,7 +179,7 @@ def parse_customize_request(body: bytes, parent_kind: GroupVersionKind) -> Custo
     declared = read_declared(controller)
     return CustomizeRequest(
         parent=_read_parent(call, "parent", parent_kind),
-        child_kinds=frozenset(kind for kind in OPTIONAL_KINDS if (kind.api_version, plural_of(kind)) in declared),
+        child_kinds=frozenset(kind for kind in OPTIONAL_CHILD_KINDS if (kind.api_version, plural_of(kind)) in declared),
     )
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.protocol import plural_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,20 +54,13 @@ BUILT_IN = (
 )
 
 
-def _third_party(kind: GroupVersionKind, plural: str, *, status: bool = True) -> Resource:
-    return Resource(kind=kind, plural=plural, status=status, generation=True, custom=True)
+def _third_party(kind: GroupVersionKind) -> Resource:
+    """A custom resource; Volcano's PodGroup has no status subresource."""
+    return Resource(kind=kind, plural=plural_of(kind), status=kind != kinds.POD_GROUP, generation=True, custom=True)
 
 
 OPTIONAL: dict[str, tuple[Resource, ...]] = {
-    "grove": (
-        _third_party(kinds.POD_CLIQUE_SET, "podcliquesets"),
-        _third_party(kinds.POD_CLIQUE, "podcliques"),
-        _third_party(kinds.POD_CLIQUE_SCALING_GROUP, "podcliquescalinggroups"),
-    ),
-    "lws": (_third_party(kinds.LEADER_WORKER_SET, "leaderworkersets"),),
-    "volcano": (_third_party(kinds.POD_GROUP, "podgroups", status=False),),
-    "istio": (_third_party(kinds.VIRTUAL_SERVICE, "virtualservices"),),
-    "inference-pool": (_third_party(kinds.INFERENCE_POOL, "inferencepools"),),
+    name: tuple(_third_party(kind) for kind in (entry.kind, *entry.related)) for name, entry in OPTIONAL_KINDS.items()
 }
 """Third-party kinds by the name of the option that installs them."""
 

@@ -12,9 +12,12 @@ from hooks import contract
 from hooks.app import create_app
 from hooks.cli.controllers import controllers
 from hooks.cli.crds import crds
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind
 from hooks.metacontroller import install_files
+from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS, can_use_leader_worker_sets
 from hooks.metacontroller.protocol import plural_of
-from hooks.rendering import OPTIONAL_KINDS, declared_kinds
+from hooks.rendering import declared_kinds
 from hooks.settings import Settings
 from tests import make
 
@@ -87,12 +90,37 @@ def test_optional_kind_is_declared_only_where_it_is_wanted(name: str, resource: 
         assert added == ({(resource, "InPlace")} if controller in declaring else set())
 
 
-def test_optional_kinds_are_those_that_the_hooks_know() -> None:
-    table = {name: (entry["apiVersion"], entry["kind"]) for name, entry in install_files.optional_kinds().items()}
-    assert table == {name: (kind.api_version, kind.kind) for name, (kind,) in OPTIONAL_KINDS.items()}
+def test_optional_kinds_of_the_file_are_those_that_the_hooks_know() -> None:
+    known = {
+        name: {
+            "apiVersion": entry.kind.api_version,
+            "kind": entry.kind.kind,
+            "resource": plural_of(entry.kind),
+            "related": [plural_of(kind) for kind in entry.related],
+        }
+        for name, entry in OPTIONAL_KINDS.items()
+    }
+    written = install_files.read_optional_kinds()
+    assert {name: {key: entry[key] for key in known[name]} for name, entry in written.items()} == known
     assert all(
-        plural_of(kind) == install_files.optional_kinds()[name]["resource"] for name, (kind,) in OPTIONAL_KINDS.items()
+        kind.api_version == entry.kind.api_version for entry in OPTIONAL_KINDS.values() for kind in entry.related
     )
+
+
+@pytest.mark.parametrize(
+    ("declared", "usable"),
+    [
+        ((), False),
+        ((kinds.LEADER_WORKER_SET,), False),
+        ((kinds.POD_GROUP,), False),
+        ((kinds.LEADER_WORKER_SET, kinds.POD_GROUP), True),
+    ],
+    ids=["none", "lws alone", "volcano alone", "both"],
+)
+def test_leader_worker_sets_are_used_only_together_with_volcano(
+    declared: tuple[GroupVersionKind, ...], usable: bool
+) -> None:
+    assert can_use_leader_worker_sets(declared) is usable
 
 
 def test_controllers_declare_every_kind_that_hooks_may_return() -> None:
