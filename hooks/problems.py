@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeAlias
 
 
 class Key(str):
@@ -81,7 +82,8 @@ class Place(StrEnum):
     HOOKS = "hooks"
 
 
-Value = str | int | FieldPath
+Value: TypeAlias = "str | int | FieldPath | Problem"
+"""What a text leaves open; a problem as a value is one of another object, which `under` leaves as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from hooks.graph.request.profiling_job import account_name, build_profiling_access, build_profiling_job
+from hooks.graph.request.names import account_name
+from hooks.graph.request.profiling_job import build_profiling_access, build_profiling_job
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.contract.backend import Manifest
@@ -76,7 +77,7 @@ def pod(role: None, api: ApiClient, plane: ControlPlane, tmp_path: Path) -> Pod:
     parent = jobs.request()
     parent["metadata"]["namespace"] = api.namespace
     plan = jobs.plan(parent)
-    for child in build_profiling_access(plan):
+    for child in build_profiling_access(jobs.access(plan)):
         api.create(child, strict=True)
     template = build_profiling_job(plan)["spec"]["template"]
     held = {"name": "p", "annotations": {"test/hold": "true"}}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hooks import contract
-from hooks.graph.request.profiling_job import job_name, output_config_map_name
+from hooks.graph.request.names import job_name, output_config_map_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.dynamo import DYNAMO, GRAPH, condition, is_ready, running_controllers

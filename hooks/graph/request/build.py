@@ -6,8 +6,9 @@ request. All kinds are OnDelete, so what exists is kept by a stub and never chan
 
 from hooks import contract
 from hooks.graph.request.applied_graph import Target
-from hooks.graph.request.observe import ANNOTATION_SPEC_HASH, Child, Observed
+from hooks.graph.request.observe import Child, Observed
 from hooks.graph.request.plan import RequestPlan
+from hooks.graph.request.profiling_job import build_profiling_access, build_profiling_job
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata, gvk_of, name_of, sort_manifests
@@ -22,8 +23,8 @@ def build_children(plan: RequestPlan, seen: Observed, *, request: str, namespace
     """Build all children of the request of that name and namespace, sorted by kind and name."""
     kept = [_stub(child) for child in seen.children if child.kind in _KEPT]
     created = [
-        *([_with_hash(plan.job, plan.spec_hash)] if plan.job else ()),
-        *plan.access,
+        *([build_profiling_job(plan.job)] if plan.job else ()),
+        *(build_profiling_access(plan.access) if plan.access else ()),
         *([anchor(plan.graph, plan.target)] if plan.graph else ()),
         *(_build_config_map(found, plan.target, request, namespace) for found in plan.config_maps),
     ]
@@ -58,12 +59,6 @@ def _stub(child: Child) -> Manifest:
 
 def _identity(manifest: Manifest) -> tuple[str, str, str]:
     return gvk_of(manifest).key, manifest["metadata"]["namespace"], name_of(manifest)
-
-
-def _with_hash(job: Manifest, spec_hash: str) -> Manifest:
-    metadata = job["metadata"]
-    annotations = {**metadata.get("annotations", {}), ANNOTATION_SPEC_HASH: spec_hash}
-    return {**job, "metadata": {**metadata, "annotations": dict(sorted(annotations.items()))}}
 
 
 def _build_config_map(found: Manifest, target: Target, request: str, namespace: str) -> Manifest:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hooks.api.graph_request import GraphRequest
+from hooks.graph.request.names import job_name
 from hooks.graph.request.observe import Observed
 from hooks.graph.request.phases import Position, State
 from hooks.graph.request.plan import RequestPlan
 from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, Previous
-from hooks.graph.request.profiling_job import job_name
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition
 from hooks.k8s.types import Json
 from hooks.problems import join_texts

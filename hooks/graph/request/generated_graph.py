@@ -4,7 +4,6 @@ Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_contro
 extractResourcesFromYAML.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,7 +22,9 @@ from hooks.k8s.names import is_subdomain
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_reader import YamlDocument, read_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
-from hooks.problems import Problem, as_problems
+from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, as_problems, sort_problems
+from hooks.validation.rules import profiling as rules
+from hooks.validation.rules import reading
 
 MAX_ADDITIONAL_BYTES = 250_000
 _MAX_OWN_BYTES = MAX_CHILD_BYTES - 4096
@@ -32,7 +33,9 @@ _MAX_OWN_BYTES = MAX_CHILD_BYTES - 4096
 _REMEMBERED_OUTPUTS = 32
 """Texts that a process remembers with what they hold; each may have a megabyte."""
 
-_FREE_FORM = re.compile(r"\.spec\.services\.[^.]+\.eppConfig\.config(\.|$)")
+GENERATED = HERE / "status.generatedDeployment"
+"""Where the generated graph stands in the request, once it is accepted."""
+
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
 _DATA_KEYS = ("data", "binaryData")
 
@@ -60,12 +63,12 @@ def read_output(text: str, default_name: str) -> Generated:
     documents = list(_read_documents(text))
     found = next((d for d in documents if d.get("kind") == contract.GRAPH.kind), None)
     if found is None:
-        raise InvalidSpec(f"no {contract.GRAPH.kind} found in YAML content")
+        raise InvalidSpec(rules.OUTPUT_WITHOUT_GRAPH.at(GENERATED, kind=contract.GRAPH.kind))
     graph = _read_graph(found, default_name)
     others = [document for document in documents if document is not found]
     size = sum(len(canonical_json(other)) for other in others)
     if size > MAX_ADDITIONAL_BYTES:
-        raise InvalidSpec(f"additional resources have {size} bytes, must have at most {MAX_ADDITIONAL_BYTES}")
+        raise InvalidSpec(rules.OUTPUT_ADDITIONS_SIZE.at(HERE, size=size, limit=MAX_ADDITIONAL_BYTES))
     config_maps, remarks = _read_config_maps(others)
     return Generated(graph=graph, config_maps=config_maps, remarks=remarks)
 
@@ -76,8 +79,8 @@ def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") ->
     Which optional kinds the cluster has is not known here: the graph's own hook judges that.
     """
     named: Manifest = {**graph, "metadata": {**graph["metadata"], "namespace": namespace}}
-    if faults := [f"{_path(fault.path)}: {fault.message}" for fault in find_faults(prune(named))]:
-        return as_problems(sorted(faults))
+    if faults := find_faults(prune(named)):
+        return sort_problems(reading.TYPE.at(FieldPath(fault.path), what=fault.message) for fault in faults)
     created = {**named, "spec": with_image(named.get("spec") or {}, workers_image)}
     try:
         return as_problems(validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL})))
@@ -85,29 +88,32 @@ def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") ->
         return error.problems
 
 
-def _path(path: Iterable[str | int]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+def refuse_graph(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """What is wrong with the generated graph as problems of its request; each keeps the graph's problem as a value."""
+    return tuple(
+        rules.GENERATED_GRAPH.at(found.path.under(GENERATED, instead_of=HERE), problem=found) for found in problems
+    )
 
 
 def _read_documents(text: str) -> Iterator[Mapping[str, Json]]:
     try:
         for document in read_yaml(text):
             if document.faults:
-                raise InvalidSpec(f"failed to parse YAML content: {_first_fault(document)}")
+                raise InvalidSpec(_first_fault(document))
             if isinstance(document.value, dict):
                 yield document.value
     except SyntaxError as error:
-        raise InvalidSpec(f"failed to parse YAML content: line {error.lineno}: {error.msg}") from error
+        raise InvalidSpec(rules.OUTPUT_YAML.at(HERE, line=error.lineno or 1, why=error.msg)) from error
 
 
-def _first_fault(document: YamlDocument) -> str:
+def _first_fault(document: YamlDocument) -> Problem:
     fault = document.faults[0]
-    return f"line {fault.line}: {_path(fault.path)} {fault.message}"
+    return rules.OUTPUT_YAML.at(HERE, line=fault.line, why=f"{FieldPath(fault.path)} {fault.message}")
 
 
 def _read_graph(document: Mapping[str, Json], default_name: str) -> Manifest:
-    if fault := next(_find_lost_numbers(document, ""), None):
-        raise InvalidSpec(fault)
+    if found := tuple(_find_fractions(document)):
+        raise InvalidSpec(refuse_graph(found))
     clean = clean_json(dict(document))
     metadata = clean.get("metadata")
     known = {key: metadata[key] for key in _KEPT_METADATA if key in metadata} if isinstance(metadata, dict) else {}
@@ -117,29 +123,39 @@ def _read_graph(document: Mapping[str, Json], default_name: str) -> Manifest:
         "metadata": {"name": default_name, **known},
         "spec": clean.get("spec", {}),
     }
-    if clean.get("apiVersion") != contract.GRAPH.api_version:
-        raise InvalidSpec(
-            f"the generated graph has apiVersion {clean.get('apiVersion')}, must be {contract.GRAPH.api_version}"
-        )
+    version, expected = clean.get("apiVersion"), contract.GRAPH.api_version
+    if version != expected:
+        raise InvalidSpec(rules.GENERATED_VERSION.at(GENERATED / "apiVersion", value=str(version), expected=expected))
     size = len(canonical_json(graph).encode())
     if size > _MAX_OWN_BYTES:
-        raise InvalidSpec(f"the generated graph has {size} bytes as JSON, must have at most {_MAX_OWN_BYTES}")
+        raise InvalidSpec(rules.GENERATED_SIZE.at(GENERATED, size=size, limit=_MAX_OWN_BYTES))
     return graph
 
 
-def _find_lost_numbers(value: Json, path: str) -> Iterator[str]:
-    """Fractions where a number means itself and is no quantity: no child can carry them to the cluster."""
+def _find_fractions(graph: Json) -> Iterator[Problem]:
+    """Fractions in free-form configurations, where a number is not a quantity: no child can hold a float."""
+    services = _mapping(_mapping(_mapping(graph).get("spec")).get("services"))
+    for name, service in services.items():
+        path = SPEC / "services" / Key(name) / "eppConfig"
+        for field, value in _walk_leaves(_mapping(_mapping(service).get("eppConfig")).get("config"), path / "config"):
+            if isinstance(value, float) and not value.is_integer():
+                yield rules.GENERATED_FRACTION.at(field, value=str(value), other=path / "configMapRef")
+
+
+def _walk_leaves(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, Json]]:
+    """Every value that holds no others, with its place."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _find_lost_numbers(item, f"{path}.{key}")
+            yield from _walk_leaves(item, path / key)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _find_lost_numbers(item, f"{path}.{index}")
-    elif isinstance(value, float) and not value.is_integer() and _FREE_FORM.match(path):
-        yield (
-            f"{path.lstrip('.')} is {value}: a fraction cannot be handed on there; put the configuration into a "
-            f"ConfigMap and name it in configMapRef"
-        )
+            yield from _walk_leaves(item, path / index)
+    else:
+        yield path, value
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _read_config_maps(documents: Iterable[Mapping[str, Json]]) -> tuple[tuple[Manifest, ...], tuple[str, ...]]:
@@ -158,15 +174,15 @@ def _read_config_maps(documents: Iterable[Mapping[str, Json]]) -> tuple[tuple[Ma
 
 
 def _check_config_map(config_map: Mapping[str, Json]) -> str:
-    metadata = config_map.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
+    """Why a ConfigMap of the output cannot be created, as a sentence; empty if it can."""
+    name = _mapping(config_map.get("metadata")).get("name")
     if not isinstance(name, str) or not is_subdomain(name):
-        return f"ConfigMap {name!r} cannot be created: it has no name that is possible"
+        return f"ConfigMap {name!r} cannot be created: its name must be a DNS subdomain"
     for part in _DATA_KEYS:
         entries = config_map.get(part, {})
         if not isinstance(entries, dict) or not all(isinstance(text, str) for text in entries.values()):
-            return f"ConfigMap {name} cannot be created: {part} must consist of texts"
+            return f"ConfigMap {name} cannot be created: all values of {part} must be strings"
     size = len(canonical_json(config_map).encode())
     if size > _MAX_OWN_BYTES:
-        return f"ConfigMap {name} cannot be created: it has {size} bytes, at most {_MAX_OWN_BYTES} are possible"
+        return f"ConfigMap {name} cannot be created: it has {size} bytes, must have at most {_MAX_OWN_BYTES}"
     return ""

@@ -8,8 +8,8 @@ from hooks import contract
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.graph.request.failures import describe_pods
 from hooks.graph.request.gpu_discovery import Node, observe_nodes
+from hooks.graph.request.names import ANNOTATION_SPEC_HASH, job_name
 from hooks.graph.request.phases import Job
-from hooks.graph.request.profiling_job import job_name
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.types import (
@@ -23,9 +23,6 @@ from hooks.k8s.types import (
     name_of,
 )
 from hooks.metacontroller.protocol import SyncRequest
-
-ANNOTATION_SPEC_HASH = "nvidia.com/request-spec-hash"
-"""On the Job: of which spec it is. It stays when the request's status is lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,15 @@ from datetime import datetime, timedelta
 from hooks import contract
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
 from hooks.errors import InvalidSpec
-from hooks.graph.request.generated_graph import Generated, check_graph, read_output
+from hooks.graph.request.generated_graph import GENERATED, Generated, check_graph, read_output, refuse_graph
+from hooks.graph.request.names import output_config_map_name
 from hooks.graph.request.observe import Observed, ObservedConfigMap
 from hooks.graph.request.phases import Job, Output
 from hooks.graph.request.previous import Previous
-from hooks.graph.request.profiling_job import output_config_map_name
 from hooks.k8s.names import MAX_LABEL, fit_name
 from hooks.k8s.types import Manifest
-from hooks.problems import join_texts
+from hooks.problems import SPEC, Problem
+from hooks.validation.rules import profiling as rules
 
 _GRACE = timedelta(minutes=2)
 """How long the output ConfigMap may be seen later than the end of the Job that wrote it."""
@@ -21,12 +22,12 @@ _GRACE = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundOutput:
-    """What became of the profiler's output; `fault` is why nothing can be made of it."""
+    """What became of the profiler's output; `problems` are why no graph can be made of it."""
 
     fact: Output
     graph: Manifest | None = None
     generated: Generated | None = None
-    fault: str = ""
+    problems: tuple[Problem, ...] = ()
 
 
 def find_output(request: GraphRequest, seen: Observed, previous: Previous, now: datetime) -> FoundOutput:
@@ -40,8 +41,8 @@ def find_output(request: GraphRequest, seen: Observed, previous: Previous, now: 
         if previous.generated:
             return FoundOutput(fact=Output.USABLE, graph=dict(previous.generated))
         is_late = seen.job is not None and seen.job.since is not None and now - seen.job.since >= _GRACE
-        missing = f"output ConfigMap {name} not found - profiling may not have completed yet"
-        return FoundOutput(fact=Output.OVERDUE if is_late else Output.ABSENT, fault=missing)
+        missing = rules.OUTPUT.at(GENERATED, name=name)
+        return FoundOutput(fact=Output.OVERDUE if is_late else Output.ABSENT, problems=(missing,))
     try:
         generated = _generate(request, config_map)
         if not previous.generated:
@@ -49,7 +50,7 @@ def find_output(request: GraphRequest, seen: Observed, previous: Previous, now: 
     except InvalidSpec as error:
         if previous.generated:
             return FoundOutput(fact=Output.USABLE, graph=dict(previous.generated))
-        return FoundOutput(fact=Output.BROKEN, fault=join_texts(error.problems))
+        return FoundOutput(fact=Output.BROKEN, problems=error.problems)
     graph = dict(previous.generated) if previous.generated else generated.graph
     return FoundOutput(fact=Output.USABLE, graph=graph, generated=generated)
 
@@ -67,7 +68,7 @@ def _is_of(config_map: ObservedConfigMap, uid: str, seen: Observed) -> bool:
 def _generate(request: GraphRequest, config_map: ObservedConfigMap) -> Generated:
     key = contract.PROFILER_MOCKER_OUTPUT if request.spec.use_mocker else contract.PROFILER_OUTPUT
     if key not in config_map.data:
-        raise InvalidSpec(f"key {key} not found in ConfigMap {config_map.name}")
+        raise InvalidSpec(rules.OUTPUT_KEY.at(GENERATED, key=key, name=config_map.name))
     return read_output(config_map.data[key], fit_name(request.metadata.name, MAX_LABEL))
 
 
@@ -76,8 +77,9 @@ def _check_generated(request: GraphRequest, generated: Generated) -> None:
     overrides = request.spec.deployment_overrides or DeploymentOverrides()
     namespace = overrides.namespace or request.metadata.namespace
     if problems := check_graph(generated.graph, namespace, overrides.workers_image):
-        raise InvalidSpec(tuple(f"the generated graph is refused: {problem}" for problem in problems))
+        raise InvalidSpec(refuse_graph(problems))
     if overrides.name and overrides.name != generated.graph["metadata"]["name"]:
         renamed = {**generated.graph, "metadata": {**generated.graph["metadata"], "name": overrides.name}}
         if problems := check_graph(renamed, namespace, overrides.workers_image):
-            raise InvalidSpec(tuple(f"the graph cannot be named {overrides.name}: {problem}" for problem in problems))
+            path = SPEC / "deploymentOverrides.name"
+            raise InvalidSpec(rules.RENAMED_GRAPH.at(path, name=overrides.name, problem=found) for found in problems)

@@ -12,14 +12,14 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.request.applied_graph import Target, plan_graph_to_apply
 from hooks.graph.request.fingerprint import spec_hash
+from hooks.graph.request.job_plan import AccessPlan, JobPlan, plan_access, plan_job
 from hooks.graph.request.observe import Observed, ObservedGraph
 from hooks.graph.request.output import FoundOutput, find_output
 from hooks.graph.request.phases import Graph, Job, Output, Position, Situation, Spec, State, find_position
 from hooks.graph.request.preconditions import check_preconditions
 from hooks.graph.request.previous import Previous
-from hooks.graph.request.profiling_job import JobPlan, build_profiling_access, build_profiling_job
 from hooks.k8s.types import Json, Manifest
-from hooks.problems import Problem, as_problems
+from hooks.problems import Problem
 from hooks.settings import Settings
 
 _SUCCESSFUL = "successful"
@@ -41,8 +41,8 @@ class RequestPlan:
     position: Position
     problems: tuple[Problem, ...]
     spec_hash: str
-    job: Manifest | None
-    access: tuple[Manifest, ...]
+    job: JobPlan | None
+    access: AccessPlan | None
     target: Target
     graph: Manifest | None
     config_maps: tuple[Manifest, ...]
@@ -62,7 +62,7 @@ class _Start:
 
     spec: Spec
     problems: tuple[Problem, ...] = ()
-    job: Manifest | None = None
+    job: JobPlan | None = None
 
 
 def plan_request(request: GraphRequest, seen: Observed, previous: Previous, facts: Facts) -> RequestPlan:
@@ -90,7 +90,7 @@ def plan_request(request: GraphRequest, seen: Observed, previous: Previous, fact
         problems=_problems(position, start, output),
         spec_hash=spec_hash(request),
         job=start.job if position is Position.PENDING else None,
-        access=_plan_access(request, seen, facts.settings) if position in _WITH_ACCESS else (),
+        access=plan_access(request, facts.settings) if position in _WITH_ACCESS else None,
         target=target,
         graph=(plan_graph_to_apply(request, output.graph, target) if creates and output.graph else None),
         config_maps=config_maps if target.uid else (),
@@ -101,32 +101,24 @@ def plan_request(request: GraphRequest, seen: Observed, previous: Previous, fact
 
 
 def _plan_start(request: GraphRequest, seen: Observed, settings: Settings) -> _Start:
-    """Whether profiling can begin; once it has, what the Job was made of need not be there any more."""
+    """Whether profiling can begin; once there is a Job, what it was made of may be missing."""
     if seen.job is not None:
         return _Start(spec=Spec.ACCEPTED)
     found = check_preconditions(request, seen, settings)
     if found.problems:
         return _Start(spec=Spec.REFUSED, problems=found.problems)
+    images = (request.spec.profiling_config.profiler_image, settings.hooks_image)
     try:
-        job = build_profiling_job(_job_plan(request, seen, settings, found.hardware))
+        job = plan_job(
+            request,
+            settings,
+            hardware=found.hardware,
+            pull_secrets=find_pull_secrets(images, seen.registry_secrets),
+            spec_hash=spec_hash(request),
+        )
     except InvalidSpec as error:
         return _Start(spec=Spec.UNBUILDABLE, problems=error.problems)
     return _Start(spec=Spec.ACCEPTED, job=job)
-
-
-def _plan_access(request: GraphRequest, seen: Observed, settings: Settings) -> tuple[Manifest, ...]:
-    return tuple(build_profiling_access(_job_plan(request, seen, settings, {})))
-
-
-def _job_plan(request: GraphRequest, seen: Observed, settings: Settings, hardware: Mapping[str, Json]) -> JobPlan:
-    images = (request.spec.profiling_config.profiler_image, settings.hooks_image)
-    return JobPlan(
-        request=request,
-        uid=request.metadata.uid,
-        hardware=hardware,
-        settings=settings,
-        pull_secrets=find_pull_secrets(images, seen.registry_secrets),
-    )
 
 
 def _find_target(request: GraphRequest, output: FoundOutput, seen: Observed, previous: Previous) -> Target:
@@ -164,4 +156,4 @@ def _graph_fact(request: GraphRequest, live: ObservedGraph | None, seen: Observe
 def _problems(position: Position, start: _Start, output: FoundOutput) -> tuple[Problem, ...]:
     if position in {Position.REFUSED, Position.UNBUILDABLE}:
         return start.problems
-    return as_problems([output.fault]) if position is Position.GENERATION_FAILED else ()
+    return output.problems if position is Position.GENERATION_FAILED else ()

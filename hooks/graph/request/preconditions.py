@@ -12,14 +12,9 @@ from hooks.graph.request.gpu_discovery import NothingDiscovered, discover_hardwa
 from hooks.graph.request.observe import Observed
 from hooks.graph.request.validate import validate_request
 from hooks.k8s.types import Json
-from hooks.problems import Problem, as_problems
+from hooks.problems import SPEC, Problem
 from hooks.settings import Settings
-
-_CONFIG = "spec.profilingConfig.config"
-_NOT_DISCOVERED = (
-    f"GPU hardware info required but auto-discovery failed. Add hardware config to {_CONFIG} (hardware.numGpusPerNode, "
-    "hardware.gpuModel, hardware.gpuVramMib): {reason}"
-)
+from hooks.validation.rules import profiling as rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,31 +28,29 @@ class Preconditions:
 def check_preconditions(request: GraphRequest, seen: Observed, settings: Settings) -> Preconditions:
     """Whether profiling can begin."""
     hardware, discovery = _discover(request, seen, settings)
-    problems: list[Problem | str] = [
-        *validate_request(request, settings),
-        *discovery,
-        *_check_base_graph(request, seen),
-    ]
-    return Preconditions(problems=as_problems(problems), hardware=hardware)
+    problems = (*validate_request(request, settings), *discovery, *_check_base_graph(request, seen))
+    return Preconditions(problems=problems, hardware=hardware)
 
 
-def _discover(request: GraphRequest, seen: Observed, settings: Settings) -> tuple[dict[str, Json], tuple[str, ...]]:
+def _discover(request: GraphRequest, seen: Observed, settings: Settings) -> tuple[dict[str, Json], tuple[Problem, ...]]:
     """GPU facts where they are asked for, and what is wrong where they are needed and cannot be had."""
     if settings.installation or not request.spec.enable_gpu_discovery:
         return {}, ()
     try:
         return discover_hardware(seen.nodes), ()
     except NothingDiscovered as error:
-        is_known = has_hardware_by_hand(request.spec.profiling_config.config)
-        return {}, () if is_known else (_NOT_DISCOVERED.format(reason=error),)
+        if has_hardware_by_hand(request.spec.profiling_config.config):
+            return {}, ()
+        return {}, (rules.GPU_HARDWARE.at(SPEC / "profilingConfig.config", why=str(error)),)
 
 
-def _check_base_graph(request: GraphRequest, seen: Observed) -> Iterator[str]:
+def _check_base_graph(request: GraphRequest, seen: Observed) -> Iterator[Problem]:
     reference, namespace = request.spec.profiling_config.config_map_ref, request.metadata.namespace
     if reference is None:
         return
+    path = SPEC / "profilingConfig.configMapRef"
     found = seen.config_maps.get((namespace, reference.name))
     if found is None:
-        yield f"ConfigMap {reference.name} not found in namespace {namespace}"
+        yield rules.BASE_GRAPH.at(path / "name", name=reference.name, namespace=namespace)
     elif reference.key not in found.data:
-        yield f"key {reference.key} not found in ConfigMap {reference.name}"
+        yield rules.BASE_GRAPH_KEY.at(path / "key", key=reference.key, name=reference.name)

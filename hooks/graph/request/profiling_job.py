@@ -1,30 +1,24 @@
-"""The profiling Job of a request, and the account it runs under: plan to children.
+"""The profiling Job of a request, and the account that it runs under: shapes only, `job_plan` decides.
 
 One pod, two containers: `profiler` measures and leaves files in a folder that both see, `output-copier` writes them
-into a ConfigMap once the profiler has ended. Knows nothing of phases; `status` says what becomes of the Job.
+into a ConfigMap once the profiler has ended. Knows nothing of phases.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, createProfilingJob.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from hooks import contract
-from hooks.api.graph_request import GraphRequest, ProfilingConfig
-from hooks.errors import InvalidSpec
-from hooks.graph.request.profiler_config import (
-    BASE_FILE,
-    OUTPUT_FOLDER,
-    merge_profiler_config,
-    write_profiler_config,
-)
+from hooks.api.graph_request import ProfilingConfig
+from hooks.graph.request.job_plan import AccessPlan, JobPlan
+from hooks.graph.request.names import ANNOTATION_SPEC_HASH, account_name, job_name, output_config_map_name
+from hooks.graph.request.profiler_config import BASE_FILE, OUTPUT_FOLDER, uses_ai_configurator
 from hooks.k8s.canonical import canonical_fragment
-from hooks.k8s.names import MAX_LABEL, MAX_SUBDOMAIN, fit_label_value, fit_name
+from hooks.k8s.names import MAX_SUBDOMAIN, fit_label_value, fit_name
 from hooks.k8s.pods import add_named, field_env, literal_env, merge_env
 from hooks.k8s.rbac import RoleReference, build_role_binding, build_service_account
 from hooks.k8s.types import Container, EnvVar, Json, Manifest, PodSpec, VolumeMount, build_metadata
 from hooks.k8s.workloads import PodTemplate, build_job
-from hooks.settings import Settings
 
 RETRIES = 3
 _OUTPUT_VOLUME, _CONFIG_VOLUME = "profiling-output", "profiling-config"
@@ -46,77 +40,32 @@ _FAILURE_RULES: tuple[Mapping[str, Json], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobPlan:
-    """Every decision about the Job.
-
-    `uid` is the request's, empty where it is only rendered. `hardware` are facts about the cluster's GPUs that go into
-    the profiler's configuration under `hardware`, each unless the user wrote it; {} when nothing was discovered.
-    `pull_secrets` are Secrets for its images' registries.
-    """
-
-    request: GraphRequest
-    uid: str
-    hardware: Mapping[str, Json]
-    settings: Settings
-    pull_secrets: tuple[str, ...] = ()
-
-
-def job_name(request_name: str) -> str:
-    """Name of the Job, which its pods carry as a label value: `profile-<request>`."""
-    return fit_name(f"profile-{request_name}", MAX_LABEL)
-
-
-def output_config_map_name(request_name: str) -> str:
-    """Name of the ConfigMap that the profiler's files are handed over in: `dgdr-output-<request>`."""
-    return fit_name(f"dgdr-output-{request_name}", MAX_SUBDOMAIN)
-
-
-def account_name(request_name: str) -> str:
-    """ServiceAccount of the Job; each request has its own, as two parents cannot own one object."""
-    suffix = "-profiling"
-    return fit_name(request_name, MAX_SUBDOMAIN - len(suffix)) + suffix
-
-
-def uses_ai_configurator(config: Json) -> bool:
-    """Whether the model is only simulated (AIC, half a minute), not profiled on GPUs (online, hours).
-
-    Source: Dynamo operator, isOnlineProfiling: `sweep.use_ai_configurator`, `sweep.useAiConfigurator` in newer ones.
-    """
-    sweep = config.get("sweep") if isinstance(config, dict) else None
-    keys = ("use_ai_configurator", "useAiConfigurator")
-    return isinstance(sweep, dict) and any(sweep.get(key) is True for key in keys)
-
-
 def build_profiling_job(plan: JobPlan) -> Manifest:
-    """Build the Job.
-
-    Raises:
-        InvalidSpec: the configuration cannot be handed to the profiler, or the setting `hooks_image` is missing.
-    """
+    """Build the Job."""
     spec, metadata = plan.request.spec.profiling_config, plan.request.metadata
-    config = merge_profiler_config(plan.request, plan.hardware)
     labels = _labels(plan)
-    template = PodTemplate(labels=labels, annotations={}, spec=_build_pod(plan, spec, config))
+    annotations = {ANNOTATION_SPEC_HASH: plan.spec_hash} if plan.spec_hash else {}
     return build_job(
-        build_metadata(job_name(metadata.name), metadata.namespace, labels=labels),
-        template=template,
+        build_metadata(job_name(metadata.name), metadata.namespace, labels=labels, annotations=annotations),
+        template=PodTemplate(labels=labels, annotations={}, spec=_build_pod(plan, spec)),
         retries=RETRIES,
         deadline_seconds=int(plan.settings.profiling_deadline),
         failure_rules=_FAILURE_RULES,
     )
 
 
-def build_profiling_access(plan: JobPlan) -> list[Manifest]:
+def build_profiling_access(plan: AccessPlan) -> list[Manifest]:
     """Build the Job's ServiceAccount, and the RoleBinding that lets it do its work in the request's namespace."""
-    metadata = plan.request.metadata
-    account = account_name(metadata.name)
-    labels = _request_labels(plan)
-    role = RoleReference(kind="ClusterRole", name=plan.settings.profiling_cluster_role)
+    account = account_name(plan.request_name)
+    labels = {
+        contract.LABEL_REQUEST_NAME: fit_label_value(plan.request_name),
+        contract.LABEL_MANAGED_BY: contract.MANAGER,
+    }
+    role = RoleReference(kind="ClusterRole", name=plan.cluster_role)
     binding = fit_name(f"{account}-binding", MAX_SUBDOMAIN)
     return [
-        build_service_account(account, metadata.namespace, labels),
-        build_role_binding(binding, metadata.namespace, labels, account=account, role=role),
+        build_service_account(account, plan.namespace, labels),
+        build_role_binding(binding, plan.namespace, labels, account=account, role=role),
     ]
 
 
@@ -129,16 +78,9 @@ def _labels(plan: JobPlan) -> dict[str, str]:
     }
 
 
-def _request_labels(plan: JobPlan) -> dict[str, str]:
-    return {
-        contract.LABEL_REQUEST_NAME: fit_label_value(plan.request.metadata.name),
-        contract.LABEL_MANAGED_BY: contract.MANAGER,
-    }
-
-
-def _build_pod(plan: JobPlan, spec: ProfilingConfig, config: Mapping[str, Json]) -> PodSpec:
+def _build_pod(plan: JobPlan, spec: ProfilingConfig) -> PodSpec:
     pod: PodSpec = {
-        "containers": [_build_profiler(plan, spec, config), _build_copier(plan, config)],
+        "containers": [_build_profiler(plan, spec), _build_copier(plan)],
         "imagePullSecrets": add_named([{"name": _PULL_SECRET}], ({"name": name} for name in plan.pull_secrets)),
         "restartPolicy": "Never",
         "securityContext": {"fsGroup": _USER, "runAsGroup": _USER, "runAsNonRoot": True, "runAsUser": _USER},
@@ -162,7 +104,7 @@ def _build_volumes(spec: ProfilingConfig) -> Iterator[dict[str, Json]]:
         yield {"name": _CONFIG_VOLUME, "configMap": {"name": spec.config_map_ref.name, "items": items}}
 
 
-def _build_profiler(plan: JobPlan, spec: ProfilingConfig, config: Mapping[str, Json]) -> Container:
+def _build_profiler(plan: JobPlan, spec: ProfilingConfig) -> Container:
     mounts: list[VolumeMount] = [{"name": _OUTPUT_VOLUME, "mountPath": str(OUTPUT_FOLDER)}]
     if spec.config_map_ref:
         mounts.append({"name": _CONFIG_VOLUME, "mountPath": str(BASE_FILE.parent), "readOnly": True})
@@ -171,7 +113,7 @@ def _build_profiler(plan: JobPlan, spec: ProfilingConfig, config: Mapping[str, J
         "name": contract.PROFILER_CONTAINER,
         "image": spec.profiler_image,
         "command": ["python", "-m", plan.settings.profiler_module],
-        "args": ["--profile-config", write_profiler_config(config), *_discovery_flag(plan)],
+        "args": ["--profile-config", plan.config, *(["--enable-gpu-discovery"] if plan.discovers_gpus else [])],
         "env": _build_environment(plan),
         # What a profiler prints last is the reason that its request gives.
         "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -182,14 +124,6 @@ def _build_profiler(plan: JobPlan, spec: ProfilingConfig, config: Mapping[str, J
     return container
 
 
-def _discovery_flag(plan: JobPlan) -> list[str]:
-    """Let the profiler discover GPUs, but not again: what was discovered for it stands in its configuration.
-
-    To discover by itself it must be allowed to read Nodes, which the account of a request is not by itself.
-    """
-    return ["--enable-gpu-discovery"] if plan.request.spec.enable_gpu_discovery and not plan.hardware else []
-
-
 def _build_environment(plan: JobPlan) -> list[EnvVar]:
     """Variables of the profiler, sorted; without the token's Secret open models can still be profiled."""
     metadata, settings = plan.request.metadata, plan.settings
@@ -198,30 +132,24 @@ def _build_environment(plan: JobPlan) -> list[EnvVar]:
     texts = {
         "DGDR_NAME": metadata.name,
         "DGDR_NAMESPACE": metadata.namespace,
-        "DGDR_UID": plan.uid,
+        "DGDR_UID": metadata.uid,
         "ETCD_ENDPOINTS": settings.etcd_address or f"{metadata.namespace}-etcd:2379",
         "NATS_SERVER": settings.nats_address or f"nats://{metadata.namespace}-nats:4222",
     }
     return merge_env(literal_env(texts), [token])
 
 
-def _build_copier(plan: JobPlan, config: Mapping[str, Json]) -> Container:
-    """Build the container that outlives the profiler and hands its files over; `dynamo-hooks copy-output --help`.
+def _build_copier(plan: JobPlan) -> Container:
+    """Build the container that waits for the profiler and then writes its files into a ConfigMap.
 
-    Raises:
-        InvalidSpec: nobody said which image it is.
+    `dynamo-hooks copy-output --help` says what its arguments mean.
     """
-    if not plan.settings.hooks_image:
-        raise InvalidSpec(
-            "the setting hooks_image is empty, so nothing could hand the profiler's output over; set it to the image "
-            "of the hooks (the chart does)"
-        )
-    name, spec = plan.request.metadata.name, plan.request.spec
+    metadata, spec = plan.request.metadata, plan.request.spec
     options = {
-        "config-map": output_config_map_name(name),
-        "request": name,
-        "request-uid": plan.uid,
-        "folder": str(config["output_dir"]),
+        "config-map": output_config_map_name(metadata.name),
+        "request": metadata.name,
+        "request-uid": metadata.uid,
+        "folder": plan.output_folder,
         "required": contract.PROFILER_MOCKER_OUTPUT if spec.use_mocker else contract.PROFILER_OUTPUT,
         "deadline": str(int(plan.settings.profiling_deadline)),
     }

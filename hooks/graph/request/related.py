@@ -9,7 +9,7 @@ from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph_request import GraphRequest
 from hooks.errors import InvalidSpec
-from hooks.graph.request.profiling_job import job_name, output_config_map_name
+from hooks.graph.request.names import job_name, output_config_map_name
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule

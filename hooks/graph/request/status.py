@@ -16,9 +16,9 @@ from hooks.graph.request.conditions import (
     false,
     summarise,
 )
+from hooks.graph.request.names import output_config_map_name
 from hooks.graph.request.phases import Position, State
 from hooks.graph.request.previous import VALIDATION, Previous
-from hooks.graph.request.profiling_job import output_config_map_name
 from hooks.graph.request.validate import CHANGE_REJECTED, rejected_change
 from hooks.k8s.conditions import READY, Condition, merge_conditions
 from hooks.k8s.types import Json

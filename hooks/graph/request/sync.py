@@ -14,7 +14,7 @@ from hooks.graph.request.observe import Observed, observe
 from hooks.graph.request.phases import Position, State
 from hooks.graph.request.plan import plan_request
 from hooks.graph.request.previous import Previous
-from hooks.graph.request.profiling_job import uses_ai_configurator
+from hooks.graph.request.profiler_config import uses_ai_configurator
 from hooks.graph.request.related import resolve_related
 from hooks.graph.request.status import report, report_edit, report_end, report_unreadable
 from hooks.graph.request.validate import FIXED_STATES

@@ -84,7 +84,7 @@ def _find_override_problems(overrides: DeploymentOverrides, namespace: str, sett
         yield rules.OVERRIDE_NAMESPACE_RESTRICTED.at(path / "namespace", namespace=overrides.namespace)
     for key, value in sorted(overrides.labels.items()):
         if value and (len(value) > MAX_LABEL or not has_label_value_form(value)):
-            yield rules.OVERRIDE_LABEL.at(path / "labels" / Key(key), value=repr(value))
+            yield rules.OVERRIDE_LABEL.at(path / "labels" / Key(key), value=value)
 
 
 def _find_overwritten(request: GraphRequest) -> Iterator[Problem]:

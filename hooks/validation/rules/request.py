@@ -49,4 +49,4 @@ OVERRIDE_NAMESPACE_RESTRICTED = Rule(
         "only; leave it out"
     ),
 )
-OVERRIDE_LABEL = Rule(name="override-label", text="{path} {value} is no value of a label")
+OVERRIDE_LABEL = Rule(name="override-label", text="{path} {value!r} is not a label value")

@@ -5,7 +5,7 @@ from typing import Any
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph_request import GraphRequest
-from hooks.graph.request.profiling_job import JobPlan
+from hooks.graph.request.job_plan import AccessPlan, JobPlan, plan_access, plan_job
 from hooks.k8s.types import Manifest
 from hooks.settings import parse_settings
 from tests import make
@@ -34,10 +34,13 @@ def request(name: str = "qwen", config: Any = None, **spec: Any) -> Manifest:
 
 def plan(parent: Manifest | None = None, hardware: Any = None, **settings: str) -> JobPlan:
     """A plan for a request, with an image of the hooks unless settings say otherwise."""
-    manifest = parent or request()
-    return JobPlan(
-        request=parse_parent(GraphRequest, manifest),
-        uid=manifest["metadata"]["uid"],
+    return plan_job(
+        parse_parent(GraphRequest, parent or request()),
+        parse_settings({}, {"hooks_image": HOOKS_IMAGE, **settings}),
         hardware=hardware or {},
-        settings=parse_settings({}, {"hooks_image": HOOKS_IMAGE, **settings}),
     )
+
+
+def access(found: JobPlan) -> AccessPlan:
+    """The account of a planned Job."""
+    return plan_access(found.request, found.settings)

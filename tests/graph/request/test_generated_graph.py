@@ -6,8 +6,9 @@ import pytest
 import yaml
 
 from hooks.errors import InvalidSpec
-from hooks.graph.request.generated_graph import MAX_ADDITIONAL_BYTES, check_graph, read_output
+from hooks.graph.request.generated_graph import MAX_ADDITIONAL_BYTES, check_graph, read_output, refuse_graph
 from hooks.k8s.types import name_of
+from hooks.problems import HERE, SPEC
 from tests import make
 from tests.graph.request.world import generated
 
@@ -102,18 +103,31 @@ def test_fraction_in_a_free_configuration_is_refused() -> None:
     services = {"Epp": {"componentType": "epp", "eppConfig": {"config": {"weights": [1, 0.7]}}}}
     with pytest.raises(InvalidSpec) as refused:
         read_output(text(generated(services=services)), "q")
-    assert str(refused.value).startswith("spec.services.Epp.eppConfig.config.weights.1 is 0.7: a fraction cannot be")
+    assert str(refused.value) == (
+        "the generated graph is refused: spec.services[Epp].eppConfig.config.weights[1] is 0.7, but only whole numbers "
+        "are possible there; put the configuration into a ConfigMap and name it in spec.services[Epp].eppConfig."
+        "configMapRef"
+    )
+
+
+def test_problem_of_the_generated_graph_keeps_its_rule_and_its_field() -> None:
+    (inner,) = check_graph(generated(services={"A": make.service("epp")}), "default")
+    (problem,) = refuse_graph([inner])
+    assert problem.text == f"the generated graph is refused: {inner}"
+    assert str(problem.path) == "status.generatedDeployment.spec.services[A].eppConfig"
+    assert dict(problem.values)["problem"] == inner
+    assert problem.under(HERE / "other", instead_of=SPEC) == problem, "the inner path is the graph's own"
 
 
 @pytest.mark.parametrize(
     ("found", "remark"),
     [
-        (bare("No"), "ConfigMap 'No' cannot be created: it has no name that is possible"),
-        ({**bare(""), "metadata": {}}, "ConfigMap None cannot be created: it has no name that is possible"),
-        (bare("a", data={"n": 1}), "ConfigMap a cannot be created: data must consist of texts"),
+        (bare("No"), "ConfigMap 'No' cannot be created: its name must be a DNS subdomain"),
+        ({**bare(""), "metadata": {}}, "ConfigMap None cannot be created: its name must be a DNS subdomain"),
+        (bare("a", data={"n": 1}), "ConfigMap a cannot be created: all values of data must be strings"),
         (
             bare("a", data={"n": "x" * 210_000}),
-            "ConfigMap a cannot be created: it has 210078 bytes, at most 200704 are possible",
+            "ConfigMap a cannot be created: it has 210078 bytes, must have at most 200704",
         ),
     ],
     ids=["name", "no name", "no text", "too large"],
@@ -144,7 +158,7 @@ def test_first_of_two_config_maps_of_one_name_counts() -> None:
 )
 def test_generated_graph_goes_by_our_own_rules(services: Any, problem: str) -> None:
     (found,) = check_graph(generated(services=services), "default")
-    assert found.startswith(problem)
+    assert found.text.startswith(problem)
 
 
 def test_field_that_the_server_would_drop_is_no_fault() -> None:
@@ -154,5 +168,5 @@ def test_field_that_the_server_would_drop_is_no_fault() -> None:
 def test_image_that_the_request_gives_to_workers_is_no_fault() -> None:
     worker = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"command": ["a"]}}}
     (found,) = check_graph(generated(services={"A": worker}), "default")
-    assert found.startswith("spec.services[A].extraPodSpec.mainContainer.image: is required")
+    assert found.text.startswith("spec.services[A].extraPodSpec.mainContainer.image: is required")
     assert check_graph(generated(services={"A": worker}), "default", "img:2") == ()

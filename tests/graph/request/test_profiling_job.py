@@ -12,19 +12,15 @@ import pytest
 import yaml
 
 from hooks.errors import InvalidSpec
-from hooks.graph.request.profiler_config import merge_profiler_config
-from hooks.graph.request.profiling_job import (
-    JobPlan,
-    account_name,
-    build_profiling_access,
-    build_profiling_job,
-    job_name,
-    output_config_map_name,
-    uses_ai_configurator,
-)
+from hooks.graph.request.job_plan import JobPlan
+from hooks.graph.request.names import account_name, job_name, output_config_map_name
+from hooks.graph.request.profiler_config import uses_ai_configurator
+from hooks.graph.request.profiling_job import build_profiling_access, build_profiling_job
 from hooks.k8s.names import is_dns_label, is_subdomain
 from hooks.k8s.types import Manifest
 from hooks.manifests.writing import format_documents
+from hooks.problems import texts_of
+from hooks.validation.rules import profiling as rules
 from tests.graph.request import jobs
 
 GOLDEN = Path(__file__).parent / "jobs"
@@ -71,7 +67,7 @@ def config_of(job: Manifest) -> Any:
 
 
 def merged(plan: JobPlan) -> Any:
-    return merge_profiler_config(plan.request, plan.hardware)
+    return yaml.safe_load(plan.config)
 
 
 def arguments_of(plan: JobPlan) -> dict[str, str]:
@@ -81,7 +77,7 @@ def arguments_of(plan: JobPlan) -> dict[str, str]:
 
 @pytest.mark.parametrize("case", PLANS)
 def test_job_and_access_are_as_recorded(case: str, request: pytest.FixtureRequest) -> None:
-    text = format_documents([build_profiling_job(PLANS[case]), *build_profiling_access(PLANS[case])])
+    text = format_documents([build_profiling_job(PLANS[case]), *build_profiling_access(jobs.access(PLANS[case]))])
     path = GOLDEN / f"{case}.yaml"
     if request.config.getoption("--update-golden"):
         path.parent.mkdir(exist_ok=True)
@@ -114,7 +110,7 @@ def test_long_names_fit_and_stay_apart(length: int) -> None:
 
 def test_labels_and_names_of_a_long_request_are_valid() -> None:
     plan = jobs.plan(jobs.request("r" * 253))
-    for child in (build_profiling_job(plan), *build_profiling_access(plan)):
+    for child in (build_profiling_job(plan), *build_profiling_access(jobs.access(plan))):
         assert is_subdomain(child["metadata"]["name"])
         for value in child["metadata"]["labels"].values():
             assert len(value) <= 63
@@ -218,11 +214,10 @@ def test_copier_is_told_where_to_look_and_for_what() -> None:
 
 FOLDERS = ["/results", "results", "/data/../etc", "/database", 7, None]
 OUTSIDE = (
-    "spec.profilingConfig.config.output_dir is {!r}: only /data is seen by the container that keeps the output; name a "
+    "spec.profilingConfig.config.output_dir is {!r}, but the container that copies the output sees only /data; name a "
     "folder in it, or leave output_dir out"
 )
 PROBLEMS: list[tuple[Any, list[str]]] = [
-    ("text", ["spec.profilingConfig.config is required and must be an object"]),
     (
         {"deployment": "x", "engine": [], "hardware": 1},
         [
@@ -238,18 +233,20 @@ PROBLEMS: list[tuple[Any, list[str]]] = [
 @pytest.mark.parametrize(("config", "problems"), PROBLEMS, ids=[str(config) for config, _ in PROBLEMS])
 def test_configuration_that_could_not_work_is_refused(config: Any, problems: list[str]) -> None:
     with pytest.raises(InvalidSpec) as refused:
-        build_profiling_job(jobs.plan(jobs.request(config=config)))
-    assert list(refused.value.problems) == problems
+        jobs.plan(jobs.request(config=config))
+    assert list(texts_of(refused.value.problems)) == problems
 
 
-def test_missing_image_of_the_hooks_is_told_by_its_setting() -> None:
-    with pytest.raises(InvalidSpec, match="the setting hooks_image is empty"):
-        build_profiling_job(jobs.plan(hooks_image=""))
+def test_missing_image_of_the_hooks_is_named_by_its_setting_beside_other_problems() -> None:
+    with pytest.raises(InvalidSpec) as refused:
+        jobs.plan(jobs.request(config={"engine": 1}), hooks_image="")
+    assert [problem.rule for problem in refused.value.problems] == [rules.PROFILER_CONFIG_SECTION, rules.HOOKS_IMAGE]
+    assert "the setting hooks_image is empty" in str(refused.value)
 
 
 def test_configuration_that_no_process_takes_is_refused() -> None:
     with pytest.raises(InvalidSpec, match=r"is \d+ bytes as YAML, a process takes at most 131071"):
-        build_profiling_job(jobs.plan(jobs.request(config={"notes": "x" * 131_072})))
+        jobs.plan(jobs.request(config={"notes": "x" * 131_072}))
 
 
 def test_registry_secrets_follow_the_one_of_upstream_each_once() -> None:
@@ -266,7 +263,7 @@ def test_same_plan_gives_the_same_job_in_any_order_of_keys() -> None:
 
 
 def test_binding_grants_the_role_to_the_account_of_the_pod() -> None:
-    account, binding = build_profiling_access(PLANS["everything"])
+    account, binding = build_profiling_access(jobs.access(PLANS["everything"]))
     pod = build_profiling_job(PLANS["everything"])["spec"]["template"]["spec"]
     assert account["metadata"]["name"] == pod["serviceAccountName"]
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "qwen-profiling", "namespace": "default"}]

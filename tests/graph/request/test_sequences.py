@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hooks import contract
-from hooks.graph.request.profiling_job import job_name
+from hooks.graph.request.names import job_name
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.cluster import SimulatedCluster

@@ -6,8 +6,16 @@ import pytest
 import yaml
 
 from hooks import contract
+from hooks.api.base import parse_parent
+from hooks.api.graph_request import GraphRequest
+from hooks.graph.request import profiling_job
+from hooks.graph.request.observe import observe
+from hooks.graph.request.plan import plan_request
+from hooks.graph.request.previous import Previous
 from hooks.graph.request.sync import finalize
 from hooks.k8s.types import Manifest
+from hooks.k8s.workloads import build_job
+from hooks.problems import texts_of
 from tests import make
 from tests.graph.request import jobs, world
 from tests.graph.request.world import OTHER, ask, children, said, told
@@ -491,7 +499,7 @@ def test_refused_spec_fails_and_recovers_when_it_is_put_right(spec: Any, message
     assert state(answer) == "Failed"
     assert children(answer) == []
     assert said(answer, "Validation") == ("False", "ValidationFailed", message)
-    assert answer.problems == (message,)
+    assert texts_of(answer.problems) == (message,)
     assert told(answer) == [("Warning", "ValidationFailed", message)]
     failed = world.after(parent, answer)
     base, node = world.config_map("base", {"disagg.yaml": "a: b"}), world.node("n")
@@ -590,3 +598,30 @@ def test_end_keeps_the_graph_and_asks_for_nothing_new() -> None:
     answer = finalize(make.sync_request(going, [job, world.graph("successful")]), make.facts())
     assert answer.finalized
     assert children(answer) == ["DynamoGraphDeployment/found", "Job/profile-qwen"]
+
+
+def test_job_is_built_once_where_it_is_created_and_not_at_all_where_it_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+
+    def count(metadata: Any, **fields: Any) -> Manifest:
+        built.append(metadata["name"])
+        return build_job(metadata, **fields)
+
+    parent = jobs.request()
+    job = world.job(parent)
+    monkeypatch.setattr(profiling_job, "build_job", count)
+    assert "Job/profile-qwen" in children(ask(parent))
+    assert built == ["profile-qwen"]
+    assert "Job/profile-qwen" in children(ask(parent, [job]))
+    assert "Job/profile-qwen" not in children(ask(jobs.request(profilerImage="")))
+    assert built == ["profile-qwen"]
+
+
+def test_plan_of_a_request_is_a_value() -> None:
+    parent = jobs.request()
+    request = make.sync_request(parent)
+    seen, previous, facts = observe(request), Previous.of(request), make.facts(hooks_image=jobs.HOOKS_IMAGE)
+    one, other = (plan_request(parse_parent(GraphRequest, parent), seen, previous, facts) for _ in range(2))
+    assert one == other
+    assert one.job is not None
+    assert one.job.spec_hash == one.spec_hash

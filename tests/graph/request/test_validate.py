@@ -8,12 +8,13 @@ from hooks.api.base import parse_parent
 from hooks.api.graph_request import GraphRequest
 from hooks.graph.request.validate import rejected_change, review_request, validate_request
 from hooks.k8s.types import Manifest
+from hooks.problems import Problem
 from hooks.settings import parse_settings
 from hooks.validation.review import Review
 from tests.graph.request import jobs, world
 
 
-def problems_of_change(old: Manifest, new: Manifest) -> tuple[str, ...]:
+def problems_of_change(old: Manifest, new: Manifest) -> tuple[Problem, ...]:
     review = Review(new=new, old=old, user=None, settings=parse_settings({}), installed=frozenset())
     return review_request(review).problems
 
@@ -40,13 +41,13 @@ def test_late_change_is_refused_but_one_that_slipped_through_may_be_taken_back()
         ({"name": "Mine"}, "spec.deploymentOverrides.name 'Mine' must have at most 63 characters"),
         ({"name": "n" * 64}, f"spec.deploymentOverrides.name {'n' * 64!r} must have at most 63 characters"),
         ({"namespace": "a.b"}, "spec.deploymentOverrides.namespace 'a.b' must consist of"),
-        ({"labels": {"a": "no value!"}}, "spec.deploymentOverrides.labels[a] 'no value!' is no value of a label"),
+        ({"labels": {"a": "no value!"}}, "spec.deploymentOverrides.labels[a] 'no value!' is not a label value"),
     ],
 )
 def test_override_that_is_impossible_is_refused(overrides: Any, problem: str) -> None:
     request = parse_parent(GraphRequest, jobs.request(deploymentOverrides=overrides))
     (found,) = validate_request(request, parse_settings({}))
-    assert found.startswith(problem)
+    assert found.text.startswith(problem)
 
 
 def test_possible_overrides_pass() -> None:

@@ -9,7 +9,7 @@ import yaml
 from hooks import contract
 from hooks.effects import Event
 from hooks.facts import Facts
-from hooks.graph.request.profiling_job import job_name, output_config_map_name
+from hooks.graph.request.names import job_name, output_config_map_name
 from hooks.graph.request.sync import sync
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition, format_time
