@@ -1,31 +1,30 @@
 """What may not change in a graph once it exists, and who may change replicas that a scaling adapter manages.
 
-The old object is read as it is: one that was stored by another version may be of any shape.
+The old object may have any shape, as another version may have stored it.
 
 Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, whose order and texts are kept.
 """
 
 from collections.abc import Iterator, Mapping
 
-from hooks import contract, identity
+from hooks import identity
 from hooks.api.component_spec import ComponentSpec, Multinode
 from hooks.api.graph import GraphDeployment
 from hooks.component.validate import read_backend, validate_change
 from hooks.graph.path import may_take_grove
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest
+from hooks.problems import SPEC, Key, Problem
 from hooks.validation.judging import Findings
 from hooks.validation.review import Review, User
+from hooks.validation.rules import graph as rules
+from hooks.validation.rules import topology
 
 _ACCOUNT = "system:serviceaccount"
-_FIXED_TOPOLOGY = (
-    "topologyConstraint is immutable and cannot be added, removed, or changed after creation; delete and recreate the "
-    "DynamoGraphDeployment to change topology constraints"
-)
 
 
 def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) -> Findings:
-    """All that the change does and must not do."""
+    """Problems and warnings of the change."""
     engine, before = validate_change(new.spec.backend_framework, read_backend(old)), _read_services(old)
     problems = (
         *engine.problems,
@@ -36,13 +35,13 @@ def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) 
     )
     if not may_change_replicas(review.user, new, review):
         problems = (*problems, *_find_changed_replicas(new.spec.services, before))
-    return Findings.of(problems, engine.warnings)
+    return Findings(problems=problems, warnings=engine.warnings)
 
 
 def may_change_replicas(user: User | None, graph: GraphDeployment, review: Review) -> bool:
-    """Whether the user is one of those who scale; an exact name counts, nobody is known without one.
+    """Whether the user may scale: the graph's own planner, Metacontroller, the hooks, and users named in settings.
 
-    They are the graph's own planner, Metacontroller and the hooks themselves, and those whom the settings name.
+    Names must match exactly; a request without a user may not.
     """
     if user is None:
         return False
@@ -51,35 +50,33 @@ def may_change_replicas(user: User | None, graph: GraphDeployment, review: Revie
     return user.name in {planner, *settings.replica_writers, *settings.controller_accounts}
 
 
-def _find_flipped_nodes(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[str]:
+def _find_flipped_nodes(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[Problem]:
     for name, spec in sorted(new.items()):
         if name in old and spec.is_multinode != (_node_count(old[name]) > 1):
-            yield (
-                f"spec.services[{name}] cannot change node topology (between single-node and multi-node) after creation"
-            )
+            yield rules.NODE_TOPOLOGY.at(SPEC / "services" / Key(name))
 
 
-def _find_changed_services(new: Mapping[str, Json], old: Mapping[str, Json]) -> Iterator[str]:
+def _find_changed_services(new: Mapping[str, Json], old: Mapping[str, Json]) -> Iterator[Problem]:
     changes = (("added", new.keys() - old.keys()), ("removed", old.keys() - new.keys()))
-    told = [f"services {what}: [{' '.join(sorted(names))}]" for what, names in changes if names]
-    if told:
-        yield f"service topology is immutable and cannot be modified after creation: {', '.join(told)}"
+    texts = [f"services {what}: [{' '.join(sorted(names))}]" for what, names in changes if names]
+    if texts:
+        yield rules.SERVICE_TOPOLOGY.at(SPEC / "services", changes=", ".join(texts))
 
 
-def _find_changed_topology(new: ReadManifest, old: ReadManifest) -> Iterator[str]:
-    """Grove refuses to place pods anew; the constraint of a service that comes or goes is no change of its own."""
+def _find_changed_topology(new: ReadManifest, old: ReadManifest) -> Iterator[Problem]:
+    """Grove cannot place pods again; services that are added or removed are the concern of another rule."""
     if _read_topology(new.get("spec")) != _read_topology(old.get("spec")):
-        yield f"spec.{_FIXED_TOPOLOGY}"
+        yield topology.TOPOLOGY_CHANGE.at(SPEC / "topologyConstraint")
     services, before = _read_services(new), _read_services(old)
     for name in sorted(services.keys() & before.keys()):
         if _read_topology(services[name]) != _read_topology(before[name]):
-            yield f"spec.services[{name}].{_FIXED_TOPOLOGY}"
+            yield topology.TOPOLOGY_CHANGE_OF_SERVICE.at(SPEC / "services" / Key(name) / "topologyConstraint")
 
 
-def _find_fixed_nodes(new: Mapping[str, ComponentSpec], old: ReadManifest) -> Iterator[str]:
-    """Services that the old status shows under Grove, and whose replicas are to span another number of nodes.
+def _find_fixed_nodes(new: Mapping[str, ComponentSpec], old: ReadManifest) -> Iterator[Problem]:
+    """Services that run under Grove by the old status, and whose number of nodes changes.
 
-    All pods of a replica run together, and Grove never changes how many those are.
+    All pods of a replica start together, and Grove never changes their number.
     """
     status, before = old.get("status"), _read_services(old)
     running = status.get("services") if isinstance(status, Mapping) else None
@@ -91,21 +88,14 @@ def _find_fixed_nodes(new: Mapping[str, ComponentSpec], old: ReadManifest) -> It
             continue
         count, was = new[name].node_count, _node_count(before[name])
         if was > 1 and count != was:
-            yield (
-                f"spec.services[{name}].multinode.nodeCount cannot change from {was} to {count}: Grove keeps it for as "
-                "long as the PodCliqueSet exists; delete the graph and create it anew, or switch Grove off by the "
-                f"graph's annotation {contract.ANNOTATION_ENABLE_GROVE}"
-            )
+            yield rules.GROVE_NODES.at(SPEC / "services" / Key(name) / "multinode.nodeCount", old=was, new=count)
 
 
-def _find_changed_replicas(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[str]:
+def _find_changed_replicas(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[Problem]:
     for name, spec in sorted(new.items()):
         is_managed = spec.scaling_adapter is not None and spec.scaling_adapter.enabled
         if is_managed and name in old and (1 if spec.replicas is None else spec.replicas) != _replicas(old[name]):
-            yield (
-                f"spec.services[{name}].replicas cannot be modified directly when scaling adapter is enabled; scale or "
-                f"update the related {contract.SCALING_ADAPTER.kind} instead"
-            )
+            yield rules.MANAGED_REPLICAS.at(SPEC / "services" / Key(name) / "replicas")
 
 
 def _read_services(manifest: ReadManifest) -> Mapping[str, Json]:

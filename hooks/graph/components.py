@@ -12,12 +12,13 @@ from hooks.api.graph import GraphDeployment
 from hooks.component.defaults.epp import CONFIG_KEY
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
-from hooks.graph.deployment_config import VARIABLE, Overrides, read_overrides, rewrite_port
+from hooks.graph.deployment_config import VARIABLE, Overrides, UnreadableConfig, read_overrides, rewrite_port
 from hooks.graph.envs import find_env, merge_envs, replace_env
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
-from hooks.problems import Problem
+from hooks.problems import SPEC, FieldPath, Key, Problem
+from hooks.validation.rules.config import CONFIG, CONFIG_OF_FRONTEND
 
 _MAX_INTEGER = 2**53
 """Up to here every whole float is one integer; what is larger stays a quantity's text."""
@@ -118,15 +119,18 @@ def namespace_of(graph: GraphDeployment, spec: ComponentSpec) -> str:
 
 
 def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec, tuple[Problem, ...]]:
-    """The service's spec with the resources that `DYN_DEPLOYMENT_CONFIG` gives it, and what keeps that from being read.
+    """The service's spec with the resources of `DYN_DEPLOYMENT_CONFIG`, and the problems of that variable.
 
-    Where it cannot be read, the spec is the user's. Entries of `envs` may have any shape.
+    With problems, the spec is the user's. Entries of `envs` may have any shape; other rules judge their shape.
     """
     spec = graph.spec.services[service]
     if not graph.spec.envs and not spec.envs:
         return spec, ()
-    names = [entry.get("name") if isinstance(entry, dict) else None for entry in (*graph.spec.envs, *spec.envs)]
-    if VARIABLE not in names or not all(isinstance(name, str) for name in names):
+    entries = (*graph.spec.envs, *spec.envs)
+    if not all(isinstance(entry, dict) and isinstance(entry.get("name"), str) for entry in entries):
+        return spec, ()
+    values = [entry.get("value") for entry in entries if entry["name"] == VARIABLE]
+    if not values or not all(isinstance(value, str | None) for value in values):
         return spec, ()
     try:
         _, overrides = _configured_envs(graph, service, spec, clean_json(list(spec.envs)))
@@ -171,18 +175,28 @@ def _configured_envs(
     graph: GraphDeployment, service: str, spec: ComponentSpec, own: list[Json]
 ) -> tuple[list[Json], Overrides]:
     """The component's variables, and what `DYN_DEPLOYMENT_CONFIG` among them overrides."""
-    envs = merge_envs(clean_json(list(graph.spec.envs)), own) if graph.spec.envs else own
+    common = clean_json(list(graph.spec.envs))
+    envs = merge_envs(common, own) if common else own
     entry = find_env(envs, VARIABLE)
     if entry is None:
         return envs, Overrides()
-    text = entry.get("value", "")
+    text, is_rewritten = entry.get("value", ""), spec.component_type == ComponentType.FRONTEND
     try:
-        if spec.component_type == ComponentType.FRONTEND:
-            text = rewrite_port(text, service)
-            envs = replace_env(envs, entry, {**entry, "value": text})
-        return envs, read_overrides(text, service)
-    except InvalidSpec as error:
-        raise InvalidSpec(f"spec.services[{service}]: {error}") from error
+        text = rewrite_port(text, service) if is_rewritten else text
+    except UnreadableConfig as error:
+        raise InvalidSpec(CONFIG_OF_FRONTEND.at(_path_of(entry, common, own, service), why=str(error))) from error
+    try:
+        overrides = read_overrides(text, service)
+    except UnreadableConfig as error:
+        raise InvalidSpec(CONFIG.at(_path_of(entry, common, own, service), why=str(error))) from error
+    return replace_env(envs, entry, {**entry, "value": text}) if is_rewritten else envs, overrides
+
+
+def _path_of(entry: Json, common: list[Json], own: list[Json], service: str) -> FieldPath:
+    """The value of that very entry, which is one of the graph's variables or one of the service's own."""
+    places = ((SPEC / "envs", common), (SPEC / "services" / Key(service) / "envs", own))
+    found = (path / index for path, envs in places for index, one in enumerate(envs) if one is entry)
+    return next(found) / "value"
 
 
 def _replicas(spec: ComponentSpec, overrides: Overrides, asked: int | None) -> int:

@@ -12,7 +12,6 @@ from decimal import Decimal
 from typing import NoReturn
 
 from hooks import contract
-from hooks.errors import InvalidSpec
 from hooks.k8s.types import Json
 
 VARIABLE = "DYN_DEPLOYMENT_CONFIG"
@@ -23,7 +22,7 @@ _MAX_INT32 = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """What the document says of one service: `workers`, and `resources` for requests and limits alike.
+    """What the document says of one service: `workers`, and `resources`, which count for requests and limits.
 
     `resources` is None where it is absent; its keys are `cpu`, `memory`, `gpu` (texts) and `custom` (map of texts).
     """
@@ -32,17 +31,18 @@ class Overrides:
     resources: Mapping[str, Json] | None = field(default=None)
 
 
+class UnreadableConfig(Exception):
+    """The document cannot be read; half a sentence says why."""
+
+
 def rewrite_port(text: str, service: str) -> str:
-    """Set the service's `port` to the frontend's HTTP port where the document has the service, and write it anew.
+    """The document with the service's `port` set to the frontend's HTTP port, if it has an entry of the service.
 
     Raises:
-        InvalidSpec: the text is not a JSON object.
+        UnreadableConfig: the text is not a JSON object.
     """
-    try:
-        document = _parse(text, parse_int=_to_double)
-        entries = _fields(document, "it", fold=False)
-    except InvalidSpec as error:
-        raise InvalidSpec(f"failed to unmarshal {VARIABLE}: {error}") from error
+    document = _parse(text, parse_int=_to_double)
+    entries = _fields(document, "it", fold=False)
     entry = entries.get(service)
     if isinstance(entry, dict):
         return _write({**entries, service: {**entry, "port": float(contract.HTTP_PORT)}})
@@ -53,19 +53,15 @@ def read_overrides(text: str, service: str) -> Overrides:
     """Read what the document says of a service; field names match in any case, the service's exactly.
 
     Raises:
-        InvalidSpec: the text is not JSON, or an entry of any service has another shape.
+        UnreadableConfig: the text is not JSON, or the entry of any service has another shape.
     """
-    try:
-        document = _parse(text, parse_int=int)
-        fields = _fields(document, "it", fold=False)
-        entries = {name: _read_entry(_shown(name), entry) for name, entry in fields.items()}
-    except InvalidSpec as error:
-        raise InvalidSpec(f"failed to parse {VARIABLE}: {error}") from error
+    fields = _fields(_parse(text, parse_int=int), "it", fold=False)
+    entries = {name: _read_entry(_shown(name), entry) for name, entry in fields.items()}
     return entries.get(service, Overrides())
 
 
 def _shown(name: str) -> str:
-    """A name as it can stand in a message of one line."""
+    """A name without characters that would break a message of one line."""
     return name if name.isprintable() else ascii(name)
 
 
@@ -73,7 +69,7 @@ def _read_entry(name: str, entry: Json) -> Overrides:
     arguments = _fields(_fields(entry, name).get("serviceargs"), f"{name}.ServiceArgs")
     workers, resources = arguments.get("workers"), arguments.get("resources")
     if workers is not None and (type(workers) is not int or not 0 <= workers <= _MAX_INT32):
-        raise InvalidSpec(f"{name}.ServiceArgs.workers is {_describe(workers)}, should be an integer from 0 on")
+        raise UnreadableConfig(f"{name}.ServiceArgs.workers is {_describe(workers)}, should be an integer from 0 on")
     if resources is None:
         return Overrides(workers=workers)
     return Overrides(workers=workers, resources=_read_resources(resources, f"{name}.ServiceArgs.resources"))
@@ -84,11 +80,11 @@ def _read_resources(value: Json, path: str) -> dict[str, Json]:
     given = {key: fields[key] for key in ("cpu", "memory", "gpu") if fields.get(key) is not None}
     for key, text in given.items():
         if not isinstance(text, str):
-            raise InvalidSpec(f'{path}.{key} is {_describe(text)}, should be a text such as "2"')
+            raise UnreadableConfig(f'{path}.{key} is {_describe(text)}, should be a text such as "2"')
     custom = _fields(fields.get("custom"), f"{path}.custom", fold=False)
     for key, text in custom.items():
         if not isinstance(text, str):
-            raise InvalidSpec(f'{path}.custom.{key} is {_describe(text)}, should be a text such as "2"')
+            raise UnreadableConfig(f'{path}.custom[{_shown(key)}] is {_describe(text)}, should be a text such as "2"')
     return {**given, **({"custom": custom} if custom else {})}
 
 
@@ -97,7 +93,7 @@ def _fields(value: Json, path: str, *, fold: bool = True) -> dict[str, Json]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise InvalidSpec(f"{path} is {_describe(value)}, should be an object")
+        raise UnreadableConfig(f"{path} is {_describe(value)}, should be an object")
     return {name.casefold(): item for name, item in value.items()} if fold else value
 
 
@@ -110,9 +106,9 @@ def _parse(text: str, *, parse_int: Callable[[str], float]) -> Json:
     try:
         return json.loads(text, parse_int=parse_int, parse_float=_to_double, parse_constant=_refuse_constant)
     except RecursionError as error:
-        raise InvalidSpec("it is nested too deeply") from error
+        raise UnreadableConfig("it is nested too deeply") from error
     except ValueError as error:
-        raise InvalidSpec(f"it is not JSON: {error}") from error
+        raise UnreadableConfig(f"it is not JSON: {error}") from error
 
 
 def _to_double(text: str) -> float:

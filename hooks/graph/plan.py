@@ -26,13 +26,9 @@ from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.optional_kinds import can_use_leader_worker_sets
+from hooks.problems import SPEC, FieldPath, Key, Problem
 from hooks.settings import Settings
-
-_FAILED_PASS = "failed to reconcile Dynamo components deployments"  # noqa: S105 - upstream's text, no password
-_NO_ORCHESTRATOR = (
-    "no multinode orchestrator available: {services} span several nodes; install Grove, or LeaderWorkerSet together "
-    "with Volcano, and let the controller declare their kinds"
-)
+from hooks.validation.rules.graph import NO_ORCHESTRATOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +110,8 @@ def _choose_path(graph: GraphDeployment, installed: frozenset[GroupVersionKind])
     """
     multinode = sorted(name for name, spec in graph.spec.services.items() if spec.is_multinode)
     if multinode and not can_use_leader_worker_sets(installed):
-        services = ", ".join(f"spec.services[{name}]" for name in multinode)
-        raise InvalidSpec(f"{_FAILED_PASS}: {_NO_ORCHESTRATOR.format(services=services)}")
+        paths = [SPEC / "services" / Key(name) for name in multinode]
+        raise InvalidSpec(NO_ORCHESTRATOR.at(paths[0] / "multinode.nodeCount", services=", ".join(map(str, paths))))
     if kinds.POD_CLIQUE_SET in installed:
         return f"path: components, by the annotation {contract.ANNOTATION_ENABLE_GROVE}"
     return "path: components, as Grove is not declared"
@@ -129,24 +125,33 @@ def _plan_components(
     restarts: Mapping[str, str],
     settings: Settings,
 ) -> tuple[ComponentPlan, ...]:
-    ingress, plans, problems = default_ingress(graph.metadata.name, settings), [], []
+    ingress, plans = default_ingress(graph.metadata.name, settings), []
+    problems: list[Problem] = []
     for service in sorted(graph.spec.services):
         restart_at = restarts.get(service, "")
         around = Surroundings(replicas=asked.get(service), restart_at=restart_at, ingress=ingress)
         try:
             plans.append(plan_component(graph, service, raw[service], around))
         except InvalidSpec as error:
-            problems.append(f"{_FAILED_PASS}: {error}")
+            problems += error.problems
     if problems:
-        raise InvalidSpec(tuple(problems))
+        raise InvalidSpec(_one_per_field(problems))
     return tuple(plans)
 
 
-def find_configuration_problems(graph: GraphDeployment) -> Iterator[str]:
-    """What is said of `DYN_DEPLOYMENT_CONFIG` when the graph is planned."""
-    for service in sorted(graph.spec.services):
-        _, problems = read_configured(graph, service)
-        yield from (f"{_FAILED_PASS}: {problem}" for problem in problems)
+def find_configuration_problems(graph: GraphDeployment) -> tuple[Problem, ...]:
+    """The problems of `DYN_DEPLOYMENT_CONFIG` for which planning would refuse the graph."""
+    return _one_per_field(
+        problem for service in sorted(graph.spec.services) for problem in read_configured(graph, service)[1]
+    )
+
+
+def _one_per_field(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The first problem of each field: a variable of the graph is read once for each service."""
+    first: dict[FieldPath, Problem] = {}
+    for problem in problems:
+        first.setdefault(problem.path, problem)
+    return tuple(first.values())
 
 
 def _find_idle_restarts(graph: GraphDeployment, restarts: Mapping[str, str]) -> Iterator[str]:

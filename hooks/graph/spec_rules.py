@@ -8,55 +8,71 @@ from collections.abc import Iterator, Mapping, Sequence
 from hooks.api.graph import GraphDeployment, PersistentVolumeClaimRequest, Restart
 from hooks.k8s.names import is_subdomain
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
+from hooks.problems import SPEC, FieldPath, Problem
+from hooks.validation.rules import graph as rules
 
 PARALLEL = "Parallel"
 
 
-def find_graph_problems(graph: GraphDeployment) -> Iterator[str]:
+def find_graph_problems(graph: GraphDeployment) -> Iterator[Problem]:
     """Problems of everything but the services themselves."""
     if not graph.spec.services:
-        yield "spec.services must have at least one service"
+        yield rules.SERVICES.at(SPEC / "services")
     for index, claim in enumerate(graph.spec.pvcs):
-        yield from _find_claim_problems(claim, f"spec.pvcs[{index}]")
+        yield from _find_claim_problems(claim, SPEC / "pvcs" / index)
     if graph.spec.restart is not None:
         yield from _find_restart_problems(graph.spec.restart, graph.spec.services)
 
 
-def _find_claim_problems(claim: PersistentVolumeClaimRequest, path: str) -> Iterator[str]:
+def _find_claim_problems(claim: PersistentVolumeClaimRequest, path: FieldPath) -> Iterator[Problem]:
     if not claim.name:
-        yield f"{path}.name is required"
+        yield rules.CLAIM_NAME.at(path / "name")
     elif not is_subdomain(claim.name):
-        yield f"{path}.name {claim.name!r} must consist of lower case letters, digits, '-' and '.'"
+        yield rules.CLAIM_NAME_FORM.at(path / "name", name=claim.name)
     if not claim.create:
         return
-    if not claim.storage_class:
-        yield f"{path}.storageClass is required when create is true"
+    given = {
+        "storageClass": bool(claim.storage_class),
+        "size": claim.size is not None and not _is_zero(claim.size),
+        "volumeAccessMode": bool(claim.volume_access_mode),
+    }
+    for field, rule in rules.CREATED_CLAIM.items():
+        if not given[field]:
+            yield rule.at(path / field)
+    if claim.size is not None:
+        yield from _find_size_problems(str(claim.size), path / "size")
+
+
+def _is_zero(size: str | int) -> bool:
     try:
-        if claim.size is None or canonical_quantity(claim.size) == "0":
-            yield f"{path}.size is required when create is true"
-        elif parse_quantity(str(claim.size)) < 0:
-            yield f"{path}.size {claim.size} must be greater than zero"
+        return canonical_quantity(size) == "0"
+    except ValueError:
+        return False  # it has a problem of its own
+
+
+def _find_size_problems(size: str, path: FieldPath) -> Iterator[Problem]:
+    try:
+        if parse_quantity(size) < 0:
+            yield rules.CLAIM_SIZE_POSITIVE.at(path, size=size)
     except ValueError as error:
-        yield f"{path}.size: {error}"
-    if not claim.volume_access_mode:
-        yield f"{path}.volumeAccessMode is required when create is true"
+        yield rules.CLAIM_QUANTITY.at(path, why=str(error))
 
 
-def _find_restart_problems(restart: Restart, services: Mapping[str, object]) -> Iterator[str]:
-    path = "spec.restart.strategy.order"
+def _find_restart_problems(restart: Restart, services: Mapping[str, object]) -> Iterator[Problem]:
     if not restart.id:
-        yield "spec.restart.id is required"
+        yield rules.RESTART_ID.at(SPEC / "restart.id")
     order: Sequence[str] = restart.strategy.order if restart.strategy else ()
     if not order:
         return
+    path = SPEC / "restart.strategy.order"
     if restart.strategy and restart.strategy.type == PARALLEL:
-        yield f"{path} cannot be specified when strategy is parallel"
+        yield rules.RESTART_PARALLEL.at(path)
         return
     unique = dict.fromkeys(order)
     if len(unique) != len(order):
-        yield f"{path} must be unique"
+        yield rules.RESTART_UNIQUE.at(path)
     if len(unique) != len(services):
-        yield f"{path} must have the same number of unique services as the deployment"
+        yield rules.RESTART_COMPLETE.at(path)
     for name in unique:
         if name not in services:
-            yield f"{path} contains unknown service: {name}"
+            yield rules.RESTART_UNKNOWN.at(path, service=name)

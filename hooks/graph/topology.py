@@ -10,19 +10,13 @@ from collections.abc import Iterator, Mapping
 
 from hooks.api.graph import GraphDeployment
 from hooks.errors import InvalidSpec
-from hooks.k8s.grove import Topology, TopologyForm
+from hooks.k8s.grove import DOMAINS, Topology, TopologyForm, is_domain
+from hooks.problems import SPEC, FieldPath, Key, Problem
 from hooks.settings import Settings
+from hooks.validation.rules import topology as rules
 
 WHOLE_GRAPH = ""
-_PROFILE = (
-    "spec.topologyConstraint with topologyProfile is required when any topology constraint is set (at spec or service "
-    "level)"
-)
-_NOT_TOLD = (
-    "spec.topologyConstraint cannot be rendered: versions of Grove write it differently, and the setting "
-    "grove_topology, which says how the installed one does, is off"
-)
-_NEEDS_GROVE = "spec.topologyConstraint needs Grove, and this graph does not run under it"
+_WHOLE = SPEC / "topologyConstraint"
 
 
 def has_topology(graph: GraphDeployment) -> bool:
@@ -32,23 +26,23 @@ def has_topology(graph: GraphDeployment) -> bool:
     )
 
 
-def validate_topology(graph: GraphDeployment, *, takes_grove: bool) -> Iterator[str]:
+def validate_topology(graph: GraphDeployment, *, takes_grove: bool) -> Iterator[Problem]:
     """What is wrong with a graph's constraints, whatever version of Grove is installed."""
     if not has_topology(graph):
         return
     if not takes_grove:
-        yield _NEEDS_GROVE
+        yield rules.TOPOLOGY_GROVE.at(_WHOLE)
     whole = graph.spec.topology_constraint
     if whole is None:
-        yield _PROFILE
+        yield rules.TOPOLOGY.at(_WHOLE)
     elif not whole.topology_profile:
-        yield "spec.topologyConstraint.topologyProfile is required when any topology constraint is set"
+        yield rules.TOPOLOGY_PROFILE.at(_WHOLE / "topologyProfile")
     for name, service in sorted(graph.spec.services.items()):
         path = _path(name)
         if service.topology_constraint is not None and not service.topology_constraint.pack_domain:
-            yield f"{path}.packDomain is required"
+            yield rules.TOPOLOGY_DOMAIN.at(path / "packDomain")
         elif service.topology_constraint is None and whole is not None and not whole.pack_domain:
-            yield f"{path} is required, as spec.topologyConstraint.packDomain is not set"
+            yield rules.TOPOLOGY_OF_SERVICE.at(path)
 
 
 def plan_topology(graph: GraphDeployment, settings: Settings) -> Mapping[str, Topology]:
@@ -61,7 +55,7 @@ def plan_topology(graph: GraphDeployment, settings: Settings) -> Mapping[str, To
     if whole is None:
         return {}
     if settings.grove_topology == "off":
-        raise InvalidSpec(_NOT_TOLD)
+        raise InvalidSpec(rules.TOPOLOGY_FORM_UNKNOWN.at(_WHOLE))
     asked = {name: spec.topology_constraint for name, spec in graph.spec.services.items()}
     form = TopologyForm(settings.grove_topology)
     found = {
@@ -69,11 +63,19 @@ def plan_topology(graph: GraphDeployment, settings: Settings) -> Mapping[str, To
         for name, constraint in sorted({WHOLE_GRAPH: whole, **asked}.items())
         if constraint is not None and constraint.pack_domain
     }
-    faults = {_path(name): topology.find_fault() for name, topology in found.items()}
-    if problems := tuple(f"{path}.packDomain {fault}" for path, fault in faults.items() if fault):
+    problems = tuple(p for name, topology in found.items() for p in _find_domain_problems(topology, _path(name)))
+    if problems:
         raise InvalidSpec(problems)
     return found
 
 
-def _path(service: str) -> str:
-    return f"spec.services[{service}].topologyConstraint" if service else "spec.topologyConstraint"
+def _find_domain_problems(topology: Topology, path: FieldPath) -> Iterator[Problem]:
+    domain = topology.domain
+    if topology.form is TopologyForm.PACK_DOMAIN and domain not in DOMAINS:
+        yield rules.TOPOLOGY_DOMAIN_KNOWN.at(path / "packDomain", domain=domain, known=", ".join(DOMAINS))
+    elif not is_domain(domain):
+        yield rules.TOPOLOGY_DOMAIN_FORM.at(path / "packDomain", domain=domain)
+
+
+def _path(service: str) -> FieldPath:
+    return SPEC / "services" / Key(service) / "topologyConstraint" if service else _WHOLE

@@ -26,8 +26,10 @@ from hooks.graph.topology import validate_topology
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.k8s.types import GroupVersionKind, Json
+from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem, as_problems
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
+from hooks.validation.rules import graph as rules
 
 
 def review_graph(review: Review) -> Verdict:
@@ -35,7 +37,7 @@ def review_graph(review: Review) -> Verdict:
     return judge(review, GraphDeployment, of_object=_judge_graph, of_change=find_graph_changes)
 
 
-def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> tuple[str, ...]:
+def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> tuple[Problem, ...]:
     """All problems of a graph; `installed` are the optional kinds that the controller declares, None if unknown.
 
     Where they are unknown, what only one of them asks for is left out; but for the length of names under Grove, which
@@ -45,7 +47,7 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
     return (
         *find_graph_problems(graph),
         *_validate_name(graph),
-        *_validate_envs("spec.envs", graph.spec.envs),
+        *_validate_envs(SPEC / "envs", graph.spec.envs),
         *_validate_distinct(graph),
         *(
             problem
@@ -63,31 +65,28 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
         *_find_unknown_groups(graph, review.installed),
         *find_configuration_problems(graph),
     )
-    problems = tuple(problem for problem in found if not is_told_later(problem))
+    problems = tuple(problem for problem in found if not is_told_later(problem.text))
     warnings = tuple(
         warning
         for service, spec in sorted(graph.spec.services.items())
         for warning in _find_warnings(graph, service, spec, review)
     )
-    return Findings.of(problems, warnings)
+    return Findings(problems=problems, warnings=warnings)
 
 
-def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[str]:
-    path = f"spec.services[{service}]"
-    yield from find_spec_warnings(spec, path, namespace_of(graph, spec))
+def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[Problem]:
+    path = SPEC / "services" / Key(service)
+    yield from as_problems(find_spec_warnings(spec, str(path), namespace_of(graph, spec)))
     if contract.ANNOTATION_RESTART_AT in spec.annotations:
-        yield (
-            f"{path}.annotations[{contract.ANNOTATION_RESTART_AT}] is what a restart writes: once there are pods, "
-            "another value here changes nothing. Use spec.restart"
-        )
+        yield rules.RESTART_ANNOTATION.at(path / "annotations" / Key(contract.ANNOTATION_RESTART_AT))
     if review.installed is not None:
         ingress = spec.ingress
         if ingress is None and spec.component_type == ComponentType.FRONTEND:
             ingress = Ingress.model_validate(default_ingress(graph.metadata.name, review.settings))
-        yield from find_istio_warnings(ingress, path, review.installed)
+        yield from as_problems(find_istio_warnings(ingress, str(path), review.installed))
 
 
-def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> Iterator[str]:
+def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> Iterator[Problem]:
     """Problems of services over several nodes that refuse Grove, where nobody knows what is installed.
 
     Only LeaderWorkerSets are left for them. Where it is known, planning says this, or that there are none.
@@ -96,48 +95,50 @@ def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersi
         return
     for service, spec in sorted(graph.spec.services.items()):
         name = identity.component_name(graph.metadata.name, service)
-        yield from validate_groups(spec, name, f"spec.services[{service}]")
+        yield from as_problems(validate_groups(spec, name, str(SPEC / "services" / Key(service))))
 
 
-def _validate_name(graph: GraphDeployment) -> Iterator[str]:
+def _validate_name(graph: GraphDeployment) -> Iterator[Problem]:
     name = graph.metadata.name
     if len(name) > MAX_LABEL:
-        yield f"metadata.name has {len(name)} characters, must have at most {MAX_LABEL}: it becomes a label"
+        yield rules.GRAPH_NAME_LENGTH.at(METADATA / "name", length=len(name))
     if not has_subdomain_form(name):
-        yield f"metadata.name {name!r} must consist of lower case letters, digits, '-' and '.'"
+        yield rules.GRAPH_NAME_FORM.at(METADATA / "name", name=name)
 
 
-def _validate_envs(path: str, envs: Sequence[Json]) -> Iterator[str]:
+def _validate_envs(path: FieldPath, envs: Sequence[Json]) -> Iterator[Problem]:
     for index, entry in enumerate(envs):
         if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
-            yield f"{path}[{index}].name is required"
+            yield rules.ENV_NAME_REQUIRED.at(path / index / "name")
         elif not isinstance(entry.get("value") or "", str):
-            yield f"{path}[{index}].value of {entry['name']} must be a string; quote it"
+            yield rules.ENV_VALUE_STRING.at(path / index / "value", name=entry["name"])
         elif isinstance(entry.get("valueFrom") or {}, Mapping):
-            yield from find_env_problems([(f"{path}[{index}]", entry)])
+            yield from as_problems(find_env_problems([(str(path / index), entry)]))
 
 
-def _validate_distinct(graph: GraphDeployment) -> Iterator[str]:
+def _validate_distinct(graph: GraphDeployment) -> Iterator[Problem]:
     seen: dict[str, str] = {}
     for service in sorted(graph.spec.services):
         first = seen.setdefault(service.lower(), service)
         if first != service:
             name = identity.component_name(graph.metadata.name, service)
-            yield f"spec.services[{service}] and spec.services[{first}] would both be named {name}; rename one"
+            path, other = (SPEC / "services" / Key(one) for one in (service, first))
+            yield rules.SERVICE_NAMES_DIFFER.at(path, other=other, name=name)
 
 
 def _validate_service(
     graph: GraphDeployment, service: str, spec: ComponentSpec, installed: frozenset[GroupVersionKind] | None
-) -> Iterator[str]:
-    path = f"spec.services[{service}]"
+) -> Iterator[Problem]:
+    path = SPEC / "services" / Key(service)
     if _may_take_grove(graph, installed):
         yield from validate_length(graph.metadata.name, service, spec)
     else:
-        yield from validate_restart_policy(spec, path)
+        yield from as_problems(validate_restart_policy(spec, str(path)))
     lacks_pool = installed is not None and kinds.INFERENCE_POOL not in installed
     configured, _ = read_configured(graph, service)
-    yield from validate_spec(configured, path, framework=graph.spec.backend_framework, lacks_pool=lacks_pool)
-    yield from validate_metadata(spec, path, replaced=REPLACED_LABELS)
+    framework = graph.spec.backend_framework
+    yield from as_problems(validate_spec(configured, str(path), framework=framework, lacks_pool=lacks_pool))
+    yield from as_problems(validate_metadata(spec, str(path), replaced=REPLACED_LABELS))
     yield from _validate_service_name(graph, service)
 
 
@@ -146,13 +147,12 @@ def _may_take_grove(graph: GraphDeployment, installed: frozenset[GroupVersionKin
     return may_take_grove(annotations) if installed is None else takes_grove(annotations, installed)
 
 
-def _validate_service_name(graph: GraphDeployment, service: str) -> Iterator[str]:
-    path, metadata = f"spec.services[{service}]", graph.metadata
+def _validate_service_name(graph: GraphDeployment, service: str) -> Iterator[Problem]:
+    path, metadata = SPEC / "services" / Key(service), graph.metadata
     name = identity.component_name(metadata.name, service)
     if not has_label_value_form(service) or not has_subdomain_form(name):
-        yield f"{path}: the name {name} is not possible; a service's name has letters, digits and '-' only"
+        yield rules.SERVICE_NAME.at(path, name=name)
     if len(name) > MAX_LABEL:
-        yield (
-            f"{path}: the name {name} has {len(name)} characters, at most {MAX_LABEL} are possible; shorten the "
-            f"DynamoGraphDeployment name (length {len(metadata.name)}) or the service name (length {len(service)})"
+        yield rules.SERVICE_NAME_LENGTH.at(
+            path, name=name, length=len(name), graph_length=len(metadata.name), service_length=len(service)
         )

@@ -23,7 +23,9 @@ LABEL_KAI_QUEUE = "kai.scheduler/queue"
 KAI_SCHEDULER = "kai-scheduler"
 ANY_ORDER = "CliqueStartupTypeAnyOrder"
 EXPLICIT = "CliqueStartupTypeExplicit"
-_DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
+DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
+"""All that the form `packDomain` takes."""
+
 _DOMAIN = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _AVAILABLE = {kinds.POD_CLIQUE.kind: "readyReplicas", kinds.POD_CLIQUE_SCALING_GROUP.kind: "availableReplicas"}
 
@@ -46,14 +48,6 @@ class Topology:
     form: TopologyForm
     name: str
     domain: str
-
-    def find_fault(self) -> str:
-        """Half a sentence on why Grove would refuse the domain; empty when it would not."""
-        if self.form is TopologyForm.PACK_DOMAIN and self.domain not in _DOMAINS:
-            return f"{self.domain!r} must be one of {', '.join(_DOMAINS)}"
-        if not _DOMAIN.fullmatch(self.domain):
-            return f"{self.domain!r} must begin with a letter and have at most 63 lower case letters, digits and '-'"
-        return ""
 
     def to_json(self) -> dict[str, Json]:
         """Write a `topologyConstraint`."""
@@ -142,6 +136,11 @@ class Scalable:
             "updatedReplicas": self.updated,
             _AVAILABLE[self.kind]: self.available,
         }
+
+
+def is_domain(name: str) -> bool:
+    """Whether Grove takes the text for the name of a domain."""
+    return _DOMAIN.fullmatch(name) is not None
 
 
 def build_pod_clique_set(

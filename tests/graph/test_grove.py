@@ -10,6 +10,7 @@ from hooks.graph.sync import customize
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
+from hooks.problems import texts_of
 from hooks.rendering import declared_kinds
 from tests import make
 from tests.graph import world
@@ -281,8 +282,8 @@ REFUSED = {
             f"service name with role suffix (e.g., '{'worker' * 3}-ldr') must not exceed 45 characters"
         ),
     ),
-    "dot": ({"a": make.service()}, "a.b", "metadata.name 'a.b' must begin with a letter and hold no '.'"),
-    "digit": ({"a": make.service()}, "1a", "metadata.name '1a' must begin with a letter and hold no '.'"),
+    "dot": ({"a": make.service()}, "a.b", "metadata.name 'a.b' must begin with a letter and contain no '.'"),
+    "digit": ({"a": make.service()}, "1a", "metadata.name '1a' must begin with a letter and contain no '.'"),
     "number": ({"0": make.service()}, "g", "spec.services[0]: the name must not be a number"),
     "same clique": (
         {"a": multinode(), "a-ldr": make.service()},
@@ -303,8 +304,8 @@ REFUSED = {
         {"a": make.service(), "b": make.service(extraPodSpec={"schedulerName": "x"})},
         "g",
         (
-            "extraPodSpec.schedulerName must be the same in all services under Grove, found none (spec.services[a]), "
-            "x (spec.services[b])"
+            "spec.services[b].extraPodSpec.schedulerName must be the same in all services under Grove, found none "
+            "(spec.services[a]), x (spec.services[b])"
         ),
     ),
     "nodes": ({"a": multinode(0)}, "g", "spec.services[a].multinode.nodeCount is 0, must be from 2 to 1000"),
@@ -315,7 +316,8 @@ REFUSED = {
 def test_what_grove_would_refuse_is_refused_first(services: dict[str, Any], name: str, problem: str) -> None:
     answer = ask(make.graph(services, name=name))
     assert answer.children == []
-    assert any(found.startswith(problem) for found in answer.problems), answer.problems
+    assert any(found.text.startswith(problem) for found in answer.problems), answer.problems
+    assert all(found.path.parts for found in answer.problems)
     assert answer.status is not None
     assert answer.status["state"] == "failed"
 
@@ -333,7 +335,7 @@ def test_problem_of_a_pod_names_the_field_of_the_graph() -> None:
     broken = make.service(livenessProbe={"periodSeconds": 1})
     answer = ask(make.graph({"a": broken, "b": broken}))
     fault = ".livenessProbe: must have one of exec, grpc, httpGet, tcpSocket"
-    assert answer.problems == (f"spec.services[a]{fault}", f"spec.services[b]{fault}")
+    assert texts_of(answer.problems) == (f"spec.services[a]{fault}", f"spec.services[b]{fault}")
 
 
 @pytest.mark.parametrize(
@@ -351,9 +353,9 @@ def test_change_that_grove_forbids_leaves_everything_as_it_is(services: dict[str
     children = settled(make.graph(TWO))
     answer = ask(make.graph(services), children, PARTS)
     (problem,) = answer.problems
-    assert problem.startswith("PodCliqueSet g cannot change ")
-    assert change in problem
-    assert "delete the graph and create it anew" in problem
+    assert problem.text.startswith("PodCliqueSet g cannot change ")
+    assert change in problem.text
+    assert "delete the graph and create it anew" in problem.text
     assert [c["spec"] for c in answer.children if "spec" in c] == [c["spec"] for c in children if "spec" in c]
     assert world.ready(answer)["reason"] == "failed_to_reconcile_the_resources"
 

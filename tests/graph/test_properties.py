@@ -16,6 +16,7 @@ from hooks.graph.sync import customize, sync
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer, write_sync_answer
+from hooks.problems import Problem
 from tests import make
 from tests.graph import world
 from tests.graph.test_grove import part, processed
@@ -187,7 +188,7 @@ def test_graph_comes_to_rest_and_stays(path: str, data: st.DataObject) -> None:
     assert world.text(third) == world.text(second)
 
 
-def refused_components(answer: SyncAnswer, installed: list[str]) -> Iterator[str]:
+def refused_components(answer: SyncAnswer, installed: list[str]) -> Iterator[Problem]:
     """What the hook of the components has against them."""
     for child in answer.children:
         if gvk_of(child) == contract.COMPONENT:

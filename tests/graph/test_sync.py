@@ -6,6 +6,7 @@ import pytest
 
 from hooks.errors import InvalidSpec
 from hooks.graph.sync import finalize, sync
+from hooks.problems import texts_of
 from tests import make
 from tests.graph import world
 
@@ -223,12 +224,12 @@ def test_invalid_spec_creates_nothing_and_says_why(graph: dict[str, Any], proble
     assert world.ready(answer)["reason"] == "ValidationFailed"
     assert world.ready(answer)["message"].startswith("Validation failed: ")
     assert problem in world.ready(answer)["message"]
-    assert any(problem in found for found in answer.problems)
+    assert any(problem in found.text for found in answer.problems)
 
 
 def test_all_problems_are_said_at_once() -> None:
     answer = world.ask(make.graph({"a_b": {}}, pvcs=[{"create": True}]))
-    assert answer.problems[:4] == (
+    assert texts_of(answer.problems[:4]) == (
         "spec.pvcs[0].name is required",
         "spec.pvcs[0].storageClass is required when create is true",
         "spec.pvcs[0].size is required when create is true",
@@ -259,7 +260,7 @@ NO_OBJECT = "spec.services[E].eppConfig: configMapRef and config must be objects
 )
 def test_picker_that_cannot_work_is_refused(epp_config: Any, installed: list[str], problem: str) -> None:
     answer = world.ask(make.graph({"E": make.service("epp", eppConfig=epp_config)}), installed=installed)
-    assert answer.problems == (problem,)
+    assert texts_of(answer.problems) == (problem,)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +316,7 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str, str]] = {
     "named like a LeaderWorkerSet": (
         {"w": make.service(multinode={"nodeCount": 2}, resources=GPU), "W-1": {}},
         "g",
-        "spec.services[W-1]: its name g-w-1 may be that of a LeaderWorkerSet of spec.services[w]",
+        "spec.services[W-1]: the name g-w-1 can also be that of a LeaderWorkerSet of spec.services[w]",
     ),
 }
 
@@ -327,7 +328,7 @@ def test_what_leader_worker_set_would_refuse_is_refused_first(
     answer = world.ask(make.graph(services, name), installed=["lws", "volcano"])
     assert answer.children == []
     assert len(answer.problems) == 1
-    assert answer.problems[0].startswith(beginning)
+    assert answer.problems[0].text.startswith(beginning)
 
 
 def test_gpus_that_a_deployment_config_asks_for_count_as_the_limit() -> None:
@@ -344,10 +345,18 @@ def test_one_node_is_not_multinode() -> None:
 def test_unreadable_deployment_configs_fail_together() -> None:
     service = {"envs": [{"name": "DYN_DEPLOYMENT_CONFIG", "value": "{"}]}
     answer = world.ask(make.graph({"F": {**service, "componentType": "frontend"}, "W": service}))
+    of_frontend, of_worker = texts_of(answer.problems)
     prefix = "failed to reconcile Dynamo components deployments: spec.services"
-    assert len(answer.problems) == 2
-    assert answer.problems[0].startswith(f"{prefix}[F]: failed to unmarshal DYN_DEPLOYMENT_CONFIG: it is not JSON")
-    assert answer.problems[1].startswith(f"{prefix}[W]: failed to parse DYN_DEPLOYMENT_CONFIG: it is not JSON")
+    path, why = "envs[0].value", "DYN_DEPLOYMENT_CONFIG: it is not JSON"
+    assert of_frontend.startswith(f"{prefix}[F].{path}: failed to unmarshal {why}")
+    assert of_worker.startswith(f"{prefix}[W].{path}: failed to parse {why}")
+
+
+def test_unreadable_deployment_config_of_the_graph_is_one_problem_at_its_entry() -> None:
+    envs = [{"name": "A", "value": "1"}, {"name": "DYN_DEPLOYMENT_CONFIG", "value": "{"}]
+    (problem,) = world.ask(make.graph({"F": make.service("frontend"), "W": make.service()}, envs=envs)).problems
+    assert str(problem.path) == "spec.envs[1].value"
+    assert "spec.envs[1].value: failed to unmarshal DYN_DEPLOYMENT_CONFIG: it is not JSON" in problem.text
 
 
 def test_children_stay_as_last_applied_while_the_spec_is_invalid() -> None:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from hooks.cli.main import main
 from hooks.k8s.types import Manifest
+from hooks.problems import texts_of
 from tests import make
 from tests.graph import world
 from tests.graph.test_grove import ask, cliques, multinode, settled, template
@@ -81,7 +82,7 @@ def test_graph_without_constraints_needs_no_setting() -> None:
 
 def test_constraint_is_refused_while_nobody_says_which_form_grove_knows() -> None:
     (problem,) = ask(graph(WHOLE)).problems
-    assert "grove_topology" in problem
+    assert "grove_topology" in problem.text
 
 
 @pytest.mark.parametrize(
@@ -96,26 +97,26 @@ def test_constraint_is_refused_while_nobody_says_which_form_grove_knows() -> Non
 )
 def test_incomplete_constraint_is_refused(made: Manifest, problem: str) -> None:
     (found,) = ask(made, grove_topology="pack").problems
-    assert found.startswith(problem)
+    assert found.text.startswith(problem)
 
 
 def test_unknown_domain_is_refused_where_grove_has_a_fixed_list() -> None:
     made = graph({"topologyProfile": "dc", "packDomain": "cage"})
     assert ask(made, grove_topology="pack").problems == ()
     (problem,) = ask(made, grove_topology="packDomain").problems
-    assert problem.startswith("spec.topologyConstraint.packDomain 'cage' must be one of region, zone")
+    assert problem.text.startswith("spec.topologyConstraint.packDomain 'cage' must be one of region, zone")
 
 
 def test_graph_outside_of_grove_is_refused() -> None:
     made = graph(WHOLE)
     problems = world.ask(made, installed=("lws", "volcano"), settings={"grove_topology": "pack"}).problems
-    assert problems == ("spec.topologyConstraint needs Grove, and this graph does not run under it",)
+    assert texts_of(problems) == ("spec.topologyConstraint needs Grove, and this graph does not run under it",)
 
 
 def test_constraint_of_a_running_graph_cannot_be_changed() -> None:
     children = settled(graph(WHOLE), grove_topology="pack")
     (problem,) = ask(graph({**WHOLE, "packDomain": "zone"}), children, grove_topology="pack").problems
-    assert "topologyConstraint: dc/rack to dc/zone" in problem
+    assert "topologyConstraint: dc/rack to dc/zone" in problem.text
 
 
 def test_newer_form_of_the_same_constraint_is_no_change() -> None:
@@ -129,7 +130,9 @@ def test_stand_alone_component_is_refused() -> None:
     from tests.component.render import answer  # noqa: PLC0415 - one test of another hook
 
     given = answer(make.component("c", "", topologyConstraint=RACK))
-    assert given.problems == ("spec.topologyConstraint needs Grove, under which only services of a graph can run",)
+    assert texts_of(given.problems) == (
+        "spec.topologyConstraint needs Grove, under which only services of a graph can run",
+    )
 
 
 def test_example_renders_as_its_header_says() -> None:

@@ -7,11 +7,13 @@ import pytest
 from hooks import contract
 from hooks.graph.validate import review_graph
 from hooks.k8s.types import GroupVersionKind
+from hooks.problems import texts_of
 from hooks.rendering import declared_kinds
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
 from tests import make
 
+FAILED = "failed to reconcile Dynamo components deployments"
 MAIN = "spec.services[main]"
 FIELD = {"fieldRef": {"fieldPath": "metadata.name"}}
 NO_GROVE = {contract.ANNOTATION_ENABLE_GROVE: "false"}
@@ -51,11 +53,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "configuration that is no JSON": (
         config("{"),
-        f"failed to reconcile Dynamo components deployments: {MAIN}: failed to parse DYN_DEPLOYMENT_CONFIG: it is not",
+        f"{FAILED}: {MAIN}.envs[0].value: failed to parse DYN_DEPLOYMENT_CONFIG: it is not",
     ),
     "configuration of a frontend": (
         {"componentType": "frontend", **config("[]")},
-        f"failed to reconcile Dynamo components deployments: {MAIN}: failed to unmarshal DYN_DEPLOYMENT_CONFIG: it is",
+        f"{FAILED}: {MAIN}.envs[0].value: failed to unmarshal DYN_DEPLOYMENT_CONFIG: it is",
     ),
     "quantity of the configuration": (
         config('{"main": {"ServiceArgs": {"Resources": {"CPU": "-2"}}}}'),
@@ -69,7 +71,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_service_is_refused_with_its_field(
     spec: dict[str, Any], beginning: str, installed: frozenset[GroupVersionKind] | None
 ) -> None:
-    assert judge(spec, installed).problems[0].startswith(beginning)
+    assert judge(spec, installed).problems[0].text.startswith(beginning)
 
 
 PASSED: dict[str, dict[str, Any]] = {
@@ -86,10 +88,18 @@ def test_what_the_graph_puts_right_passes(spec: dict[str, Any]) -> None:
     assert judge(spec).problems == ()
 
 
+@pytest.mark.parametrize("value", [5, True, ["a"], {"a": "b"}], ids=str)
+def test_configuration_that_is_no_text_is_one_problem_at_its_field(value: Any) -> None:
+    envs = [{"name": "DYN_DEPLOYMENT_CONFIG", "value": value}]
+    (of_service,), (of_graph,) = judge({"envs": envs}).problems, judge({}, envs=envs).problems
+    assert str(of_service.path) == f"{MAIN}.envs[0].value"
+    assert str(of_graph.path) == "spec.envs[0].value"
+
+
 def test_variables_of_the_graph_are_judged_at_their_place() -> None:
     envs = [{"name": "A=B"}, {"name": "C", "value": "1", "valueFrom": FIELD}]
     problems = judge({}, envs=envs).problems
-    assert [problem.partition(": ")[0] for problem in problems] == ["spec.envs[0].name", "spec.envs[1].valueFrom"]
+    assert [str(problem.path) for problem in problems] == ["spec.envs[0].name", "spec.envs[1].valueFrom"]
 
 
 POLICIES = {
@@ -107,7 +117,7 @@ def test_pods_that_end_are_refused_where_no_grove_runs_them(
 ) -> None:
     found = judge({"extraPodSpec": {"restartPolicy": "Never"}}, installed, annotations=annotations)
     wanted = f"{MAIN}.extraPodSpec.restartPolicy: is 'Never', must be 'Always' or absent"
-    assert found.problems == ((wanted,) if is_refused else ())
+    assert texts_of(found.problems) == ((wanted,) if is_refused else ())
 
 
 WARNED = {
@@ -127,10 +137,10 @@ def test_virtual_service_that_cannot_be_made_is_warned_of(
     found = judge(spec, installed, gateway)
     assert found.problems == ()
     beginning = f"{MAIN}.ingress: the ingress asks for an Istio VirtualService"
-    assert [warning.startswith(beginning) for warning in found.warnings] == [True] * is_warned
+    assert [warning.text.startswith(beginning) for warning in found.warnings] == [True] * is_warned
 
 
 def test_annotation_that_restarts_write_is_warned_of() -> None:
     (warning,) = judge({"annotations": {contract.ANNOTATION_RESTART_AT: "u1"}}).warnings
-    assert warning.startswith(f"{MAIN}.annotations[nvidia.com/restartAt] ")
-    assert warning.endswith("Use spec.restart")
+    assert warning.text.startswith(f"{MAIN}.annotations[nvidia.com/restartAt] ")
+    assert warning.text.endswith("Use spec.restart")

@@ -28,13 +28,9 @@ from hooks.k8s.grove import (
     find_immutable_changes,
 )
 from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata
-from hooks.problems import Problem
+from hooks.problems import SPEC, Key, Problem
 from hooks.settings import Settings, Switch
-
-_HOW_TO_REPLACE = (
-    "Grove keeps this for as long as the PodCliqueSet exists; take the change back, or delete the graph and create it "
-    "anew, or switch Grove off and on again by the graph's annotation " + contract.ANNOTATION_ENABLE_GROVE
-)
+from hooks.validation.rules import grove as rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +67,7 @@ def plan_grove(
         return _schedule(_place(service, topology.get(service.service)), queue, existing)
 
     services: list[GroveService] = []
-    problems: list[Problem | str] = []
+    problems: list[Problem] = []
     for component in components:
         try:
             found = plan_service(component)
@@ -168,24 +164,26 @@ def _scheduler_of(clique: Mapping[str, Json]) -> str:
     return str(((clique.get("spec") or {}).get("podSpec") or {}).get("schedulerName") or "")
 
 
-def _mixed_schedulers(services: Iterable[GroveService]) -> Iterator[str]:
+def _mixed_schedulers(services: Iterable[GroveService]) -> Iterator[Problem]:
     """Grove takes one scheduler for all cliques of a set."""
     chosen: dict[str, str] = {}
     for service in services:
         for clique in service.cliques:
             chosen.setdefault(clique.pod_spec.get("schedulerName", ""), service.service)
     if len(chosen) > 1:
-        named = ", ".join(f"{name or 'none'} (spec.services[{service}])" for name, service in sorted(chosen.items()))
-        yield f"extraPodSpec.schedulerName must be the same in all services under Grove, found {named}"
+        paths = {name: SPEC / "services" / Key(service) for name, service in sorted(chosen.items())}
+        found = ", ".join(f"{name or 'none'} ({path})" for name, path in paths.items())
+        users = next((name for name in paths if name not in {"", KAI_SCHEDULER}), KAI_SCHEDULER)
+        yield rules.GROVE_SCHEDULER.at(paths[users] / "extraPodSpec.schedulerName", found=found)
 
 
-def _refused_changes(plan: GrovePlan, existing: ObservedSet | None) -> Iterator[str]:
+def _refused_changes(plan: GrovePlan, existing: ObservedSet | None) -> Iterator[Problem]:
     if existing is None or existing.is_deleting:
         return
     wanted = build_set(plan)["spec"]
     changes = list(find_immutable_changes(existing.applied_spec or existing.spec, wanted))
     if changes:
-        yield f"PodCliqueSet {plan.name} cannot change {'; '.join(changes)}: {_HOW_TO_REPLACE}"
+        yield rules.GROVE_FIXED.at(SPEC / "services", name=plan.name, changes="; ".join(changes))
 
 
 def _scale(

@@ -1,4 +1,4 @@
-"""What Grove would refuse of a graph, told before it is asked: names that are too long, equal, or no host names.
+"""What Grove would refuse of a graph: names that are too long, names that are equal, names that are not host names.
 
 Source: Grove, operator/internal/webhook/admission/pcs/validation; Dynamo operator,
 internal/webhook/validation/dynamographdeployment.go, whose text for the length is kept.
@@ -13,27 +13,27 @@ from hooks.component.placement import Role, clique_name
 from hooks.k8s.grove import MAX_COMBINED_NAME
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import Json
+from hooks.problems import METADATA, SPEC, Key, Problem
+from hooks.validation.rules import grove as rules
+from hooks.validation.rules.graph import GROVE_NAME_LENGTH
 
 _REFUSED_POD_FIELDS = ("topologySpreadConstraints", "nodeName")
 _INDEX = re.compile(r"[0-9]+")
 
 
-def validate_for_grove(graph: GraphDeployment) -> Iterator[str]:
-    """Problems of a graph that only a PodCliqueSet has, but for the length of names; the services are in order."""
+def validate_for_grove(graph: GraphDeployment) -> Iterator[Problem]:
+    """Problems that a graph has under Grove alone, in order of its services; `validate_length` has those of length."""
     name = graph.metadata.name
     if not is_dns_label(name) or not name[0].isalpha():
-        yield (
-            f"metadata.name {name!r} must begin with a letter and hold no '.': Grove names a Service and the hosts of "
-            "all pods by it"
-        )
+        yield rules.GROVE_GRAPH_NAME.at(METADATA / "name", name=name)
     for service, spec in sorted(graph.spec.services.items()):
         yield from _validate_name(name, service)
         yield from _validate_pod(service, spec.extra_pod_spec)
     yield from _validate_cliques(graph)
 
 
-def validate_length(graph: str, service: str, spec: ComponentSpec) -> Iterator[str]:
-    """What is wrong with the length of the names that a service's pods get."""
+def validate_length(graph: str, service: str, spec: ComponentSpec) -> Iterator[Problem]:
+    """The problem of a service whose pods would get too long a name."""
     lower = service.lower()
     length = len(graph) + len(lower) + (len(clique_name(service, Role.LEADER)) if spec.is_multinode else 0)
     if length <= MAX_COMBINED_NAME:
@@ -44,29 +44,33 @@ def validate_length(graph: str, service: str, spec: ComponentSpec) -> Iterator[s
         if spec.is_multinode
         else "The combined length of DGD name + service name"
     )
-    yield (
-        f"spec.services[{service}]: combined resource name length {length} exceeds {MAX_COMBINED_NAME}-character limit "
-        f"required for pod naming. Consider shortening the DynamoGraphDeployment name '{graph}' (length {len(graph)}) "
-        f"or service name '{service}' (length {len(service)}). {what} must not exceed {MAX_COMBINED_NAME} characters"
+    yield GROVE_NAME_LENGTH.at(
+        SPEC / "services" / Key(service),
+        length=length,
+        graph=graph,
+        graph_length=len(graph),
+        service=service,
+        service_length=len(service),
+        what=what,
     )
 
 
-def _validate_name(graph: str, service: str) -> Iterator[str]:
-    path = f"spec.services[{service}]"
+def _validate_name(graph: str, service: str) -> Iterator[Problem]:
+    path = SPEC / "services" / Key(service)
     if "." in service:
-        yield f"{path}: the name must hold no '.': Grove makes host names of it"
+        yield rules.GROVE_SERVICE_DOT.at(path)
     if _INDEX.fullmatch(service):
-        yield f"{path}: the name must not be a number: Grove calls a Service of its own {graph}-0"
+        yield rules.GROVE_SERVICE_NUMBER.at(path, graph=graph)
 
 
-def _validate_pod(service: str, pod: Mapping[str, Json]) -> Iterator[str]:
+def _validate_pod(service: str, pod: Mapping[str, Json]) -> Iterator[Problem]:
     for field in _REFUSED_POD_FIELDS:
         if pod.get(field):
-            yield f"spec.services[{service}].extraPodSpec.{field} must be absent: Grove places pods itself"
+            yield rules.GROVE_POD_FIELD.at(SPEC / "services" / Key(service) / "extraPodSpec" / field)
 
 
-def _validate_cliques(graph: GraphDeployment) -> Iterator[str]:
-    """Two cliques of one name, or whose PodCliques would have one."""
+def _validate_cliques(graph: GraphDeployment) -> Iterator[Problem]:
+    """Services with cliques of the same name, and services whose PodCliques would have the same name."""
     owners: dict[str, str] = {}
     members: list[tuple[str, str, str]] = []
     for service, spec in sorted(graph.spec.services.items()):
@@ -75,11 +79,12 @@ def _validate_cliques(graph: GraphDeployment) -> Iterator[str]:
             clique = clique_name(service, role)
             first = owners.setdefault(clique, service)
             if first != service:
-                both = f"spec.services[{service}] and spec.services[{first}]"
-                yield f"{both} would both have a clique {clique}; rename one"
+                path, other = (SPEC / "services" / Key(name) for name in (service, first))
+                yield rules.GROVE_CLIQUES_DIFFER.at(path, other=other, clique=clique)
             if role is not Role.MAIN:
                 members.append((service, service.lower(), clique))
     for service, group, clique in members:
         own = re.compile(rf"{re.escape(group)}-[0-9]+-{re.escape(clique)}")
-        for other in sorted(name for name in owners if own.fullmatch(name)):
-            yield f"spec.services[{owners[other]}] would be named like a part of spec.services[{service}]; rename one"
+        for found in sorted(name for name in owners if own.fullmatch(name)):
+            path, other = (SPEC / "services" / Key(name) for name in (owners[found], service))
+            yield rules.GROVE_CLIQUE_OF_GROUP.at(path, other=other)

@@ -34,6 +34,7 @@ from hooks.k8s import kinds
 from hooks.k8s.grove import Clique, ScalingGroup
 from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
+from hooks.problems import METADATA, SPEC, Key
 from hooks.settings import Settings, Switch
 
 _NO_WORKLOADS = Workloads(deployment=None, leader_worker_sets={})
@@ -78,10 +79,13 @@ def plan_grove_service(
     Raises:
         InvalidSpec: it cannot be rendered; every problem names a field below `spec.services[<service>]`.
     """
+    path = SPEC / "services" / Key(planned.service)
     try:
         service = _plan(graph, planned, seen, settings, kept=kept)
     except InvalidSpec as error:
-        raise InvalidSpec(tuple(_place(problem.text, planned.service) for problem in error.problems)) from error
+        raise InvalidSpec(
+            [problem.under(path, instead_of=SPEC).under(path, instead_of=METADATA) for problem in error.problems]
+        ) from error
     return service if _is_told(graph, planned) else _hand_over(service, planned, seen, settings)
 
 
@@ -242,11 +246,3 @@ def _distinct(container: Mapping[str, Json]) -> dict[str, Json]:
     env: Iterable[EnvVar] = container.get("env") or ()
     last = {entry["name"]: entry for entry in env}
     return {**container, "env": list(last.values())} if last else dict(container)
-
-
-def _place(problem: str, service: str) -> str:
-    """A problem of a component as one of its graph: `spec.x` is `spec.services[<service>].x` there."""
-    path = f"spec.services[{service}]"
-    if problem.startswith("spec."):
-        return f"{path}{problem.removeprefix('spec')}"
-    return f"{path}: {problem}"

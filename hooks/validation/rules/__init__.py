@@ -9,9 +9,24 @@ Source: Dynamo operator, internal/webhook/validation, whose texts are kept.
 from types import ModuleType
 
 from hooks.problems import Place, Reason, Rule
-from hooks.validation.rules import adapter, component, graph, model, profiling, reading, request, spec, topology
+from hooks.validation.rules import (
+    adapter,
+    component,
+    config,
+    graph,
+    grove,
+    model,
+    profiling,
+    reading,
+    request,
+    spec,
+    topology,
+)
 
-_MODULES: tuple[ModuleType, ...] = (reading, graph, topology, spec, component, model, request, profiling, adapter)
+_MODULES: tuple[ModuleType, ...] = (
+    *(reading, graph, config, grove, topology, spec, component),
+    *(model, request, profiling, adapter),
+)
 
 TABLE: tuple[Rule, ...] = tuple(value for m in _MODULES for value in vars(m).values() if isinstance(value, Rule))
 """All rules, in the order of their modules."""

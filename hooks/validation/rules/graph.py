@@ -3,9 +3,15 @@
 Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, whose texts are kept.
 """
 
-from hooks.problems import Place, Reason, Rule
+from collections.abc import Mapping
+
+from hooks import contract
+from hooks.problems import Place, Reason, Rule, Severity
+
+FAILED_PASS = "failed to reconcile Dynamo components deployments"  # noqa: S105 - upstream's text, no password
 
 _CREATED = "is required when create is true"
+_NAME_FORM = "{path} {name!r} must consist of lower case letters, digits, '-' and '.'"
 _ANNOTATION = "CEL does not see metadata.annotations"
 
 SERVICES = Rule(name="services", text="{path} must have at least one service", reason=Reason.REQUIRED, place=Place.CEL)
@@ -15,6 +21,15 @@ CLAIM_STORAGE_CLASS = Rule(
 )
 CLAIM_SIZE = Rule(name="claim-size", text=f"{{path}} {_CREATED}", reason=Reason.REQUIRED, place=Place.CEL)
 CLAIM_ACCESS_MODE = Rule(name="claim-access-mode", text=f"{{path}} {_CREATED}", reason=Reason.REQUIRED, place=Place.CEL)
+CREATED_CLAIM: Mapping[str, Rule] = {
+    "storageClass": CLAIM_STORAGE_CLASS,
+    "size": CLAIM_SIZE,
+    "volumeAccessMode": CLAIM_ACCESS_MODE,
+}
+"""The fields that an entry of `spec.pvcs` needs where `create` is true, each with the rule that it breaks without."""
+CLAIM_NAME_FORM = Rule(name="claim-name-form", text=_NAME_FORM, reason=Reason.NAME)
+CLAIM_QUANTITY = Rule(name="claim-quantity", text="{path}: {why}")
+CLAIM_SIZE_POSITIVE = Rule(name="claim-size-positive", text="{path} {size} must be greater than zero")
 RESTART_ID = Rule(name="restart-id", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
 RESTART_PARALLEL = Rule(
     name="restart-parallel", text="{path} cannot be specified when strategy is parallel", place=Place.CEL
@@ -27,6 +42,7 @@ RESTART_COMPLETE = Rule(
 )
 RESTART_UNKNOWN = Rule(name="restart-unknown", text="{path} contains unknown service: {service}", place=Place.CEL)
 
+GRAPH_NAME_FORM = Rule(name="graph-name-form", text=_NAME_FORM, reason=Reason.NAME)
 GRAPH_NAME_LENGTH = Rule(
     name="graph-name-length",
     text="{path} has {length} characters, must have at most 63: it becomes a label",
@@ -74,7 +90,10 @@ NODE_TOPOLOGY = Rule(
 )
 GROVE_NODES = Rule(
     name="grove-nodes",
-    text=("{path} cannot change from {old} to {new}: Grove keeps it for as long as the PodCliqueSet exists; {remedy}"),
+    text=(
+        "{path} cannot change from {old} to {new}: Grove keeps it for as long as the PodCliqueSet exists; delete the "
+        "graph and create it anew, or switch Grove off by the graph's annotation " + contract.ANNOTATION_ENABLE_GROVE
+    ),
     reason=Reason.IMMUTABLE,
     place=Place.WEBHOOK,
     why=_ANNOTATION,
@@ -94,4 +113,29 @@ MANAGED_REPLICAS = Rule(
     reason=Reason.REPLICAS_MANAGED,
     place=Place.WEBHOOK,
     why="it needs the user",
+)
+ENV_NAME_REQUIRED = Rule(name="env-name-required", text="{path} is required", reason=Reason.REQUIRED)
+ENV_VALUE_STRING = Rule(name="env-value-string", text="{path} of {name} must be a string; quote it")
+RESTART_ANNOTATION = Rule(
+    name="restart-annotation",
+    text=(
+        "{path} is written by restarts: once the service has pods, another value here changes nothing. Use spec.restart"
+    ),
+    severity=Severity.WARNING,
+)
+NO_ORCHESTRATOR = Rule(
+    name="no-orchestrator",
+    text=(
+        f"{FAILED_PASS}: no multinode orchestrator available: {{services}} span several nodes; install Grove, or "
+        "LeaderWorkerSet together with Volcano, and let the controller declare their kinds"
+    ),
+    reason=Reason.NOT_INSTALLED,
+)
+GROUP_NAMES_DIFFER = Rule(
+    name="group-names-differ",
+    text=(
+        "{path}: the name {name} can also be that of a LeaderWorkerSet of {other}, which spans several nodes; rename "
+        "one"
+    ),
+    reason=Reason.NAME,
 )

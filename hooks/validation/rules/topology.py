@@ -43,3 +43,16 @@ TOPOLOGY_CHANGE_OF_SERVICE = Rule(
 COMPONENT_TOPOLOGY = Rule(
     name="component-topology", text="{path} needs Grove, under which only services of a graph can run", place=Place.CEL
 )
+TOPOLOGY_FORM_UNKNOWN = Rule(
+    name="topology-form-unknown",
+    text=(
+        "{path} cannot be rendered: versions of Grove write it differently; set grove_topology to the form that the "
+        "installed version knows"
+    ),
+    reason=Reason.NOT_INSTALLED,
+)
+TOPOLOGY_DOMAIN_KNOWN = Rule(name="topology-domain-known", text="{path} {domain!r} must be one of {known}")
+TOPOLOGY_DOMAIN_FORM = Rule(
+    name="topology-domain-form",
+    text="{path} {domain!r} must begin with a letter and have at most 63 lower case letters, digits and '-'",
+)

@@ -1,0 +1,49 @@
+"""Rules about graphs under Grove: what Grove would refuse.
+
+Source: Grove, operator/internal/webhook/admission/pcs/validation.
+"""
+
+from hooks import contract
+from hooks.problems import Reason, Rule
+
+GROVE_GRAPH_NAME = Rule(
+    name="grove-graph-name",
+    text=(
+        "{path} {name!r} must begin with a letter and contain no '.': Grove names a Service and the hosts of all pods "
+        "after it"
+    ),
+    reason=Reason.NAME,
+)
+GROVE_SERVICE_DOT = Rule(
+    name="grove-service-dot",
+    text="{path}: the name must contain no '.': Grove makes host names of it",
+    reason=Reason.NAME,
+)
+GROVE_SERVICE_NUMBER = Rule(
+    name="grove-service-number",
+    text="{path}: the name must not be a number: Grove names a Service of its own {graph}-0",
+    reason=Reason.NAME,
+)
+GROVE_POD_FIELD = Rule(name="grove-pod-field", text="{path} must be absent: Grove places pods itself")
+GROVE_CLIQUES_DIFFER = Rule(
+    name="grove-cliques-differ",
+    text="{path} and {other} would both have a clique {clique}; rename one",
+    reason=Reason.NAME,
+)
+GROVE_CLIQUE_OF_GROUP = Rule(
+    name="grove-clique-of-group",
+    text="{path} would be named like a part of {other}; rename one",
+    reason=Reason.NAME,
+)
+GROVE_SCHEDULER = Rule(
+    name="grove-scheduler", text="{path} must be the same in all services under Grove, found {found}"
+)
+GROVE_FIXED = Rule(
+    name="grove-fixed",
+    text=(
+        "PodCliqueSet {name} cannot change {changes}: Grove keeps this for as long as the PodCliqueSet exists; take "
+        "the change back, or delete the graph and create it anew, or switch Grove off and on again by the graph's "
+        "annotation " + contract.ANNOTATION_ENABLE_GROVE
+    ),
+    reason=Reason.IMMUTABLE,
+)
