@@ -15,7 +15,7 @@ import click
 
 from bench.server import measure_memory
 from hooks.model.prober_client import Prober
-from hooks.model.probes import Adapter, LoadRequest, Phase, Target
+from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
 from hooks.simulation.processes import run_servers
 from hooks.simulator.engines import Engine, Lora, reserve_port
 from hooks.simulator.loopback_http import Answer, Request, Response, run_listeners
@@ -94,13 +94,13 @@ def run_prober() -> Iterator[tuple[Prober, int]]:
 
 
 @contextmanager
-def run_slow_engines(count: int, load_seconds: float) -> Iterator[list[Target]]:
+def run_slow_engines(count: int, load_seconds: float) -> Iterator[list[EngineTarget]]:
     """Engines at addresses of their own, whose loads take a while."""
     with reserve_port(0) as port, run_listeners() as listeners:
         hosts = [f"127.64.{number // 250}.{number % 250 + 1}" for number in range(count)]
         for host in hosts:
             listeners.open(host, port, _slowed(Engine(Lora.LOADS).answer, load_seconds))
-        yield [Target(address=f"http://{host}:{port}", pod=host) for host in hosts]
+        yield [EngineTarget(address=f"http://{host}:{port}", pod=host) for host in hosts]
 
 
 def _slowed(answer: Answer, seconds: float) -> Answer:
@@ -110,7 +110,7 @@ def _slowed(answer: Answer, seconds: float) -> Answer:
     return slow
 
 
-def build_requests(targets: Sequence[Target], adapters: int) -> list[LoadRequest]:
+def build_requests(targets: Sequence[EngineTarget], adapters: int) -> list[LoadRequest]:
     """One model for each adapter, on all targets."""
     return [
         LoadRequest(
@@ -133,7 +133,7 @@ def wait_until_loaded(
     """
     deadline = clock() + _PATIENCE
     for request in wanted:
-        while not all(entry.phase is Phase.LOADED for entry in prober.ask(request).endpoints):
+        while not all(entry.phase is AdapterPhase.LOADED for entry in prober.ask(request).endpoints):
             if clock() > deadline:
                 raise RuntimeError(f"{request.key} is not loaded after {_PATIENCE:g} s")
             time.sleep(0.05)

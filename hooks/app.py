@@ -38,7 +38,7 @@ from hooks.metacontroller.protocol import (
 from hooks.metacontroller.request_body import Memory
 from hooks.model import sync as model
 from hooks.model.prober_client import Prober
-from hooks.model.probes import LoadReport, LoadRequest
+from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.serving.web import create_bare_app, read_body

@@ -34,7 +34,7 @@ SHELL = (
     "hooks.simulator.loopback_http",
     "hooks.simulator.metacontroller.hook_client",
 )
-LEDGER = "hooks.model.prober.ledger"
+RECONCILER = "hooks.model.prober.reconciler"
 FORBIDDEN = frozenset(
     {"flask", "gunicorn", "requests", "os", "logging", "time", "random", "uuid", "threading"}
     | {"subprocess", "socket", "secrets", "tempfile"}
@@ -100,7 +100,7 @@ def imports_of(path: Path) -> Iterator[str]:
 
 
 def is_shell(module: str) -> bool:
-    return module != LEDGER and any(module == name or module.startswith(f"{name}.") for name in SHELL)
+    return module != RECONCILER and any(module == name or module.startswith(f"{name}.") for name in SHELL)
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)

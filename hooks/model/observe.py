@@ -11,7 +11,7 @@ from hooks import contract, identity
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 from hooks.metacontroller.protocol import Objects, SyncRequest
-from hooks.model.probes import ENGINE_ADDRESS
+from hooks.model.prober_messages import ENGINE_ADDRESS
 
 _LABEL_SERVICE = "kubernetes.io/service-name"
 _FAMILIES = ("IPv4", "IPv6")

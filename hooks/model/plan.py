@@ -13,7 +13,7 @@ from hooks.facts import Facts
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.model.observe import Candidate, Seen, observe
-from hooks.model.probes import Adapter, LoadRequest, Phase, Target
+from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
 from hooks.model.validate import validate_claims, validate_model
 
 
@@ -137,9 +137,9 @@ def _read_past(plan: ModelPlan, status: Mapping[str, Json]) -> _Past:
     )
 
 
-def _build_target(candidate: Candidate, entry: Mapping[str, Json], past: _Past) -> Target:
+def _build_target(candidate: Candidate, entry: Mapping[str, Json], past: _Past) -> EngineTarget:
     """`entry` is what the status says of the engine; empty for nothing."""
-    return Target(
+    return EngineTarget(
         address=candidate.address,
         pod=candidate.pod,
         ready=candidate.ready,
@@ -150,12 +150,12 @@ def _build_target(candidate: Candidate, entry: Mapping[str, Json], past: _Past) 
 
 
 def _read_failure(entry: Mapping[str, Json]) -> str:
-    return str(entry.get("lastError") or "it failed before") if entry.get("phase") == Phase.FAILED else ""
+    return str(entry.get("lastError") or "it failed before") if entry.get("phase") == AdapterPhase.FAILED else ""
 
 
 def _may_be_loading(entry: Mapping[str, Json]) -> bool:
     """Whether a load was under way, or was tried and may go on in the engine although its answer never came."""
-    return entry.get("phase") in {Phase.LOADING, Phase.RETRYING} and bool(entry.get("attempts"))
+    return entry.get("phase") in {AdapterPhase.LOADING, AdapterPhase.RETRYING} and bool(entry.get("attempts"))
 
 
 def _replaced_source(plan: ModelPlan) -> str:

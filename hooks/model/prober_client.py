@@ -12,7 +12,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
 from hooks.errors import InvalidSettings, ProberUnavailable
-from hooks.model.probes import LoadReport, LoadRequest
+from hooks.model.prober_messages import LoadReport, LoadRequest
 
 TOKEN_VARIABLE = "DYNAMO_PROBER_TOKEN"  # noqa: S105 - the variable's name, not a token
 """Environment variable with the token that hooks and prober share; unset or empty means none."""

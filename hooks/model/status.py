@@ -8,7 +8,7 @@ from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
 from hooks.model.observe import Candidate
 from hooks.model.plan import ModelPlan
-from hooks.model.probes import Adapter, EndpointReport, LoadReport, Phase
+from hooks.model.prober_messages import Adapter, AdapterPhase, EndpointReport, LoadReport
 
 MAX_ENDPOINTS = 1000
 """Endpoints listed in a status: with 10,000 the object would outgrow what etcd stores. The counts are of all."""
@@ -19,7 +19,14 @@ UNLOADING = "Unloading"
 INVALID, LOAD_FAILED = "InvalidSpec", "LoadFailed"
 """Reasons of `Ready`: the spec cannot be followed; an engine will not load the adapter however often it is asked."""
 
-_URGENCY = (Phase.FAILED, Phase.RETRYING, Phase.UNLOADING, Phase.LOADING, Phase.PENDING, Phase.UNKNOWN)
+_URGENCY = (
+    AdapterPhase.FAILED,
+    AdapterPhase.RETRYING,
+    AdapterPhase.UNLOADING,
+    AdapterPhase.LOADING,
+    AdapterPhase.PENDING,
+    AdapterPhase.UNKNOWN,
+)
 _EXPLAINED = 3
 
 
@@ -29,7 +36,7 @@ class Endpoint:
 
     candidate: Candidate
     ready: bool = False
-    phase: Phase | None = None
+    phase: AdapterPhase | None = None
     attempts: int = 0
     last_error: str = ""
     since: str = ""
@@ -66,9 +73,9 @@ def _observe_endpoint(
 ) -> Endpoint:
     if said is None:
         return Endpoint(candidate=candidate)
-    if said.phase is Phase.UNKNOWN and is_same and before.get("phase"):
+    if said.phase is AdapterPhase.UNKNOWN and is_same and before.get("phase"):
         return _read_endpoint(candidate, before)
-    phase = Phase.PENDING if said.phase is Phase.UNKNOWN else said.phase
+    phase = AdapterPhase.PENDING if said.phase is AdapterPhase.UNKNOWN else said.phase
     kept = before.get("since") if before.get("phase") == phase else None
     return Endpoint(
         candidate=candidate,
@@ -85,7 +92,7 @@ def _read_endpoint(candidate: Candidate, entry: Mapping[str, Json]) -> Endpoint:
     return Endpoint(
         candidate=candidate,
         ready=bool(entry.get("ready")),
-        phase=Phase(entry["phase"]) if entry["phase"] in set(Phase) else Phase.PENDING,
+        phase=AdapterPhase(entry["phase"]) if entry["phase"] in set(AdapterPhase) else AdapterPhase.PENDING,
         attempts=int(entry.get("attempts", 0)),
         last_error=str(entry.get("lastError", "")),
         since=str(entry.get("since", "")),
@@ -105,7 +112,7 @@ def build_status(
     """The whole status; `records` are the adapters that this model has loaded or is loading."""
     generation = plan.model.metadata.generation
     current = [*_judge_engines(plan, endpoints), _judge(plan, endpoints, is_unloading=is_unloading)]
-    unsupported = sum(e.phase is Phase.UNSUPPORTED for e in endpoints)
+    unsupported = sum(e.phase is AdapterPhase.UNSUPPORTED for e in endpoints)
     status: dict[str, Json] = {
         "observedGeneration": generation,
         "readyEndpoints": sum(e.ready for e in endpoints),
@@ -153,7 +160,7 @@ def _judge_endpoints(plan: ModelPlan, endpoints: tuple[Endpoint, ...]) -> Condit
         message = f"Found {total} endpoint(s) for base model"
         return Condition(type=ENDPOINTS_READY, status="True", reason="EndpointsDiscovered", message=message)
     ready = sum(e.ready for e in endpoints)
-    supported = sum(e.phase is not Phase.UNSUPPORTED for e in endpoints)
+    supported = sum(e.phase is not AdapterPhase.UNSUPPORTED for e in endpoints)
     apart = f"; {total - supported} more without LoRA support" if supported < total else ""
     if 0 < supported == ready:
         message = f"All {ready} endpoint(s) are ready{apart}"
@@ -172,10 +179,10 @@ def _judge(plan: ModelPlan, endpoints: tuple[Endpoint, ...], *, is_unloading: bo
     engines = _judge_engines(plan, endpoints)[0]
     if engines.status == "True":
         return Condition(type=READY, status="True", reason=engines.reason, message=engines.message)
-    if endpoints and all(e.phase is Phase.UNSUPPORTED for e in endpoints):
+    if endpoints and all(e.phase is AdapterPhase.UNSUPPORTED for e in endpoints):
         message = f"None of {len(endpoints)} endpoint(s) supports LoRA; start the workers with LoRA enabled"
         return Condition(type=READY, status="False", reason="Unsupported", message=message)
-    reason = LOAD_FAILED if any(e.phase is Phase.FAILED for e in endpoints) else engines.reason
+    reason = LOAD_FAILED if any(e.phase is AdapterPhase.FAILED for e in endpoints) else engines.reason
     explained = "; ".join((engines.message, *explain(endpoints)))
     return Condition(type=READY, status="False", reason=reason, message=explained)
 
@@ -184,7 +191,7 @@ def explain(endpoints: Iterable[Endpoint]) -> list[str]:
     """Sentences on the endpoints that are not ready, the worst first, and how many more there are."""
     open_ones = sorted(
         (e for e in endpoints if e.phase in _URGENCY),
-        key=lambda e: (_URGENCY.index(e.phase or Phase.UNKNOWN), e.candidate.pod),
+        key=lambda e: (_URGENCY.index(e.phase or AdapterPhase.UNKNOWN), e.candidate.pod),
     )
     sentences = [_explain_one(endpoint) for endpoint in open_ones[:_EXPLAINED]]
     more = len(open_ones) - _EXPLAINED

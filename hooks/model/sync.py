@@ -21,7 +21,7 @@ from hooks.k8s.types import Json
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.model.events import tell_given_up, tell_transitions, tell_unloaded
 from hooks.model.plan import ModelPlan, build_load_request, plan_model
-from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
+from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from hooks.model.status import UNLOADING, Endpoint, build_status, observe_endpoints
 
 _NAMED = 10
@@ -83,9 +83,9 @@ def _knows_more(status: Mapping[str, Json], plan: ModelPlan, report: LoadReport)
     entries = status.get("endpoints") or ()
     if status.get("readyEndpoints") and status.get("totalEndpoints", 0) > len(entries):
         return True
-    unheard = {entry.address for entry in report.endpoints if entry.phase is Phase.UNKNOWN}
+    unheard = {entry.address for entry in report.endpoints if entry.phase is AdapterPhase.UNKNOWN}
     engines = {(one.address, one.pod) for one in plan.seen.candidates if one.address in unheard}
-    told = {(e.get("address"), e.get("podName")) for e in entries if e.get("phase") not in {None, Phase.PENDING}}
+    told = {(e.get("address"), e.get("podName")) for e in entries if e.get("phase") not in {None, AdapterPhase.PENDING}}
     return not engines.isdisjoint(told)
 
 
@@ -98,7 +98,7 @@ def _next_records(plan: ModelPlan, report: LoadReport | None) -> tuple[Adapter, 
     kept = [r for r in plan.records if r.name in left]
     if adapter is None:
         return tuple(kept)
-    if any(e.source != adapter.uri and e.phase is not Phase.UNSUPPORTED for e in report.endpoints):
+    if any(e.source != adapter.uri and e.phase is not AdapterPhase.UNSUPPORTED for e in report.endpoints):
         kept = [*(r for r in plan.records if r.name == adapter.name and r.uri != adapter.uri), *kept]
     return (adapter, *kept)
 
@@ -160,7 +160,7 @@ def finalize(call: Call, report: LoadReport | None) -> SyncAnswer:
 
 
 def _is_gone(report: LoadReport, facts: Facts) -> bool:
-    if any(entry.phase is not Phase.UNLOADED or entry.left for entry in report.endpoints):
+    if any(entry.phase is not AdapterPhase.UNLOADED or entry.left for entry in report.endpoints):
         return False
     needed = facts.settings.lora_mandate if facts.settings.hook_replicas > 1 else 0.0
     return all(entry.age >= needed for entry in report.endpoints)
@@ -180,11 +180,13 @@ def _give_up(request: SyncRequest, plan: ModelPlan, report: LoadReport | None) -
 
 def _gone_addresses(status: Mapping[str, Json], report: LoadReport | None) -> set[str]:
     """Engines without the adapters: as the prober says, and by the status where it does not know or did not answer."""
-    gone = {str(e.get("address")) for e in status.get("endpoints") or () if e.get("phase") == Phase.UNLOADED}
+    gone = {str(e.get("address")) for e in status.get("endpoints") or () if e.get("phase") == AdapterPhase.UNLOADED}
     if report is None:
         return gone
-    gone -= {entry.address for entry in report.endpoints if entry.phase is not Phase.UNKNOWN}
-    return gone | {entry.address for entry in report.endpoints if entry.phase is Phase.UNLOADED and not entry.left}
+    gone -= {entry.address for entry in report.endpoints if entry.phase is not AdapterPhase.UNKNOWN}
+    return gone | {
+        entry.address for entry in report.endpoints if entry.phase is AdapterPhase.UNLOADED and not entry.left
+    }
 
 
 def _remaining(request: SyncRequest, facts: Facts) -> float:

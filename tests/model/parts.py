@@ -9,7 +9,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.model import sync as hook
-from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase
+from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 from tests import make
 
 BASE = "Qwen/Qwen3-0.6B"
@@ -85,7 +85,7 @@ def request(parent: Manifest, *related: Manifest, finalizing: bool = False) -> S
     return make.sync_request(parent, related=related, finalizing=finalizing)
 
 
-def report(wanted: LoadRequest | None, *phases: Phase, starting: bool = False, **fields: Any) -> LoadReport:
+def report(wanted: LoadRequest | None, *phases: AdapterPhase, starting: bool = False, **fields: Any) -> LoadReport:
     """What a prober could answer: one phase per target, loaded ones from the wanted source."""
     assert wanted is not None
     uri = wanted.adapter.uri if wanted.adapter else ""

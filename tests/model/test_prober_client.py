@@ -10,11 +10,11 @@ from hooks.cli.prober import prober
 from hooks.cli.serve import serve
 from hooks.errors import ProberUnavailable
 from hooks.model.prober_client import TOKEN_VARIABLE, Prober, read_token
-from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase
+from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 
 URL = "http://127.0.0.1:9191/v1/models/default/m"
 WANTED = LoadRequest(namespace="default", name="m")
-REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", phase=Phase.LOADED),))
+REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", phase=AdapterPhase.LOADED),))
 
 
 @responses.activate

@@ -1,1 +1,1 @@
-"""The sidecar that loads, verifies and unloads adapters; its memory is only a cache of what the engines say."""
+"""The sidecar that loads, verifies and unloads adapters; all it knows can be read from the engines again."""

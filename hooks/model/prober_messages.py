@@ -14,7 +14,7 @@ from functools import cached_property
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Phase(StrEnum):
+class AdapterPhase(StrEnum):
     """Where one adapter stands on one engine."""
 
     UNKNOWN = "Unknown"
@@ -45,8 +45,8 @@ class Phase(StrEnum):
         return self in _FINAL
 
 
-_READY = frozenset({Phase.LOADED, Phase.UNVERIFIED})
-_FINAL = _READY | {Phase.FAILED, Phase.UNSUPPORTED, Phase.UNLOADED}
+_READY = frozenset({AdapterPhase.LOADED, AdapterPhase.UNVERIFIED})
+_FINAL = _READY | {AdapterPhase.FAILED, AdapterPhase.UNSUPPORTED, AdapterPhase.UNLOADED}
 
 
 class _Message(BaseModel):
@@ -64,7 +64,7 @@ ENGINE_ADDRESS = r"http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
 """The base URL of a system server: only an IP address is called, never a name."""
 
 
-class Target(_Message):
+class EngineTarget(_Message):
     """An engine: the base URL of its system server, and the pod it runs in.
 
     `recorded` is the source with which the status says the adapter is loaded there, empty if it does not say: engines
@@ -92,7 +92,7 @@ class LoadRequest(_Message):
     generation: int = 0
     adapter: Adapter | None = None
     former: tuple[str, ...] = ()
-    targets: tuple[Target, ...] = ()
+    targets: tuple[EngineTarget, ...] = ()
 
     @cached_property
     def key(self) -> str:
@@ -108,7 +108,7 @@ class EndpointReport(_Message):
     """
 
     address: str
-    phase: Phase
+    phase: AdapterPhase
     attempts: int = 0
     last_error: str = ""
     age: float = 0.0
