@@ -134,13 +134,13 @@ def served_hooks(settings: Settings, ask_prober: AskProber | None = None) -> dic
 
 
 def _report_first(
-    function: Callable[[model.Call, LoadReport | None], SyncAnswer], ask: AskProber, *, finalizing: bool = False
+    function: Callable[[model.ModelCall, LoadReport | None], SyncAnswer], ask: AskProber, *, finalizing: bool = False
 ) -> Sync:
     """A hook that first asks the prober, where there is something to load."""
 
     def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
-        call = model.Call(request=request, facts=facts, finalizing=finalizing)
-        wanted = model.wanted(call)
+        call = model.ModelCall(request=request, facts=facts, finalizing=finalizing)
+        wanted = model.plan_request(call)
         try:
             report = None if wanted is None else ask(wanted, g.sync_id)
         except ProberUnavailable:

@@ -1,11 +1,13 @@
-"""What the model hook and the prober say to each other.
+"""The messages between the model hook and the prober.
 
-`PUT /v1/models/<namespace>/<name>` carries a LoadRequest: everything that one DynamoModel wants of its engines. It
-replaces what was asked before, renews the prober's mandate for the model, and is answered at once, without a call to
-any engine, by a LoadReport: what the prober knows now. `GET` of the same path answers the last request and report, for
-debugging, and renews nothing. A body that does not fit gets 400, a wrong token 401, each with one line of text.
+The hook sends `PUT /v1/models/<namespace>/<name>` with a LoadRequest: all that one DynamoModel wants of its engines. It
+replaces the last request of the model. The prober answers at once with a LoadReport: what it knows now. It calls
+engines in the background, and acts for the model for one mandate (setting `lora_mandate`) after each request.
 
-A LoadRequest with `adapter` null asks for nothing but the absence of the `former` adapters: finalize does so.
+`GET` of the same path shows the last request and its report, for debugging; it does not renew the mandate. An invalid
+body is answered with 400 and a wrong token with 401, each with one line of text.
+
+A LoadRequest whose `adapter` is null only wants the `former` adapters unloaded; finalize sends it.
 """
 
 from enum import StrEnum
@@ -15,22 +17,23 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class AdapterPhase(StrEnum):
-    """Where one adapter stands on one engine."""
+    """The phase of one adapter on one engine."""
 
     UNKNOWN = "Unknown"
-    """The prober has not heard of the engine yet."""
+    """The prober has not called the engine yet."""
     PENDING = "Pending"
+    """The adapter is to be loaded."""
     LOADING = "Loading"
     LOADED = "Loaded"
     """The engine lists the adapter."""
     UNVERIFIED = "Unverified"
-    """The engine accepted the load and cannot list."""
+    """The engine accepted the load and cannot list its adapters."""
     RETRYING = "Retrying"
-    """The last try failed, another one follows."""
+    """The last call failed and is tried again."""
     FAILED = "Failed"
     """Not tried again until the spec changes."""
     UNSUPPORTED = "Unsupported"
-    """The worker says that it has no LoRA adapters, as prefill workers do."""
+    """The engine has no LoRA support, as on prefill workers."""
     UNLOADING = "Unloading"
     UNLOADED = "Unloaded"
 
@@ -41,7 +44,7 @@ class AdapterPhase(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more happens by itself while the engine stays as it is."""
+        """Whether the prober makes no further load or unload while the engine stays as it is."""
         return self in _FINAL
 
 
@@ -54,26 +57,28 @@ class _Message(BaseModel):
 
 
 class Adapter(_Message):
-    """A LoRA adapter by the name that clients ask for, and where its weights are."""
+    """A LoRA adapter: the model name that clients send, and where its weights are."""
 
     name: str = Field(min_length=1)
     uri: str = Field(min_length=1)
 
 
 ENGINE_ADDRESS = r"http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
-"""The base URL of a system server: only an IP address is called, never a name."""
+"""The base URL of a system server; its host is an IP address, never a name."""
 
 
 class EngineTarget(_Message):
-    """An engine: the base URL of its system server, and the pod it runs in.
+    """An engine: the base URL of its system server, and its pod.
 
-    `recorded` is the source with which the status says the adapter is loaded there, empty if it does not say: engines
-    list names, not sources. `ready` is the pod's readiness; a change to it ends a back-off.
+    `ready` is the pod's readiness; when it becomes true, the prober lists the engine at once.
 
-    Two more fields hand over what a prober that starts anew cannot learn from an engine. `failed` is the error with
-    which the status says that this generation's adapter will not load there, empty if it does not say so. `loading` is
-    the source from which a load was under way when the status was written, other than the wanted one: what it brings
-    may still arrive, under the wanted adapter's name if that is an older source of it, else under a name in `former`.
+    The other fields come from the model's status. They tell a restarted prober what engines cannot: engines list names,
+    not sources. Each is empty where the status does not say it.
+
+    * `recorded`: the source from which the wanted adapter is loaded.
+    * `failed`: the error of a final failure in this generation.
+    * `loading`: another source than the wanted one, from which a load was under way. It may still arrive: under the
+      wanted adapter's name if only the source changed, else under a name in `former`.
     """
 
     address: str = Field(pattern=f"^{ENGINE_ADDRESS}$")
@@ -85,7 +90,7 @@ class EngineTarget(_Message):
 
 
 class LoadRequest(_Message):
-    """What one DynamoModel wants: `adapter` on every target, and no adapter of the names in `former` that it loaded."""
+    """What one DynamoModel wants: `adapter` on every target, and none of the adapters in `former`, which it loaded."""
 
     namespace: str
     name: str
@@ -96,15 +101,15 @@ class LoadRequest(_Message):
 
     @cached_property
     def key(self) -> str:
-        """`namespace/name` of the model."""
+        """The model as `namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
 
 class EndpointReport(_Message):
     """What the prober knows of one target.
 
-    `age` are the seconds since the phase began; `source` is where the loaded adapter came from, empty when none is;
-    `left` are the former adapters not known to be gone. Without a wanted adapter the phase is that of the unloading.
+    `age` is the seconds since the phase began. `source` is where the loaded adapter comes from; empty where none is
+    loaded. `left` are the former adapters that may still be there. Without a wanted adapter, `phase` is the unload's.
     """
 
     address: str
@@ -119,7 +124,7 @@ class EndpointReport(_Message):
 class LoadReport(_Message):
     """What the prober knows, in the order of the request's targets.
 
-    `starting`: it was first asked a moment ago and has not heard of every engine yet, so it says nothing final.
+    `starting`: the first request came a moment ago, and not every engine has been called yet.
     """
 
     starting: bool = False

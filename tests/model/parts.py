@@ -103,12 +103,12 @@ def condition(status: Mapping[str, Any] | None, condition_type: str) -> Mapping[
 
 
 def wanted(call: SyncRequest, facts: Facts) -> LoadRequest | None:
-    return hook.wanted(hook.Call(request=call, facts=facts, finalizing=call.finalizing))
+    return hook.plan_request(hook.ModelCall(request=call, facts=facts, finalizing=call.finalizing))
 
 
 def sync(call: SyncRequest, facts: Facts, given: LoadReport | None) -> SyncAnswer:
-    return hook.sync(hook.Call(request=call, facts=facts, finalizing=False), given)
+    return hook.sync(hook.ModelCall(request=call, facts=facts, finalizing=False), given)
 
 
 def finalize(call: SyncRequest, facts: Facts, given: LoadReport | None) -> SyncAnswer:
-    return hook.finalize(hook.Call(request=call, facts=facts, finalizing=True), given)
+    return hook.finalize(hook.ModelCall(request=call, facts=facts, finalizing=True), given)

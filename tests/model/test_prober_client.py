@@ -45,10 +45,10 @@ def test_token_is_read_without_blanks_around_it(environment: dict[str, str], tok
     ("token", "sentence"),
     [
         ("\n", f"{TOKEN_VARIABLE} is blank"),
-        ("two\nlines", f"{TOKEN_VARIABLE} holds a character that no token may"),
-        ("schlüssel", f"{TOKEN_VARIABLE} holds a character that no token may"),
-        ("鍵", f"{TOKEN_VARIABLE} holds a character that no token may"),
-        ("\udcff", f"{TOKEN_VARIABLE} holds a character that no token may"),
+        ("two\nlines", f"{TOKEN_VARIABLE} holds a character that a token must not have"),
+        ("schlüssel", f"{TOKEN_VARIABLE} holds a character that a token must not have"),
+        ("鍵", f"{TOKEN_VARIABLE} holds a character that a token must not have"),
+        ("\udcff", f"{TOKEN_VARIABLE} holds a character that a token must not have"),
     ],
     ids=["blank", "two lines", "latin-1", "chinese", "no utf-8"],
 )
@@ -70,7 +70,7 @@ def test_token_that_cannot_be_sent_is_refused_at_the_start(
     [
         ({"status": 401, "body": "the token is missing\nmore"}, "the prober answered HTTP 401: the token is missing"),
         ({"status": 302, "headers": {"Location": "http://127.0.0.1/"}}, "the prober answered HTTP 302"),
-        ({"body": "{}garbage"}, "the prober's answer is no report"),
+        ({"body": "{}garbage"}, "the prober's answer is not a report"),
         ({"body": requests.ConnectTimeout()}, "the prober did not answer within 1 s"),
         ({"body": requests.ConnectionError()}, "the prober cannot be reached at http://127.0.0.1:9191"),
     ],

@@ -60,7 +60,7 @@ def test_endpoint_without_an_ip_address_does_not_hold_up_the_others() -> None:
     assert condition(answer.status, "Ready")["status"] == "True"
     assert answer.notes == (
         "1 endpoint(s) Loaded",
-        "left out, as their addresses are no IP addresses: bad (http://engine.example:9090)",
+        "ignored, their addresses are not IP addresses: bad (http://engine.example:9090)",
     )
 
 

@@ -31,8 +31,8 @@
         --list failed--> Retrying; a failed or unloaded adapter stays, and one that was seen lately
 
 From `Retrying` a list leads on only if no load or unload failed; otherwise the next call follows after a pause.
-`Failed`, and `Unsupported` after a load, end with a new goal or when the engine lists the adapter. Where no row matches,
-the event changes nothing.
+`Failed`, and `Unsupported` after a load, end with a new goal or when the engine lists the adapter. An event without a
+matching row changes nothing.
 """
 
 from collections.abc import Iterator
