@@ -40,4 +40,4 @@ def test_processor_time_of_a_busy_process_grows() -> None:
 @pytest.mark.parametrize(("value", "word"), [(1.0, "reached"), (2.5, "missed")])
 def test_finding_says_whether_the_target_is_reached(value: float, word: str) -> None:
     line = Finding(name="loading", value=value, target=2.0, unit="s").line
-    assert line.split() == [word, "loading:", f"{value:.2f}", "s,", "to", "reach", "at", "most", "2", "s"]
+    assert line.split() == [word, "loading:", f"{value:.2f}", "s,", "target", "at", "most", "2", "s"]
