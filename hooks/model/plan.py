@@ -22,12 +22,12 @@ class ModelPlan:
     """The adapter to load on every engine, and the names of the adapters to unload.
 
     If the spec has `problems`, the adapter is the last good one, so an invalid spec changes nothing that runs. It is
-    None for base models, in a finalize, and where there is none. `records` are the adapters that this model loaded
+    None for base models, in a finalize, and if there is no good one. `records` are the adapters that this model loaded
     according to its status, the current one first.
     """
 
     model: Model
-    seen: ObservedModel
+    observed: ObservedModel
     problems: tuple[str, ...]
     adapter: Adapter | None
     former: tuple[str, ...]
@@ -36,24 +36,24 @@ class ModelPlan:
     @property
     def has_work(self) -> bool:
         """Whether the prober has anything to do for the model."""
-        return bool(self.seen.engines) and (self.adapter is not None or bool(self.former))
+        return bool(self.observed.engines) and (self.adapter is not None or bool(self.former))
 
 
 def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> ModelPlan:
     """What the model wants of its engines; a spec that cannot be parsed is a problem like any other."""
     model, faults = _read_model(request.parent)
-    seen = observe(request, model.spec.base_model_name, facts.settings.engine_port)
+    observed = observe(request, model.spec.base_model_name, facts.settings.engine_port)
     faults = faults or validate_model(model, facts.settings)
-    refused = validate_claims(model, seen.own_claim, seen.other_claims)
+    refused = validate_claims(model, observed.own_claim, observed.other_claims)
     records = read_records(request.status)
     mine = tuple(record for record in records if not refused or record.name != model.spec.model_name)
     adapter = None if finalizing else _resolve_adapter(model, mine, is_good=not faults and not refused)
-    # A good model may have loaded its adapter even if its status was lost.
+    # A valid model may have loaded its adapter although its status, if lost, does not say so.
     may_have_loaded = model.is_lora and not faults and not refused
     named = (model.spec.model_name,) if finalizing and may_have_loaded else ()
     return ModelPlan(
         model=model,
-        seen=seen,
+        observed=observed,
         problems=(*faults, *refused),
         adapter=adapter,
         former=_former_names(mine, named, adapter),
@@ -106,13 +106,15 @@ def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadReque
         generation=metadata.generation,
         adapter=plan.adapter,
         former=plan.former,
-        targets=tuple(_build_target(one, entries.get((one.address, one.pod), {}), last) for one in plan.seen.engines),
+        targets=tuple(
+            _build_target(one, entries.get((one.address, one.pod), {}), last) for one in plan.observed.engines
+        ),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LastLoad:
-    """What of the last status still applies to the wanted adapter; the status is about its first record.
+    """Which parts of the last status apply to the wanted adapter; the status describes the first of the records.
 
     `is_same_name`: the sources in the status apply. `is_same_load`: its failures apply too. `replaced` is the source
     that engines may still have loaded under the wanted name. `withdrawn` is the source of loads that may still run but

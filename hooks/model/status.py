@@ -64,7 +64,7 @@ def observe_endpoints(
     is_same = plan.adapter is not None and plan.adapter in plan.records[:1]
     return tuple(
         _observe_endpoint(one, reports.get(one.address), before.get((one.address, one.pod), {}), now, is_same=is_same)
-        for one in plan.seen.engines
+        for one in plan.observed.engines
     )
 
 
@@ -145,8 +145,8 @@ def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> li
             Condition(type=ENDPOINTS_READY, status="False", reason="NoEndpoints", message=message),
             Condition(type=SERVICES_FOUND, status="False", reason="NoServicesFound", message=message),
         ]
-    if plan.seen.services:
-        message = f"Found {plan.seen.services} service(s)"
+    if plan.observed.services:
+        message = f"Found {plan.observed.services} service(s)"
         found = Condition(type=SERVICES_FOUND, status="True", reason="ServicesFound", message=message)
     else:
         message = "No services associated with endpoint slices"

@@ -84,7 +84,7 @@ def _status_knows_more(status: Mapping[str, Json], plan: ModelPlan, report: Load
     if status.get("readyEndpoints") and status.get("totalEndpoints", 0) > len(entries):
         return True
     unknown = {entry.address for entry in report.endpoints if entry.phase is AdapterPhase.UNKNOWN}
-    engines = {(one.address, one.pod) for one in plan.seen.engines if one.address in unknown}
+    engines = {(one.address, one.pod) for one in plan.observed.engines if one.address in unknown}
     known = {
         (e.get("address"), e.get("podName")) for e in entries if e.get("phase") not in {None, AdapterPhase.PENDING}
     }
@@ -123,7 +123,7 @@ def _build_notes(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tupl
     for endpoint in endpoints:
         phase = endpoint.phase.value if endpoint.phase else "Discovered"
         counts[phase] = counts.get(phase, 0) + 1
-    unreachable = [f"{one.pod} ({one.address})" for one in plan.seen.unreachable]
+    unreachable = [f"{one.pod} ({one.address})" for one in plan.observed.unreachable]
     return (
         *(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items())),
         *([f"ignored, their addresses are not IP addresses: {_list_names(unreachable)}"] if unreachable else []),
@@ -147,7 +147,7 @@ def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
     if not plan.has_work:
         return SyncAnswer(finalized=True, notes=("nothing to unload",))
     remaining = _remaining(request, facts)
-    count = len(plan.seen.engines)
+    count = len(plan.observed.engines)
     if report is not None and _is_gone(report, facts):
         event = build_unloaded_event(request, count)
         return SyncAnswer(finalized=True, effects=(event,), notes=(f"unloaded from {count} endpoint(s)",))
@@ -174,8 +174,8 @@ def _is_gone(report: LoadReport, facts: Facts) -> bool:
 def _give_up(request: SyncRequest, plan: ModelPlan, report: LoadReport | None) -> SyncAnswer:
     """The answer at the deadline, which names the engines that did not confirm the unload."""
     gone = _gone_addresses(request.status, report)
-    silent = [engine.pod for engine in plan.seen.engines if engine.address not in gone]
-    count = len(plan.seen.engines)
+    silent = [engine.pod for engine in plan.observed.engines if engine.address not in gone]
+    count = len(plan.observed.engines)
     if not silent:
         note = f"unloaded from {count} endpoint(s), less than a mandate ago"
         return SyncAnswer(finalized=True, effects=(build_unloaded_event(request, count),), notes=(note,))

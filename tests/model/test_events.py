@@ -1,4 +1,4 @@
-"""Events of a model: one for each change that matters, and the word with which a deleted one goes."""
+"""Events of a model: one for each change of its conditions, and one when it is deleted."""
 
 from datetime import timedelta
 from typing import Any
@@ -46,7 +46,7 @@ def test_base_model_is_discovered_once() -> None:
     assert story.sync(pods(3)) == []
 
 
-def test_adapter_is_told_when_it_is_everywhere_and_when_it_is_not() -> None:
+def test_events_say_when_an_adapter_is_ready_everywhere_and_when_not() -> None:
     story = Story()
     partly = f"Only 0 of 2 endpoints ready for base model {parts.BASE}"
     assert words(story.sync(pods(2), phases=(AdapterPhase.LOADING, AdapterPhase.PENDING))) == [
@@ -64,7 +64,7 @@ def test_adapter_is_told_when_it_is_everywhere_and_when_it_is_not() -> None:
     ]
 
 
-def test_engine_that_refuses_is_named_once() -> None:
+def test_engine_that_refuses_has_one_event() -> None:
     story = Story()
     story.sync(pods(2), phases=(AdapterPhase.LOADING, AdapterPhase.LOADING))
     ((kind, reason, message),) = words(story.sync(pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.FAILED)))
@@ -74,7 +74,7 @@ def test_engine_that_refuses_is_named_once() -> None:
     assert story.sync(pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.FAILED)) == []
 
 
-def test_invalid_spec_is_told_at_each_generation() -> None:
+def test_invalid_spec_has_one_event_for_each_generation() -> None:
     story = Story()
     (_, event) = story.sync(uri="ftp://x")
     assert (event.type, event.reason, event.occasion) == ("Warning", "ValidationFailed", "generation 1")

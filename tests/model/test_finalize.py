@@ -21,19 +21,19 @@ def deleted(seconds_ago: int = 0, **changes: Any) -> Any:
 
 
 @pytest.mark.parametrize("model_type", ["base", "adapter"])
-def test_deleted_base_model_is_let_go_at_once(model_type: str) -> None:
+def test_deleted_base_model_is_finalized_at_once(model_type: str) -> None:
     call = request(deleted(model_type=model_type, uri=None), pods(1), finalizing=True)
     assert wanted(call, FACTS) is None
     assert finalize(call, FACTS, None).finalized
 
 
-def test_deleted_model_without_endpoints_is_let_go_at_once() -> None:
+def test_deleted_model_without_endpoints_is_finalized_at_once() -> None:
     call = request(deleted(), finalizing=True)
     assert wanted(call, FACTS) is None
     assert finalize(call, FACTS, None).finalized
 
 
-def test_deleted_adapter_is_unloaded_before_it_is_let_go() -> None:
+def test_deleted_adapter_is_unloaded_before_it_is_finalized() -> None:
     call = request(deleted(), pods(2), finalizing=True)
     asked = wanted(call, FACTS)
     assert asked is not None
@@ -55,7 +55,7 @@ def test_with_several_hooks_pods_absence_must_last_a_mandate() -> None:
     assert finalize(call, facts, report(asked, AdapterPhase.UNLOADED, age=30.0)).finalized
 
 
-def test_deadline_lets_go_and_names_who_did_not_answer() -> None:
+def test_deadline_finalizes_and_names_the_engines_that_did_not_answer() -> None:
     call = request(deleted(1), pods(2), finalizing=True)
     asked = wanted(call, FACTS)
     status = finalize(call, FACTS, report(asked, AdapterPhase.UNLOADED, AdapterPhase.RETRYING, left=())).status
@@ -85,7 +85,7 @@ def test_prober_is_asked_once_more_at_the_deadline(phases: tuple[AdapterPhase, .
     assert answer.notes == (f"gave up unloading a at the deadline; no answer from {silent}",)
 
 
-def test_adapter_that_is_gone_at_the_deadline_is_told_so() -> None:
+def test_adapter_that_is_gone_at_the_deadline_counts_as_unloaded() -> None:
     late = request(deleted(60), pods(2), finalizing=True)
     answer = finalize(late, FACTS, report(wanted(late, FACTS), AdapterPhase.UNLOADED, AdapterPhase.UNLOADED))
     assert answer.finalized
@@ -96,7 +96,7 @@ def test_adapter_that_is_gone_at_the_deadline_is_told_so() -> None:
     ("silent", "named"),
     [(1, "w00000"), (12, "w00000, w00001, w00002, w00003, w00004, w00005, w00006, w00007, w00008, w00009 and 2 more")],
 )
-def test_silent_engines_of_thousands_are_named_and_no_others(silent: int, named: str) -> None:
+def test_only_the_silent_engines_of_thousands_are_named(silent: int, named: str) -> None:
     late = request(deleted(60), parts.thousands(2500), finalizing=True)
     phases = [AdapterPhase.RETRYING] * silent + [AdapterPhase.UNLOADED] * (2500 - silent)
     answer = finalize(late, FACTS, report(wanted(late, FACTS), *phases))

@@ -23,7 +23,7 @@ def test_ipv6_address_stands_in_brackets() -> None:
     assert [c.address for c in observe_engines([six], 9090)[0]] == ["http://[fd00::1]:9090"]
 
 
-def test_terminating_endpoints_other_targets_and_names_are_left_out() -> None:
+def test_terminating_endpoints_other_targets_and_names_are_ignored() -> None:
     endpoints = [
         parts.endpoint("gone", "10.0.0.9", terminating=True),
         parts.endpoint("node", "10.0.0.8", kind="Node"),
@@ -34,7 +34,7 @@ def test_terminating_endpoints_other_targets_and_names_are_left_out() -> None:
     assert observe_engines([parts.endpoint_slice("s", endpoints), by_name], 9090) == ((W0,), ())
 
 
-def test_pod_without_an_ip_address_is_left_out_and_named() -> None:
+def test_pod_without_an_ip_address_is_unreachable() -> None:
     endpoints = [
         parts.endpoint("bad", "engine.example", "10.0.0.1 "),
         parts.endpoint("w0", "engine.example", "10.0.0.1"),
@@ -58,7 +58,7 @@ def test_slices_of_another_base_model_and_null_endpoints_do_not_count() -> None:
     assert seen.services == 1
 
 
-def test_ten_thousand_endpoints_are_all_seen_and_sorted() -> None:
+def test_ten_thousand_endpoints_are_all_observed_and_sorted() -> None:
     many = [parts.endpoint(f"w{i:05}", f"10.{i // 65536}.{i // 256 % 256}.{i % 256}") for i in reversed(range(10_000))]
     found, _ = observe_engines([parts.endpoint_slice("s", many)], 9090)
     assert len(found) == 10_000

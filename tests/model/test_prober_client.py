@@ -18,7 +18,7 @@ REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", ph
 
 
 @responses.activate
-def test_question_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TOKEN_VARIABLE, "secret")
     responses.put(URL, body=REPORT.model_dump_json())
     assert Prober("http://127.0.0.1:9191/").ask(WANTED, "id-1") == REPORT

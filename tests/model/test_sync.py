@@ -39,7 +39,7 @@ def test_base_model_asks_nothing_and_is_ready_when_discovered() -> None:
 
 
 @pytest.mark.parametrize("model_type", ["base", "lora"])
-def test_no_endpoints_is_said_as_upstream_without_coming_back(model_type: str) -> None:
+def test_missing_endpoints_are_reported_as_upstream_does_and_not_polled(model_type: str) -> None:
     call = request(model(model_type=model_type))
     assert wanted(call, FACTS) is None
     answer = sync(call, FACTS, None)
@@ -54,7 +54,7 @@ def test_no_endpoints_is_said_as_upstream_without_coming_back(model_type: str) -
     assert answer.resync_after_seconds == 0
 
 
-def test_endpoint_without_an_ip_address_does_not_hold_up_the_others() -> None:
+def test_endpoint_without_an_ip_address_does_not_delay_the_others() -> None:
     named = parts.endpoint_slice("s2", [parts.endpoint("bad", "engine.example")])
     answer = sync_with(model(), pods(1), named, phases=(AdapterPhase.LOADED,))
     assert condition(answer.status, "Ready")["status"] == "True"
@@ -64,13 +64,13 @@ def test_endpoint_without_an_ip_address_does_not_hold_up_the_others() -> None:
     )
 
 
-def test_slices_without_service_name_are_said_so() -> None:
+def test_slices_without_a_service_name_are_reported() -> None:
     alone = parts.endpoint_slice(endpoints=[parts.endpoint("w0", "10.0.0.1")], service=None)
     found = condition(sync_with(model(), alone, phases=(AdapterPhase.LOADED,)).status, "ServicesFound")
     assert (found["reason"], found["message"]) == ("NoServicesFound", "No services associated with endpoint slices")
 
 
-def test_first_question_names_adapter_source_and_targets() -> None:
+def test_first_request_names_adapter_source_and_targets() -> None:
     asked = wanted(request(model(), pods(1)), FACTS)
     assert asked is not None
     assert (asked.key, asked.adapter, asked.former) == ("default/m", Adapter(name="a", uri=parts.URI), ())
@@ -112,7 +112,7 @@ def test_failing_endpoint_is_named_with_its_error() -> None:
     assert answer.resync_after_seconds == 1
 
 
-def test_terminal_failure_is_not_looked_at_more_often_than_a_mandate_needs() -> None:
+def test_model_with_a_final_failure_is_synced_only_to_renew_the_mandate() -> None:
     answer = sync_with(model(), pods(1), phases=(AdapterPhase.FAILED,), last_error="HTTP 404: no such source")
     assert condition(answer.status, "Ready")["reason"] == "LoadFailed"
     assert answer.resync_after_seconds == 15
@@ -130,7 +130,7 @@ def test_workers_without_lora_are_counted_apart() -> None:
     assert condition(none.status, "Ready")["reason"] == "Unsupported"
 
 
-def test_pending_model_is_looked_at_less_often_as_time_goes_by() -> None:
+def test_pending_model_is_synced_less_often_as_time_passes() -> None:
     old = {"type": "Ready", "status": "False", "reason": "NotReady", "message": "", "lastTransitionTime": ""}
     delays = []
     for age in (0, 60, 3600):
@@ -158,7 +158,7 @@ def test_starting_prober_leaves_a_status_alone_whose_ready_endpoints_are_not_lis
         sync(call, FACTS, report(wanted(call, FACTS), *(AdapterPhase.UNKNOWN,) * 1010, starting=True))
 
 
-def test_starting_prober_tells_what_it_knows_already_beside_an_engine_that_nobody_knows() -> None:
+def test_starting_prober_reports_what_it_knows_beside_an_unknown_engine() -> None:
     status = None
     for phases in (
         (AdapterPhase.UNKNOWN, AdapterPhase.UNKNOWN),
@@ -178,7 +178,7 @@ def test_starting_prober_does_not_hide_a_new_model() -> None:
     assert answer.status["endpoints"][0]["phase"] == "Pending"
 
 
-def test_engine_the_prober_has_not_heard_of_keeps_its_entry_beside_a_new_one() -> None:
+def test_engine_that_was_not_listed_yet_keeps_its_entry_beside_a_new_one() -> None:
     known = sync_with(model(), pods(1), phases=(AdapterPhase.LOADED,), age=60.0).status
     answer = sync_with(model(status=known), pods(2), phases=(AdapterPhase.UNKNOWN, AdapterPhase.UNKNOWN))
     assert answer.status is not None
@@ -207,12 +207,12 @@ def test_status_of_unchanged_world_never_changes() -> None:
         status = new
 
 
-def test_question_without_report_is_no_status() -> None:
+def test_request_without_a_report_gives_no_status() -> None:
     with pytest.raises(ProberUnavailable):
         sync(request(model(), pods(1)), FACTS, None)
 
 
-def test_new_source_is_told_with_the_old_one_until_it_is_everywhere() -> None:
+def test_status_lists_both_sources_until_the_new_one_is_everywhere() -> None:
     old = sync_with(model(), pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.LOADED)).status
     changed = model(uri="s3://bucket/new", status=old)
     call = request(changed, pods(2))
@@ -256,9 +256,7 @@ def test_renamed_adapter_has_its_old_name_unloaded_and_then_forgotten() -> None:
         pytest.param({"generation": 2, "adapter": "b"}, "", id="new name"),
     ],
 )
-def test_terminal_failure_of_this_generation_is_told_to_a_prober_that_starts_anew(
-    change: dict[str, Any], failed: str
-) -> None:
+def test_final_failure_of_this_generation_is_sent_to_a_restarted_prober(change: dict[str, Any], failed: str) -> None:
     phases = (AdapterPhase.FAILED, AdapterPhase.RETRYING)
     old = sync_with(model(), pods(2), phases=phases, attempts=1, last_error="HTTP 404: no such source").status
     asked = wanted(request(model(status=old, **change), pods(2)), FACTS)
@@ -284,7 +282,7 @@ def test_terminal_failure_of_this_generation_is_told_to_a_prober_that_starts_ane
         pytest.param(AdapterPhase.LOADED, 1, {"uri": "s3://bucket/new"}, "", id="ended"),
     ],
 )
-def test_load_of_another_source_that_may_still_arrive_is_told(
+def test_load_of_another_source_that_may_still_arrive_is_sent_to_the_prober(
     phase: AdapterPhase, attempts: int, change: dict[str, Any], loading: str
 ) -> None:
     old = sync_with(model(), pods(1), phases=(phase,), attempts=attempts).status
@@ -339,7 +337,7 @@ def test_second_model_of_one_adapter_name_is_refused_and_loads_nothing() -> None
     assert message.startswith(f"spec.modelName a on base model {parts.BASE} belongs to DynamoModel first")
 
 
-def test_model_refused_after_the_fact_gives_the_name_up() -> None:
+def test_model_that_is_refused_later_gives_up_the_name() -> None:
     held = {"adapters": [{"name": "a", "source": parts.URI}]}
     second = model("second", created="2026-03-01T11:00:00Z", status=held)
     call = request(second, pods(1), model("first", status=held))

@@ -36,7 +36,7 @@ HELD = {"adapters": [{"name": "a", "source": parts.URI}]}
     ],
     ids=["s3", "hf", "base", "adapter", "slash", "no name", "two", "no source", "no uri", "http", "file", "any case"],
 )
-def test_spec_problems_are_upstreams_sentences(changes: dict[str, Any], problems: tuple[str, ...]) -> None:
+def test_spec_problems_have_upstreams_words(changes: dict[str, Any], problems: tuple[str, ...]) -> None:
     assert validate_model(parse_parent(Model, parts.model(**changes)), Settings()) == problems
 
 

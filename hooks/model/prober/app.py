@@ -43,11 +43,9 @@ def create_prober_app(dispatcher: Dispatcher, *, token: str = "", max_body_bytes
     @app.get("/healthz")
     @app.get("/readyz")
     def show_health() -> Response:
-        return (
-            _text("alive")
-            if dispatcher.is_alive
-            else _text("the dispatcher's thread has ended; restart the container", 503)
-        )
+        if dispatcher.is_alive:
+            return _text("alive")
+        return _text("the dispatcher's thread has ended; restart the container", 503)
 
     @app.get("/metrics")
     def show_metrics() -> Response:

@@ -1,4 +1,4 @@
-"""What a move of the phase table writes into an adapter's state beside the phase."""
+"""What the rows of the phase table write into an adapter's state, apart from the phase."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,23 +17,23 @@ def keep(state: AdapterState, _happened: Occurrence) -> AdapterState:
 
 
 def settle(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """No change is unconfirmed any more; of a wanted adapter the source is what the list says about it."""
+    """Nothing is unconfirmed any more; what the list says about the source of a wanted adapter is noted."""
     source = state.source
     if state.wanted.goal is Goal.LOADED and happened.event is AdapterEvent.NOT_LISTED:
         source = ""
     elif state.wanted.goal is Goal.LOADED and happened.event is AdapterEvent.LISTED:
-        # After two loads nobody knows which one the engine lists, so neither is taken for the wanted one.
+        # After loads from two sources it is unknown which one the engine lists, so it does not count as the wanted one.
         source = state.late_loads.find_other(state.wanted.uri, happened.at.now) or source
     return replace(state, accepted=None, source=source)
 
 
 def note_error(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """Settled, with the error."""
+    """As `settle`, with the error of the event."""
     return replace(settle(state, happened), last_error=happened.error)
 
 
 def start_over(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """A new goal: no back-off and no error; what may be on the engine is still known."""
+    """Neither tries nor errors; only what is known of the engine is kept."""
     return AdapterState(
         wanted=state.wanted,
         since=happened.at.now,
@@ -46,7 +46,7 @@ def start_over(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 
 def count_call(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """One attempt more; an unload that makes room for another source is none."""
+    """One attempt more; an unload of another source does not count as an attempt to load."""
     is_towards_goal = happened.event is AdapterEvent.LOAD_SENT or state.wanted.goal is Goal.UNLOADED
     began = happened.at.now if state.tries.began is None else state.tries.began
     return replace(state, tries=replace(state.tries, attempts=state.tries.attempts + is_towards_goal, began=began))
@@ -75,7 +75,7 @@ def give_up(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 
 def confirm(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """The engine lists the adapter, from the wanted source as far as anybody knows."""
+    """The engine has the adapter, from the wanted source as far as known."""
     is_stable = state.phase is AdapterPhase.LOADED and happened.at.now - state.since >= happened.at.limits.stable_after
     return replace(
         assume(state, happened),
@@ -86,7 +86,7 @@ def confirm(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 
 def assume(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """The engine cannot list; it accepted the load, so it is taken to have the adapter."""
+    """The engine counts as having the adapter."""
     return replace(
         state,
         accepted=None,
@@ -103,13 +103,13 @@ def clear(state: AdapterState, _happened: Occurrence) -> AdapterState:
 
 
 def rule_out(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """The engine cannot have any adapter, and no load that is under way will bring one."""
+    """The engine cannot have the adapter, now or after a load that is under way."""
     error = happened.error if state.wanted.goal is Goal.LOADED else ""
     return replace(clear(state, happened), last_error=error, late_loads=LateLoads())
 
 
 def lose(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """The engine dropped the adapter: reload at once the first time, after a pause the next times."""
+    """The engine dropped the adapter: it is reloaded at once the first time, and after a pause from then on."""
     losses = state.tries.losses + 1
     next_at, error = happened.at.now, "the engine lost the adapter; it is loaded again"
     if losses > 1:
@@ -123,5 +123,5 @@ def lose(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 
 def retry_now(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """Settled, and the next call is made at once."""
+    """As `settle`, and the next call is made at once."""
     return replace(settle(state, happened), tries=replace(state.tries, next_at=happened.at.now))

@@ -32,14 +32,14 @@ def client(dispatcher: Dispatcher) -> FlaskClient:
     return create_prober_app(dispatcher).test_client()
 
 
-def test_question_is_answered_at_once_with_what_is_known(client: FlaskClient) -> None:
+def test_request_is_answered_at_once_with_what_is_known(client: FlaskClient) -> None:
     answer = client.put(PATH, data=WANTED.model_dump_json())
     report = LoadReport.model_validate_json(answer.data)
     assert report.starting
     assert report.endpoints[0].phase is AdapterPhase.UNKNOWN
 
 
-def test_get_shows_request_and_report_and_renews_nothing(client: FlaskClient) -> None:
+def test_get_shows_request_and_report_and_does_not_renew_the_mandate(client: FlaskClient) -> None:
     assert client.get(PATH).status_code == 404
     client.put(PATH, data=WANTED.model_dump_json())
     shown = client.get(PATH).get_json()
@@ -65,14 +65,14 @@ def test_get_shows_request_and_report_and_renews_nothing(client: FlaskClient) ->
     ],
     ids=["no json", "empty", "another model", "no address", "no name"],
 )
-def test_body_that_does_not_fit_is_refused_in_one_line(client: FlaskClient, body: str, line: str) -> None:
+def test_invalid_body_is_refused_in_one_line(client: FlaskClient, body: str, line: str) -> None:
     answer = client.put(PATH, data=body)
     assert answer.status_code == 400
     assert answer.text.startswith(line)
     assert answer.text.count("\n") == 1
 
 
-def test_only_the_token_opens_the_models(dispatcher: Dispatcher) -> None:
+def test_models_need_the_token(dispatcher: Dispatcher) -> None:
     client = create_prober_app(dispatcher, token="secret").test_client()
     assert client.put(PATH, data=WANTED.model_dump_json()).status_code == 401
     wrong = client.get("/v1/models", headers={"Authorization": "Bearer wröng"})

@@ -55,7 +55,7 @@ def dripping(begin: bytes, drop: bytes) -> Iterator[tuple[str, threading.Event]]
     ],
 )
 @pytest.mark.parametrize("action", [Action.LIST, Action.LOAD])
-def test_engine_that_sends_drop_by_drop_is_hung_up_on_at_the_deadline(
+def test_connection_to_an_engine_that_sends_byte_by_byte_is_closed_at_the_deadline(
     begin: bytes, drop: bytes, action: Action
 ) -> None:
     with dripping(begin, drop) as (address, left):
@@ -109,7 +109,7 @@ def test_connections_are_kept_for_as_many_engines_as_files_allow(
     assert [record.message for record in caplog.records] == ["few open files"] * (kept < MOST_KEPT_ENGINES)
 
 
-def test_process_takes_all_open_files_that_it_may() -> None:
+def test_process_raises_its_limit_of_open_files() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     script = "from hooks.model.prober.connections import raise_file_limit; print(raise_file_limit())"
     done = subprocess.run(

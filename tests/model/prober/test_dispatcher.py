@@ -52,7 +52,7 @@ def request(
 
 
 def wait_for(dispatcher: Dispatcher, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
-    """Ask as a hook would until the report is as hoped."""
+    """Ask as a hook would, until the report is as wanted."""
     deadline = time.monotonic() + SECONDS
     while not is_done(report := dispatcher.ask(wanted)):
         assert time.monotonic() < deadline, report
@@ -116,7 +116,7 @@ def test_lying_engine_is_not_ready() -> None:
         assert "without the adapter's name" in report.endpoints[0].last_error
 
 
-def test_worker_without_lora_is_told_apart() -> None:
+def test_worker_without_lora_is_unsupported() -> None:
     with run_engine(EngineState(has_lora=False)) as engine, run_dispatcher() as dispatcher:
         wait_for(dispatcher, request([engine]), all_in(AdapterPhase.UNSUPPORTED))
         assert engine.state.asked["POST"] == 0

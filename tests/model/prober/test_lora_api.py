@@ -78,7 +78,7 @@ def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
         "broken off", "204", "no lora", "500", "error in 200", "503", "redirect",
     ],
 )  # fmt: skip
-def test_list_that_is_none(answer: dict[str, Any], outcome: CallOutcome, message: str) -> None:
+def test_answer_without_a_list_is_judged(answer: dict[str, Any], outcome: CallOutcome, message: str) -> None:
     responses.get(LORAS, **answer)
     found = make_call(Action.LIST)
     assert found.outcome is outcome
@@ -179,12 +179,12 @@ def test_name_is_one_encoded_segment_of_the_path(name: str, path: str) -> None:
     ],
     ids=["connect", "read", "refused", "broken"],
 )
-def test_no_answer_is_told_apart(error: Exception, outcome: CallOutcome, message: str) -> None:
+def test_each_kind_of_missing_answer_has_its_outcome(error: Exception, outcome: CallOutcome, message: str) -> None:
     responses.get(LORAS, body=error)
     assert make_call(Action.LIST) == EngineAnswer(outcome=outcome, message=message)
 
 
-def test_refused_connection_is_said_in_plain_words() -> None:
+def test_refused_connection_has_a_short_message() -> None:
     refused = EngineCall(action=Action.LIST, address="http://127.0.0.1:1", pod="w0", timeout=1.0, started=0.0)
     assert perform(open_session(), refused) == EngineAnswer(
         outcome=CallOutcome.UNREACHABLE, message="Connection refused"

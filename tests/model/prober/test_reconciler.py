@@ -1,4 +1,4 @@
-"""The prober's decisions on a made-up clock: sequences of asking, looking, loading, losing and unloading."""
+"""The prober's decisions on a made-up clock: sequences of requests, lists, loads, losses and unloads."""
 
 import pytest
 
@@ -16,7 +16,7 @@ NO_LORA = EngineAnswer(outcome=CallOutcome.UNSUPPORTED, message="LoRA management
 NO_LIST = EngineAnswer(outcome=CallOutcome.NO_LIST)
 
 
-def test_first_answer_is_ignorance_and_says_so() -> None:
+def test_first_report_is_unknown_and_starting() -> None:
     report = World(2).ask(World(2).request())
     assert report.starting
     assert [entry.phase for entry in report.endpoints] == [AdapterPhase.UNKNOWN, AdapterPhase.UNKNOWN]
@@ -66,7 +66,7 @@ def test_restarted_engine_has_its_adapter_back_within_ten_seconds(jitter: float)
     assert world.run_asking(10, world.request()).phase is AdapterPhase.LOADED
 
 
-def test_engine_that_keeps_dropping_an_adapter_is_left_in_peace() -> None:
+def test_engine_that_keeps_dropping_an_adapter_is_reloaded_less_often() -> None:
     """Two adapters and room for one: each load drives the other out."""
     world = World(jitter=0.999)
     world.engine.room = 1
@@ -100,7 +100,7 @@ def test_engine_that_listed_before_is_not_believed_without_a_list() -> None:
     assert world.engine.held == {"a": A.uri}
 
 
-def test_one_missed_look_does_not_make_an_adapter_unready() -> None:
+def test_one_failed_list_does_not_make_an_adapter_unready() -> None:
     world = World()
     world.run_asking(20, world.request())
     world.engine.answers = {Action.LIST: FAILED}
@@ -141,7 +141,7 @@ def test_passing_failure_is_tried_again_with_growing_pauses() -> None:
     ],
     ids=["no source", "no LoRA", "a list and no LoRA"],
 )
-def test_terminal_failure_waits_for_a_new_spec(
+def test_final_failure_waits_for_a_new_spec(
     answers: dict[Action, EngineAnswer], phase: AdapterPhase, attempts: int
 ) -> None:
     world = World()
@@ -153,7 +153,7 @@ def test_terminal_failure_waits_for_a_new_spec(
     assert world.run_asking(10, world.request(generation=2)).phase is AdapterPhase.LOADED
 
 
-def test_terminal_failure_is_handed_to_a_new_prober_by_the_status() -> None:
+def test_restarted_prober_knows_a_final_failure_from_the_status() -> None:
     world = World()
     entry = world.run_asking(60, world.request(failed="HTTP 404: no such source"))
     assert (entry.phase, entry.last_error) == (AdapterPhase.FAILED, "HTTP 404: no such source")
@@ -161,7 +161,7 @@ def test_terminal_failure_is_handed_to_a_new_prober_by_the_status() -> None:
     assert world.run_asking(10, world.request(generation=2)).phase is AdapterPhase.LOADED
 
 
-def test_engine_that_registers_its_handlers_one_by_one_is_not_written_off() -> None:
+def test_engine_that_registers_its_handlers_one_by_one_is_retried() -> None:
     world = World()
     world.engine.answers = {Action.LOAD: NO_LORA}
     entry = world.run_asking(5, world.request())
@@ -189,7 +189,7 @@ def test_engine_that_cannot_list_is_believed_and_marked() -> None:
     assert world.engine.asked[Action.LOAD] == 1
 
 
-def test_engine_that_cannot_list_is_believed_by_a_new_prober_as_the_status_has_it() -> None:
+def test_restarted_prober_believes_the_status_about_an_engine_that_cannot_list() -> None:
     world = World()
     world.engine.answers = {Action.LIST: NO_LIST}
     entry = world.run_asking(20, world.request(recorded=A.uri))
@@ -215,14 +215,14 @@ def test_new_source_unloads_the_old_adapter_first() -> None:
     assert world.engine.held == {"a": B.uri}
 
 
-def test_new_source_is_known_to_a_new_prober_by_the_status() -> None:
+def test_restarted_prober_knows_the_old_source_from_the_status() -> None:
     world = World()
     world.engine.held["a"] = A.uri
     world.run_asking(10, world.request(B, recorded=A.uri))
     assert world.engine.held == {"a": B.uri}
 
 
-def test_adapter_of_unknown_source_is_taken_as_it_is() -> None:
+def test_adapter_of_unknown_source_counts_as_the_wanted_one() -> None:
     world = World()
     world.engine.held["a"] = A.uri
     assert world.run_asking(10, world.request(B)).phase is AdapterPhase.LOADED
@@ -245,7 +245,7 @@ def test_load_that_outlives_its_call_is_not_taken_for_the_new_source(listed_at: 
     world.engine.answers = {Action.LOAD: SLOW}
     world.run_asking(5, world.request())
     if listed_at == "late":
-        world.engine.held = {"a": A.uri}  # the engine went on with it after nobody waited any more
+        world.engine.held = {"a": A.uri}  # the engine went on with the load after the call had ended
     world.engine.answers = {}
     entry = world.run_asking(20, world.request(B, generation=2))
     assert (entry.phase, entry.source) == (AdapterPhase.LOADED, B.uri)
@@ -265,7 +265,7 @@ def test_old_load_is_not_forgotten_where_the_new_one_outlives_its_call_too() -> 
 
 
 def test_load_that_arrives_beside_the_new_one_is_undone() -> None:
-    """The old load ends before the new one is looked for, and the engine keeps the first source."""
+    """The old load ends before the next list, and the engine keeps the first source."""
     world = World()
     world.engine.answers = {Action.LOAD: SLOW}
     world.run_asking(5, world.request())
@@ -276,10 +276,10 @@ def test_load_that_arrives_beside_the_new_one_is_undone() -> None:
     assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
 
 
-def test_load_that_a_dead_prober_left_is_told_by_the_status() -> None:
+def test_load_of_a_dead_prober_is_known_from_the_status() -> None:
     world = World()
     world.ask(world.request(B, loading=A.uri))
-    world.run(0.015)  # looked, and asked for the new source
+    world.run(0.015)  # listed, and called to load the new source
     world.engine.held = {"a": A.uri}
     entry = world.run_asking(20, world.request(B, loading=A.uri))
     assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
@@ -300,7 +300,7 @@ def test_adapter_whose_load_may_still_arrive_is_not_called_gone(gone: str) -> No
     assert "a" not in world.engine.held
 
 
-def test_load_that_never_arrives_is_not_waited_for_for_ever() -> None:
+def test_load_that_never_arrives_is_not_awaited_for_ever() -> None:
     world = World(limits=Limits(load_timeout=30))
     world.engine.answers = {Action.LOAD: SLOW}
     world.run_asking(5, world.request())
@@ -310,7 +310,7 @@ def test_load_that_never_arrives_is_not_waited_for_for_ever() -> None:
     assert world.engine.asked[Action.UNLOAD] == 0
 
 
-def test_deletion_that_meets_another_probers_load_waits_for_it() -> None:
+def test_deletion_waits_for_the_load_of_another_prober() -> None:
     world = World(probers=2)
     world.engine.seconds = {Action.LOAD: 40}
     world.ask(world.request())
@@ -331,7 +331,7 @@ def test_renamed_adapter_leaves_no_old_one_behind() -> None:
     assert world.engine.held == {"b": OTHER.uri}
 
 
-def test_renamed_adapter_is_unloaded_by_a_prober_that_only_remembers() -> None:
+def test_renamed_adapter_is_unloaded_from_the_memory_of_the_prober() -> None:
     world = World()
     world.run_asking(10, world.request(A))
     world.run_asking(10, world.request(OTHER, generation=2))
@@ -346,7 +346,7 @@ def test_adapters_that_no_model_loaded_are_never_touched() -> None:
     assert world.engine.held == {"by-hand": "s3://b/hand"}
 
 
-def test_finalize_unloads_and_tells_how_long_it_is_gone() -> None:
+def test_finalize_unloads_and_reports_how_long_the_adapter_is_gone() -> None:
     world = World()
     world.run_asking(10, world.request(A))
     gone = world.request(None, former=("a",))
@@ -356,7 +356,7 @@ def test_finalize_unloads_and_tells_how_long_it_is_gone() -> None:
     assert 19 <= entry.age <= 20
 
 
-def test_finalize_by_a_prober_without_memory_looks_before_it_says_gone() -> None:
+def test_restarted_prober_lists_before_it_reports_an_adapter_as_gone() -> None:
     world = World()
     world.engine.held["a"] = A.uri
     gone = world.request(None, former=("a",))
@@ -406,7 +406,7 @@ def test_prober_that_is_no_longer_asked_never_reloads() -> None:
     assert world.probers[0].next_due(world.now) is None
 
 
-def test_what_one_prober_unloads_the_other_lets_go_within_its_mandate() -> None:
+def test_adapter_that_one_prober_unloads_is_not_reloaded_by_the_other() -> None:
     world = World(probers=2)
     world.run_asking(10, world.request(A), prober=0)
     entry = world.run_asking(70, world.request(None, former=("a",)), prober=1)
@@ -415,7 +415,7 @@ def test_what_one_prober_unloads_the_other_lets_go_within_its_mandate() -> None:
     assert world.engine.held == {}
 
 
-def test_mandate_lasts_exactly_from_the_last_question() -> None:
+def test_mandate_starts_at_the_last_request() -> None:
     world = World()
     world.ask(world.request())
     world.run(LIMITS.mandate - 0.1)
@@ -460,7 +460,7 @@ def test_pod_at_a_used_address_is_a_new_engine() -> None:
     assert world.run_asking(10, world.request(pod="new")).phase is AdapterPhase.LOADED
 
 
-def test_pod_that_gets_ready_is_looked_at_at_once() -> None:
+def test_engine_is_listed_at_once_when_its_pod_becomes_ready() -> None:
     world = World(jitter=0.999)
     world.engine.answers = dict.fromkeys(Action, SLOW)
     world.run_asking(120, world.request(ready=False))
@@ -496,8 +496,8 @@ def test_two_models_of_one_name_do_not_fight() -> None:
     )
 
 
-def test_very_question_of_before_is_taken_up_again_where_something_is_missing() -> None:
-    """The same object is the sign of it; what another model did meanwhile must not go unnoticed."""
+def test_repeated_request_is_applied_again_where_an_engine_was_replaced() -> None:
+    """An equal request is usually not applied again, but here the request of another model replaced the engine."""
     world = World()
     mine = world.request()
     world.run_asking(10, mine)
@@ -511,7 +511,7 @@ def test_very_question_of_before_is_taken_up_again_where_something_is_missing() 
     assert world.run_asking(10, mine).phase is AdapterPhase.LOADED
 
 
-def test_name_given_up_by_one_model_is_reloaded_for_the_next() -> None:
+def test_name_that_one_model_gives_up_is_reloaded_for_the_next() -> None:
     world = World()
     world.run_asking(10, world.request(A, name="first"))
     world.run_asking(10, world.request(None, name="first", former=("a",)))
@@ -540,7 +540,7 @@ def test_hundred_loads_of_a_second_take_ten_seconds() -> None:
 
 
 @pytest.mark.parametrize("bad", [5, 15, 60])
-def test_hanging_loads_do_not_hold_up_the_others(bad: int) -> None:
+def test_hanging_loads_do_not_delay_the_others(bad: int) -> None:
     world = World(bad + 20)
     for engine in list(world.engines.values())[:bad]:
         engine.seconds[Action.LOAD] = 10_000
@@ -567,7 +567,7 @@ def test_hanging_loads_do_not_delay_the_reload_of_a_lost_adapter() -> None:
     assert world.run_asking(6, world.request(), every=1).phase is AdapterPhase.LOADED
 
 
-def test_prober_of_many_engines_says_that_it_starts_until_it_has_heard_of_each() -> None:
+def test_report_is_starting_until_every_engine_was_listed() -> None:
     world = World(2000)
     for engine in world.engines.values():
         engine.held, engine.seconds = {"a": A.uri}, {Action.LIST: 0.1}

@@ -19,7 +19,7 @@ A, B = Adapter(name="a", uri="s3://b/a"), Adapter(name="a", uri="s3://b/new")
 class FakeEngine:
     """An engine: `held` maps adapters to their sources, `answers` replaces the answer to a sort of call.
 
-    It has `room` for so many adapters; one more drives the oldest out.
+    It has `room` for so many adapters and drops the oldest one for another.
     """
 
     held: dict[str, str] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class World:
         heapq.heapify(self._ends)
 
     def run(self, seconds: float) -> None:
-        """Let time pass; every call ends after the time its engine takes."""
+        """Let time pass; each call ends after the seconds that its engine takes."""
         end = self.now + seconds
         while True:
             self._start()

@@ -69,7 +69,7 @@ def dispatcher() -> Iterator[Dispatcher]:
     dispatcher.stop()
 
 
-def test_real_engines_are_loaded_told_apart_reloaded_and_unloaded(dispatcher: Dispatcher) -> None:
+def test_real_engines_are_loaded_distinguished_reloaded_and_unloaded(dispatcher: Dispatcher) -> None:
     first, second, third = own_hosts(3)
     with run_real_engine("raising", second) as raising, run_real_engine("plain", third) as plain:
         with run_real_engine("good", first) as good:
