@@ -101,9 +101,9 @@ def test_only_the_silent_engines_of_thousands_are_named(silent: int, named: str)
     phases = [AdapterPhase.RETRYING] * silent + [AdapterPhase.UNLOADED] * (2500 - silent)
     answer = finalize(late, FACTS, report(wanted(late, FACTS), *phases))
     assert answer.notes == (f"gave up unloading a at the deadline; no answer from {named}",)
-    (told,) = answer.effects
-    assert isinstance(told, Event)
-    assert told.message.endswith(answer.notes[0])
+    (event,) = answer.effects
+    assert isinstance(event, Event)
+    assert event.message.endswith(answer.notes[0])
 
 
 def test_deletion_waits_for_the_prober_until_the_deadline_only() -> None:

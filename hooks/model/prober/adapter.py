@@ -22,7 +22,7 @@ _EVENTS = {
 
 
 def set_wanted(state: AdapterState, wanted: WantedAdapter, at: Moment) -> AdapterState:
-    """The state with another wish of a model; another source, or another generation after a final failure, is new."""
+    """The state after a request; a new source is a new goal, and so is a new generation after a final failure."""
     is_same_source, is_same_generation = state.wanted.uri == wanted.uri, state.wanted.generation == wanted.generation
     wanting = replace(state, wanted=wanted)
     if is_same_source and is_same_generation:

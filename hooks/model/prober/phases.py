@@ -81,7 +81,7 @@ class AdapterFact(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterSituation:
-    """All that the table looks at."""
+    """All that the table depends on."""
 
     event: AdapterEvent
     goal: Goal

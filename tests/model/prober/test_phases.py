@@ -121,7 +121,7 @@ def moment(now: float = NOW, jitter: float = 0.5) -> Moment:
 
 
 def states(goal: Goal, phase: AdapterPhase) -> Iterator[AdapterState]:
-    """Every state that differs in what the table looks at."""
+    """Every state that the table tells apart."""
     uri = WANTED[goal].uri
     accepted: tuple[Action | None, ...] = (None, Action.LOAD, Action.UNLOAD) if phase in UNCONFIRMED else (None,)
     terminal = {P.FAILED: (True,), P.UNSUPPORTED: (False, True)}.get(phase, (False,))
@@ -191,7 +191,7 @@ class Walk:
         self.usual = self.random.choice((ListResult.LISTED, ListResult.LISTED, ListResult.NO_LIST))
         late = frozenset(self.random.choice(((), ("s3://b/old",))))
         self.state = AdapterState(
-            wanted=self.wish(),
+            wanted=self.draw_wanted(),
             since=self.now,
             source=self.random.choice(("", "s3://b/new", "s3://b/old")),
             late_loads=LateLoads(sources=late, until=self.now + 20),
@@ -209,17 +209,17 @@ class Walk:
         assert not phase.is_ready or state.source == state.wanted.uri
         assert not state.is_terminal or phase in {P.FAILED, P.UNSUPPORTED}
 
-    def wish(self) -> WantedAdapter:
+    def draw_wanted(self) -> WantedAdapter:
         uri = self.random.choice(("s3://b/new", "s3://b/old", ""))
         return WantedAdapter(name="a", model="default/m", uri=uri, generation=self.generation)
 
     def step(self) -> None:
         self.now += self.random.choice((0.01, 0.5, 3, 8, 60))
         at = moment(self.now, self.random.random())
-        match self.random.choice(("wish", "list", "list", "list", "call", "call", "call")):
-            case "wish":
+        match self.random.choice(("request", "list", "list", "list", "call", "call", "call")):
+            case "request":
                 self.generation += self.random.choice((0, 1))
-                self.enter(set_wanted(self.state, self.wish(), at))
+                self.enter(set_wanted(self.state, self.draw_wanted(), at))
             case "list":
                 self.listing = self.list_adapters()
             case _ if self.call is None:
