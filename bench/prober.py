@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from bench.server import measure_memory
-from hooks.model.prober_client import Prober
+from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
 from hooks.simulation.processes import run_servers
 from hooks.simulator.engines import Engine, Lora, reserve_port
@@ -85,11 +85,11 @@ def measure_verifying(endpoints: int, adapters: int, seconds: float) -> list[Fin
 
 
 @contextmanager
-def run_prober() -> Iterator[tuple[Prober, int]]:
+def run_prober() -> Iterator[tuple[ProberClient, int]]:
     """A client of a running prober with default settings, and the id of the prober's first process."""
     with run_servers([f"lora_concurrency={CONCURRENCY}"], prober=True) as servers:
         server = servers.running[0]
-        yield Prober(f"http://127.0.0.1:{server.port}"), server.process.pid
+        yield ProberClient(f"http://127.0.0.1:{server.port}"), server.process.pid
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def build_requests(targets: Sequence[EngineTarget], adapters: int) -> list[LoadR
 
 
 def wait_until_loaded(
-    prober: Prober, wanted: Sequence[LoadRequest], clock: Callable[[], float] = time.monotonic
+    prober: ProberClient, wanted: Sequence[LoadRequest], clock: Callable[[], float] = time.monotonic
 ) -> None:
     """Ask until every adapter is verified on every target.
 

@@ -37,7 +37,7 @@ from hooks.metacontroller.protocol import (
 )
 from hooks.metacontroller.request_body import Memory
 from hooks.model import sync as model
-from hooks.model.prober_client import Prober
+from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
@@ -129,7 +129,7 @@ def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
 
 def served_hooks(settings: Settings, ask_prober: AskProber | None = None) -> dict[str, Hook]:
     """The route table with the prober and the etcd of the settings."""
-    ask = ask_prober or Prober(settings.prober_url).ask
+    ask = ask_prober or ProberClient(settings.prober_url).ask
     return all_hooks(ask, EtcdClient.at(settings.etcd_address).drop)
 
 

@@ -39,7 +39,7 @@ def read_token(environment: Mapping[str, str]) -> str:
     return token
 
 
-class Prober:
+class ProberClient:
     """A client of the prober; safe to use from several threads, each with its own connection."""
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 1.0) -> None:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from hooks.cli.prober import prober
 from hooks.cli.serve import serve
 from hooks.errors import ProberUnavailable
-from hooks.model.prober_client import TOKEN_VARIABLE, Prober, read_token
+from hooks.model.prober_client import TOKEN_VARIABLE, ProberClient, read_token
 from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 
 URL = "http://127.0.0.1:9191/v1/models/default/m"
@@ -21,7 +21,7 @@ REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", ph
 def test_request_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TOKEN_VARIABLE, "secret")
     responses.put(URL, body=REPORT.model_dump_json())
-    assert Prober("http://127.0.0.1:9191/").ask(WANTED, "id-1") == REPORT
+    assert ProberClient("http://127.0.0.1:9191/").ask(WANTED, "id-1") == REPORT
     sent = responses.calls[0].request
     assert LoadRequest.model_validate_json(sent.body or b"") == WANTED
     assert (sent.headers["Authorization"], sent.headers["X-Request-Id"]) == ("Bearer secret", "id-1")
@@ -79,5 +79,5 @@ def test_token_that_cannot_be_sent_is_refused_at_the_start(
 def test_anything_but_a_report_is_unavailable(answer: dict[str, object], message: str) -> None:
     responses.put(URL, **answer)
     with pytest.raises(ProberUnavailable, match=message) as failure:
-        Prober("http://127.0.0.1:9191", token="").ask(WANTED)
+        ProberClient("http://127.0.0.1:9191", token="").ask(WANTED)
     assert "\n" not in str(failure.value)

@@ -1,1 +1,1 @@
-"""The sidecar that loads, verifies and unloads adapters; all it knows can be read from the engines again."""
+"""The sidecar that loads, verifies and unloads adapters; after a restart, engines and hooks tell it all it needs."""

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from hooks.cli.prober import is_loopback, prober
 from hooks.errors import ProberUnavailable
-from hooks.model.prober_client import Prober
+from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from tests.model.prober.engines import EngineState, run_engines
 
@@ -24,7 +24,7 @@ TOKEN = "between-us"
 
 
 @contextmanager
-def run_prober() -> Iterator[tuple[Prober, "subprocess.Popen[bytes]"]]:
+def run_prober() -> Iterator[tuple[ProberClient, "subprocess.Popen[bytes]"]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -41,7 +41,7 @@ def run_prober() -> Iterator[tuple[Prober, "subprocess.Popen[bytes]"]]:
     environment = {**os.environ, "DYNAMO_PROBER_TOKEN": f"{TOKEN}\n"}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
-        yield Prober(f"http://127.0.0.1:{port}", TOKEN), process
+        yield ProberClient(f"http://127.0.0.1:{port}", TOKEN), process
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -51,7 +51,7 @@ def run_prober() -> Iterator[tuple[Prober, "subprocess.Popen[bytes]"]]:
             process.wait()
 
 
-def wait_for(client: Prober, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
+def wait_for(client: ProberClient, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
     deadline = time.monotonic() + SECONDS
     while True:
         with suppress(ProberUnavailable):
