@@ -1,1 +1,1 @@
-"""How fast the hooks answer: against an echo of the same body on the same server, in the same run."""
+"""Benchmarks: hooks and admission compared with an echo on the same server, and the prober's speed and cost."""

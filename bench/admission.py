@@ -1,4 +1,4 @@
-"""`python -m bench.admission`: how much later than an echo a verdict or a patch comes, for a graph of many services."""
+"""`python -m bench.admission`: how much longer a verdict or a patch takes than an echo, for a large graph."""
 
 import copy
 import sys
@@ -12,9 +12,9 @@ import orjson
 from flask import Flask
 
 from bench.bodies import Case, write_graph
+from bench.comparison import LoadRun, compare, summarise
 from bench.echo_app import echo
 from bench.server import run_server
-from bench.turns import Load, run_in_turns, summarise
 from hooks import contract
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import plural_of
@@ -24,20 +24,20 @@ from hooks.serving.server import run_server as serve
 from hooks.settings import parse_settings
 
 TARGET_MS = 5.0
-"""Milliseconds by which the p99 may be above the echo's."""
+"""The most milliseconds that the p99 may lie above the echo's."""
 _PLURAL = plural_of(contract.GRAPH)
 
 
 @click.command()
 @click.option("--services", default=25, show_default=True, help="Services of the graph.")
 @click.option("--seconds", default=2.0, show_default=True, help="Length of one run.")
-@click.option("--rounds", default=3, show_default=True, help="Runs of each kind and body, in turn with the others.")
-@click.option("--connections", default=2, show_default=True, help="Requests at one time.")
+@click.option("--rounds", default=3, show_default=True, help="Runs of each body against admission and echo.")
+@click.option("--connections", default=2, show_default=True, help="Requests at the same time.")
 @click.option("--serve", "address", hidden=True, help="Serve at this address instead of measuring.")
 def main(*, services: int, seconds: float, rounds: int, connections: int, address: str | None) -> None:
-    """Measure reviews against an echo of the same body on the same server; exit status 1 when the target is missed.
+    """Measure reviews, compared with an echo of the same body; exit status 1 if the target is missed.
 
-    Both go over plain HTTP: on a connection that is kept, TLS costs either the same.
+    Both use plain HTTP, as TLS on a kept connection costs both the same.
     """
     if address is not None:
         set_up_logging("info")
@@ -45,8 +45,8 @@ def main(*, services: int, seconds: float, rounds: int, connections: int, addres
     cases = build_cases(services)
     command = ["bench.admission", "--serve", "ADDRESS"]
     with run_server(command, cases[0].body, cases[0].path) as server, tempfile.TemporaryDirectory() as directory:
-        load = Load(port=server.port, connections=connections, seconds=seconds, body=Path(directory) / "body.json")
-        runs = run_in_turns(cases, load, rounds)
+        load = LoadRun(port=server.port, connections=connections, seconds=seconds, body=Path(directory) / "body.json")
+        runs = compare(cases, load, rounds)
     results = [summarise(case, runs) for case in cases]
     for result in results:
         click.echo(describe(result))
@@ -54,18 +54,18 @@ def main(*, services: int, seconds: float, rounds: int, connections: int, addres
 
 
 def describe(result: dict[str, Any]) -> str:
-    """One line about one sort of review."""
+    """The result of one kind of review, in one line."""
     over = result["p99_over_echo_ms"]
     verdict = "reached" if over <= TARGET_MS else "missed "
     return (
-        f"{verdict}  {result['name']}: p99 {over:+.2f} ms above the echo's, to reach at most {TARGET_MS:g} ms "
+        f"{verdict}  {result['name']}: p99 {over:+.2f} ms above the echo's, target at most {TARGET_MS:g} ms "
         f"(p50 {result['hook']['p50_ms']:.2f} ms, echo {result['echo']['p50_ms']:.2f} ms; "
         f"{result['ratio']:.2f} of the echo's requests)"
     )
 
 
 def load_app(is_draining: Callable[[], bool]) -> Flask:
-    """The admission application with one more path, `POST /echo`."""
+    """The admission application with the extra path `POST /echo`."""
     from hooks.admission.app import create_admission_app  # noqa: PLC0415 - its metrics look at the environment
     from hooks.admission.rules import DEFAULTS, RULES  # noqa: PLC0415 - as above
 
@@ -75,7 +75,7 @@ def load_app(is_draining: Callable[[], bool]) -> Flask:
 
 
 def build_cases(services: int) -> list[Case]:
-    """Reviews of one graph: created, changed, and completed."""
+    """Reviews of one graph: validation of its creation and of a change, and defaulting."""
     graph = {**write_graph(services)}
     graph["metadata"] = {**graph["metadata"], "namespace": "bench", "uid": "u", "generation": 1}
     changed = copy.deepcopy(graph)

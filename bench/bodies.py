@@ -1,6 +1,6 @@
-"""Real sync requests: what Metacontroller sends for graphs and components that have come to rest.
+"""Sync requests as Metacontroller sends them for graphs and components that no longer change.
 
-The hooks themselves make them: their answers come back as observed children, with all that a cluster adds.
+The hooks make them: their answers are sent back as observed children, with the fields that a cluster adds.
 """
 
 import json
@@ -28,7 +28,7 @@ _TIME = "2026-03-01T12:00:00Z"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One request: `children` counts the objects that it brings."""
+    """One request; `children` is the number of children in it."""
 
     name: str
     path: str
@@ -40,7 +40,7 @@ def build_cases(client: FlaskClient, sizes: Iterable[int] = (1, 4, 25)) -> list[
     """A sync of a graph for each number of services, and one of a component.
 
     Raises:
-        RuntimeError: a hook refused, or its answer does not come to rest.
+        RuntimeError: a hook refused, or its answer keeps changing.
     """
     graphs = [_build_graph_case(client, size) for size in sizes]
     component = _only(graphs[-1][1], contract.COMPONENT)[-1]
@@ -62,25 +62,25 @@ def _build_component_case(client: FlaskClient, component: Manifest) -> tuple[Cas
 
 
 def _run(client: FlaskClient, child: Manifest) -> Manifest:
-    """A component with the status that its own hook reports."""
+    """The child; a component has the status that its own hook reports."""
     if gvk_of(child) != contract.COMPONENT:
         return child
     return {**child, "status": {**_build_component_case(client, child)[1], "observedGeneration": 1}}
 
 
 def _settle(client: FlaskClient, hook: str, parent: Manifest, children: list[Manifest], *, name: str) -> Case:
-    """The request of a parent at rest: its status is the answer's, and asking again changes nothing."""
+    """The request of a parent whose answer no longer changes: its status is that of the answer before."""
     first = _ask(client, hook, parent, children)
     rested = {**parent, "status": {**first["status"], "observedGeneration": 1}}
     second = _ask(client, hook, rested, children)
     if second["children"] != first["children"] or second["status"] != first["status"] or not second["children"]:
-        raise RuntimeError(f"{name} does not come to rest")
+        raise RuntimeError(f"{name} keeps changing")
     body = _write_request(hook, _change(rested), [_change(children[0]), *children[1:]])
     return Case(name=name, path=f"/{hook}/sync", body=body, children=len(children))
 
 
 def _change(manifest: Manifest) -> Manifest:
-    """The object, new in every request: a sync comes because something changed, here the parent and one child."""
+    """The object with a new resourceVersion in every request: syncs happen because an object changed."""
     return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": NEW_EACH_TIME}}
 
 
@@ -109,7 +109,7 @@ def _only(manifests: Iterable[Manifest], kind: GroupVersionKind) -> list[Manifes
 
 
 def _store(desired: Mapping[str, Any], owner: Manifest | None = None) -> Manifest:
-    """The object as the API server hands it out; one with an owner was applied by Metacontroller."""
+    """The object as the API server returns it; one with an owner was applied by Metacontroller."""
     manifest: Manifest = json.loads(json.dumps(desired))
     metadata = manifest["metadata"]
     metadata.update(
@@ -142,7 +142,7 @@ def _store(desired: Mapping[str, Any], owner: Manifest | None = None) -> Manifes
 
 
 def _name_fields(value: Any) -> dict[str, Any]:
-    """The fields of an object as `managedFields` lists them; a fair share of what a request weighs."""
+    """The fields of an object as `managedFields` lists them; they are a large part of a request."""
     if isinstance(value, dict):
         return {f"f:{key}": _name_fields(item) for key, item in value.items() if key not in {"apiVersion", "kind"}}
     if isinstance(value, list) and value and all(isinstance(item, dict) and "name" in item for item in value):
@@ -178,7 +178,7 @@ def _pull_secrets() -> dict[str, Manifest]:
 
 
 def write_graph(services: int) -> Manifest:
-    """A graph with a frontend and vLLM workers, prefill and decode in turn, as people write them."""
+    """A graph as users write it: a frontend, and vLLM workers that alternate between prefill and decode."""
     workers = {
         f"Worker{number:02}": _write_worker("prefill" if number % 2 else "decode") for number in range(1, services)
     }

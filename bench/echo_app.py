@@ -1,4 +1,4 @@
-"""The hooks' own server with one more path, `POST /echo`, which reads a body and answers with it.
+"""The hooks' own server with the extra path `POST /echo`, which answers with the request's body.
 
 Arguments: address, processes, threads, and settings as `key=value`.
 """
@@ -15,7 +15,7 @@ from hooks.settings import parse_settings
 
 
 def load(is_draining: Callable[[], bool]) -> Flask:
-    """Build the hooks' application and add the echo, which passes through the same server, Flask and request ids."""
+    """The hooks' application with the echo, which uses the same server, Flask and request ids."""
     from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
 
     settings = parse_settings({}, dict(pair.split("=", 1) for pair in sys.argv[4:]))

@@ -1,4 +1,4 @@
-"""`python -m bench.model`: syncs of a LoRA model on many engines, with a prober behind the hook, against the echo."""
+"""`python -m bench.model`: syncs of a LoRA model on many engines, with a real prober, compared with an echo."""
 
 import sys
 import tempfile
@@ -12,10 +12,10 @@ import click
 import orjson
 
 from bench.bodies import Case
+from bench.comparison import LoadRun, compare, summarise
 from bench.load import NEW_EACH_TIME
 from bench.prober import run_slow_engines
 from bench.server import run_server
-from bench.turns import Load, run_in_turns, summarise
 from hooks import contract, identity
 from hooks.app import create_app
 from hooks.k8s import kinds
@@ -24,21 +24,21 @@ from hooks.settings import parse_settings
 from hooks.simulation.processes import run_servers
 
 TARGET_MS = 20.0
-"""Milliseconds that the hook's p99 may lie above the echo's."""
+"""The most milliseconds that the hook's p99 may lie above the echo's."""
 
 _BASE = "Qwen/Qwen3-0.6B"
 _SLICE = 100
-"""Endpoints of one EndpointSlice, as Kubernetes makes them."""
+"""Endpoints of one EndpointSlice, as in Kubernetes."""
 _PATIENCE = 60.0
 
 
 @click.command()
-@click.option("--endpoints", default=200, show_default=True, help="Engines that the adapter is on.")
+@click.option("--endpoints", default=200, show_default=True, help="Engines with the adapter.")
 @click.option("--seconds", default=2.0, show_default=True, help="Length of one run.")
-@click.option("--rounds", default=3, show_default=True, help="Runs of hook and echo, in turn.")
-@click.option("--connections", default=2, show_default=True, help="Requests at one time.")
+@click.option("--rounds", default=3, show_default=True, help="Runs of hook and echo.")
+@click.option("--connections", default=2, show_default=True, help="Requests at the same time.")
 def main(*, endpoints: int, seconds: float, rounds: int, connections: int) -> None:
-    """Measure `/model/sync` with every adapter loaded; exit status 1 when the target is missed."""
+    """Measure `/model/sync` with every adapter loaded; exit status 1 if the target is missed."""
     with run_slow_engines(endpoints, 0.0) as targets, run_servers([], prober=True) as servers:
         address = targets[0].address
         settings = [
@@ -49,19 +49,19 @@ def main(*, endpoints: int, seconds: float, rounds: int, connections: int) -> No
         command = ["bench.echo_app", "ADDRESS", "2", "4", *settings]
         with run_server(command, case.body, case.path) as server, tempfile.TemporaryDirectory() as directory:
             body = Path(directory) / "body.json"
-            load = Load(port=server.port, connections=connections, seconds=seconds, body=body)
-            result = summarise(case, run_in_turns([case], load, rounds))
+            load = LoadRun(port=server.port, connections=connections, seconds=seconds, body=body)
+            result = summarise(case, compare([case], load, rounds))
     over = result["p99_over_echo_ms"]
     verdict = "reached" if over <= TARGET_MS else "missed "
     click.echo(
-        f"{verdict}  p99 of a sync with {endpoints} endpoints above the echo's: {over:.2f} ms, to reach at most "
+        f"{verdict}  p99 of a sync with {endpoints} endpoints above the echo's: {over:.2f} ms, target at most "
         f"{TARGET_MS:g} ms (p50 {result['hook']['p50_ms']:.2f} ms, echo {result['echo']['p50_ms']:.2f} ms)"
     )
     sys.exit(0 if over <= TARGET_MS else 1)
 
 
 def build_case(hosts: Sequence[str], settings: Sequence[str], clock: Callable[[], float] = time.monotonic) -> Case:
-    """The sync of a model whose adapter every engine holds, once the prober knows it.
+    """The sync of a model whose adapter is loaded on every engine, once the prober reports so.
 
     Raises:
         RuntimeError: that takes too long.

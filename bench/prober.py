@@ -1,6 +1,6 @@
-"""`python -m bench.prober`: how fast the prober loads adapters, and what keeping them verified costs.
+"""`python -m bench.prober`: how fast the prober loads adapters, and what it costs to keep them verified.
 
-The prober runs as a process of its own; the engines answer on loopback from this one.
+The prober runs in its own process, the engines in this one, on loopback addresses.
 """
 
 import os
@@ -14,21 +14,22 @@ from pathlib import Path
 import click
 
 from bench.server import measure_memory
-from hooks.model.prober_client import Prober
-from hooks.model.probes import Adapter, LoadRequest, Phase, Target
+from hooks.model.prober_client import ProberClient
+from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
 from hooks.simulation.processes import run_servers
 from hooks.simulator.engines import Engine, Lora, reserve_port
 from hooks.simulator.loopback_http import Answer, Request, Response, run_listeners
 
 CONCURRENCY = 10
 LOAD_SLACK, MAX_PROCESSOR, MAX_MEMORY = 1.1, 0.2, 200.0
-"""Loading against the best that the concurrency allows; share of one processor and MiB while verifying."""
+"""The longest time to load, compared with the best that the concurrency allows; the largest share of one processor, and
+the most MiB, while verifying."""
 _PATIENCE = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One measured number and the most that it should be."""
+    """A measured number and the most that it may be."""
 
     name: str
     value: float
@@ -37,20 +38,18 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """One line for people."""
+        """The result in one line."""
         verdict = "reached" if self.value <= self.target else "missed "
-        return f"{verdict}  {self.name}: {self.value:.2f} {self.unit}, to reach at most {self.target:g} {self.unit}"
+        return f"{verdict}  {self.name}: {self.value:.2f} {self.unit}, target at most {self.target:g} {self.unit}"
 
 
 @click.command()
 @click.option("--endpoints", default=100, show_default=True, help="Engines that load one adapter each.")
-@click.option("--load-seconds", default=1.0, show_default=True, help="Seconds that each of them takes.")
-@click.option(
-    "--pairs", nargs=2, default=(50, 20), show_default=True, help="Engines and adapters that are kept verified."
-)
-@click.option("--seconds", default=15.0, show_default=True, help="How long verifying is watched.")
+@click.option("--load-seconds", default=1.0, show_default=True, help="Seconds that each load takes.")
+@click.option("--pairs", nargs=2, default=(50, 20), show_default=True, help="Engines and adapters to keep verified.")
+@click.option("--seconds", default=15.0, show_default=True, help="Seconds for which verifying is measured.")
 def main(*, endpoints: int, load_seconds: float, pairs: tuple[int, int], seconds: float) -> None:
-    """Measure the prober against engines on loopback; exit status 1 when a target is missed."""
+    """Measure the prober against engines on loopback; exit status 1 if a target is missed."""
     findings = [measure_loading(endpoints, load_seconds), *measure_verifying(*pairs, seconds)]
     for finding in findings:
         click.echo(finding.line)
@@ -58,7 +57,7 @@ def main(*, endpoints: int, load_seconds: float, pairs: tuple[int, int], seconds
 
 
 def measure_loading(endpoints: int, load_seconds: float) -> Finding:
-    """Seconds until one adapter is on all engines."""
+    """Seconds until one adapter is loaded on all engines."""
     with run_prober() as (prober, _), run_slow_engines(endpoints, load_seconds) as targets:
         started = time.perf_counter()
         wait_until_loaded(prober, build_requests(targets, 1))
@@ -69,7 +68,7 @@ def measure_loading(endpoints: int, load_seconds: float) -> Finding:
 
 
 def measure_verifying(endpoints: int, adapters: int, seconds: float) -> list[Finding]:
-    """Processor and memory of the prober while it keeps all adapters verified on all engines."""
+    """Processor time and memory of the prober while it keeps all adapters verified on all engines."""
     with run_prober() as (prober, process_id), run_slow_engines(endpoints, 0.0) as targets:
         wanted = build_requests(targets, adapters)
         wait_until_loaded(prober, wanted)
@@ -86,21 +85,21 @@ def measure_verifying(endpoints: int, adapters: int, seconds: float) -> list[Fin
 
 
 @contextmanager
-def run_prober() -> Iterator[tuple[Prober, int]]:
-    """A prober with default settings, and the id of its first process."""
+def run_prober() -> Iterator[tuple[ProberClient, int]]:
+    """A client of a running prober with default settings, and the id of the prober's first process."""
     with run_servers([f"lora_concurrency={CONCURRENCY}"], prober=True) as servers:
         server = servers.running[0]
-        yield Prober(f"http://127.0.0.1:{server.port}"), server.process.pid
+        yield ProberClient(f"http://127.0.0.1:{server.port}"), server.process.pid
 
 
 @contextmanager
-def run_slow_engines(count: int, load_seconds: float) -> Iterator[list[Target]]:
-    """Engines at addresses of their own, whose loads take a while."""
+def run_slow_engines(count: int, load_seconds: float) -> Iterator[list[EngineTarget]]:
+    """Engines, each at its own address; a load takes `load_seconds`."""
     with reserve_port(0) as port, run_listeners() as listeners:
         hosts = [f"127.64.{number // 250}.{number % 250 + 1}" for number in range(count)]
         for host in hosts:
             listeners.open(host, port, _slowed(Engine(Lora.LOADS).answer, load_seconds))
-        yield [Target(address=f"http://{host}:{port}", pod=host) for host in hosts]
+        yield [EngineTarget(address=f"http://{host}:{port}", pod=host) for host in hosts]
 
 
 def _slowed(answer: Answer, seconds: float) -> Answer:
@@ -110,8 +109,8 @@ def _slowed(answer: Answer, seconds: float) -> Answer:
     return slow
 
 
-def build_requests(targets: Sequence[Target], adapters: int) -> list[LoadRequest]:
-    """One model for each adapter, on all targets."""
+def build_requests(targets: Sequence[EngineTarget], adapters: int) -> list[LoadRequest]:
+    """One request for each adapter, on all targets."""
     return [
         LoadRequest(
             namespace="bench",
@@ -124,7 +123,7 @@ def build_requests(targets: Sequence[Target], adapters: int) -> list[LoadRequest
 
 
 def wait_until_loaded(
-    prober: Prober, wanted: Sequence[LoadRequest], clock: Callable[[], float] = time.monotonic
+    prober: ProberClient, wanted: Sequence[LoadRequest], clock: Callable[[], float] = time.monotonic
 ) -> None:
     """Ask until every adapter is verified on every target.
 
@@ -133,14 +132,14 @@ def wait_until_loaded(
     """
     deadline = clock() + _PATIENCE
     for request in wanted:
-        while not all(entry.phase is Phase.LOADED for entry in prober.ask(request).endpoints):
+        while not all(entry.phase is AdapterPhase.LOADED for entry in prober.ask(request).endpoints):
             if clock() > deadline:
                 raise RuntimeError(f"{request.key} is not loaded after {_PATIENCE:g} s")
             time.sleep(0.05)
 
 
 def read_processor_seconds(process_id: int) -> float:
-    """Processor seconds that a process and its children have used so far, in user and system mode."""
+    """Processor seconds that a process and its children have used so far, in user and kernel mode."""
     children = Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()
     ticks = sum(_read_ticks(pid) for pid in [process_id, *map(int, children)])
     return ticks / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""The measured server: started as a process, watched from outside."""
+"""The server to measure, started as a process."""
 
 import os
 import re
@@ -14,8 +14,8 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """A running server: its port, its first process, and milliseconds from start to its first answers."""
+class MeasuredServer:
+    """A running server: its port, its first process, and the milliseconds from its start to its first answers."""
 
     port: int
     process_id: int
@@ -24,8 +24,8 @@ class Server:
 
 
 @contextmanager
-def run_server(command: list[str], body: bytes, path: str) -> Iterator[Server]:
-    """Start a module whose argument ADDRESS becomes its address, wait until it answers, and end it after use."""
+def run_server(command: list[str], body: bytes, path: str) -> Iterator[MeasuredServer]:
+    """Start a module, wait until it answers, and stop it after use; ADDRESS in `command` is replaced by its address."""
     port = _free_port()
     started = time.perf_counter()
     arguments = [part.replace("ADDRESS", f"127.0.0.1:{port}") for part in command]
@@ -36,7 +36,7 @@ def run_server(command: list[str], body: bytes, path: str) -> Iterator[Server]:
         head = f"POST {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
         _ask_until_answered(port, head.encode() + body, process)
         synced_after = (time.perf_counter() - started) * 1000
-        yield Server(port=port, process_id=process.pid, healthy_after=healthy_after, synced_after=synced_after)
+        yield MeasuredServer(port=port, process_id=process.pid, healthy_after=healthy_after, synced_after=synced_after)
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=30)
@@ -49,10 +49,10 @@ def _free_port() -> int:
 
 
 def _ask_until_answered(port: int, request: bytes, process: subprocess.Popen[bytes]) -> None:
-    """Send a request until the server takes it.
+    """Send a request until the server accepts the connection.
 
     Raises:
-        RuntimeError: the server ended, or answered something else than 200.
+        RuntimeError: the server ended, or did not answer 200.
     """
     while True:
         try:
@@ -70,7 +70,7 @@ def _ask_until_answered(port: int, request: bytes, process: subprocess.Popen[byt
 
 
 def measure_memory(process_id: int) -> list[dict[str, float]]:
-    """MiB of each worker: `rss` counts shared pages in full, `pss` by the share of each process."""
+    """MiB of each worker: `rss` counts shared pages in full, `pss` counts this process's share of them."""
     children = Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()
     return [_read_memory(int(child)) for child in children]
 

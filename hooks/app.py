@@ -37,8 +37,8 @@ from hooks.metacontroller.protocol import (
 )
 from hooks.metacontroller.request_body import JsonCache
 from hooks.model import sync as model
-from hooks.model.prober_client import Prober
-from hooks.model.probes import LoadReport, LoadRequest
+from hooks.model.prober_client import ProberClient
+from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.serving.web import create_bare_app, read_body
@@ -129,18 +129,18 @@ def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
 
 def served_hooks(settings: Settings, ask_prober: AskProber | None = None) -> dict[str, Hook]:
     """The route table with the prober and the etcd of the settings."""
-    ask = ask_prober or Prober(settings.prober_url).ask
+    ask = ask_prober or ProberClient(settings.prober_url).ask
     return all_hooks(ask, EtcdClient.at(settings.etcd_address).drop)
 
 
 def _report_first(
-    function: Callable[[model.Call, LoadReport | None], SyncAnswer], ask: AskProber, *, finalizing: bool = False
+    function: Callable[[model.ModelCall, LoadReport | None], SyncAnswer], ask: AskProber, *, finalizing: bool = False
 ) -> Sync:
     """A hook that first asks the prober, where there is something to load."""
 
     def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
-        call = model.Call(request=request, facts=facts, finalizing=finalizing)
-        wanted = model.wanted(call)
+        call = model.ModelCall(request=request, facts=facts, finalizing=finalizing)
+        wanted = model.plan_request(call)
         try:
             report = None if wanted is None else ask(wanted, g.sync_id)
         except ProberUnavailable:

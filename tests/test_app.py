@@ -11,7 +11,7 @@ from hooks.app import create_app
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.identity import model_hash
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.model.probes import LoadReport, LoadRequest
+from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.settings import parse_settings
 from tests import make
 from tests.hook_client import CONFIG_MAP, GOOD, call, client_with

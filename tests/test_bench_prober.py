@@ -6,7 +6,7 @@ import pytest
 
 from bench.prober import Finding, build_requests, measure_loading, read_processor_seconds, run_slow_engines
 from hooks.model.prober.lora_api import load_adapter, open_session
-from hooks.model.probes import Target
+from hooks.model.prober_messages import EngineTarget
 
 
 def test_loading_is_measured_until_every_engine_lists_the_adapter() -> None:
@@ -24,7 +24,7 @@ def test_engines_answer_each_at_its_own_address() -> None:
 
 
 def test_every_adapter_is_wanted_on_every_engine() -> None:
-    targets = [Target(address=f"http://127.64.0.{number}:9090", pod=f"w{number}") for number in (1, 2)]
+    targets = [EngineTarget(address=f"http://127.64.0.{number}:9090", pod=f"w{number}") for number in (1, 2)]
     requests = build_requests(targets, 3)
     assert len({request.key for request in requests}) == 3
     assert [len(request.targets) for request in requests] == [2, 2, 2]
@@ -40,4 +40,4 @@ def test_processor_time_of_a_busy_process_grows() -> None:
 @pytest.mark.parametrize(("value", "word"), [(1.0, "reached"), (2.5, "missed")])
 def test_finding_says_whether_the_target_is_reached(value: float, word: str) -> None:
     line = Finding(name="loading", value=value, target=2.0, unit="s").line
-    assert line.split() == [word, "loading:", f"{value:.2f}", "s,", "to", "reach", "at", "most", "2", "s"]
+    assert line.split() == [word, "loading:", f"{value:.2f}", "s,", "target", "at", "most", "2", "s"]

@@ -11,9 +11,9 @@ from gunicorn.app.base import BaseApplication
 from hooks.cli.options import parse_bind, read_prober_token, read_settings, settings_option
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.connections import kept_engines, raise_file_limit
+from hooks.model.prober.dispatcher import Dispatcher
+from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_session, perform
-from hooks.model.prober.wish import Limits
-from hooks.model.prober.worker import Worker
 from hooks.model.prober_client import TOKEN_VARIABLE
 from hooks.serving.logs import set_up_logging
 from hooks.serving.server import JsonLog, freeze_memory
@@ -53,10 +53,10 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load(self) -> Flask:
         """Build the application, in the process that serves it."""
         limits = Limits.of(self._settings)
-        hosts = kept_engines(raise_file_limit(), calls=3 * limits.most)
-        worker = Worker(limits, functools.partial(perform, open_session(hosts)))
-        worker.start()
-        return create_prober_app(worker, token=self._token, max_body_bytes=self._settings.max_body_bytes)
+        hosts = kept_engines(raise_file_limit(), calls=3 * limits.max_calls)
+        dispatcher = Dispatcher(limits, functools.partial(perform, open_session(hosts)))
+        dispatcher.start()
+        return create_prober_app(dispatcher, token=self._token, max_body_bytes=self._settings.max_body_bytes)
 
     def _begin(self, worker: Any) -> None:
         freeze_memory()

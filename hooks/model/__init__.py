@@ -1,1 +1,1 @@
-"""DynamoModel: endpoints found, adapters loaded and kept; and the prober that talks to the engines."""
+"""DynamoModel: the hook that reports a model's engines and LoRA adapters, and the prober that loads the adapters."""

@@ -1,4 +1,4 @@
-"""Which changes of a model's conditions are Events, and what the end of its unloading leaves to say.
+"""The Events of a DynamoModel: about changes of its conditions, and about the end of its unloading.
 
 | what changes | Event |
 |---|---|
@@ -8,10 +8,10 @@
 | EndpointsReady becomes `NotReady` | Warning `NotReady` |
 | Ready becomes `LoadFailed` | Warning `PartialEndpointFailure` |
 | Ready becomes `InvalidSpec`, at each generation | Warning `ValidationFailed` |
-| a deleted model is let go | Normal `LoRAUnloaded` or Warning `LoRAUnloadFailed` |
+| a deleted model's finalizer is removed | Normal `LoRAUnloaded` or Warning `LoRAUnloadFailed` |
 
 Source: Dynamo operator, internal/controller/dynamo_model_controller.go. `EndpointDiscoveryFailed` and `CleanupFailed`
-do not occur: Metacontroller lists the EndpointSlices.
+do not occur, because Metacontroller lists the EndpointSlices.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,14 +24,14 @@ from hooks.metacontroller.protocol import SyncRequest
 from hooks.model.status import ENDPOINTS_READY, INVALID, LOAD_FAILED
 
 
-def tell_transitions(request: SyncRequest, status: Mapping[str, Json], base_model: str) -> tuple[Event, ...]:
-    """Events about the change from the model's status to that one."""
+def build_change_events(request: SyncRequest, status: Mapping[str, Json], base_model: str) -> tuple[Event, ...]:
+    """The Events about the change from the request's status to `status`."""
     about, before = reference_of(request.parent), request.status
-    return (*_tell_endpoints(about, before, status, base_model), *_tell_ready(about, before, status))
+    return (*_build_endpoint_events(about, before, status, base_model), *_build_ready_events(about, before, status))
 
 
-def tell_unloaded(request: SyncRequest, count: int) -> Event:
-    """The Event of a model that `count` engines hold no more."""
+def build_unloaded_event(request: SyncRequest, count: int) -> Event:
+    """The Event of a model whose adapters are unloaded from `count` engines."""
     return Event(
         about=reference_of(request.parent),
         type="Normal",
@@ -41,8 +41,8 @@ def tell_unloaded(request: SyncRequest, count: int) -> Event:
     )
 
 
-def tell_given_up(request: SyncRequest, why: str) -> Event:
-    """The Event of a model that was let go although some engines may still hold it; `why` names them."""
+def build_unload_failed_event(request: SyncRequest, why: str) -> Event:
+    """The Event of a deleted model whose adapters may still be loaded; `why` names the engines."""
     return Event(
         about=reference_of(request.parent),
         type="Warning",
@@ -53,12 +53,12 @@ def tell_given_up(request: SyncRequest, why: str) -> Event:
 
 
 def _end_of(request: SyncRequest) -> str:
-    """The deletion, of which there is one, or the unloading of a model that stays."""
+    """The occasion: the deletion, or when the unloading of a model that is not deleted began."""
     ready = find_condition(request.status.get("conditions") or (), READY)
     return str(request.parent["metadata"].get("deletionTimestamp") or (since(ready) if ready else ""))
 
 
-def _tell_endpoints(
+def _build_endpoint_events(
     about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json], base_model: str
 ) -> Iterator[Event]:
     changed = find_change(before, after, ENDPOINTS_READY)
@@ -87,7 +87,9 @@ def _tell_endpoints(
             yield Event(about=about, type="Warning", reason="NotReady", message=text, occasion=occasion)
 
 
-def _tell_ready(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+def _build_ready_events(
+    about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]
+) -> Iterator[Event]:
     ready = find_condition(after.get("conditions") or (), READY)
     is_refused = ready is not None and ready["reason"] == INVALID
     changed = find_change(before, after, READY, by_generation=is_refused)

@@ -1,6 +1,6 @@
-"""What a DynamoModel's sync sees: its engines by EndpointSlices, the other models, and its own status as last written.
+"""What a DynamoModel's sync observes: its engines, read from EndpointSlices, and the adapter names that models claim.
 
-Decides which endpoint counts as an engine, and nothing about adapters.
+Decides which endpoints are engines, and nothing about loading.
 """
 
 import re
@@ -11,7 +11,7 @@ from hooks import contract, identity
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 from hooks.metacontroller.protocol import Objects, SyncRequest
-from hooks.model.probes import ENGINE_ADDRESS
+from hooks.model.prober_messages import ENGINE_ADDRESS
 
 _LABEL_SERVICE = "kubernetes.io/service-name"
 _FAMILIES = ("IPv4", "IPv6")
@@ -19,8 +19,8 @@ _ADDRESS = re.compile(ENGINE_ADDRESS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """An engine's pod; `address` is the base URL of its system server, `ready` the pod's readiness."""
+class EnginePod:
+    """A pod with an engine; `address` is the base URL of its system server, `ready` the pod's readiness."""
 
     address: str
     pod: str
@@ -28,38 +28,38 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """The adapter names that a LoRA model wants (`names`) and those its status says it has loaded (`held`)."""
+class AdapterClaim:
+    """The adapter names that a LoRA model uses: `loaded` ones by its status, and all `names` with the wanted one."""
 
     model: str
     created: str
     base_model: str
     names: frozenset[str]
-    held: frozenset[str]
+    loaded: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """Engines sorted by pod, the number of Services behind them, and the LoRA models beside this one.
+class ObservedModel:
+    """A model's engines sorted by pod, the number of their Services, and the claims of this and the other LoRA models.
 
-    `left_out` are the candidates without an IP address, which cannot be asked anything.
+    `unreachable` are the engines whose endpoints have no IP address; they cannot be called.
     """
 
-    candidates: tuple[Candidate, ...]
-    left_out: tuple[Candidate, ...]
+    engines: tuple[EnginePod, ...]
+    unreachable: tuple[EnginePod, ...]
     services: int
-    own_claim: Claim
-    other_claims: tuple[Claim, ...]
+    own_claim: AdapterClaim
+    other_claims: tuple[AdapterClaim, ...]
 
 
-def observe(request: SyncRequest, base_model: str, port: int) -> Seen:
-    """Read the related objects of a sync; `port` is that of the engines' system servers."""
+def observe(request: SyncRequest, base_model: str, port: int) -> ObservedModel:
+    """The engines and claims in a sync request; `port` is that of the engines' system servers."""
     slices = tuple(find_slices(request.related, base_model))
     services = {labels_of(one).get(_LABEL_SERVICE, "") for one in slices} - {""}
-    candidates, left_out = observe_candidates(slices, port)
-    return Seen(
-        candidates=candidates,
-        left_out=left_out,
+    engines, unreachable = observe_engines(slices, port)
+    return ObservedModel(
+        engines=engines,
+        unreachable=unreachable,
         services=len(services),
         own_claim=read_claim(request.parent),
         other_claims=tuple(observe_claims(request)),
@@ -74,36 +74,33 @@ def find_slices(related: Objects, base_model: str) -> Iterator[ReadManifest]:
             yield one
 
 
-def observe_candidates(
-    slices: Iterable[ReadManifest], port: int
-) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
-    """One candidate per pod, IPv4 before IPv6, sorted by pod, and those of pods that have no IP address.
+def observe_engines(slices: Iterable[ReadManifest], port: int) -> tuple[tuple[EnginePod, ...], tuple[EnginePod, ...]]:
+    """The engines that can be called, and those without an IP address; one per pod, sorted by pod.
 
-    Terminating endpoints and those of no pod do not count.
-
-    A pod stands in several slices when several Services select it, or when it has two families of addresses.
+    A pod is in several slices if several Services select it, or if it has two address families; then IPv4 is used.
+    Terminating endpoints and endpoints without a pod are ignored.
 
     Source: Dynamo operator, internal/modelendpoint/discovery.go.
     """
-    found: dict[str, tuple[tuple[bool, int, str], Candidate]] = {}
+    found: dict[str, tuple[tuple[bool, int, str], EnginePod]] = {}
     for one in slices:
         family = one.get("addressType")
         if family not in _FAMILIES:
             continue
         for endpoint in one.get("endpoints") or ():
-            for candidate in _read_endpoint(endpoint, family, port):
-                is_named = _ADDRESS.fullmatch(candidate.address) is None
-                rank = (is_named, _FAMILIES.index(family), candidate.address)
-                if candidate.pod not in found or rank < found[candidate.pod][0]:
-                    found[candidate.pod] = (rank, candidate)
+            for engine in _read_endpoint(endpoint, family, port):
+                has_no_ip = _ADDRESS.fullmatch(engine.address) is None
+                rank = (has_no_ip, _FAMILIES.index(family), engine.address)
+                if engine.pod not in found or rank < found[engine.pod][0]:
+                    found[engine.pod] = (rank, engine)
     ranked = [found[pod] for pod in sorted(found)]
     return (
-        tuple(candidate for (is_named, *_), candidate in ranked if not is_named),
-        tuple(candidate for (is_named, *_), candidate in ranked if is_named),
+        tuple(engine for (has_no_ip, *_), engine in ranked if not has_no_ip),
+        tuple(engine for (has_no_ip, *_), engine in ranked if has_no_ip),
     )
 
 
-def _read_endpoint(endpoint: Mapping[str, Json], family: str, port: int) -> Iterator[Candidate]:
+def _read_endpoint(endpoint: Mapping[str, Json], family: str, port: int) -> Iterator[EnginePod]:
     target = endpoint.get("targetRef") or {}
     conditions = endpoint.get("conditions") or {}
     if target.get("kind") != "Pod" or not target.get("name") or conditions.get("terminating"):
@@ -111,11 +108,11 @@ def _read_endpoint(endpoint: Mapping[str, Json], family: str, port: int) -> Iter
     for address in endpoint.get("addresses") or ():
         host = f"[{address}]" if family == "IPv6" else address
         ready = conditions.get("ready") is not False
-        yield Candidate(address=f"http://{host}:{port}", pod=str(target["name"]), ready=ready)
+        yield EnginePod(address=f"http://{host}:{port}", pod=str(target["name"]), ready=ready)
 
 
-def observe_claims(request: SyncRequest) -> Iterator[Claim]:
-    """Claims of the LoRA models beside the parent; one that is being deleted keeps its claim until it is gone."""
+def observe_claims(request: SyncRequest) -> Iterator[AdapterClaim]:
+    """The claims of the other LoRA models; a model that is being deleted keeps its claim until it is gone."""
     own = name_of(request.parent)
     for model in request.related.of(contract.MODEL):
         in_namespace = model["metadata"].get("namespace") == request.parent["metadata"]["namespace"]
@@ -127,14 +124,14 @@ def _is_lora(model: ReadManifest) -> bool:
     return str((model.get("spec") or {}).get("modelType", "")).lower() == "lora"
 
 
-def read_claim(model: ReadManifest) -> Claim:
-    """What a model claims by its spec and by its status, whether or not its spec is valid."""
+def read_claim(model: ReadManifest) -> AdapterClaim:
+    """A model's claim by its spec and its status; the spec need not be valid."""
     spec, status = model.get("spec") or {}, model.get("status") or {}
-    held = frozenset(str(adapter.get("name", "")) for adapter in status.get("adapters") or ())
-    return Claim(
+    loaded = frozenset(str(adapter.get("name", "")) for adapter in status.get("adapters") or ())
+    return AdapterClaim(
         model=name_of(model),
         created=str(model["metadata"].get("creationTimestamp", "")),
         base_model=str(spec.get("baseModelName", "")),
-        names=(held | {str(spec.get("modelName", ""))}) - {""},
-        held=held,
+        names=(loaded | {str(spec.get("modelName", ""))}) - {""},
+        loaded=loaded,
     )

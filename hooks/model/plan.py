@@ -1,6 +1,6 @@
-"""What a DynamoModel wants of its engines: which adapter, from where, and which former ones must go.
+"""What a DynamoModel wants of its engines: the adapter to load, and the former ones to unload.
 
-Knows the spec, the status as last written and the other models; not what the engines hold.
+Reads the spec, the last status and the other models; it does not know what the engines have loaded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,23 +12,23 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.model.observe import Candidate, Seen, observe
-from hooks.model.probes import Adapter, LoadRequest, Phase, Target
+from hooks.model.observe import EnginePod, ObservedModel, observe
+from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
 from hooks.model.validate import validate_claims, validate_model
 from hooks.problems import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPlan:
-    """The adapter that every engine should hold, and the names of those that none should hold any more.
+    """The adapter to load on every engine, and the names of the adapters to unload.
 
-    With `problems` the adapter is the one that was last good, so that a broken spec changes nothing that runs; None
-    when there is none, for base models, and in a finalize. `records` are the adapters that the status says this model
-    loaded, the current one first.
+    If the spec has `problems`, the adapter is the last good one, so an invalid spec changes nothing that runs. It is
+    None for base models, in a finalize, and if there is no good one. `records` are the adapters that this model loaded
+    according to its status, the current one first.
     """
 
     model: Model
-    seen: Seen
+    observed: ObservedModel
     problems: tuple[Problem, ...]
     adapter: Adapter | None
     former: tuple[str, ...]
@@ -36,24 +36,25 @@ class ModelPlan:
 
     @property
     def has_work(self) -> bool:
-        """Whether there is something to ask the prober about."""
-        return bool(self.seen.candidates) and (self.adapter is not None or bool(self.former))
+        """Whether the prober has anything to do for the model."""
+        return bool(self.observed.engines) and (self.adapter is not None or bool(self.former))
 
 
 def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> ModelPlan:
-    """Decide what to ask of the engines; a spec that does not even parse is a problem like any other."""
+    """What the model wants of its engines; a spec that cannot be parsed is a problem like any other."""
     model, faults = _read_model(request.parent)
-    seen = observe(request, model.spec.base_model_name, facts.settings.engine_port)
+    observed = observe(request, model.spec.base_model_name, facts.settings.engine_port)
     faults = faults or validate_model(model, facts.settings)
-    refused = validate_claims(model, seen.own_claim, seen.other_claims)
+    refused = validate_claims(model, observed.own_claim, observed.other_claims)
     records = read_records(request.status)
     mine = tuple(record for record in records if not refused or record.name != model.spec.model_name)
     adapter = None if finalizing else _resolve_adapter(model, mine, is_good=not faults and not refused)
-    may_have_loaded = model.is_lora and not faults and not refused  # although its status, being lost, has no record
+    # A valid model may have loaded its adapter although its status, if lost, does not say so.
+    may_have_loaded = model.is_lora and not faults and not refused
     named = (model.spec.model_name,) if finalizing and may_have_loaded else ()
     return ModelPlan(
         model=model,
-        seen=seen,
+        observed=observed,
         problems=(*faults, *refused),
         adapter=adapter,
         former=_former_names(mine, named, adapter),
@@ -70,7 +71,7 @@ def _read_model(parent: ReadManifest) -> tuple[Model, tuple[Problem, ...]]:
 
 
 def _readable_spec(parent: ReadManifest) -> ModelSpec:
-    """The texts of a spec that does not fit its schema: enough to find its engines and to unload its adapter."""
+    """The string fields of a spec that violates its schema: enough to find the engines and to unload the adapter."""
     texts = {key: value for key, value in (parent.get("spec") or {}).items() if isinstance(value, str)}
     return ModelSpec.model_validate({key: value for key, value in texts.items() if key != "source"})
 
@@ -96,10 +97,10 @@ def _former_names(records: Iterable[Adapter], named: Iterable[str], adapter: Ada
 
 
 def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadRequest:
-    """Write the question to the prober; `status` is the parent's, for what it says of each engine."""
+    """The request to the prober; `status` is the model's, with what it says about each engine."""
     metadata = plan.model.metadata
     entries = {(str(e.get("address")), str(e.get("podName"))): e for e in status.get("endpoints") or ()}
-    past = _read_past(plan, status)
+    last = _read_last_load(plan, status)
     return LoadRequest(
         namespace=metadata.namespace,
         name=metadata.name,
@@ -107,60 +108,60 @@ def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadReque
         adapter=plan.adapter,
         former=plan.former,
         targets=tuple(
-            _build_target(one, entries.get((one.address, one.pod), {}), past) for one in plan.seen.candidates
+            _build_target(one, entries.get((one.address, one.pod), {}), last) for one in plan.observed.engines
         ),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Past:
-    """How the adapter that is wanted stands to the one that the status is about, its first record.
+class _LastLoad:
+    """Which parts of the last status apply to the wanted adapter; the status describes the first of the records.
 
-    `has_name` and `has_failures` say whether its sources and failures are the wanted one's. `replaced` is the source
-    that engines may still hold under the wanted name, where no entry of the status says which. `loading` is the source
-    of loads that may be under way though they are not wanted any more. Both are empty for none.
+    `is_same_name`: the sources in the status apply. `is_same_load`: its failures apply too. `replaced` is the source
+    that engines may still have loaded under the wanted name. `withdrawn` is the source of loads that may still run but
+    are not wanted any more. Both are empty for none.
     """
 
-    has_name: bool
-    has_failures: bool
+    is_same_name: bool
+    is_same_load: bool
     replaced: str
-    loading: str
+    withdrawn: str
 
 
-def _read_past(plan: ModelPlan, status: Mapping[str, Json]) -> _Past:
+def _read_last_load(plan: ModelPlan, status: Mapping[str, Json]) -> _LastLoad:
     wanted, first = plan.adapter, next(iter(plan.records), None)
     is_same = wanted is not None and wanted == first
-    return _Past(
-        has_name=wanted is not None and first is not None and first.name == wanted.name,
-        has_failures=is_same and status.get("observedGeneration") == plan.model.metadata.generation,
+    return _LastLoad(
+        is_same_name=wanted is not None and first is not None and first.name == wanted.name,
+        is_same_load=is_same and status.get("observedGeneration") == plan.model.metadata.generation,
         replaced=_replaced_source(plan),
-        loading=first.uri if first is not None and not is_same else "",
+        withdrawn=first.uri if first is not None and not is_same else "",
     )
 
 
-def _build_target(candidate: Candidate, entry: Mapping[str, Json], past: _Past) -> Target:
-    """`entry` is what the status says of the engine; empty for nothing."""
-    return Target(
-        address=candidate.address,
-        pod=candidate.pod,
-        ready=candidate.ready,
-        recorded=(str(entry.get("source", "")) if past.has_name else "") or past.replaced,
-        failed=_read_failure(entry) if past.has_failures else "",
-        loading=past.loading if past.loading and _may_be_loading(entry) else "",
+def _build_target(engine: EnginePod, entry: Mapping[str, Json], last: _LastLoad) -> EngineTarget:
+    """The target of an engine; `entry` is what the status says about it, empty for nothing."""
+    return EngineTarget(
+        address=engine.address,
+        pod=engine.pod,
+        ready=engine.ready,
+        recorded=(str(entry.get("source", "")) if last.is_same_name else "") or last.replaced,
+        failed=_read_failure(entry) if last.is_same_load else "",
+        loading=last.withdrawn if last.withdrawn and _may_be_loading(entry) else "",
     )
 
 
 def _read_failure(entry: Mapping[str, Json]) -> str:
-    return str(entry.get("lastError") or "it failed before") if entry.get("phase") == Phase.FAILED else ""
+    return str(entry.get("lastError") or "the load failed before") if entry.get("phase") == AdapterPhase.FAILED else ""
 
 
 def _may_be_loading(entry: Mapping[str, Json]) -> bool:
-    """Whether a load was under way, or was tried and may go on in the engine although its answer never came."""
-    return entry.get("phase") in {Phase.LOADING, Phase.RETRYING} and bool(entry.get("attempts"))
+    """Whether a load was under way, or failed and may still run in the engine, as after a timeout."""
+    return entry.get("phase") in {AdapterPhase.LOADING, AdapterPhase.RETRYING} and bool(entry.get("attempts"))
 
 
 def _replaced_source(plan: ModelPlan) -> str:
-    """The source that engines may still hold under the wanted name, where no entry of the status says which."""
+    """The source that engines may have loaded under the wanted name, if the status lists no source for an engine."""
     adapter = plan.adapter
     if adapter is None:
         return ""

@@ -1,4 +1,4 @@
-"""Asks the prober over loopback what it knows; it never waits for an engine."""
+"""Sends load requests to the prober over loopback; the prober answers without waiting for an engine."""
 
 import os
 import threading
@@ -12,46 +12,48 @@ from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
 from hooks.errors import InvalidSettings, ProberUnavailable
-from hooks.model.probes import LoadReport, LoadRequest
+from hooks.model.prober_messages import LoadReport, LoadRequest
 
 TOKEN_VARIABLE = "DYNAMO_PROBER_TOKEN"  # noqa: S105 - the variable's name, not a token
-"""Environment variable with the token that hooks and prober share; unset or empty means none."""
+"""Environment variable with the token that hooks and prober share; unset or empty for none."""
 
-_HINT = "see that the prober container runs (`dynamo-hooks prober`)"
+_HINT = "check that the prober container runs (`dynamo-hooks prober`)"
 
 
 def read_token(environment: Mapping[str, str]) -> str:
-    """The token that hooks and prober share, without blanks around it as a Secret made from a file has; empty for none.
+    """The token that hooks and prober share; empty for none.
+
+    Whitespace around it is removed, as a Secret that was made from a file ends in a newline.
 
     Raises:
-        InvalidSettings: it is nothing but blanks, or no header of HTTP can carry it.
+        InvalidSettings: the token is blank, or an HTTP header cannot carry it.
     """
     written = environment.get(TOKEN_VARIABLE, "")
     token = written.strip()
     if written and not token:
-        raise InvalidSettings(f"{TOKEN_VARIABLE} is blank; give it a token, or leave it out for none")
+        raise InvalidSettings(f"{TOKEN_VARIABLE} is blank; set it to a token, or leave it unset")
     if not (token.isascii() and token.isprintable()):
         raise InvalidSettings(
-            f"{TOKEN_VARIABLE} holds a character that no token may; write one line of printable ASCII"
+            f"{TOKEN_VARIABLE} holds a character that a token must not have; use one line of printable ASCII"
         )
     return token
 
 
-class Prober:
-    """The prober at a URL; may be used by several threads, each of which keeps a connection of its own."""
+class ProberClient:
+    """A client of the prober; safe to use from several threads, each with its own connection."""
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 1.0) -> None:
-        """Take the prober's base URL and seconds to wait; without `token` the environment's is used."""
+        """Take the prober's base URL and a timeout in seconds; `token` defaults to that of the environment."""
         self._url = url.rstrip("/")
         self._token = read_token(os.environ) if token is None else token
         self._timeout = timeout
-        self._of_thread = threading.local()
+        self._local = threading.local()
 
     def ask(self, request: LoadRequest, sync_id: str = "") -> LoadReport:
-        """Tell the prober what is wanted and return what it knows; `sync_id` goes along into its log.
+        """The prober's report on a request; the prober logs `sync_id`.
 
         Raises:
-            ProberUnavailable: no answer in time, or one that is no report.
+            ProberUnavailable: no answer in time, or not a report.
         """
         url = f"{self._url}/v1/models/{quote(request.namespace, safe='')}/{quote(request.name, safe='')}"
         headers = {"X-Request-Id": sync_id} if sync_id else {}
@@ -73,16 +75,18 @@ class Prober:
         try:
             return LoadReport.model_validate_json(response.content)
         except ValidationError as error:
-            raise ProberUnavailable("the prober's answer is no report; hooks and prober must be one version") from error
+            raise ProberUnavailable(
+                "the prober's answer is not a report; run hooks and prober of one version"
+            ) from error
 
     def _session(self) -> requests.Session:
-        session: requests.Session | None = getattr(self._of_thread, "session", None)
+        session: requests.Session | None = getattr(self._local, "session", None)
         if session is None:
-            session = self._of_thread.session = self._open_session()
+            session = self._local.session = self._open_session()
         return session
 
     def _open_session(self) -> requests.Session:
-        """A session that asks again once when the prober closed an idle connection just then: PUT may be repeated."""
+        """A session that repeats a PUT once, as the prober may close an idle connection at the same moment."""
         session = requests.Session()
         session.trust_env = False
         session.headers["Content-Type"] = "application/json"

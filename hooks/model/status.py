@@ -1,4 +1,4 @@
-"""The status of a DynamoModel: what the engines were last heard to say, as the prober reports it."""
+"""The status of a DynamoModel: its engines and adapters as the prober reports them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,41 +6,48 @@ from datetime import datetime, timedelta
 
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
-from hooks.model.observe import Candidate
+from hooks.model.observe import EnginePod
 from hooks.model.plan import ModelPlan
-from hooks.model.probes import Adapter, EndpointReport, LoadReport, Phase
+from hooks.model.prober_messages import Adapter, AdapterPhase, EndpointReport, LoadReport
 from hooks.problems import join_texts
 
 MAX_ENDPOINTS = 1000
-"""Endpoints listed in a status: with 10,000 the object would outgrow what etcd stores. The counts are of all."""
+"""The most endpoints in a status: 10,000 would exceed what etcd stores. The counts include the others."""
 
 ENDPOINTS_READY, SERVICES_FOUND = "EndpointsReady", "ServicesFound"
 UNLOADING = "Unloading"
-"""Reason of `Ready` while a deleted model's adapters are unloaded."""
+"""Reason of `Ready` while the adapters of a deleted model are unloaded."""
 INVALID, LOAD_FAILED = "InvalidSpec", "LoadFailed"
-"""Reasons of `Ready`: the spec cannot be followed; an engine will not load the adapter however often it is asked."""
+"""Reasons of `Ready`: the spec has problems; an engine cannot load the adapter until the spec changes."""
 
-_URGENCY = (Phase.FAILED, Phase.RETRYING, Phase.UNLOADING, Phase.LOADING, Phase.PENDING, Phase.UNKNOWN)
-_EXPLAINED = 3
+_WORST_FIRST = (
+    AdapterPhase.FAILED,
+    AdapterPhase.RETRYING,
+    AdapterPhase.UNLOADING,
+    AdapterPhase.LOADING,
+    AdapterPhase.PENDING,
+    AdapterPhase.UNKNOWN,
+)
+_MAX_EXPLAINED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """An engine as the status shows it; `phase` is None where no adapter is asked of it."""
+class EndpointStatus:
+    """An engine in the status; `phase` is None if no adapter is wanted on it."""
 
-    candidate: Candidate
+    engine: EnginePod
     ready: bool = False
-    phase: Phase | None = None
+    phase: AdapterPhase | None = None
     attempts: int = 0
     last_error: str = ""
     since: str = ""
     source: str = ""
 
     def to_json(self) -> dict[str, Json]:
-        """Write the entry; what is empty is left out."""
+        """The entry in the status, without empty fields."""
         entry: dict[str, Json] = {
-            "address": self.candidate.address,
-            "podName": self.candidate.pod,
+            "address": self.engine.address,
+            "podName": self.engine.pod,
             "ready": self.ready,
         }
         if self.phase is not None:
@@ -51,42 +58,42 @@ class Endpoint:
 
 def observe_endpoints(
     plan: ModelPlan, report: LoadReport | None, previous: Mapping[str, Json], now: datetime
-) -> tuple[Endpoint, ...]:
-    """One endpoint per candidate; where the prober has not heard of an engine, what the status said stays."""
-    said = {entry.address: entry for entry in report.endpoints} if report else {}
+) -> tuple[EndpointStatus, ...]:
+    """One endpoint per engine; one that the prober has not called yet keeps its entry of the previous status."""
+    reports = {entry.address: entry for entry in report.endpoints} if report else {}
     before = {(e.get("address"), e.get("podName")): e for e in previous.get("endpoints") or ()}
     is_same = plan.adapter is not None and plan.adapter in plan.records[:1]
     return tuple(
-        _observe_endpoint(one, said.get(one.address), before.get((one.address, one.pod), {}), now, is_same=is_same)
-        for one in plan.seen.candidates
+        _observe_endpoint(one, reports.get(one.address), before.get((one.address, one.pod), {}), now, is_same=is_same)
+        for one in plan.observed.engines
     )
 
 
 def _observe_endpoint(
-    candidate: Candidate, said: EndpointReport | None, before: Mapping[str, Json], now: datetime, *, is_same: bool
-) -> Endpoint:
-    if said is None:
-        return Endpoint(candidate=candidate)
-    if said.phase is Phase.UNKNOWN and is_same and before.get("phase"):
-        return _read_endpoint(candidate, before)
-    phase = Phase.PENDING if said.phase is Phase.UNKNOWN else said.phase
+    engine: EnginePod, reported: EndpointReport | None, before: Mapping[str, Json], now: datetime, *, is_same: bool
+) -> EndpointStatus:
+    if reported is None:
+        return EndpointStatus(engine=engine)
+    if reported.phase is AdapterPhase.UNKNOWN and is_same and before.get("phase"):
+        return _read_endpoint(engine, before)
+    phase = AdapterPhase.PENDING if reported.phase is AdapterPhase.UNKNOWN else reported.phase
     kept = before.get("since") if before.get("phase") == phase else None
-    return Endpoint(
-        candidate=candidate,
+    return EndpointStatus(
+        engine=engine,
         ready=phase.is_ready,
         phase=phase,
-        attempts=said.attempts,
-        last_error=said.last_error,
-        since=kept or format_time(now - timedelta(seconds=said.age)),
-        source=said.source,
+        attempts=reported.attempts,
+        last_error=reported.last_error,
+        since=kept or format_time(now - timedelta(seconds=reported.age)),
+        source=reported.source,
     )
 
 
-def _read_endpoint(candidate: Candidate, entry: Mapping[str, Json]) -> Endpoint:
-    return Endpoint(
-        candidate=candidate,
+def _read_endpoint(engine: EnginePod, entry: Mapping[str, Json]) -> EndpointStatus:
+    return EndpointStatus(
+        engine=engine,
         ready=bool(entry.get("ready")),
-        phase=Phase(entry["phase"]) if entry["phase"] in set(Phase) else Phase.PENDING,
+        phase=AdapterPhase(entry["phase"]) if entry["phase"] in set(AdapterPhase) else AdapterPhase.PENDING,
         attempts=int(entry.get("attempts", 0)),
         last_error=str(entry.get("lastError", "")),
         since=str(entry.get("since", "")),
@@ -96,17 +103,17 @@ def _read_endpoint(candidate: Candidate, entry: Mapping[str, Json]) -> Endpoint:
 
 def build_status(
     plan: ModelPlan,
-    endpoints: tuple[Endpoint, ...],
+    endpoints: tuple[EndpointStatus, ...],
     records: tuple[Adapter, ...],
     *,
     previous: Mapping[str, Json],
     now: datetime,
     is_unloading: bool = False,
 ) -> dict[str, Json]:
-    """The whole status; `records` are the adapters that this model has loaded or is loading."""
+    """The whole status; `records` are the adapters that this model loaded or is loading."""
     generation = plan.model.metadata.generation
     current = [*_judge_engines(plan, endpoints), _judge(plan, endpoints, is_unloading=is_unloading)]
-    unsupported = sum(e.phase is Phase.UNSUPPORTED for e in endpoints)
+    unsupported = sum(e.phase is AdapterPhase.UNSUPPORTED for e in endpoints)
     status: dict[str, Json] = {
         "observedGeneration": generation,
         "readyEndpoints": sum(e.ready for e in endpoints),
@@ -122,14 +129,14 @@ def build_status(
     return status
 
 
-def _select_listed(endpoints: tuple[Endpoint, ...]) -> list[Endpoint]:
+def _select_listed(endpoints: tuple[EndpointStatus, ...]) -> list[EndpointStatus]:
     if len(endpoints) <= MAX_ENDPOINTS:
         return list(endpoints)
-    return sorted(endpoints, key=lambda e: (e.ready, e.candidate.pod))[:MAX_ENDPOINTS]
+    return sorted(endpoints, key=lambda e: (e.ready, e.engine.pod))[:MAX_ENDPOINTS]
 
 
-def _judge_engines(plan: ModelPlan, endpoints: tuple[Endpoint, ...]) -> list[Condition]:
-    """The two conditions of upstream, with its reasons and messages.
+def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> list[Condition]:
+    """The two conditions that upstream has too, with its reasons and messages.
 
     Source: Dynamo operator, internal/controller/dynamo_model_controller.go.
     """
@@ -139,8 +146,8 @@ def _judge_engines(plan: ModelPlan, endpoints: tuple[Endpoint, ...]) -> list[Con
             Condition(type=ENDPOINTS_READY, status="False", reason="NoEndpoints", message=message),
             Condition(type=SERVICES_FOUND, status="False", reason="NoServicesFound", message=message),
         ]
-    if plan.seen.services:
-        message = f"Found {plan.seen.services} service(s)"
+    if plan.observed.services:
+        message = f"Found {plan.observed.services} service(s)"
         found = Condition(type=SERVICES_FOUND, status="True", reason="ServicesFound", message=message)
     else:
         message = "No services associated with endpoint slices"
@@ -148,23 +155,23 @@ def _judge_engines(plan: ModelPlan, endpoints: tuple[Endpoint, ...]) -> list[Con
     return [_judge_endpoints(plan, endpoints), found]
 
 
-def _judge_endpoints(plan: ModelPlan, endpoints: tuple[Endpoint, ...]) -> Condition:
+def _judge_endpoints(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> Condition:
     total = len(endpoints)
     if not plan.model.is_lora:
         message = f"Found {total} endpoint(s) for base model"
         return Condition(type=ENDPOINTS_READY, status="True", reason="EndpointsDiscovered", message=message)
     ready = sum(e.ready for e in endpoints)
-    supported = sum(e.phase is not Phase.UNSUPPORTED for e in endpoints)
-    apart = f"; {total - supported} more without LoRA support" if supported < total else ""
+    supported = sum(e.phase is not AdapterPhase.UNSUPPORTED for e in endpoints)
+    others = f"; {total - supported} more without LoRA support" if supported < total else ""
     if 0 < supported == ready:
-        message = f"All {ready} endpoint(s) are ready{apart}"
+        message = f"All {ready} endpoint(s) are ready{others}"
         return Condition(type=ENDPOINTS_READY, status="True", reason="AllEndpointsReady", message=message)
-    message = f"Found {ready} ready endpoint(s) out of {supported} total{apart}"
+    message = f"Found {ready} ready endpoint(s) out of {supported} total{others}"
     return Condition(type=ENDPOINTS_READY, status="False", reason="NotReady", message=message)
 
 
-def _judge(plan: ModelPlan, endpoints: tuple[Endpoint, ...], *, is_unloading: bool) -> Condition:
-    """`Ready`: the spec is good and every engine that can hold the adapter holds it; else what to look at."""
+def _judge(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...], *, is_unloading: bool) -> Condition:
+    """`Ready`: true if the spec is valid and every engine with LoRA support has the adapter; else why not."""
     if is_unloading:
         message = f"Unloading {', '.join(plan.former)} from {len(endpoints)} endpoint(s)"
         return Condition(type=READY, status="False", reason=UNLOADING, message=message)
@@ -173,26 +180,26 @@ def _judge(plan: ModelPlan, endpoints: tuple[Endpoint, ...], *, is_unloading: bo
     engines = _judge_engines(plan, endpoints)[0]
     if engines.status == "True":
         return Condition(type=READY, status="True", reason=engines.reason, message=engines.message)
-    if endpoints and all(e.phase is Phase.UNSUPPORTED for e in endpoints):
+    if endpoints and all(e.phase is AdapterPhase.UNSUPPORTED for e in endpoints):
         message = f"None of {len(endpoints)} endpoint(s) supports LoRA; start the workers with LoRA enabled"
         return Condition(type=READY, status="False", reason="Unsupported", message=message)
-    reason = LOAD_FAILED if any(e.phase is Phase.FAILED for e in endpoints) else engines.reason
+    reason = LOAD_FAILED if any(e.phase is AdapterPhase.FAILED for e in endpoints) else engines.reason
     explained = "; ".join((engines.message, *explain(endpoints)))
     return Condition(type=READY, status="False", reason=reason, message=explained)
 
 
-def explain(endpoints: Iterable[Endpoint]) -> list[str]:
-    """Sentences on the endpoints that are not ready, the worst first, and how many more there are."""
-    open_ones = sorted(
-        (e for e in endpoints if e.phase in _URGENCY),
-        key=lambda e: (_URGENCY.index(e.phase or Phase.UNKNOWN), e.candidate.pod),
+def explain(endpoints: Iterable[EndpointStatus]) -> list[str]:
+    """Sentences about the endpoints that are not ready, worst first, and the number of those left out."""
+    not_ready = sorted(
+        (e for e in endpoints if e.phase in _WORST_FIRST),
+        key=lambda e: (_WORST_FIRST.index(e.phase or AdapterPhase.UNKNOWN), e.engine.pod),
     )
-    sentences = [_explain_one(endpoint) for endpoint in open_ones[:_EXPLAINED]]
-    more = len(open_ones) - _EXPLAINED
+    sentences = [_explain_one(endpoint) for endpoint in not_ready[:_MAX_EXPLAINED]]
+    more = len(not_ready) - _MAX_EXPLAINED
     return [*sentences, f"and {more} more"] if more > 0 else sentences
 
 
-def _explain_one(endpoint: Endpoint) -> str:
+def _explain_one(endpoint: EndpointStatus) -> str:
     tries = f" after {endpoint.attempts} attempt(s)" if endpoint.attempts else ""
     error = f": {endpoint.last_error}" if endpoint.last_error else ""
-    return f"{endpoint.candidate.pod} is {endpoint.phase}{tries}{error}"
+    return f"{endpoint.engine.pod} is {endpoint.phase}{tries}{error}"

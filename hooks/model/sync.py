@@ -1,7 +1,7 @@
-"""A DynamoModel's calls: which question the prober is asked, and what status follows from its answer.
+"""The hooks of a DynamoModel: the request to the prober, and the status that follows from its report.
 
-The order of a sync: the shell calls `wanted`, asks the prober where that is not None, and passes the report to `sync`
-or `finalize`. Both are pure; neither ever calls an engine.
+The server calls `plan_request`, sends the request to the prober if there is one, and passes the report to `sync` or
+`finalize`. All three are pure, and none calls an engine.
 """
 
 from collections.abc import Mapping
@@ -19,20 +19,20 @@ from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.types import Json
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.model.events import tell_given_up, tell_transitions, tell_unloaded
+from hooks.model.events import build_change_events, build_unload_failed_event, build_unloaded_event
 from hooks.model.plan import ModelPlan, build_load_request, plan_model
-from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
-from hooks.model.status import UNLOADING, Endpoint, build_status, observe_endpoints
+from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
+from hooks.model.status import UNLOADING, EndpointStatus, build_status, observe_endpoints
 
-_NAMED = 10
-"""Pods named in one sentence."""
-_SOON, _LATER = 1.0, 10.0
-"""While something is pending, the next look comes after a tenth of the time it has been so, at least a second."""
+_MAX_NAMES = 10
+"""Pods named in one message."""
+_FIRST_RESYNC, _RESYNC_DIVISOR = 1.0, 10.0
+"""While anything is pending, the next sync comes after a tenth of the time that it has been so, at least a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
-    """A sync or finalize of one model, from the question to the prober to the answer."""
+class ModelCall:
+    """A sync or finalize of one model."""
 
     request: SyncRequest
     facts: Facts
@@ -45,52 +45,54 @@ class Call:
 
     @property
     def is_last(self) -> bool:
-        """Whether it is a deletion past its deadline, which does not wait for the prober either."""
+        """Whether it is a deletion past its deadline; it no longer waits for the prober."""
         return self.finalizing and _remaining(self.request, self.facts) <= 0
 
 
-def wanted(call: Call) -> LoadRequest | None:
-    """What to ask the prober; None when there is no need: base models, no engines."""
+def plan_request(call: ModelCall) -> LoadRequest | None:
+    """The request to the prober; None if it has nothing to do, as for base models and without engines."""
     return build_load_request(call.plan, call.request.status) if call.plan.has_work else None
 
 
-def sync(call: Call, report: LoadReport | None) -> SyncAnswer:
-    """The status of a model, from what the prober reports.
+def sync(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
+    """The status of a model, from the prober's report.
 
     Raises:
-        LeaveAlone: the prober has just started and would only report ignorance over a status that knows more.
-        ProberUnavailable: there is a question to the prober, and no report.
+        LeaveAlone: the prober has just started, and the status knows more than its report.
+        ProberUnavailable: there is a request to the prober, and no report.
     """
     request, facts, plan = call.request, call.facts, call.plan
     if plan.has_work and report is None:
-        raise ProberUnavailable("the prober was not asked about the model's adapters; see that its container runs")
-    if report is not None and report.starting and _knows_more(request.status, plan, report):
-        raise LeaveAlone("the prober has just started and has not heard of every engine yet", retry_after=1)
+        raise ProberUnavailable("the prober was not asked about the model's adapters; check that its container runs")
+    if report is not None and report.starting and _status_knows_more(request.status, plan, report):
+        raise LeaveAlone("the prober has just started and has not called every engine yet", retry_after=1)
     endpoints = observe_endpoints(plan, report, request.status, facts.now)
     records = _next_records(plan, report)
     status = build_status(plan, endpoints, records, previous=request.status, now=facts.now)
     return SyncAnswer(
         status=status,
-        effects=tell_transitions(request, status, plan.model.spec.base_model_name),
-        resync_after_seconds=_next_look(plan, report, status, facts),
-        notes=_describe(plan, endpoints),
+        effects=build_change_events(request, status, plan.model.spec.base_model_name),
+        resync_after_seconds=_next_sync(plan, report, status, facts),
+        notes=_build_notes(plan, endpoints),
         problems=plan.problems,
     )
 
 
-def _knows_more(status: Mapping[str, Json], plan: ModelPlan, report: LoadReport) -> bool:
-    """Whether a status says what the prober does not know yet of some engine; of thousands it lists only a part."""
+def _status_knows_more(status: Mapping[str, Json], plan: ModelPlan, report: LoadReport) -> bool:
+    """Whether the status says more about an engine than the report; one with many engines lists only some of them."""
     entries = status.get("endpoints") or ()
     if status.get("readyEndpoints") and status.get("totalEndpoints", 0) > len(entries):
         return True
-    unheard = {entry.address for entry in report.endpoints if entry.phase is Phase.UNKNOWN}
-    engines = {(one.address, one.pod) for one in plan.seen.candidates if one.address in unheard}
-    told = {(e.get("address"), e.get("podName")) for e in entries if e.get("phase") not in {None, Phase.PENDING}}
-    return not engines.isdisjoint(told)
+    unknown = {entry.address for entry in report.endpoints if entry.phase is AdapterPhase.UNKNOWN}
+    engines = {(one.address, one.pod) for one in plan.observed.engines if one.address in unknown}
+    known = {
+        (e.get("address"), e.get("podName")) for e in entries if e.get("phase") not in {None, AdapterPhase.PENDING}
+    }
+    return not engines.isdisjoint(known)
 
 
 def _next_records(plan: ModelPlan, report: LoadReport | None) -> tuple[Adapter, ...]:
-    """The adapter that is wanted, and those before it that some engine may still hold; the prober unloads by them."""
+    """The wanted adapter, and the earlier ones that an engine may still have; later requests unload those."""
     if report is None:
         return plan.records
     adapter = plan.adapter
@@ -98,13 +100,13 @@ def _next_records(plan: ModelPlan, report: LoadReport | None) -> tuple[Adapter, 
     kept = [r for r in plan.records if r.name in left]
     if adapter is None:
         return tuple(kept)
-    if any(e.source != adapter.uri and e.phase is not Phase.UNSUPPORTED for e in report.endpoints):
+    if any(e.source != adapter.uri and e.phase is not AdapterPhase.UNSUPPORTED for e in report.endpoints):
         kept = [*(r for r in plan.records if r.name == adapter.name and r.uri != adapter.uri), *kept]
     return (adapter, *kept)
 
 
-def _next_look(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, Json], facts: Facts) -> float:
-    """Seconds to the next sync: half a mandate for a settled adapter, sooner while something is pending, else never."""
+def _next_sync(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, Json], facts: Facts) -> float:
+    """Seconds to the next sync: half a mandate once all is done, sooner while anything is pending; 0 for never."""
     if report is None:
         return 0
     renewal = facts.settings.lora_mandate / 2
@@ -113,85 +115,90 @@ def _next_look(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, 
     age = 0.0
     if not is_true(status["conditions"], READY):
         age = _age(_transition_time(status), facts.now)
-    return min(renewal, max(_SOON, round(age / _LATER, 1)))
+    return min(renewal, max(_FIRST_RESYNC, round(age / _RESYNC_DIVISOR, 1)))
 
 
-def _describe(plan: ModelPlan, endpoints: tuple[Endpoint, ...]) -> tuple[str, ...]:
+def _build_notes(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tuple[str, ...]:
     counts: dict[str, int] = {}
     for endpoint in endpoints:
         phase = endpoint.phase.value if endpoint.phase else "Discovered"
         counts[phase] = counts.get(phase, 0) + 1
-    left_out = [f"{one.pod} ({one.address})" for one in plan.seen.left_out]
+    unreachable = [f"{one.pod} ({one.address})" for one in plan.observed.unreachable]
     return (
         *(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items())),
-        *([f"left out, as their addresses are no IP addresses: {_enumerate(left_out)}"] if left_out else []),
+        *([f"ignored, their addresses are not IP addresses: {_list_names(unreachable)}"] if unreachable else []),
     )
 
 
-def _enumerate(names: list[str]) -> str:
-    more = len(names) - _NAMED
-    return f"{', '.join(names[:_NAMED])}{f' and {more} more' if more > 0 else ''}"
+def _list_names(names: list[str]) -> str:
+    more = len(names) - _MAX_NAMES
+    return f"{', '.join(names[:_MAX_NAMES])}{f' and {more} more' if more > 0 else ''}"
 
 
-def finalize(call: Call, report: LoadReport | None) -> SyncAnswer:
-    """Unload everywhere, then let go: when the adapters are gone for good, or at the deadline, saying which stayed.
+def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
+    """The answer to a deletion: unload from all engines; finalized once the adapters are gone, or at the deadline.
 
-    Gone for good means absent for one mandate, as another hooks pod's prober may act for the model that long; with
-    one hooks pod it means absent.
+    With several hooks pods they must be gone for one mandate, as long as another pod's prober may act for the model.
 
     Raises:
-        ProberUnavailable: there is a question to the prober, no report, and time left.
+        ProberUnavailable: there is a request to the prober, no report, and time left.
     """
     request, facts, plan = call.request, call.facts, call.plan
     if not plan.has_work:
         return SyncAnswer(finalized=True, notes=("nothing to unload",))
     remaining = _remaining(request, facts)
-    count = len(plan.seen.candidates)
+    count = len(plan.observed.engines)
     if report is not None and _is_gone(report, facts):
-        told = tell_unloaded(request, count)
-        return SyncAnswer(finalized=True, effects=(told,), notes=(f"unloaded from {count} endpoint(s)",))
+        event = build_unloaded_event(request, count)
+        return SyncAnswer(finalized=True, effects=(event,), notes=(f"unloaded from {count} endpoint(s)",))
     if remaining <= 0:
         return _give_up(request, plan, report)
     if report is None:
-        raise ProberUnavailable("the prober was not asked to unload the model's adapters; see that its container runs")
+        raise ProberUnavailable(
+            "the prober was not asked to unload the model's adapters; check that its container runs"
+        )
     endpoints = observe_endpoints(plan, report, request.status, facts.now)
     status = build_status(plan, endpoints, plan.records, previous=request.status, now=facts.now, is_unloading=True)
-    return SyncAnswer(status=status, resync_after_seconds=min(_SOON, remaining), notes=_describe(plan, endpoints))
+    return SyncAnswer(
+        status=status, resync_after_seconds=min(_FIRST_RESYNC, remaining), notes=_build_notes(plan, endpoints)
+    )
 
 
 def _is_gone(report: LoadReport, facts: Facts) -> bool:
-    if any(entry.phase is not Phase.UNLOADED or entry.left for entry in report.endpoints):
+    if any(entry.phase is not AdapterPhase.UNLOADED or entry.left for entry in report.endpoints):
         return False
     needed = facts.settings.lora_mandate if facts.settings.hook_replicas > 1 else 0.0
     return all(entry.age >= needed for entry in report.endpoints)
 
 
 def _give_up(request: SyncRequest, plan: ModelPlan, report: LoadReport | None) -> SyncAnswer:
-    """Let go at the deadline, and name the engines that never said that the adapters are gone."""
+    """The answer at the deadline, which names the engines that did not confirm the unload."""
     gone = _gone_addresses(request.status, report)
-    silent = [candidate.pod for candidate in plan.seen.candidates if candidate.address not in gone]
-    count = len(plan.seen.candidates)
+    silent = [engine.pod for engine in plan.observed.engines if engine.address not in gone]
+    count = len(plan.observed.engines)
     if not silent:
-        note = f"unloaded from {count} endpoint(s), but not for a whole mandate"
-        return SyncAnswer(finalized=True, effects=(tell_unloaded(request, count),), notes=(note,))
-    note = f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {_enumerate(silent)}"
-    return SyncAnswer(finalized=True, effects=(tell_given_up(request, note),), notes=(note,))
+        note = f"unloaded from {count} endpoint(s), less than a mandate ago"
+        return SyncAnswer(finalized=True, effects=(build_unloaded_event(request, count),), notes=(note,))
+    note = f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {_list_names(silent)}"
+    return SyncAnswer(finalized=True, effects=(build_unload_failed_event(request, note),), notes=(note,))
 
 
 def _gone_addresses(status: Mapping[str, Json], report: LoadReport | None) -> set[str]:
-    """Engines without the adapters: as the prober says, and by the status where it does not know or did not answer."""
-    gone = {str(e.get("address")) for e in status.get("endpoints") or () if e.get("phase") == Phase.UNLOADED}
+    """Engines without the adapters: by the report, or by the status if the report does not know the engine."""
+    gone = {str(e.get("address")) for e in status.get("endpoints") or () if e.get("phase") == AdapterPhase.UNLOADED}
     if report is None:
         return gone
-    gone -= {entry.address for entry in report.endpoints if entry.phase is not Phase.UNKNOWN}
-    return gone | {entry.address for entry in report.endpoints if entry.phase is Phase.UNLOADED and not entry.left}
+    gone -= {entry.address for entry in report.endpoints if entry.phase is not AdapterPhase.UNKNOWN}
+    return gone | {
+        entry.address for entry in report.endpoints if entry.phase is AdapterPhase.UNLOADED and not entry.left
+    }
 
 
 def _remaining(request: SyncRequest, facts: Facts) -> float:
-    """Seconds until an unloading is given up.
+    """Seconds until the deadline of an unloading.
 
-    A model that only lost the controller's label has no deletion time, and that of another lies far ahead where clocks
-    do not agree; there the first answer of finalize counts.
+    It counts from the deletion. A model that only lost the controller's label has no deletion time, and where clocks
+    differ that time may lie in the future: then the deadline counts from the first answer of finalize.
     """
     allowed = facts.settings.lora_unload_deadline
     deleted = request.parent["metadata"].get("deletionTimestamp")
@@ -213,12 +220,12 @@ def _transition_time(status: Mapping[str, Json]) -> str:
 
 
 def _age(moment: str, now: datetime) -> float:
-    """Seconds since a time as Kubernetes writes it; 0 when it lies ahead."""
+    """Seconds since a Kubernetes timestamp; 0 for one in the future."""
     return max(timedelta(), now - datetime.fromisoformat(moment)).total_seconds()
 
 
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # noqa: ARG001 - every hook's signature
-    """The base model's EndpointSlices, and for an adapter the other models, which may claim the same name."""
+    """The base model's EndpointSlices, and for a LoRA model the other models, which may claim the same adapter name."""
     try:
         model = parse_parent(Model, request.parent)
     except InvalidSpec:

@@ -1,10 +1,10 @@
-"""What is wrong with a DynamoModel's spec, by itself and beside the other models of its namespace."""
+"""The problems of a DynamoModel's spec, alone and together with the other models of its namespace."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from hooks.api.model import Model
 from hooks.k8s.types import ReadManifest
-from hooks.model.observe import Claim
+from hooks.model.observe import AdapterClaim
 from hooks.problems import SPEC, Problem
 from hooks.settings import Settings, Switch
 from hooks.validation.judging import Findings, judge
@@ -16,12 +16,12 @@ _FILE = "file://"
 
 
 def review_model(review: Review) -> Verdict:
-    """Judge a model that is about to be written; what other models have is told in its status only."""
+    """Judge a model that is about to be written; conflicts with other models are shown in its status only."""
     return judge(review, Model, of_object=_judge_model, of_change=_judge_change)
 
 
 def validate_model(model: Model, settings: Settings) -> tuple[Problem, ...]:
-    """All problems of the spec; () when there are none.
+    """All problems of the spec; () for none.
 
     Source: Dynamo operator, internal/webhook/validation/dynamomodel.go.
     """
@@ -54,7 +54,7 @@ def _find_problems(model: Model, *, takes_files: bool) -> Iterator[Problem]:
     if not model.is_lora:
         return
     if spec.model_name in {".", ".."} or not spec.model_name.isprintable():
-        yield rules.MODEL_NAME_IN_URL.at(SPEC / "modelName", name=repr(spec.model_name))
+        yield rules.MODEL_NAME_IN_URL.at(SPEC / "modelName", name=spec.model_name)
     if spec.source is None:
         yield rules.SOURCE.at(SPEC / "source")
     elif not spec.source.uri:
@@ -66,17 +66,17 @@ def _find_problems(model: Model, *, takes_files: bool) -> Iterator[Problem]:
         yield rules.SOURCE_SCHEME.at(SPEC / "source.uri", uri=spec.source.uri)
 
 
-def validate_claims(model: Model, own: Claim, others: Iterable[Claim]) -> tuple[Problem, ...]:
-    """The problem of an adapter name that another model of the same base model has; () if it is free.
+def validate_claims(model: Model, own: AdapterClaim, others: Iterable[AdapterClaim]) -> tuple[Problem, ...]:
+    """The problem that another model of the same base model owns the adapter name; () if none does.
 
-    Who has it loaded keeps it; among equals the older model does. An engine knows adapters by name only, so two models
-    of one name would silently share whichever was loaded first.
+    The owner is the model that has loaded the adapter, then the older model. Engines know adapters by name only, so two
+    models with one name would share the adapter that was loaded first, without an error.
     """
     name = model.spec.model_name
     if not model.is_lora or name not in own.names:
         return ()
     rivals = [other for other in others if other.base_model == own.base_model and name in other.names]
-    first = min((own, *rivals), key=lambda claim: (name not in claim.held, claim.created, claim.model))
+    first = min((own, *rivals), key=lambda claim: (name not in claim.loaded, claim.created, claim.model))
     if first is own:
         return ()
     taken = rules.MODEL_NAME_TAKEN.at(SPEC / "modelName", name=name, base_model=own.base_model, owner=first.model)

@@ -9,7 +9,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.model import sync as hook
-from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase
+from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 from tests import make
 
 BASE = "Qwen/Qwen3-0.6B"
@@ -85,7 +85,7 @@ def request(parent: Manifest, *related: Manifest, finalizing: bool = False) -> S
     return make.sync_request(parent, related=related, finalizing=finalizing)
 
 
-def report(wanted: LoadRequest | None, *phases: Phase, starting: bool = False, **fields: Any) -> LoadReport:
+def report(wanted: LoadRequest | None, *phases: AdapterPhase, starting: bool = False, **fields: Any) -> LoadReport:
     """What a prober could answer: one phase per target, loaded ones from the wanted source."""
     assert wanted is not None
     uri = wanted.adapter.uri if wanted.adapter else ""
@@ -103,12 +103,12 @@ def condition(status: Mapping[str, Any] | None, condition_type: str) -> Mapping[
 
 
 def wanted(call: SyncRequest, facts: Facts) -> LoadRequest | None:
-    return hook.wanted(hook.Call(request=call, facts=facts, finalizing=call.finalizing))
+    return hook.plan_request(hook.ModelCall(request=call, facts=facts, finalizing=call.finalizing))
 
 
 def sync(call: SyncRequest, facts: Facts, given: LoadReport | None) -> SyncAnswer:
-    return hook.sync(hook.Call(request=call, facts=facts, finalizing=False), given)
+    return hook.sync(hook.ModelCall(request=call, facts=facts, finalizing=False), given)
 
 
 def finalize(call: SyncRequest, facts: Facts, given: LoadReport | None) -> SyncAnswer:
-    return hook.finalize(hook.Call(request=call, facts=facts, finalizing=True), given)
+    return hook.finalize(hook.ModelCall(request=call, facts=facts, finalizing=True), given)

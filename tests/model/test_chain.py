@@ -12,9 +12,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from hooks.app import create_app
+from hooks.model.prober.dispatcher import Dispatcher
+from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_session, perform
-from hooks.model.prober.wish import Limits
-from hooks.model.prober.worker import Worker
 from hooks.settings import parse_settings
 from tests.model import parts
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine
@@ -34,11 +34,13 @@ def engine() -> Iterator[RunningEngine]:
 
 @pytest.fixture
 def client(engine: RunningEngine) -> Iterator[FlaskClient]:
-    worker = Worker(LIMITS, functools.partial(perform, open_session()))
-    worker.start()
+    dispatcher = Dispatcher(LIMITS, functools.partial(perform, open_session()))
+    dispatcher.start()
     settings = parse_settings({}, {"engine_port": engine.target.address.rpartition(":")[2]})
-    yield create_app(settings, lambda: datetime.now(UTC), lambda request, _sync_id: worker.ask(request)).test_client()
-    worker.stop()
+    yield create_app(
+        settings, lambda: datetime.now(UTC), lambda request, _sync_id: dispatcher.ask(request)
+    ).test_client()
+    dispatcher.stop()
 
 
 class Metacontroller:

@@ -1,11 +1,11 @@
-"""Events of a model: one for each change that matters, and the word with which a deleted one goes."""
+"""Events of a model: one for each change of its conditions, and one when it is deleted."""
 
 from datetime import timedelta
 from typing import Any
 
 from hooks.effects import Event
 from hooks.k8s.types import Manifest
-from hooks.model.probes import Phase
+from hooks.model.prober_messages import AdapterPhase
 from tests import make
 from tests.model import parts
 from tests.model.parts import finalize, model, pods, report, request, sync, wanted
@@ -21,7 +21,7 @@ class Story:
         self.type = model_type
         self.facts = make.facts()
 
-    def sync(self, *related: Manifest, phases: tuple[Phase, ...] = (), **fields: Any) -> list[Event]:
+    def sync(self, *related: Manifest, phases: tuple[AdapterPhase, ...] = (), **fields: Any) -> list[Event]:
         """The Events of one sync."""
         base = {"uri": None} if self.type == "base" else {}
         call = request(model(model_type=self.type, status=self.status, **{**base, **fields}), *related)
@@ -46,29 +46,35 @@ def test_base_model_is_discovered_once() -> None:
     assert story.sync(pods(3)) == []
 
 
-def test_adapter_is_told_when_it_is_everywhere_and_when_it_is_not() -> None:
+def test_events_say_when_an_adapter_is_ready_everywhere_and_when_not() -> None:
     story = Story()
     partly = f"Only 0 of 2 endpoints ready for base model {parts.BASE}"
-    assert words(story.sync(pods(2), phases=(Phase.LOADING, Phase.PENDING))) == [("Warning", "NotReady", partly)]
-    assert story.sync(pods(2), phases=(Phase.LOADED, Phase.LOADING)) == []
+    assert words(story.sync(pods(2), phases=(AdapterPhase.LOADING, AdapterPhase.PENDING))) == [
+        ("Warning", "NotReady", partly)
+    ]
+    assert story.sync(pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.LOADING)) == []
     whole = f"All 2 endpoints ready for base model {parts.BASE}"
-    assert words(story.sync(pods(2), phases=(Phase.LOADED, Phase.LOADED))) == [("Normal", "EndpointsReady", whole)]
-    assert story.sync(pods(2), phases=(Phase.LOADED, Phase.LOADED)) == []
+    assert words(story.sync(pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.LOADED))) == [
+        ("Normal", "EndpointsReady", whole)
+    ]
+    assert story.sync(pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.LOADED)) == []
     lost = f"Only 1 of 2 endpoints ready for base model {parts.BASE}"
-    assert words(story.sync(pods(2), phases=(Phase.LOADED, Phase.LOADING))) == [("Warning", "NotReady", lost)]
+    assert words(story.sync(pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.LOADING))) == [
+        ("Warning", "NotReady", lost)
+    ]
 
 
-def test_engine_that_refuses_is_named_once() -> None:
+def test_engine_that_refuses_has_one_event() -> None:
     story = Story()
-    story.sync(pods(2), phases=(Phase.LOADING, Phase.LOADING))
-    ((kind, reason, message),) = words(story.sync(pods(2), phases=(Phase.LOADED, Phase.FAILED)))
+    story.sync(pods(2), phases=(AdapterPhase.LOADING, AdapterPhase.LOADING))
+    ((kind, reason, message),) = words(story.sync(pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.FAILED)))
     assert (kind, reason) == ("Warning", "PartialEndpointFailure")
     assert message.startswith("Some endpoints failed to load LoRA: ")
     assert "w1 is Failed" in message
-    assert story.sync(pods(2), phases=(Phase.LOADED, Phase.FAILED)) == []
+    assert story.sync(pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.FAILED)) == []
 
 
-def test_invalid_spec_is_told_at_each_generation() -> None:
+def test_invalid_spec_has_one_event_for_each_generation() -> None:
     story = Story()
     (_, event) = story.sync(uri="ftp://x")
     assert (event.type, event.reason, event.occasion) == ("Warning", "ValidationFailed", "generation 1")
@@ -85,14 +91,14 @@ def test_event_is_about_the_model() -> None:
 
 def loaded(count: int) -> dict[str, Any]:
     story = Story()
-    story.sync(pods(count), phases=(Phase.LOADED,) * count)
+    story.sync(pods(count), phases=(AdapterPhase.LOADED,) * count)
     return story.status
 
 
 def test_unloaded_model_says_from_how_many_engines() -> None:
     call = request(model(status=loaded(2), deletionTimestamp=DELETED), pods(2), finalizing=True)
     facts = make.facts()
-    answer = finalize(call, facts, report(wanted(call, facts), Phase.UNLOADED, Phase.UNLOADED))
+    answer = finalize(call, facts, report(wanted(call, facts), AdapterPhase.UNLOADED, AdapterPhase.UNLOADED))
     assert answer.finalized
     (event,) = answer.effects
     assert isinstance(event, Event)
@@ -104,7 +110,7 @@ def test_engines_that_never_answered_are_named() -> None:
     status = loaded(3)
     call = request(model(status=status, deletionTimestamp=DELETED), pods(3), finalizing=True)
     facts = make.facts()
-    phases = (Phase.UNLOADED, Phase.RETRYING, Phase.UNLOADING)
+    phases = (AdapterPhase.UNLOADED, AdapterPhase.RETRYING, AdapterPhase.UNLOADING)
     pending = finalize(call, facts, report(wanted(call, facts), *phases, left=("a",)))
     assert (pending.finalized, pending.effects) == (False, ())
     late = make.facts(make.NOW + timedelta(seconds=61))

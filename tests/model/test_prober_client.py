@@ -9,19 +9,19 @@ from click.testing import CliRunner
 from hooks.cli.prober import prober
 from hooks.cli.serve import serve
 from hooks.errors import ProberUnavailable
-from hooks.model.prober_client import TOKEN_VARIABLE, Prober, read_token
-from hooks.model.probes import EndpointReport, LoadReport, LoadRequest, Phase
+from hooks.model.prober_client import TOKEN_VARIABLE, ProberClient, read_token
+from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 
 URL = "http://127.0.0.1:9191/v1/models/default/m"
 WANTED = LoadRequest(namespace="default", name="m")
-REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", phase=Phase.LOADED),))
+REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", phase=AdapterPhase.LOADED),))
 
 
 @responses.activate
-def test_question_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TOKEN_VARIABLE, "secret")
     responses.put(URL, body=REPORT.model_dump_json())
-    assert Prober("http://127.0.0.1:9191/").ask(WANTED, "id-1") == REPORT
+    assert ProberClient("http://127.0.0.1:9191/").ask(WANTED, "id-1") == REPORT
     sent = responses.calls[0].request
     assert LoadRequest.model_validate_json(sent.body or b"") == WANTED
     assert (sent.headers["Authorization"], sent.headers["X-Request-Id"]) == ("Bearer secret", "id-1")
@@ -45,10 +45,10 @@ def test_token_is_read_without_blanks_around_it(environment: dict[str, str], tok
     ("token", "sentence"),
     [
         ("\n", f"{TOKEN_VARIABLE} is blank"),
-        ("two\nlines", f"{TOKEN_VARIABLE} holds a character that no token may"),
-        ("schlüssel", f"{TOKEN_VARIABLE} holds a character that no token may"),
-        ("鍵", f"{TOKEN_VARIABLE} holds a character that no token may"),
-        ("\udcff", f"{TOKEN_VARIABLE} holds a character that no token may"),
+        ("two\nlines", f"{TOKEN_VARIABLE} holds a character that a token must not have"),
+        ("schlüssel", f"{TOKEN_VARIABLE} holds a character that a token must not have"),
+        ("鍵", f"{TOKEN_VARIABLE} holds a character that a token must not have"),
+        ("\udcff", f"{TOKEN_VARIABLE} holds a character that a token must not have"),
     ],
     ids=["blank", "two lines", "latin-1", "chinese", "no utf-8"],
 )
@@ -70,7 +70,7 @@ def test_token_that_cannot_be_sent_is_refused_at_the_start(
     [
         ({"status": 401, "body": "the token is missing\nmore"}, "the prober answered HTTP 401: the token is missing"),
         ({"status": 302, "headers": {"Location": "http://127.0.0.1/"}}, "the prober answered HTTP 302"),
-        ({"body": "{}garbage"}, "the prober's answer is no report"),
+        ({"body": "{}garbage"}, "the prober's answer is not a report"),
         ({"body": requests.ConnectTimeout()}, "the prober did not answer within 1 s"),
         ({"body": requests.ConnectionError()}, "the prober cannot be reached at http://127.0.0.1:9191"),
     ],
@@ -79,5 +79,5 @@ def test_token_that_cannot_be_sent_is_refused_at_the_start(
 def test_anything_but_a_report_is_unavailable(answer: dict[str, object], message: str) -> None:
     responses.put(URL, **answer)
     with pytest.raises(ProberUnavailable, match=message) as failure:
-        Prober("http://127.0.0.1:9191", token="").ask(WANTED)
+        ProberClient("http://127.0.0.1:9191", token="").ask(WANTED)
     assert "\n" not in str(failure.value)

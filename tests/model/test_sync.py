@@ -8,8 +8,9 @@ import pytest
 from hooks import contract
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, write_sync_answer
-from hooks.model.probes import Adapter, LoadReport, Phase
+from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport
 from hooks.model.sync import customize
+from hooks.problems import texts_of
 from tests import make
 from tests.model import parts
 from tests.model.parts import condition, model, pods, report, request, sync, wanted
@@ -17,7 +18,7 @@ from tests.model.parts import condition, model, pods, report, request, sync, wan
 FACTS = make.facts()
 
 
-def sync_with(parent: Any, *related: Any, phases: tuple[Phase, ...], **fields: Any) -> SyncAnswer:
+def sync_with(parent: Any, *related: Any, phases: tuple[AdapterPhase, ...], **fields: Any) -> SyncAnswer:
     call = request(parent, *related)
     return sync(call, FACTS, report(wanted(call, FACTS), *phases, **fields))
 
@@ -39,7 +40,7 @@ def test_base_model_asks_nothing_and_is_ready_when_discovered() -> None:
 
 
 @pytest.mark.parametrize("model_type", ["base", "lora"])
-def test_no_endpoints_is_said_as_upstream_without_coming_back(model_type: str) -> None:
+def test_missing_endpoints_are_reported_as_upstream_does_and_not_polled(model_type: str) -> None:
     call = request(model(model_type=model_type))
     assert wanted(call, FACTS) is None
     answer = sync(call, FACTS, None)
@@ -54,23 +55,23 @@ def test_no_endpoints_is_said_as_upstream_without_coming_back(model_type: str) -
     assert answer.resync_after_seconds == 0
 
 
-def test_endpoint_without_an_ip_address_does_not_hold_up_the_others() -> None:
+def test_endpoint_without_an_ip_address_does_not_delay_the_others() -> None:
     named = parts.endpoint_slice("s2", [parts.endpoint("bad", "engine.example")])
-    answer = sync_with(model(), pods(1), named, phases=(Phase.LOADED,))
+    answer = sync_with(model(), pods(1), named, phases=(AdapterPhase.LOADED,))
     assert condition(answer.status, "Ready")["status"] == "True"
     assert answer.notes == (
         "1 endpoint(s) Loaded",
-        "left out, as their addresses are no IP addresses: bad (http://engine.example:9090)",
+        "ignored, their addresses are not IP addresses: bad (http://engine.example:9090)",
     )
 
 
-def test_slices_without_service_name_are_said_so() -> None:
+def test_slices_without_a_service_name_are_reported() -> None:
     alone = parts.endpoint_slice(endpoints=[parts.endpoint("w0", "10.0.0.1")], service=None)
-    found = condition(sync_with(model(), alone, phases=(Phase.LOADED,)).status, "ServicesFound")
+    found = condition(sync_with(model(), alone, phases=(AdapterPhase.LOADED,)).status, "ServicesFound")
     assert (found["reason"], found["message"]) == ("NoServicesFound", "No services associated with endpoint slices")
 
 
-def test_first_question_names_adapter_source_and_targets() -> None:
+def test_first_request_names_adapter_source_and_targets() -> None:
     asked = wanted(request(model(), pods(1)), FACTS)
     assert asked is not None
     assert (asked.key, asked.adapter, asked.former) == ("default/m", Adapter(name="a", uri=parts.URI), ())
@@ -78,7 +79,7 @@ def test_first_question_names_adapter_source_and_targets() -> None:
 
 
 def test_loaded_everywhere_is_ready_and_renews_the_mandate() -> None:
-    answer = sync_with(model(), pods(2), phases=(Phase.LOADED, Phase.UNVERIFIED), age=90.0, attempts=1)
+    answer = sync_with(model(), pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.UNVERIFIED), age=90.0, attempts=1)
     assert answer.status is not None
     assert answer.status["observedGeneration"] == 1
     assert answer.status["endpoints"][0] == {
@@ -100,7 +101,7 @@ def test_failing_endpoint_is_named_with_its_error() -> None:
     call = request(model(), pods(2))
     asked = wanted(call, FACTS)
     assert asked is not None
-    good, bad = report(asked, Phase.LOADED, Phase.RETRYING).endpoints
+    good, bad = report(asked, AdapterPhase.LOADED, AdapterPhase.RETRYING).endpoints
     bad = bad.model_copy(update={"attempts": 3, "last_error": "HTTP 500: no space left"})
     answer = sync(call, FACTS, LoadReport(endpoints=(good, bad)))
     assert condition(answer.status, "EndpointsReady")["message"] == "Found 1 ready endpoint(s) out of 2 total"
@@ -112,55 +113,59 @@ def test_failing_endpoint_is_named_with_its_error() -> None:
     assert answer.resync_after_seconds == 1
 
 
-def test_terminal_failure_is_not_looked_at_more_often_than_a_mandate_needs() -> None:
-    answer = sync_with(model(), pods(1), phases=(Phase.FAILED,), last_error="HTTP 404: no such source")
+def test_model_with_a_final_failure_is_synced_only_to_renew_the_mandate() -> None:
+    answer = sync_with(model(), pods(1), phases=(AdapterPhase.FAILED,), last_error="HTTP 404: no such source")
     assert condition(answer.status, "Ready")["reason"] == "LoadFailed"
     assert answer.resync_after_seconds == 15
 
 
 def test_workers_without_lora_are_counted_apart() -> None:
-    answer = sync_with(model(), pods(3), phases=(Phase.LOADED, Phase.UNSUPPORTED, Phase.LOADED))
+    answer = sync_with(model(), pods(3), phases=(AdapterPhase.LOADED, AdapterPhase.UNSUPPORTED, AdapterPhase.LOADED))
     assert answer.status is not None
     assert (answer.status["readyEndpoints"], answer.status["unsupportedEndpoints"]) == (2, 1)
     assert (
         condition(answer.status, "EndpointsReady")["message"]
         == "All 2 endpoint(s) are ready; 1 more without LoRA support"
     )
-    none = sync_with(model(), pods(1), phases=(Phase.UNSUPPORTED,))
+    none = sync_with(model(), pods(1), phases=(AdapterPhase.UNSUPPORTED,))
     assert condition(none.status, "Ready")["reason"] == "Unsupported"
 
 
-def test_pending_model_is_looked_at_less_often_as_time_goes_by() -> None:
+def test_pending_model_is_synced_less_often_as_time_passes() -> None:
     old = {"type": "Ready", "status": "False", "reason": "NotReady", "message": "", "lastTransitionTime": ""}
     delays = []
     for age in (0, 60, 3600):
         moment = (make.NOW - timedelta(seconds=age)).isoformat().replace("+00:00", "Z")
         parent = model(status={"conditions": [{**old, "lastTransitionTime": moment}]})
-        delays.append(sync_with(parent, pods(1), phases=(Phase.LOADING,)).resync_after_seconds)
+        delays.append(sync_with(parent, pods(1), phases=(AdapterPhase.LOADING,)).resync_after_seconds)
     assert delays == [1, 6, 15]
 
 
 def test_starting_prober_leaves_a_known_status_alone() -> None:
-    known = sync_with(model(), pods(1), phases=(Phase.LOADED,)).status
+    known = sync_with(model(), pods(1), phases=(AdapterPhase.LOADED,)).status
     call = request(model(status=known), pods(1))
     with pytest.raises(LeaveAlone, match="just started") as refusal:
-        sync(call, FACTS, report(wanted(call, FACTS), Phase.UNKNOWN, starting=True))
+        sync(call, FACTS, report(wanted(call, FACTS), AdapterPhase.UNKNOWN, starting=True))
     assert refusal.value.retry_after == 1
 
 
 def test_starting_prober_leaves_a_status_alone_whose_ready_endpoints_are_not_listed() -> None:
-    phases = (*(Phase.PENDING,) * 1000, *(Phase.LOADED,) * 10)
+    phases = (*(AdapterPhase.PENDING,) * 1000, *(AdapterPhase.LOADED,) * 10)
     known = sync_with(model(), parts.thousands(1010), phases=phases).status
     assert known is not None
     assert {entry["phase"] for entry in known["endpoints"]} == {"Pending"}
     call = request(model(status=known), parts.thousands(1010))
     with pytest.raises(LeaveAlone, match="just started"):
-        sync(call, FACTS, report(wanted(call, FACTS), *(Phase.UNKNOWN,) * 1010, starting=True))
+        sync(call, FACTS, report(wanted(call, FACTS), *(AdapterPhase.UNKNOWN,) * 1010, starting=True))
 
 
-def test_starting_prober_tells_what_it_knows_already_beside_an_engine_that_nobody_knows() -> None:
+def test_starting_prober_reports_what_it_knows_beside_an_unknown_engine() -> None:
     status = None
-    for phases in ((Phase.UNKNOWN, Phase.UNKNOWN), (Phase.LOADING, Phase.UNKNOWN), (Phase.LOADED, Phase.UNKNOWN)):
+    for phases in (
+        (AdapterPhase.UNKNOWN, AdapterPhase.UNKNOWN),
+        (AdapterPhase.LOADING, AdapterPhase.UNKNOWN),
+        (AdapterPhase.LOADED, AdapterPhase.UNKNOWN),
+    ):
         call = request(model(status=status), pods(2))
         status = sync(call, FACTS, report(wanted(call, FACTS), *phases, starting=True)).status
     assert status is not None
@@ -169,14 +174,14 @@ def test_starting_prober_tells_what_it_knows_already_beside_an_engine_that_nobod
 
 
 def test_starting_prober_does_not_hide_a_new_model() -> None:
-    answer = sync_with(model(), pods(1), phases=(Phase.UNKNOWN,), starting=True)
+    answer = sync_with(model(), pods(1), phases=(AdapterPhase.UNKNOWN,), starting=True)
     assert answer.status is not None
     assert answer.status["endpoints"][0]["phase"] == "Pending"
 
 
-def test_engine_the_prober_has_not_heard_of_keeps_its_entry_beside_a_new_one() -> None:
-    known = sync_with(model(), pods(1), phases=(Phase.LOADED,), age=60.0).status
-    answer = sync_with(model(status=known), pods(2), phases=(Phase.UNKNOWN, Phase.UNKNOWN))
+def test_engine_that_was_not_listed_yet_keeps_its_entry_beside_a_new_one() -> None:
+    known = sync_with(model(), pods(1), phases=(AdapterPhase.LOADED,), age=60.0).status
+    answer = sync_with(model(status=known), pods(2), phases=(AdapterPhase.UNKNOWN, AdapterPhase.UNKNOWN))
     assert answer.status is not None
     assert known is not None
     assert answer.status["endpoints"][0] == known["endpoints"][0]
@@ -184,10 +189,10 @@ def test_engine_the_prober_has_not_heard_of_keeps_its_entry_beside_a_new_one() -
 
 
 def test_phase_keeps_its_time_while_it_lasts() -> None:
-    first = sync_with(model(), pods(1), phases=(Phase.LOADED,), age=10.0).status
+    first = sync_with(model(), pods(1), phases=(AdapterPhase.LOADED,), age=10.0).status
     call = request(model(status=first), pods(1))
     later = make.facts(make.NOW + timedelta(seconds=7.6))
-    second = sync(call, later, report(wanted(call, later), Phase.LOADED, age=17.1)).status
+    second = sync(call, later, report(wanted(call, later), AdapterPhase.LOADED, age=17.1)).status
     assert second == first
 
 
@@ -196,47 +201,49 @@ def test_status_of_unchanged_world_never_changes() -> None:
     for step in range(4):
         now = make.facts(make.NOW + timedelta(seconds=15 * step))
         call = request(model(status=status), pods(2))
-        new = sync(call, now, report(wanted(call, now), Phase.LOADED, Phase.RETRYING, age=15.0 * step + 3)).status
+        new = sync(
+            call, now, report(wanted(call, now), AdapterPhase.LOADED, AdapterPhase.RETRYING, age=15.0 * step + 3)
+        ).status
         assert status is None or new == status
         status = new
 
 
-def test_question_without_report_is_no_status() -> None:
+def test_request_without_a_report_gives_no_status() -> None:
     with pytest.raises(ProberUnavailable):
         sync(request(model(), pods(1)), FACTS, None)
 
 
-def test_new_source_is_told_with_the_old_one_until_it_is_everywhere() -> None:
-    old = sync_with(model(), pods(2), phases=(Phase.LOADED, Phase.LOADED)).status
+def test_status_lists_both_sources_until_the_new_one_is_everywhere() -> None:
+    old = sync_with(model(), pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.LOADED)).status
     changed = model(uri="s3://bucket/new", status=old)
     call = request(changed, pods(2))
     asked = wanted(call, FACTS)
     assert asked is not None
     assert [t.recorded for t in asked.targets] == [parts.URI, parts.URI]
-    moving = sync(call, FACTS, report(asked, Phase.LOADED, Phase.UNLOADING)).status
+    moving = sync(call, FACTS, report(asked, AdapterPhase.LOADED, AdapterPhase.UNLOADING)).status
     assert moving is not None
     assert [a["source"] for a in moving["adapters"]] == ["s3://bucket/new", parts.URI]
     call = request(model(uri="s3://bucket/new", status=moving), pods(2))
     asked = wanted(call, FACTS)
     assert asked is not None
     assert [t.recorded for t in asked.targets] == ["s3://bucket/new", parts.URI]
-    done = sync(call, FACTS, report(asked, Phase.LOADED, Phase.LOADED)).status
+    done = sync(call, FACTS, report(asked, AdapterPhase.LOADED, AdapterPhase.LOADED)).status
     assert done is not None
     assert [a["source"] for a in done["adapters"]] == ["s3://bucket/new"]
 
 
 def test_renamed_adapter_has_its_old_name_unloaded_and_then_forgotten() -> None:
-    old = sync_with(model(), pods(1), phases=(Phase.LOADED,)).status
+    old = sync_with(model(), pods(1), phases=(AdapterPhase.LOADED,)).status
     call = request(model(adapter="b", status=old), pods(1))
     asked = wanted(call, FACTS)
     assert asked is not None
     assert (asked.adapter, asked.former) == (Adapter(name="b", uri=parts.URI), ("a",))
     assert asked.targets[0].recorded == ""
-    answer = sync(call, FACTS, report(asked, Phase.LOADED, left=("a",)))
+    answer = sync(call, FACTS, report(asked, AdapterPhase.LOADED, left=("a",)))
     assert answer.status is not None
     assert [a["name"] for a in answer.status["adapters"]] == ["b", "a"]
     assert answer.resync_after_seconds == 1
-    done = sync(call, FACTS, report(asked, Phase.LOADED)).status
+    done = sync(call, FACTS, report(asked, AdapterPhase.LOADED)).status
     assert done is not None
     assert [a["name"] for a in done["adapters"]] == ["b"]
 
@@ -250,10 +257,8 @@ def test_renamed_adapter_has_its_old_name_unloaded_and_then_forgotten() -> None:
         pytest.param({"generation": 2, "adapter": "b"}, "", id="new name"),
     ],
 )
-def test_terminal_failure_of_this_generation_is_told_to_a_prober_that_starts_anew(
-    change: dict[str, Any], failed: str
-) -> None:
-    phases = (Phase.FAILED, Phase.RETRYING)
+def test_final_failure_of_this_generation_is_sent_to_a_restarted_prober(change: dict[str, Any], failed: str) -> None:
+    phases = (AdapterPhase.FAILED, AdapterPhase.RETRYING)
     old = sync_with(model(), pods(2), phases=phases, attempts=1, last_error="HTTP 404: no such source").status
     asked = wanted(request(model(status=old, **change), pods(2)), FACTS)
     assert asked is not None
@@ -263,19 +268,23 @@ def test_terminal_failure_of_this_generation_is_told_to_a_prober_that_starts_ane
 @pytest.mark.parametrize(
     ("phase", "attempts", "change", "loading"),
     [
-        pytest.param(Phase.LOADING, 1, {"uri": "s3://bucket/new"}, parts.URI, id="new source while loading"),
-        pytest.param(Phase.RETRYING, 2, {"uri": "s3://bucket/new"}, parts.URI, id="new source after a timeout"),
-        pytest.param(Phase.LOADING, 1, {"adapter": "b"}, parts.URI, id="new name while loading"),
+        pytest.param(AdapterPhase.LOADING, 1, {"uri": "s3://bucket/new"}, parts.URI, id="new source while loading"),
+        pytest.param(AdapterPhase.RETRYING, 2, {"uri": "s3://bucket/new"}, parts.URI, id="new source after a timeout"),
+        pytest.param(AdapterPhase.LOADING, 1, {"adapter": "b"}, parts.URI, id="new name while loading"),
         pytest.param(
-            Phase.LOADING, 1, {"deletionTimestamp": "2026-03-01T11:59:59Z"}, parts.URI, id="deleted while loading"
+            AdapterPhase.LOADING,
+            1,
+            {"deletionTimestamp": "2026-03-01T11:59:59Z"},
+            parts.URI,
+            id="deleted while loading",
         ),
-        pytest.param(Phase.LOADING, 1, {}, "", id="the wanted source itself"),
-        pytest.param(Phase.RETRYING, 0, {"uri": "s3://bucket/new"}, "", id="engine that was never asked"),
-        pytest.param(Phase.LOADED, 1, {"uri": "s3://bucket/new"}, "", id="ended"),
+        pytest.param(AdapterPhase.LOADING, 1, {}, "", id="the wanted source itself"),
+        pytest.param(AdapterPhase.RETRYING, 0, {"uri": "s3://bucket/new"}, "", id="engine that was never asked"),
+        pytest.param(AdapterPhase.LOADED, 1, {"uri": "s3://bucket/new"}, "", id="ended"),
     ],
 )
-def test_load_of_another_source_that_may_still_arrive_is_told(
-    phase: Phase, attempts: int, change: dict[str, Any], loading: str
+def test_load_of_another_source_that_may_still_arrive_is_sent_to_the_prober(
+    phase: AdapterPhase, attempts: int, change: dict[str, Any], loading: str
 ) -> None:
     old = sync_with(model(), pods(1), phases=(phase,), attempts=attempts).status
     call = request(model(status=old, **change), pods(1), finalizing="deletionTimestamp" in change)
@@ -285,13 +294,13 @@ def test_load_of_another_source_that_may_still_arrive_is_told(
 
 
 def test_broken_spec_keeps_what_was_loaded_and_says_all_problems() -> None:
-    good = sync_with(model(), pods(1), phases=(Phase.LOADED,)).status
+    good = sync_with(model(), pods(1), phases=(AdapterPhase.LOADED,)).status
     call = request(model(uri="http://x", base=parts.BASE, status=good), pods(1))
     asked = wanted(call, FACTS)
     assert asked is not None
     assert asked.adapter == Adapter(name="a", uri=parts.URI)
-    answer = sync(call, FACTS, report(asked, Phase.LOADED))
-    assert answer.problems == ("source URI must start with 's3://' or 'hf://', got: http://x",)
+    answer = sync(call, FACTS, report(asked, AdapterPhase.LOADED))
+    assert texts_of(answer.problems) == ("source URI must start with 's3://' or 'hf://', got: http://x",)
     assert condition(answer.status, "Ready")["reason"] == "InvalidSpec"
     assert answer.status is not None
     assert answer.status["readyEndpoints"] == 1
@@ -329,7 +338,7 @@ def test_second_model_of_one_adapter_name_is_refused_and_loads_nothing() -> None
     assert message.startswith(f"spec.modelName a on base model {parts.BASE} belongs to DynamoModel first")
 
 
-def test_model_refused_after_the_fact_gives_the_name_up() -> None:
+def test_model_that_is_refused_later_gives_up_the_name() -> None:
     held = {"adapters": [{"name": "a", "source": parts.URI}]}
     second = model("second", created="2026-03-01T11:00:00Z", status=held)
     call = request(second, pods(1), model("first", status=held))
@@ -340,7 +349,7 @@ def test_model_refused_after_the_fact_gives_the_name_up() -> None:
 
 
 def test_ten_thousand_endpoints_fit_a_status() -> None:
-    phases = tuple(Phase.FAILED if i == 9_999 else Phase.LOADED for i in range(10_000))
+    phases = tuple(AdapterPhase.FAILED if i == 9_999 else AdapterPhase.LOADED for i in range(10_000))
     answer = sync_with(model(), parts.thousands(10_000), phases=phases, last_error="x" * 256)
     assert answer.status is not None
     assert answer.status["totalEndpoints"] == 10_000

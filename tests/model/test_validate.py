@@ -6,6 +6,7 @@ from hooks.api.base import parse_parent
 from hooks.api.model import Model
 from hooks.model.observe import read_claim
 from hooks.model.validate import validate_claims, validate_model
+from hooks.problems import texts_of
 from hooks.settings import Settings, Switch
 from tests.model import parts
 
@@ -36,14 +37,14 @@ HELD = {"adapters": [{"name": "a", "source": parts.URI}]}
     ],
     ids=["s3", "hf", "base", "adapter", "slash", "no name", "two", "no source", "no uri", "http", "file", "any case"],
 )
-def test_spec_problems_are_upstreams_sentences(changes: dict[str, Any], problems: tuple[str, ...]) -> None:
-    assert validate_model(parse_parent(Model, parts.model(**changes)), Settings()) == problems
+def test_spec_problems_have_upstreams_words(changes: dict[str, Any], problems: tuple[str, ...]) -> None:
+    assert texts_of(validate_model(parse_parent(Model, parts.model(**changes)), Settings())) == problems
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a\nb"])
 def test_name_that_cannot_stand_in_a_url_is_refused(name: str) -> None:
     (problem,) = validate_model(parse_parent(Model, parts.model(adapter=name)), Settings())
-    assert "cannot stand in a URL" in problem
+    assert "cannot stand in a URL" in problem.text
 
 
 def test_file_sources_pass_where_they_are_allowed() -> None:
@@ -81,4 +82,4 @@ def test_one_model_has_an_adapter_name(own: dict[str, Any], other: dict[str, Any
     ours, theirs = parts.model("ours", **own), parts.model("a-theirs", **other)
     problems = validate_claims(parse_parent(Model, ours), read_claim(ours), [read_claim(theirs)])
     assert bool(problems) is refused
-    assert all("belongs to DynamoModel a-theirs; choose another name" in problem for problem in problems)
+    assert all("belongs to DynamoModel a-theirs; choose another name" in problem.text for problem in problems)

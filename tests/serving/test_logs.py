@@ -13,7 +13,7 @@ from hooks.app import Hook, create_app
 from hooks.effects import Effect, EffectOutcome, EffectResult, ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.model.probes import Adapter
+from hooks.model.prober_messages import Adapter
 from hooks.serving.logs import JsonFormatter
 from hooks.settings import parse_settings
 from tests import make

@@ -1,1 +1,1 @@
-"""The sidecar that loads, verifies and unloads adapters; its memory is only a cache of what the engines say."""
+"""The sidecar that loads, verifies and unloads adapters; after a restart, engines and hooks tell it all it needs."""

@@ -1,4 +1,4 @@
-"""The prober over HTTP: takes wanted loads, says what is known; see `hooks.model.probes` for the protocol."""
+"""The prober's HTTP server: takes load requests and answers load reports, as `hooks.model.prober_messages` says."""
 
 import hmac
 import logging
@@ -11,43 +11,45 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
-from hooks.model.prober.worker import Worker
-from hooks.model.probes import LoadRequest
+from hooks.model.prober.dispatcher import Dispatcher
+from hooks.model.prober_messages import LoadRequest
 
 logger = logging.getLogger("hooks.model.prober")
 
 _OPEN_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
-_REMEMBERED_BYTES = 2**17
-"""The longest body that is remembered: with some 1,000 engines."""
+_CACHED_BYTES = 2**17
+"""The longest request that is cached; it has room for about 1,000 engines."""
 
 
-def create_prober_app(worker: Worker, *, token: str = "", max_body_bytes: int = 16 * 2**20) -> Flask:
-    """Build the application around a running worker; with `token` all but health and metrics need it as Bearer."""
+def create_prober_app(dispatcher: Dispatcher, *, token: str = "", max_body_bytes: int = 16 * 2**20) -> Flask:
+    """The application of a running dispatcher; with a `token`, requests other than health and metrics must carry it."""
     app = Flask("prober", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = max_body_bytes
     app.before_request(lambda: _check_token(token))
-    app.register_error_handler(HTTPException, _refuse)
+    app.register_error_handler(HTTPException, _answer_error)
 
     @app.put("/v1/models/<namespace>/<name>")
     def put_model(namespace: str, name: str) -> Response:
-        return _take_request(worker, namespace, name)
+        return _take_request(dispatcher, namespace, name)
 
     @app.get("/v1/models/<namespace>/<name>")
     def get_model(namespace: str, name: str) -> Response:
-        return _show_model(worker, f"{namespace}/{name}")
+        return _show_model(dispatcher, f"{namespace}/{name}")
 
     @app.get("/v1/models")
     def list_models() -> Response:
-        return _json({"models": worker.keys()})
+        return _json({"models": dispatcher.keys()})
 
     @app.get("/healthz")
     @app.get("/readyz")
-    def tell_health() -> Response:
-        return _text("alive") if worker.is_alive else _text("the dispatcher's thread has ended", 503)
+    def show_health() -> Response:
+        if dispatcher.is_alive:
+            return _text("alive")
+        return _text("the dispatcher's thread has ended; restart the container", 503)
 
     @app.get("/metrics")
     def show_metrics() -> Response:
-        return Response(generate_latest(worker.metrics.registry), content_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(dispatcher.metrics.registry), content_type=CONTENT_TYPE_LATEST)
 
     return app
 
@@ -58,18 +60,18 @@ def _check_token(token: str) -> Response | None:
     given = request.headers.get("Authorization", "").encode()
     if hmac.compare_digest(given, f"Bearer {token}".encode()):
         return None
-    return _text("the token is missing or wrong; hooks and prober need the same DYNAMO_PROBER_TOKEN", 401)
+    return _text("the token is missing or wrong; give hooks and prober the same DYNAMO_PROBER_TOKEN", 401)
 
 
-def _take_request(worker: Worker, namespace: str, name: str) -> Response:
+def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response:
     try:
         body = request.get_data(cache=False)
-        wanted = _remember_request(body) if len(body) <= _REMEMBERED_BYTES else LoadRequest.model_validate_json(body)
+        wanted = _parse_cached(body) if len(body) <= _CACHED_BYTES else LoadRequest.model_validate_json(body)
     except ValidationError as error:
-        return _text(f"the body is no load request: {_describe(error)}", 400)
+        return _text(f"the body is not a valid load request: {_describe(error)}", 400)
     if (wanted.namespace, wanted.name) != (namespace, name):
-        return _text(f"the body is about {wanted.key}, the path about {namespace}/{name}", 400)
-    report = worker.ask(wanted)
+        return _text(f"the body names the model {wanted.key}, the path {namespace}/{name}", 400)
+    report = dispatcher.ask(wanted)
     if logger.isEnabledFor(logging.DEBUG):
         fields = {
             "sync_id": request.headers.get("X-Request-Id", ""),
@@ -81,15 +83,15 @@ def _take_request(worker: Worker, namespace: str, name: str) -> Response:
 
 
 @lru_cache(maxsize=32)
-def _remember_request(body: bytes) -> LoadRequest:
-    """Read a request; one that is the same as before is the same object, of which nothing is to be taken up again."""
+def _parse_cached(body: bytes) -> LoadRequest:
+    """The request of a body; hooks send the same body again and again."""
     return LoadRequest.model_validate_json(body)
 
 
-def _show_model(worker: Worker, key: str) -> Response:
-    found = worker.look_up(key)
+def _show_model(dispatcher: Dispatcher, key: str) -> Response:
+    found = dispatcher.look_up(key)
     if found is None:
-        return _text(f"nobody asked about {key} lately", 404)
+        return _text(f"no load request for {key} within the last mandate", 404)
     wanted, report = found
     return _json({"request": wanted.model_dump(mode="json"), "report": report.model_dump(mode="json")})
 
@@ -99,7 +101,7 @@ def _describe(error: ValidationError) -> str:
     return "; ".join(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in faults[:5])
 
 
-def _refuse(error: HTTPException) -> Response:
+def _answer_error(error: HTTPException) -> Response:
     return _text(error.description or error.name, error.code or 500)
 
 

@@ -1,38 +1,38 @@
-"""Calls to engines and their outcomes, as values between the ledger that decides and the worker that calls."""
+"""Calls to engines and their answers, as values between the reconciler that decides and the dispatcher that calls."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Action(StrEnum):
-    """What is asked of an engine."""
+    """What an engine is asked to do."""
 
     LIST = "list"
     LOAD = "load"
     UNLOAD = "unload"
 
 
-class Outcome(StrEnum):
+class CallOutcome(StrEnum):
     """How a call ended."""
 
     OK = "ok"
     NO_LIST = "no_list"
-    """The engine has no list of adapters, or answers the question with something else that is well-formed."""
+    """The engine has no list of adapters, or answers with another well-formed document."""
     GONE = "gone"
-    """The engine does not know the adapter that was to be unloaded."""
+    """The engine does not know the adapter that it was asked to unload."""
     FAILED = "failed"
-    """It may work another time."""
+    """The call may succeed another time."""
     TERMINAL = "terminal"
-    """It cannot work until the spec changes: no such source, a request that the engine refuses."""
+    """The call cannot succeed until the spec changes: the source does not exist, or the engine refuses the request."""
     UNSUPPORTED = "unsupported"
-    """The worker has no LoRA adapters."""
+    """The engine has no LoRA support."""
     TIMEOUT = "timeout"
     UNREACHABLE = "unreachable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One call to make now; `timeout` in seconds, `attempt` counts loads and unloads from 1."""
+class EngineCall:
+    """One call to make now; `timeout` in seconds, `started` by a monotonic clock, `attempt` counts from 1."""
 
     action: Action
     address: str
@@ -46,9 +46,9 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What an engine said: `names` are the adapters it lists, `message` one line on what went wrong."""
+class EngineAnswer:
+    """How a call ended: `names` are the adapters that the engine lists, `message` is the error in one line."""
 
-    outcome: Outcome
+    outcome: CallOutcome
     names: frozenset[str] = frozenset()
     message: str = ""

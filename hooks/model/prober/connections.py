@@ -1,6 +1,6 @@
-"""Connections to engines: a deadline for all that one sends, and how many are kept open.
+"""Connections to engines: one deadline for a whole answer, and how many connections are kept open.
 
-Knows nothing of what is asked or answered.
+Does not know what is sent or answered.
 """
 
 import logging
@@ -18,13 +18,13 @@ logger = logging.getLogger("hooks.model.prober")
 
 MOST_KEPT_ENGINES = 2048
 CONNECTIONS_PER_ENGINE = 2
-"""A look and a change may be under way at one time."""
+"""One for lists, one for loads and unloads: both may be under way at one time."""
 _OWN_FILES = 128
-"""Files that are not connections to engines: logs, libraries, the connections of hooks and of who reads the metrics."""
+"""Open files that are not connections to engines: logs, libraries, connections of hooks and of Prometheus."""
 
 
 class _DeadlineSocket(socket.socket):
-    """A socket whose timeout, from when it is set, is for all that is received, and not for each piece of it."""
+    """A socket whose timeout bounds everything that is received after it was set, not each piece of it."""
 
     _deadline: float | None = None
 
@@ -42,7 +42,7 @@ class _DeadlineSocket(socket.socket):
 
 
 class _Connection(HTTPConnection):
-    """Sets the timeout of its socket once a call, before it waits for the answer's first byte, as urllib3 does."""
+    """A connection whose socket has a deadline; urllib3 sets its timeout once per call, before the answer begins."""
 
     def _new_conn(self) -> socket.socket:
         plain = super()._new_conn()
@@ -57,7 +57,7 @@ class _Pool(HTTPConnectionPool):
 
 
 class DeadlineAdapter(HTTPAdapter):
-    """Sends by connections that hold a call's timeout for headers and body together."""
+    """Sends over connections whose timeout bounds headers and body together."""
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Make the pools of these connections."""
@@ -66,18 +66,18 @@ class DeadlineAdapter(HTTPAdapter):
 
 
 def raise_file_limit() -> int:
-    """Raise this process's limit of open files as far as it may, and return it."""
+    """Raise this process's limit of open files to the highest that is allowed, and return it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # where the kernel allows less than the hard limit says, the soft one stays
+    with suppress(ValueError, OSError):  # where the kernel allows less than the hard limit, the soft limit stays
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft
 
 
 def kept_engines(files: int, calls: int) -> int:
-    """For how many engines connections can be kept with so many open files, `calls` of them for calls under way.
+    """The number of engines whose connections are kept open; `files` may be open, `calls` of them for calls under way.
 
-    More engines are served too: their connections are opened anew for each call.
+    Engines beyond that number get a new connection for each call.
     """
     if files == resource.RLIM_INFINITY:
         return MOST_KEPT_ENGINES

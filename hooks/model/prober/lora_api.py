@@ -1,6 +1,7 @@
-"""The calls that an engine's system server understands, and what its answers mean.
+"""The calls that an engine's system server takes, and what its answers mean.
 
-A 2xx to a load proves nothing: a worker whose handler raised answers 200 as well. Only the list does.
+A 2xx answer to a load does not prove that the adapter is loaded: a worker whose handler raised an exception answers
+200 too. Only the list proves it.
 
 Source: Dynamo runtime, lib/runtime/src/system_status_server.rs; Dynamo operator, internal/modelendpoint/lora.go.
 """
@@ -19,7 +20,7 @@ from urllib3 import Timeout
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from hooks.k8s.messages import one_line
-from hooks.model.prober.calls import Action, Answer, Call, Outcome
+from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
 from hooks.model.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES, DeadlineAdapter
 
 CONNECT_SECONDS = 2.0
@@ -29,19 +30,19 @@ MAX_MESSAGE_CHARACTERS = 256
 _UNSUPPORTED = "LoRA management not available"
 _NO_ROUTE = "Route not found"
 _PASSING = frozenset({401, 403, 408, 409, 423, 425, 429})
-"""Refusals that may end by themselves: rights granted later, a load already under way, too many requests."""
+"""Refusals that may pass: permissions that are granted later, a load already under way, too many requests."""
 _NO_SOURCE = re.compile(
     r"RepositoryNotFound|RevisionNotFound|EntryNotFound|NoSuchKey|NoSuchBucket|404 Client Error|404 Not Found"
 )
-"""How Hugging Face and S3 clients say that a source does not exist; workers pass it on with a 500."""
+"""How Hugging Face and S3 clients report that a source does not exist; workers answer their text with status 500."""
 _NAME_KEYS = ("lora_name", "name", "id", "model")
 _LIST_KEYS = ("loras", "adapters", "data")
 _WRAPPER_KEYS = frozenset({"status", "message"})
-"""What the runtime lays around every answer: without a list beside them, the worker's handler did not give one."""
+"""Keys that the runtime adds to every answer; if there is no list beside them, the worker's handler returned none."""
 
 
 def open_session(hosts: int = MOST_KEPT_ENGINES) -> requests.Session:
-    """Open the one connection pool for all engines: no proxies, no cookies, connections kept for `hosts` engines."""
+    """The session for all engines: no proxies, no cookies, and connections kept open for `hosts` engines."""
     session = requests.Session()
     session.trust_env = False
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
@@ -51,8 +52,8 @@ def open_session(hosts: int = MOST_KEPT_ENGINES) -> requests.Session:
     return session
 
 
-def perform(session: requests.Session, call: Call) -> Answer:
-    """Make a call and judge the answer; raises for nothing that an engine does."""
+def perform(session: requests.Session, call: EngineCall) -> EngineAnswer:
+    """Make a call and judge the answer; nothing that an engine does raises an exception."""
     try:
         match call.action:
             case Action.LIST:
@@ -65,37 +66,39 @@ def perform(session: requests.Session, call: Call) -> Answer:
         return _judge_failure(error, call.timeout)
 
 
-def _judge_failure(error: Exception, timeout: float) -> Answer:
-    """No answer, or nothing that is HTTP."""
+def _judge_failure(error: Exception, timeout: float) -> EngineAnswer:
+    """The answer for a call that failed without a valid HTTP answer."""
     if isinstance(error, requests.ConnectTimeout):
-        return Answer(outcome=Outcome.TIMEOUT, message=f"no connection within {min(CONNECT_SECONDS, timeout):g} s")
+        return EngineAnswer(
+            outcome=CallOutcome.TIMEOUT, message=f"no connection within {min(CONNECT_SECONDS, timeout):g} s"
+        )
     inner = error.args[0] if error.args else None
     if isinstance(error, requests.Timeout) or isinstance(inner, ReadTimeoutError):
-        return Answer(outcome=Outcome.TIMEOUT, message=f"no answer within {timeout:g} s")
+        return EngineAnswer(outcome=CallOutcome.TIMEOUT, message=f"no answer within {timeout:g} s")
     if isinstance(error, requests.ConnectionError):
-        return Answer(outcome=Outcome.UNREACHABLE, message=_describe_connection(error))
-    return Answer(outcome=Outcome.FAILED, message=_one_line(f"no HTTP answer: {error}"))
+        return EngineAnswer(outcome=CallOutcome.UNREACHABLE, message=_describe_connection(error))
+    return EngineAnswer(outcome=CallOutcome.FAILED, message=_one_line(f"no valid HTTP answer: {error}"))
 
 
-def list_adapters(session: requests.Session, address: str, timeout: float) -> Answer:
-    """`GET /v1/loras`: the names an engine holds; NO_LIST where it has no such route or a document of another kind.
+def list_adapters(session: requests.Session, address: str, timeout: float) -> EngineAnswer:
+    """`GET /v1/loras`: the adapters of an engine; NO_LIST where it has no such route, or answers another document.
 
-    FAILED where it ought to have a list and the answer is none: such a look says nothing about any adapter.
+    FAILED where it should answer a list and does not: such an answer says nothing about any adapter.
     """
     status, body = _send(session, "GET", f"{address}/v1/loras", timeout)
     document = _parse(body)
     if _says_unsupported(document, body):
-        return Answer(outcome=Outcome.UNSUPPORTED, message=_message(status, document, body))
+        return EngineAnswer(outcome=CallOutcome.UNSUPPORTED, message=_message(status, document, body))
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}:
-        return Answer(outcome=Outcome.NO_LIST)
+        return EngineAnswer(outcome=CallOutcome.NO_LIST)
     if not _is_success(status, document):
-        return Answer(outcome=Outcome.FAILED, message=_message(status, document, body))
+        return EngineAnswer(outcome=CallOutcome.FAILED, message=_message(status, document, body))
     names = read_names(document)
     if names is not None:
-        return Answer(outcome=Outcome.OK, names=names)
+        return EngineAnswer(outcome=CallOutcome.OK, names=names)
     if document is not None and not _is_wrapper(document):
-        return Answer(outcome=Outcome.NO_LIST)
-    return Answer(outcome=Outcome.FAILED, message=_describe_no_list(status, body))
+        return EngineAnswer(outcome=CallOutcome.NO_LIST)
+    return EngineAnswer(outcome=CallOutcome.FAILED, message=_describe_no_list(status, body))
 
 
 def _is_wrapper(document: Any) -> bool:
@@ -104,13 +107,13 @@ def _is_wrapper(document: Any) -> bool:
 
 def _describe_no_list(status: int, body: bytes) -> str:
     if len(body) >= MAX_BODY_BYTES:
-        return f"HTTP {status} with more than {MAX_BODY_BYTES // 2**20} MiB in place of a list of adapters"
-    came = _decode(body).strip() or "nothing"
-    return _one_line(f"HTTP {status} without a list of adapters, but with: {came}")
+        return f"HTTP {status} without a list of adapters: more than {MAX_BODY_BYTES // 2**20} MiB"
+    text = _decode(body).strip()
+    return _one_line(f"HTTP {status} without a list of adapters: {text or 'empty body'}")
 
 
 def read_names(document: Any) -> frozenset[str] | None:
-    """Names in any known shape of list: name to id, names, or objects with a name; None in any other."""
+    """The names in a list of adapters: a map by name, a list of names, or of objects with a name; else None."""
     if isinstance(document, Mapping):
         key = next((key for key in _LIST_KEYS if key in document), None)
         if key is None:
@@ -130,50 +133,52 @@ def _read_name(entry: Any) -> str | None:
     return entry if isinstance(entry, str) else None
 
 
-def load_adapter(session: requests.Session, address: str, adapter: str, uri: str, *, timeout: float) -> Answer:
-    """`POST /v1/loras`: ask an engine to load; OK means accepted, not loaded."""
+def load_adapter(session: requests.Session, address: str, adapter: str, uri: str, *, timeout: float) -> EngineAnswer:
+    """`POST /v1/loras`: load an adapter; OK means that the engine accepted the call, not that it loaded the adapter."""
     body = orjson.dumps({"lora_name": adapter, "source": {"uri": uri}})
     status, text = _send(session, "POST", f"{address}/v1/loras", timeout, body=body)
     document = _parse(text)
     message = _message(status, document, text)
     if _says_unsupported(document, text) or (status == HTTPStatus.NOT_FOUND and _NO_ROUTE in _decode(text)):
-        return Answer(outcome=Outcome.UNSUPPORTED, message=message)
+        return EngineAnswer(outcome=CallOutcome.UNSUPPORTED, message=message)
     if _is_success(status, document):
         if _is_empty_success(document):
-            return Answer(outcome=Outcome.FAILED, message=f"HTTP {status} without the adapter's name: not loaded")
-        return Answer(outcome=Outcome.OK)
+            return EngineAnswer(
+                outcome=CallOutcome.FAILED, message=f"HTTP {status} without the adapter's name, so it is not loaded"
+            )
+        return EngineAnswer(outcome=CallOutcome.OK)
     is_refused = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING
     if is_refused or _NO_SOURCE.search(_decode(text)):
-        return Answer(outcome=Outcome.TERMINAL, message=message)
-    return Answer(outcome=Outcome.FAILED, message=message)
+        return EngineAnswer(outcome=CallOutcome.TERMINAL, message=message)
+    return EngineAnswer(outcome=CallOutcome.FAILED, message=message)
 
 
 def _is_empty_success(document: Any) -> bool:
-    """The answer of a worker whose handler raised: success, and not a word about the adapter."""
+    """Whether the answer is that of a worker whose handler raised an exception: success, and nothing else."""
     return bool(document == {"status": "success"})
 
 
-def unload_adapter(session: requests.Session, address: str, adapter: str, timeout: float) -> Answer:
-    """`DELETE /v1/loras/<name>`: slashes in the name are encoded, which the engine's wildcard route takes as well."""
+def unload_adapter(session: requests.Session, address: str, adapter: str, timeout: float) -> EngineAnswer:
+    """`DELETE /v1/loras/<name>`: unload an adapter; slashes in the name are encoded, and the engine decodes them."""
     status, body = _send(session, "DELETE", f"{address}/v1/loras/{quote(adapter, safe='')}", timeout)
     document = _parse(body)
     if _is_success(status, document):
-        return Answer(outcome=Outcome.OK)
+        return EngineAnswer(outcome=CallOutcome.OK)
     message = _message(status, document, body)
     if _says_unsupported(document, body):
-        return Answer(outcome=Outcome.UNSUPPORTED, message=message)
+        return EngineAnswer(outcome=CallOutcome.UNSUPPORTED, message=message)
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
-        return Answer(outcome=Outcome.GONE, message=message)
-    return Answer(outcome=Outcome.FAILED, message=message)
+        return EngineAnswer(outcome=CallOutcome.GONE, message=message)
+    return EngineAnswer(outcome=CallOutcome.FAILED, message=message)
 
 
 def _send(
     session: requests.Session, method: str, url: str, timeout: float, *, body: bytes | None = None
 ) -> tuple[int, bytes]:
-    """Status and at most `MAX_BODY_BYTES` of the body; `timeout` is for all of it, however slowly an engine sends.
+    """The status and at most `MAX_BODY_BYTES` of the body; `timeout` bounds the whole answer, however slow it comes.
 
     Raises:
-        requests.RequestException: the engine cannot be reached, does not end in time, or does not speak HTTP.
+        requests.RequestException: the engine cannot be reached, is too slow, or does not speak HTTP.
     """
     headers = {"Content-Type": "application/json"} if body is not None else {}
     with session.request(
@@ -216,21 +221,21 @@ def _is_success(status: int, document: Any) -> bool:
 
 
 def _says_unsupported(document: Any, body: bytes) -> bool:
-    text = _own_words(document)
+    text = _engine_text(document)
     return (text if text is not None else _decode(body)).startswith(_UNSUPPORTED)
 
 
-def _own_words(document: Any) -> str | None:
+def _engine_text(document: Any) -> str | None:
     if isinstance(document, Mapping):
         return next((str(document[key]) for key in ("message", "error", "detail") if document.get(key)), None)
     return None
 
 
 def _message(status: int, document: Any, body: bytes) -> str:
-    """`HTTP 500: what the engine says`, in one line of a length that a status can show."""
+    """`HTTP 500: text of the engine`, in one line that is short enough for a status."""
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-        return f"HTTP {status}: a redirect, which is not followed"
-    words = _own_words(document)
+        return f"HTTP {status}: redirects are not followed"
+    words = _engine_text(document)
     return _one_line(f"HTTP {status}: {words if words is not None else _decode(body)}".rstrip(": "))
 
 
@@ -239,7 +244,7 @@ def _one_line(text: str) -> str:
 
 
 def _describe_connection(error: requests.ConnectionError) -> str:
-    """The innermost reason: `Connection refused`, not the pool's sentence around it."""
+    """The innermost cause, such as `Connection refused`, without the text that the connection pool adds."""
     inner: Any = error.args[0] if error.args else error
     inner = getattr(inner, "reason", inner)
     text = re.sub(r"\[Errno -?\d+\] ", "", str(inner)).rpartition(": ")[2]

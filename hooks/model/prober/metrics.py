@@ -1,4 +1,4 @@
-"""What Prometheus is told about adapters and engines."""
+"""Prometheus metrics of adapters and engine calls."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, PlatformCol
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from hooks.model.prober.calls import Answer, Call
-from hooks.model.prober.engine import Turn
-from hooks.model.probes import Phase
+from hooks.model.prober.calls import EngineAnswer, EngineCall
+from hooks.model.prober.engine_record import PhaseChange
+from hooks.model.prober_messages import AdapterPhase
 
 _LOAD_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800)
 _LOSS_SECONDS = (0.5, 1, 2.5, 5, 7.5, 10, 15, 30, 60)
@@ -17,19 +17,19 @@ _CALL_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 3, 10, 60, 600)
 
 
 class _AdapterGauges(Collector):
-    """Counts pairs of engine and wanted adapter when Prometheus asks."""
+    """Counts pairs of engine and wanted adapter at each scrape."""
 
-    def __init__(self, count: Callable[[], Mapping[Phase, int]]) -> None:
+    def __init__(self, count: Callable[[], Mapping[AdapterPhase, int]]) -> None:
         self._count = count
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Wanted, loaded, failed, and each phase."""
+        """The gauges of wanted, loaded and failed adapters, and one by phase."""
         counts = self._count()
         loaded = sum(number for phase, number in counts.items() if phase.is_ready)
         for name, text, value in (
             ("wanted", "Pairs of engine and adapter that a DynamoModel wants.", sum(counts.values())),
             ("loaded", "Pairs of engine and adapter that are loaded.", loaded),
-            ("failed", "Pairs of engine and adapter that failed for good.", counts[Phase.FAILED]),
+            ("failed", "Pairs of engine and adapter that failed for good.", counts[AdapterPhase.FAILED]),
         ):
             yield GaugeMetricFamily(f"dynamo_prober_adapters_{name}", text, value=value)
         phases = GaugeMetricFamily(
@@ -50,21 +50,21 @@ class ProberMetrics:
     calls: Counter
     call_seconds: Histogram
 
-    def record_call(self, call: Call, answer: Answer, seconds: float) -> None:
+    def record_call(self, call: EngineCall, answer: EngineAnswer, seconds: float) -> None:
         """Count a call to an engine."""
         self.calls.labels(call.action.value, answer.outcome.value).inc()
         self.call_seconds.labels(call.action.value).observe(seconds)
 
-    def record_turn(self, turn: Turn) -> None:
-        """Time a load that an engine confirmed, or the loss of an adapter."""
-        if turn.is_loss:
-            self.loss_seconds.observe(turn.seconds)
-        elif turn.after.is_ready and turn.before is Phase.LOADING:
-            self.load_seconds.observe(turn.seconds)
+    def record_phase_change(self, change: PhaseChange) -> None:
+        """Record how long a confirmed load took, or how long a loss went unnoticed."""
+        if change.is_loss:
+            self.loss_seconds.observe(change.seconds)
+        elif change.after.is_ready and change.before is AdapterPhase.LOADING:
+            self.load_seconds.observe(change.seconds)
 
 
-def create_prober_metrics(count: Callable[[], Mapping[Phase, int]]) -> ProberMetrics:
-    """Register the metrics; `count` gives the number of adapters in each phase."""
+def create_prober_metrics(count: Callable[[], Mapping[AdapterPhase, int]]) -> ProberMetrics:
+    """Register the metrics; `count` returns the number of adapters in each phase."""
     registry = CollectorRegistry()
     registry.register(_AdapterGauges(count))
     ProcessCollector(registry=registry)
@@ -73,13 +73,13 @@ def create_prober_metrics(count: Callable[[], Mapping[Phase, int]]) -> ProberMet
         registry=registry,
         load_seconds=Histogram(
             "dynamo_prober_load_seconds",
-            "Seconds from the first try to load an adapter until the engine had it.",
+            "Seconds from the first load call until the adapter was ready.",
             buckets=_LOAD_SECONDS,
             registry=registry,
         ),
         loss_seconds=Histogram(
             "dynamo_prober_loss_detection_seconds",
-            "Seconds between the last look that found an adapter and the one that missed it.",
+            "Seconds from the last list with an adapter to the first list without it.",
             buckets=_LOSS_SECONDS,
             registry=registry,
         ),

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
-from hooks.model.probes import Target
+from hooks.model.prober_messages import EngineTarget
 
 
 @dataclass(slots=True)
@@ -126,7 +126,7 @@ class RunningEngine:
     """An engine that serves at `target`."""
 
     state: EngineState
-    target: Target
+    target: EngineTarget
 
 
 @contextmanager
@@ -138,7 +138,7 @@ def run_engine(state: EngineState, number: int = 0, *, port: int = 0) -> Iterato
     thread.start()
     try:
         address = f"http://{host}:{server.server_address[1]}"
-        yield RunningEngine(state, Target(address=address, pod=f"w{number}"))
+        yield RunningEngine(state, EngineTarget(address=address, pod=f"w{number}"))
     finally:
         state.released.set()
         server.shutdown()

@@ -4,42 +4,42 @@ import pytest
 from flask.testing import FlaskClient
 
 from hooks.model.prober.app import create_prober_app
-from hooks.model.prober.calls import Answer, Outcome
-from hooks.model.prober.wish import Limits
-from hooks.model.prober.worker import Worker
-from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase, Target
+from hooks.model.prober.calls import CallOutcome, EngineAnswer
+from hooks.model.prober.dispatcher import Dispatcher
+from hooks.model.prober.limits import Limits
+from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadReport, LoadRequest
 
 PATH = "/v1/models/default/m"
 WANTED = LoadRequest(
     namespace="default",
     name="m",
     adapter=Adapter(name="a", uri="s3://b/a"),
-    targets=(Target(address="http://127.0.0.2:9090", pod="w0"),),
+    targets=(EngineTarget(address="http://127.0.0.2:9090", pod="w0"),),
 )
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
-    """A worker whose engines all hold the adapter."""
-    worker = Worker(Limits(), lambda _call: Answer(outcome=Outcome.OK, names=frozenset({"a"})))
-    worker.start()
-    yield worker
-    worker.stop()
+def dispatcher() -> Iterator[Dispatcher]:
+    """A dispatcher whose engines all hold the adapter."""
+    dispatcher = Dispatcher(Limits(), lambda _call: EngineAnswer(outcome=CallOutcome.OK, names=frozenset({"a"})))
+    dispatcher.start()
+    yield dispatcher
+    dispatcher.stop()
 
 
 @pytest.fixture
-def client(worker: Worker) -> FlaskClient:
-    return create_prober_app(worker).test_client()
+def client(dispatcher: Dispatcher) -> FlaskClient:
+    return create_prober_app(dispatcher).test_client()
 
 
-def test_question_is_answered_at_once_with_what_is_known(client: FlaskClient) -> None:
+def test_request_is_answered_at_once_with_what_is_known(client: FlaskClient) -> None:
     answer = client.put(PATH, data=WANTED.model_dump_json())
     report = LoadReport.model_validate_json(answer.data)
     assert report.starting
-    assert report.endpoints[0].phase is Phase.UNKNOWN
+    assert report.endpoints[0].phase is AdapterPhase.UNKNOWN
 
 
-def test_get_shows_request_and_report_and_renews_nothing(client: FlaskClient) -> None:
+def test_get_shows_request_and_report_and_does_not_renew_the_mandate(client: FlaskClient) -> None:
     assert client.get(PATH).status_code == 404
     client.put(PATH, data=WANTED.model_dump_json())
     shown = client.get(PATH).get_json()
@@ -51,26 +51,29 @@ def test_get_shows_request_and_report_and_renews_nothing(client: FlaskClient) ->
 @pytest.mark.parametrize(
     ("body", "line"),
     [
-        ("{", "the body is no load request: "),
-        ("{}", "the body is no load request: namespace: Field required; name: Field required"),
-        ('{"namespace": "default", "name": "x"}', "the body is about default/x, the path about default/m"),
+        ("{", "the body is not a valid load request: "),
+        ("{}", "the body is not a valid load request: namespace: Field required; name: Field required"),
+        ('{"namespace": "default", "name": "x"}', "the body names the model default/x, the path default/m"),
         (
             WANTED.model_dump_json().replace("127.0.0.2:9090", "evil.example/x"),
-            "the body is no load request: targets.0.address",
+            "the body is not a valid load request: targets.0.address",
         ),
-        (WANTED.model_dump_json().replace('"name":"a"', '"name":""'), "the body is no load request: adapter.name"),
+        (
+            WANTED.model_dump_json().replace('"name":"a"', '"name":""'),
+            "the body is not a valid load request: adapter.name",
+        ),
     ],
     ids=["no json", "empty", "another model", "no address", "no name"],
 )
-def test_body_that_does_not_fit_is_refused_in_one_line(client: FlaskClient, body: str, line: str) -> None:
+def test_invalid_body_is_refused_in_one_line(client: FlaskClient, body: str, line: str) -> None:
     answer = client.put(PATH, data=body)
     assert answer.status_code == 400
     assert answer.text.startswith(line)
     assert answer.text.count("\n") == 1
 
 
-def test_only_the_token_opens_the_models(worker: Worker) -> None:
-    client = create_prober_app(worker, token="secret").test_client()
+def test_models_need_the_token(dispatcher: Dispatcher) -> None:
+    client = create_prober_app(dispatcher, token="secret").test_client()
     assert client.put(PATH, data=WANTED.model_dump_json()).status_code == 401
     wrong = client.get("/v1/models", headers={"Authorization": "Bearer wröng"})
     assert (wrong.status_code, wrong.text.count("\n")) == (401, 1)
@@ -93,8 +96,8 @@ def test_metrics_page_has_what_dashboards_need(client: FlaskClient) -> None:
         assert name in page
 
 
-def test_health_ends_with_the_dispatcher(worker: Worker, client: FlaskClient) -> None:
-    worker.stop()
+def test_health_ends_with_the_dispatcher(dispatcher: Dispatcher, client: FlaskClient) -> None:
+    dispatcher.stop()
     assert client.get("/healthz").status_code == 503
 
 

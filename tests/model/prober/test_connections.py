@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from hooks.model.prober.calls import Action, Answer, Call, Outcome
+from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
 from hooks.model.prober.connections import MOST_KEPT_ENGINES, kept_engines
 from hooks.model.prober.lora_api import open_session, perform
 
@@ -55,15 +55,17 @@ def dripping(begin: bytes, drop: bytes) -> Iterator[tuple[str, threading.Event]]
     ],
 )
 @pytest.mark.parametrize("action", [Action.LIST, Action.LOAD])
-def test_engine_that_sends_drop_by_drop_is_hung_up_on_at_the_deadline(
+def test_connection_to_an_engine_that_sends_byte_by_byte_is_closed_at_the_deadline(
     begin: bytes, drop: bytes, action: Action
 ) -> None:
     with dripping(begin, drop) as (address, left):
-        call = Call(action=action, address=address, pod="w0", timeout=TIMEOUT, started=0.0, adapter="a", uri="s3://b/a")
+        call = EngineCall(
+            action=action, address=address, pod="w0", timeout=TIMEOUT, started=0.0, adapter="a", uri="s3://b/a"
+        )
         began = time.monotonic()
         answer = perform(open_session(), call)
         assert time.monotonic() - began < TIMEOUT + 1
-        assert answer == Answer(outcome=Outcome.TIMEOUT, message=f"no answer within {TIMEOUT:g} s")
+        assert answer == EngineAnswer(outcome=CallOutcome.TIMEOUT, message=f"no answer within {TIMEOUT:g} s")
         assert left.wait(5)
 
 
@@ -85,8 +87,8 @@ def test_kept_connection_has_a_whole_timeout_for_each_call() -> None:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         session, address = open_session(), f"http://127.0.0.1:{server.server_address[1]}"
-        call = Call(action=Action.LIST, address=address, pod="w0", timeout=TIMEOUT, started=0.0)
-        assert [perform(session, call).outcome for _ in range(3)] == [Outcome.OK] * 3
+        call = EngineCall(action=Action.LIST, address=address, pod="w0", timeout=TIMEOUT, started=0.0)
+        assert [perform(session, call).outcome for _ in range(3)] == [CallOutcome.OK] * 3
         session.close()
         server.shutdown()
 
@@ -107,7 +109,7 @@ def test_connections_are_kept_for_as_many_engines_as_files_allow(
     assert [record.message for record in caplog.records] == ["few open files"] * (kept < MOST_KEPT_ENGINES)
 
 
-def test_process_takes_all_open_files_that_it_may() -> None:
+def test_process_raises_its_limit_of_open_files() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     script = "from hooks.model.prober.connections import raise_file_limit; print(raise_file_limit())"
     done = subprocess.run(

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from hooks.cli.prober import is_loopback, prober
 from hooks.errors import ProberUnavailable
-from hooks.model.prober_client import Prober
-from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
+from hooks.model.prober_client import ProberClient
+from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from tests.model.prober.engines import EngineState, run_engines
 
 SECONDS = 30.0
@@ -24,7 +24,7 @@ TOKEN = "between-us"
 
 
 @contextmanager
-def run_prober() -> Iterator[tuple[Prober, "subprocess.Popen[bytes]"]]:
+def run_prober() -> Iterator[tuple[ProberClient, "subprocess.Popen[bytes]"]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -41,7 +41,7 @@ def run_prober() -> Iterator[tuple[Prober, "subprocess.Popen[bytes]"]]:
     environment = {**os.environ, "DYNAMO_PROBER_TOKEN": f"{TOKEN}\n"}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
-        yield Prober(f"http://127.0.0.1:{port}", TOKEN), process
+        yield ProberClient(f"http://127.0.0.1:{port}", TOKEN), process
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -51,7 +51,7 @@ def run_prober() -> Iterator[tuple[Prober, "subprocess.Popen[bytes]"]]:
             process.wait()
 
 
-def wait_for(client: Prober, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
+def wait_for(client: ProberClient, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
     deadline = time.monotonic() + SECONDS
     while True:
         with suppress(ProberUnavailable):
@@ -76,13 +76,13 @@ def test_killed_prober_loses_nothing_and_loads_nothing_twice() -> None:
             adapter=Adapter(name="org/a", uri="s3://b/a"),
             targets=tuple(engine.target for engine in engines),
         )
-        wait_for(client, wanted, lambda report: all(e.phase is Phase.LOADED for e in report.endpoints))
+        wait_for(client, wanted, lambda report: all(e.phase is AdapterPhase.LOADED for e in report.endpoints))
         os.kill(child_of(process), signal.SIGKILL)
         report = wait_for(client, wanted, lambda report: not report.starting)
-        assert all(entry.phase is Phase.LOADED for entry in report.endpoints)
+        assert all(entry.phase is AdapterPhase.LOADED for entry in report.endpoints)
         assert [engine.state.asked["POST"] for engine in engines] == [1, 1, 1]
         gone = wanted.model_copy(update={"adapter": None, "former": ("org/a",)})
-        wait_for(client, gone, lambda report: all(e.phase is Phase.UNLOADED for e in report.endpoints))
+        wait_for(client, gone, lambda report: all(e.phase is AdapterPhase.UNLOADED for e in report.endpoints))
         assert [engine.state.held for engine in engines] == [{}, {}, {}]
         process.terminate()
         assert process.wait(10) == 0

@@ -1,15 +1,15 @@
-"""A prober's ledger against made-up engines, on a made-up clock."""
+"""A prober's reconciler against made-up engines, on a made-up clock."""
 
 import heapq
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hooks.model.prober.calls import Action, Answer, Call, Outcome
-from hooks.model.prober.engine import Turn
-from hooks.model.prober.ledger import Ledger
-from hooks.model.prober.wish import Limits
-from hooks.model.probes import Adapter, EndpointReport, LoadReport, LoadRequest, Phase, Target
+from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.engine_record import PhaseChange
+from hooks.model.prober.limits import Limits
+from hooks.model.prober.reconciler import Reconciler
+from hooks.model.prober_messages import Adapter, AdapterPhase, EndpointReport, EngineTarget, LoadReport, LoadRequest
 
 LIMITS = Limits()
 A, B = Adapter(name="a", uri="s3://b/a"), Adapter(name="a", uri="s3://b/new")
@@ -19,18 +19,18 @@ A, B = Adapter(name="a", uri="s3://b/a"), Adapter(name="a", uri="s3://b/new")
 class FakeEngine:
     """An engine: `held` maps adapters to their sources, `answers` replaces the answer to a sort of call.
 
-    It has `room` for so many adapters; one more drives the oldest out.
+    It has `room` for so many adapters and drops the oldest one for another.
     """
 
     held: dict[str, str] = field(default_factory=dict)
-    answers: dict[Action, Answer] = field(default_factory=dict)
+    answers: dict[Action, EngineAnswer] = field(default_factory=dict)
     seconds: dict[Action, float] = field(default_factory=dict)
     asked: Counter[Action] = field(default_factory=Counter)
     under_way: int = 0
     most_at_once: int = 0
     room: int = 100
 
-    def answer(self, call: Call) -> Answer:
+    def answer(self, call: EngineCall) -> EngineAnswer:
         replaced = self.answers.get(call.action)
         if replaced is not None:
             return replaced
@@ -42,22 +42,22 @@ class FakeEngine:
             case Action.UNLOAD:
                 self.held.pop(call.adapter, None)
             case Action.LIST:
-                return Answer(outcome=Outcome.OK, names=frozenset(self.held))
-        return Answer(outcome=Outcome.OK)
+                return EngineAnswer(outcome=CallOutcome.OK, names=frozenset(self.held))
+        return EngineAnswer(outcome=CallOutcome.OK)
 
 
 class World:
-    """Engines, one ledger or several, and time."""
+    """Engines, one reconciler or several, and time."""
 
     def __init__(self, engines: int = 1, *, probers: int = 1, limits: Limits = LIMITS, jitter: float = 0.5) -> None:
         self.now = 100.0
         self.jitter = jitter
         self.engines = {f"http://10.0.0.{i + 1}:9090": FakeEngine() for i in range(engines)}
         self.limits = limits
-        self.probers = [Ledger(limits) for _ in range(probers)]
-        self.turns: list[Turn] = []
+        self.probers = [Reconciler(limits) for _ in range(probers)]
+        self.changes: list[PhaseChange] = []
         self.most_changes = 0
-        self._ends: list[tuple[float, int, int, Call]] = []
+        self._ends: list[tuple[float, int, int, EngineCall]] = []
         self._count = 0
 
     @property
@@ -78,7 +78,9 @@ class World:
         ready: bool = True,
     ) -> LoadRequest:
         targets = tuple(
-            Target(address=address, pod=f"{pod}{i}", recorded=recorded, ready=ready, failed=failed, loading=loading)
+            EngineTarget(
+                address=address, pod=f"{pod}{i}", recorded=recorded, ready=ready, failed=failed, loading=loading
+            )
             for i, address in enumerate(self.engines)
         )
         return LoadRequest(
@@ -97,16 +99,16 @@ class World:
         return self.ask(request, prober).endpoints[0]
 
     def restart_prober(self, prober: int = 0) -> None:
-        self.probers[prober] = Ledger(self.limits)
+        self.probers[prober] = Reconciler(self.limits)
         self._ends = [end for end in self._ends if end[2] != prober]
         heapq.heapify(self._ends)
 
     def run(self, seconds: float) -> None:
-        """Let time pass; every call ends after the time its engine takes."""
+        """Let time pass; each call ends after the seconds that its engine takes."""
         end = self.now + seconds
         while True:
             self._start()
-            times = [time for ledger in self.probers if (time := ledger.next_due(self.now)) is not None]
+            times = [time for reconciler in self.probers if (time := reconciler.next_due(self.now)) is not None]
             times += [self._ends[0][0]] if self._ends else []
             self.now = max(self.now, min([*times, end]))
             if self.now >= end:
@@ -124,10 +126,12 @@ class World:
         return self.one(request, prober)
 
     def _start(self) -> None:
-        for number, ledger in enumerate(self.probers):
-            for call in ledger.give_up(self.now):
-                ledger.finish(call, Answer(outcome=Outcome.TIMEOUT, message="never"), self.now, self.jitter)
-            for call in ledger.due(self.now):
+        for number, reconciler in enumerate(self.probers):
+            for call in reconciler.give_up(self.now):
+                reconciler.finish(
+                    call, EngineAnswer(outcome=CallOutcome.TIMEOUT, message="never"), self.now, self.jitter
+                )
+            for call in reconciler.due(self.now):
                 engine = self.engines[call.address]
                 engine.asked[call.action] += 1
                 if call.action is not Action.LIST:
@@ -138,11 +142,11 @@ class World:
                 duration = engine.seconds.get(call.action, 0.01)
                 heapq.heappush(self._ends, (self.now + duration, self._count, number, call))
 
-    def _end(self, number: int, call: Call) -> None:
+    def _end(self, number: int, call: EngineCall) -> None:
         engine = self.engines[call.address]
         if call.action is not Action.LIST:
             engine.under_way -= 1
-        self.turns += self.probers[number].finish(call, engine.answer(call), self.now, self.jitter)
+        self.changes += self.probers[number].finish(call, engine.answer(call), self.now, self.jitter)
 
-    def phases(self) -> list[Phase]:
-        return [turn.after for turn in self.turns]
+    def phases(self) -> list[AdapterPhase]:
+        return [change.after for change in self.changes]

@@ -12,7 +12,7 @@ TESTS = Path(__file__).with_name("test_real_engines.py")
 HIDDEN = """
 import sys, pytest
 sys.modules["dynamo"] = None
-sys.exit(pytest.main(["-p", "no:cacheprovider", "-k", "told_apart", sys.argv[1]]))
+sys.exit(pytest.main(["-p", "no:cacheprovider", "-k", "distinguished", sys.argv[1]]))
 """
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from hooks import contract
+from hooks.model.prober.dispatcher import Dispatcher
+from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_session, perform
-from hooks.model.prober.wish import Limits
-from hooks.model.prober.worker import Worker
-from hooks.model.probes import Adapter, LoadRequest, Phase, Target
-from tests.model.prober.test_worker import LIMITS, wait_for
+from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
+from tests.model.prober.test_dispatcher import LIMITS, wait_for
 
 WORKER = Path(__file__).with_name("lora_worker.py")
 REAL: Limits = replace(LIMITS, verify_interval=0.5, list_timeout=2.0, unload_timeout=5.0)
@@ -32,7 +32,7 @@ def own_hosts(count: int) -> list[str]:
 
 
 @contextmanager
-def run_real_engine(mode: str, host: str) -> Iterator[Target]:
+def run_real_engine(mode: str, host: str) -> Iterator[EngineTarget]:
     """A worker of the real runtime, with its system server at port 9090; killed at the end, as a crash would."""
     environment = {
         **os.environ,
@@ -47,7 +47,7 @@ def run_real_engine(mode: str, host: str) -> Iterator[Target]:
         [sys.executable, str(WORKER), mode], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        yield Target(address=f"http://{host}:{contract.SYSTEM_PORT}", pod=mode)
+        yield EngineTarget(address=f"http://{host}:{contract.SYSTEM_PORT}", pod=mode)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -62,14 +62,14 @@ def _real_engine() -> None:
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
-    worker = Worker(REAL, functools.partial(perform, open_session()))
-    worker.start()
-    yield worker
-    worker.stop()
+def dispatcher() -> Iterator[Dispatcher]:
+    dispatcher = Dispatcher(REAL, functools.partial(perform, open_session()))
+    dispatcher.start()
+    yield dispatcher
+    dispatcher.stop()
 
 
-def test_real_engines_are_loaded_told_apart_reloaded_and_unloaded(worker: Worker) -> None:
+def test_real_engines_are_loaded_distinguished_reloaded_and_unloaded(dispatcher: Dispatcher) -> None:
     first, second, third = own_hosts(3)
     with run_real_engine("raising", second) as raising, run_real_engine("plain", third) as plain:
         with run_real_engine("good", first) as good:
@@ -80,19 +80,19 @@ def test_real_engines_are_loaded_told_apart_reloaded_and_unloaded(worker: Worker
                 targets=(good, raising, plain),
             )
             report = wait_for(
-                worker,
+                dispatcher,
                 wanted,
                 lambda report: (
-                    report.endpoints[0].phase is Phase.LOADED
+                    report.endpoints[0].phase is AdapterPhase.LOADED
                     and report.endpoints[1].attempts >= 2
-                    and report.endpoints[1].phase is Phase.RETRYING
-                    and report.endpoints[2].phase is Phase.UNSUPPORTED
+                    and report.endpoints[1].phase is AdapterPhase.RETRYING
+                    and report.endpoints[2].phase is AdapterPhase.UNSUPPORTED
                 ),
             )
             assert "not loaded" in report.endpoints[1].last_error
             assert "LoRA management not available" in report.endpoints[2].last_error
-        wait_for(worker, wanted, lambda report: not report.endpoints[0].phase.is_ready)
+        wait_for(dispatcher, wanted, lambda report: not report.endpoints[0].phase.is_ready)
         with run_real_engine("good", first):
-            wait_for(worker, wanted, lambda report: report.endpoints[0].phase is Phase.LOADED)
+            wait_for(dispatcher, wanted, lambda report: report.endpoints[0].phase is AdapterPhase.LOADED)
             gone = wanted.model_copy(update={"adapter": None, "former": (NAME,)})
-            wait_for(worker, gone, lambda report: all(e.phase is Phase.UNLOADED for e in report.endpoints))
+            wait_for(dispatcher, gone, lambda report: all(e.phase is AdapterPhase.UNLOADED for e in report.endpoints))

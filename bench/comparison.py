@@ -1,4 +1,4 @@
-"""Runs of a hook and of the echo in turn, and what they come to."""
+"""Alternating runs against a hook and against the echo, and their summary."""
 
 import json
 import subprocess
@@ -14,8 +14,8 @@ Runs = dict[tuple[str, str], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """How one run is made; the body goes through a file."""
+class LoadRun:
+    """The options of a run of the load generator; `body` is the file that carries the body."""
 
     port: int
     connections: int
@@ -23,6 +23,7 @@ class Load:
     body: Path
 
     def run(self, path: str, seconds: float) -> dict[str, Any]:
+        """The result of one run."""
         arguments = [str(self.port), path, str(self.body), str(self.connections), str(seconds)]
         command = [sys.executable, "-m", "bench.load", *arguments]
         done = subprocess.run(command, capture_output=True, check=True, text=True)
@@ -30,8 +31,11 @@ class Load:
         return result
 
 
-def run_in_turns(cases: list[Case], load: Load, rounds: int) -> Runs:
-    """Hook and echo in turn, so that whatever else the machine does falls on both; a short first round warms up."""
+def compare(cases: list[Case], load: LoadRun, rounds: int) -> Runs:
+    """The runs of hook and echo, which alternate so that other load on the machine affects both.
+
+    A short round before the first one warms up.
+    """
     runs: Runs = {}
     for number in range(rounds + 1):
         for case in cases:
@@ -44,6 +48,7 @@ def run_in_turns(cases: list[Case], load: Load, rounds: int) -> Runs:
 
 
 def summarise(case: Case, runs: Runs) -> dict[str, Any]:
+    """The numbers of hook and echo, and how they compare."""
     hook, echo = (_summarise_runs(runs[case.name, kind]) for kind in ("hook", "echo"))
     return {
         "name": case.name,

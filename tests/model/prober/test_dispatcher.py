@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from hooks.model.prober.dispatcher import Dispatcher
+from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_session, perform
-from hooks.model.prober.wish import Limits
-from hooks.model.prober.worker import Worker
-from hooks.model.probes import Adapter, LoadReport, LoadRequest, Phase
+from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine, run_engines
 
 LIMITS = Limits(
@@ -22,7 +22,7 @@ LIMITS = Limits(
     mandate=2.0,
     first_backoff=0.02,
     longest_backoff=0.2,
-    look_grace=0.05,
+    list_grace=0.05,
     change_grace=0.3,
 )
 CALM = replace(LIMITS, verify_interval=1.0, list_timeout=1.0, mandate=60.0)
@@ -30,13 +30,13 @@ SECONDS = 60.0
 
 
 @contextmanager
-def run_worker(limits: Limits = LIMITS) -> Iterator[Worker]:
-    worker = Worker(limits, functools.partial(perform, open_session()))
-    worker.start()
+def run_dispatcher(limits: Limits = LIMITS) -> Iterator[Dispatcher]:
+    dispatcher = Dispatcher(limits, functools.partial(perform, open_session()))
+    dispatcher.start()
     try:
-        yield worker
+        yield dispatcher
     finally:
-        worker.stop()
+        dispatcher.stop()
 
 
 def request(
@@ -51,10 +51,10 @@ def request(
     )
 
 
-def wait_for(worker: Worker, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
-    """Ask as a hook would until the report is as hoped."""
+def wait_for(dispatcher: Dispatcher, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
+    """Ask as a hook would, until the report is as wanted."""
     deadline = time.monotonic() + SECONDS
-    while not is_done(report := worker.ask(wanted)):
+    while not is_done(report := dispatcher.ask(wanted)):
         assert time.monotonic() < deadline, report
         time.sleep(0.01)
     return report
@@ -67,53 +67,58 @@ def wait_until(is_true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def all_in(phase: Phase) -> Callable[[LoadReport], bool]:
+def all_in(phase: AdapterPhase) -> Callable[[LoadReport], bool]:
     return lambda report: all(entry.phase is phase for entry in report.endpoints)
 
 
 @pytest.mark.parametrize(
     ("shape", "phase"),
-    [("map", Phase.LOADED), ("names", Phase.LOADED), ("objects", Phase.LOADED), ("none", Phase.UNVERIFIED)],
+    [
+        ("map", AdapterPhase.LOADED),
+        ("names", AdapterPhase.LOADED),
+        ("objects", AdapterPhase.LOADED),
+        ("none", AdapterPhase.UNVERIFIED),
+    ],
 )
-def test_adapter_is_loaded_on_every_engine_and_verified(shape: str, phase: Phase) -> None:
-    with run_engines([EngineState(shape=shape) for _ in range(3)]) as engines, run_worker() as worker:
-        report = wait_for(worker, request(engines), all_in(phase))
+def test_adapter_is_loaded_on_every_engine_and_verified(shape: str, phase: AdapterPhase) -> None:
+    with run_engines([EngineState(shape=shape) for _ in range(3)]) as engines, run_dispatcher() as dispatcher:
+        report = wait_for(dispatcher, request(engines), all_in(phase))
         assert [engine.state.held for engine in engines] == [{"a": "s3://b/a"}] * 3
         assert [entry.attempts for entry in report.endpoints] == [1, 1, 1]
 
 
 def test_lost_adapter_is_noticed_and_loaded_again() -> None:
     state = EngineState()
-    with run_engine(state) as engine, run_worker() as worker:
-        wait_for(worker, request([engine]), all_in(Phase.LOADED))
+    with run_engine(state) as engine, run_dispatcher() as dispatcher:
+        wait_for(dispatcher, request([engine]), all_in(AdapterPhase.LOADED))
         state.held.clear()
         wait_until(lambda: state.held == {"a": "s3://b/a"})
-        wait_for(worker, request([engine]), all_in(Phase.LOADED))
-        assert worker.metrics.registry.get_sample_value("dynamo_prober_loss_detection_seconds_count") == 1
-        assert worker.metrics.registry.get_sample_value("dynamo_prober_adapters_loaded") == 1
+        wait_for(dispatcher, request([engine]), all_in(AdapterPhase.LOADED))
+        assert dispatcher.metrics.registry.get_sample_value("dynamo_prober_loss_detection_seconds_count") == 1
+        assert dispatcher.metrics.registry.get_sample_value("dynamo_prober_adapters_loaded") == 1
 
 
 def test_restarted_engine_is_loaded_again() -> None:
-    with run_worker() as worker:
+    with run_dispatcher() as dispatcher:
         with run_engine(EngineState()) as engine:
-            wait_for(worker, request([engine]), all_in(Phase.LOADED))
+            wait_for(dispatcher, request([engine]), all_in(AdapterPhase.LOADED))
             port = int(engine.target.address.rpartition(":")[2])
-        wait_for(worker, request([engine]), all_in(Phase.RETRYING))
+        wait_for(dispatcher, request([engine]), all_in(AdapterPhase.RETRYING))
         with run_engine(state := EngineState(), port=port):
-            wait_for(worker, request([engine]), all_in(Phase.LOADED))
+            wait_for(dispatcher, request([engine]), all_in(AdapterPhase.LOADED))
             assert state.held == {"a": "s3://b/a"}
 
 
 def test_lying_engine_is_not_ready() -> None:
-    with run_engine(EngineState(is_lying=True)) as engine, run_worker() as worker:
-        report = wait_for(worker, request([engine]), lambda report: report.endpoints[0].attempts >= 3)
+    with run_engine(EngineState(is_lying=True)) as engine, run_dispatcher() as dispatcher:
+        report = wait_for(dispatcher, request([engine]), lambda report: report.endpoints[0].attempts >= 3)
         assert not report.endpoints[0].phase.is_ready
         assert "without the adapter's name" in report.endpoints[0].last_error
 
 
-def test_worker_without_lora_is_told_apart() -> None:
-    with run_engine(EngineState(has_lora=False)) as engine, run_worker() as worker:
-        wait_for(worker, request([engine]), all_in(Phase.UNSUPPORTED))
+def test_worker_without_lora_is_unsupported() -> None:
+    with run_engine(EngineState(has_lora=False)) as engine, run_dispatcher() as dispatcher:
+        wait_for(dispatcher, request([engine]), all_in(AdapterPhase.UNSUPPORTED))
         assert engine.state.asked["POST"] == 0
 
 
@@ -125,12 +130,14 @@ def test_misbehaving_engines_delay_nobody() -> None:
         EngineState(fails=frozenset({"POST"})),
         EngineState(is_lying=True),
     ]
-    with run_engines([*bad, *(EngineState() for _ in range(45))]) as engines, run_worker(CALM) as worker:
+    with run_engines([*bad, *(EngineState() for _ in range(45))]) as engines, run_dispatcher(CALM) as dispatcher:
         asked = [request(engines, f"a{number}", model=f"m{number}") for number in range(20)]
         for wanted in asked:
-            worker.ask(wanted)
+            dispatcher.ask(wanted)
         for wanted in asked:
-            report = wait_for(worker, wanted, lambda report: all(e.phase is Phase.LOADED for e in report.endpoints[5:]))
+            report = wait_for(
+                dispatcher, wanted, lambda report: all(e.phase is AdapterPhase.LOADED for e in report.endpoints[5:])
+            )
             assert not any(entry.phase.is_ready for entry in report.endpoints[:5])
         healthy = engines[-1].state
         healthy.held.clear()
@@ -139,13 +146,13 @@ def test_misbehaving_engines_delay_nobody() -> None:
 
 def test_prober_that_is_no_longer_asked_never_reloads_what_the_other_unloaded() -> None:
     state = EngineState()
-    with run_engine(state) as engine, run_worker() as first, run_worker() as second:
-        wait_for(first, request([engine]), all_in(Phase.LOADED))
+    with run_engine(state) as engine, run_dispatcher() as first, run_dispatcher() as second:
+        wait_for(first, request([engine]), all_in(AdapterPhase.LOADED))
         gone = request([engine], None, former=("a",))
         report = wait_for(
             second,
             gone,
-            lambda report: all_in(Phase.UNLOADED)(report) and report.endpoints[0].age >= LIMITS.mandate,
+            lambda report: all_in(AdapterPhase.UNLOADED)(report) and report.endpoints[0].age >= LIMITS.mandate,
         )
         assert report.endpoints[0].left == ()
         assert first.keys() == []
@@ -158,39 +165,39 @@ def test_prober_that_is_no_longer_asked_never_reloads_what_the_other_unloaded() 
 
 def test_restarted_prober_learns_from_the_engines() -> None:
     with run_engines([EngineState() for _ in range(3)]) as engines:
-        with run_worker() as worker:
-            wait_for(worker, request(engines), all_in(Phase.LOADED))
-        with run_worker() as worker:
-            assert worker.ask(request(engines)).starting
-            report = wait_for(worker, request(engines), lambda report: not report.starting)
-            assert all_in(Phase.LOADED)(report)
+        with run_dispatcher() as dispatcher:
+            wait_for(dispatcher, request(engines), all_in(AdapterPhase.LOADED))
+        with run_dispatcher() as dispatcher:
+            assert dispatcher.ask(request(engines)).starting
+            report = wait_for(dispatcher, request(engines), lambda report: not report.starting)
+            assert all_in(AdapterPhase.LOADED)(report)
         assert [engine.state.asked["POST"] for engine in engines] == [1, 1, 1]
 
 
 def test_finalize_unloads_and_names_the_engine_that_hangs() -> None:
     good, bad = EngineState(), EngineState()
-    with run_engines([good, bad]) as engines, run_worker() as worker:
-        wait_for(worker, request(engines), all_in(Phase.LOADED))
+    with run_engines([good, bad]) as engines, run_dispatcher() as dispatcher:
+        wait_for(dispatcher, request(engines), all_in(AdapterPhase.LOADED))
         bad.hangs = frozenset({"DELETE", "GET"})
         gone = request(engines, None, former=("a",))
-        report = wait_for(worker, gone, lambda report: report.endpoints[0].phase is Phase.UNLOADED)
+        report = wait_for(dispatcher, gone, lambda report: report.endpoints[0].phase is AdapterPhase.UNLOADED)
         assert good.held == {}
         assert report.endpoints[1].left == ("a",)
-        report = wait_for(worker, gone, lambda report: report.endpoints[1].phase is Phase.RETRYING)
+        report = wait_for(dispatcher, gone, lambda report: report.endpoints[1].phase is AdapterPhase.RETRYING)
         assert "no answer within" in report.endpoints[1].last_error
 
 
 def test_calls_are_counted_by_outcome() -> None:
-    with run_engine(EngineState(fails=frozenset({"POST"}))) as engine, run_worker() as worker:
-        wait_for(worker, request([engine]), lambda report: report.endpoints[0].attempts >= 2)
+    with run_engine(EngineState(fails=frozenset({"POST"}))) as engine, run_dispatcher() as dispatcher:
+        wait_for(dispatcher, request([engine]), lambda report: report.endpoints[0].attempts >= 2)
         labels = {"action": "load", "outcome": "failed"}
-        value = worker.metrics.registry.get_sample_value("dynamo_prober_engine_requests_total", labels)
+        value = dispatcher.metrics.registry.get_sample_value("dynamo_prober_engine_requests_total", labels)
         assert value is not None
         assert value >= 1
 
 
 def test_stopping_does_not_wait_for_an_engine_that_hangs() -> None:
     with run_engine(EngineState(hangs=frozenset({"POST"}))) as engine:
-        with run_worker() as worker:
-            wait_for(worker, request([engine]), all_in(Phase.LOADING))
-        assert not worker.is_alive
+        with run_dispatcher() as dispatcher:
+            wait_for(dispatcher, request([engine]), all_in(AdapterPhase.LOADING))
+        assert not dispatcher.is_alive

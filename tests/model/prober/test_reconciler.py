@@ -1,25 +1,25 @@
-"""The prober's decisions on a made-up clock: sequences of asking, looking, loading, losing and unloading."""
+"""The prober's decisions on a made-up clock: sequences of requests, lists, loads, losses and unloads."""
 
 import pytest
 
-from hooks.model.prober.calls import Action, Answer, Outcome
-from hooks.model.prober.wish import Limits
-from hooks.model.probes import Adapter, Phase
+from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer
+from hooks.model.prober.limits import Limits
+from hooks.model.prober_messages import Adapter, AdapterPhase
 from tests.model.prober.world import LIMITS, A, B, World
 
 OTHER = Adapter(name="b", uri="s3://b/b")
-DOWN = Answer(outcome=Outcome.UNREACHABLE, message="Connection refused")
-SLOW = Answer(outcome=Outcome.TIMEOUT, message="no answer within 3 s")
-FAILED = Answer(outcome=Outcome.FAILED, message="HTTP 500: boom")
-NOT_FOUND = Answer(outcome=Outcome.TERMINAL, message="HTTP 404: no such source")
-NO_LORA = Answer(outcome=Outcome.UNSUPPORTED, message="LoRA management not available")
-NO_LIST = Answer(outcome=Outcome.NO_LIST)
+DOWN = EngineAnswer(outcome=CallOutcome.UNREACHABLE, message="Connection refused")
+SLOW = EngineAnswer(outcome=CallOutcome.TIMEOUT, message="no answer within 3 s")
+FAILED = EngineAnswer(outcome=CallOutcome.FAILED, message="HTTP 500: boom")
+NOT_FOUND = EngineAnswer(outcome=CallOutcome.TERMINAL, message="HTTP 404: no such source")
+NO_LORA = EngineAnswer(outcome=CallOutcome.UNSUPPORTED, message="LoRA management not available")
+NO_LIST = EngineAnswer(outcome=CallOutcome.NO_LIST)
 
 
-def test_first_answer_is_ignorance_and_says_so() -> None:
+def test_first_report_is_unknown_and_starting() -> None:
     report = World(2).ask(World(2).request())
     assert report.starting
-    assert [entry.phase for entry in report.endpoints] == [Phase.UNKNOWN, Phase.UNKNOWN]
+    assert [entry.phase for entry in report.endpoints] == [AdapterPhase.UNKNOWN, AdapterPhase.UNKNOWN]
 
 
 def test_missing_adapter_is_loaded_and_verified() -> None:
@@ -27,7 +27,7 @@ def test_missing_adapter_is_loaded_and_verified() -> None:
     world.ask(world.request())
     world.run(1)
     entry = world.one(world.request())
-    assert (entry.phase, entry.attempts, entry.source, entry.last_error) == (Phase.LOADED, 1, A.uri, "")
+    assert (entry.phase, entry.attempts, entry.source, entry.last_error) == (AdapterPhase.LOADED, 1, A.uri, "")
     assert world.engine.asked == {Action.LIST: 2, Action.LOAD: 1}
     assert not world.ask(world.request()).starting
 
@@ -36,7 +36,7 @@ def test_adapter_that_is_there_is_not_loaded_again() -> None:
     world = World()
     world.engine.held["a"] = A.uri
     world.run_asking(60, world.request())
-    assert world.one(world.request()).phase is Phase.LOADED
+    assert world.one(world.request()).phase is AdapterPhase.LOADED
     assert world.engine.asked[Action.LOAD] == 0
     assert 10 <= world.engine.asked[Action.LIST] <= 14
 
@@ -47,9 +47,9 @@ def test_lost_adapter_is_back_within_ten_seconds(jitter: float) -> None:
     world.run_asking(20, world.request())
     world.engine.held.clear()
     entry = world.run_asking(10, world.request())
-    assert entry.phase is Phase.LOADED
+    assert entry.phase is AdapterPhase.LOADED
     assert world.engine.held == {"a": A.uri}
-    losses = [turn for turn in world.turns if turn.is_loss]
+    losses = [change for change in world.changes if change.is_loss]
     assert len(losses) == 1
     assert losses[0].seconds <= 6
 
@@ -61,12 +61,12 @@ def test_restarted_engine_has_its_adapter_back_within_ten_seconds(jitter: float)
     world.engine.held.clear()
     world.engine.answers = dict.fromkeys(Action, DOWN)
     entry = world.run_asking(60, world.request())
-    assert (entry.phase, entry.last_error) == (Phase.RETRYING, "Connection refused")
+    assert (entry.phase, entry.last_error) == (AdapterPhase.RETRYING, "Connection refused")
     world.engine.answers = {}
-    assert world.run_asking(10, world.request()).phase is Phase.LOADED
+    assert world.run_asking(10, world.request()).phase is AdapterPhase.LOADED
 
 
-def test_engine_that_keeps_dropping_an_adapter_is_left_in_peace() -> None:
+def test_engine_that_keeps_dropping_an_adapter_is_reloaded_less_often() -> None:
     """Two adapters and room for one: each load drives the other out."""
     world = World(jitter=0.999)
     world.engine.room = 1
@@ -83,7 +83,7 @@ def test_engine_that_keeps_dropping_an_adapter_is_left_in_peace() -> None:
         for request in requests:
             world.ask(request)
         world.run(1)
-    assert [world.one(request).phase for request in requests] == [Phase.LOADED, Phase.LOADED]
+    assert [world.one(request).phase for request in requests] == [AdapterPhase.LOADED, AdapterPhase.LOADED]
 
 
 def test_engine_that_listed_before_is_not_believed_without_a_list() -> None:
@@ -91,26 +91,29 @@ def test_engine_that_listed_before_is_not_believed_without_a_list() -> None:
     world.run_asking(20, world.request())
     world.engine.answers, world.engine.held = {Action.LIST: NO_LIST}, {}
     entry = world.run_asking(30, world.request())
-    assert (entry.phase, entry.last_error) == (Phase.RETRYING, "the engine listed its adapters before and does not now")
+    assert (entry.phase, entry.last_error) == (
+        AdapterPhase.RETRYING,
+        "the engine listed its adapters before and does not now",
+    )
     world.engine.answers = {}
-    assert world.run_asking(10, world.request()).phase is Phase.LOADED
+    assert world.run_asking(10, world.request()).phase is AdapterPhase.LOADED
     assert world.engine.held == {"a": A.uri}
 
 
-def test_one_missed_look_does_not_make_an_adapter_unready() -> None:
+def test_one_failed_list_does_not_make_an_adapter_unready() -> None:
     world = World()
     world.run_asking(20, world.request())
     world.engine.answers = {Action.LIST: FAILED}
     world.run(5)
-    assert world.one(world.request()).phase is Phase.LOADED
-    assert world.run_asking(15, world.request()).phase is Phase.RETRYING
+    assert world.one(world.request()).phase is AdapterPhase.LOADED
+    assert world.run_asking(15, world.request()).phase is AdapterPhase.RETRYING
 
 
 def test_engine_that_says_success_and_does_not_list_is_not_ready() -> None:
     world = World()
-    world.engine.answers = {Action.LOAD: Answer(outcome=Outcome.OK)}
+    world.engine.answers = {Action.LOAD: EngineAnswer(outcome=CallOutcome.OK)}
     entry = world.run_asking(60, world.request())
-    assert entry.phase is Phase.RETRYING
+    assert entry.phase is AdapterPhase.RETRYING
     assert entry.last_error == "the engine accepted the load and does not list the adapter"
     assert 3 <= entry.attempts <= 8
 
@@ -126,69 +129,71 @@ def test_passing_failure_is_tried_again_with_growing_pauses() -> None:
     assert counts[9] - counts[5] <= 4
     assert world.one(world.request()).last_error == "HTTP 500: boom"
     world.engine.answers = {}
-    assert world.run_asking(125, world.request()).phase is Phase.LOADED
+    assert world.run_asking(125, world.request()).phase is AdapterPhase.LOADED
 
 
 @pytest.mark.parametrize(
     ("answers", "phase", "attempts"),
     [
-        ({Action.LOAD: NOT_FOUND}, Phase.FAILED, 1),
-        ({Action.LOAD: NO_LORA, Action.LIST: NO_LIST}, Phase.UNSUPPORTED, 1),
-        ({Action.LOAD: NO_LORA}, Phase.UNSUPPORTED, 6),
+        ({Action.LOAD: NOT_FOUND}, AdapterPhase.FAILED, 1),
+        ({Action.LOAD: NO_LORA, Action.LIST: NO_LIST}, AdapterPhase.UNSUPPORTED, 1),
+        ({Action.LOAD: NO_LORA}, AdapterPhase.UNSUPPORTED, 6),
     ],
     ids=["no source", "no LoRA", "a list and no LoRA"],
 )
-def test_terminal_failure_waits_for_a_new_spec(answers: dict[Action, Answer], phase: Phase, attempts: int) -> None:
+def test_final_failure_waits_for_a_new_spec(
+    answers: dict[Action, EngineAnswer], phase: AdapterPhase, attempts: int
+) -> None:
     world = World()
     world.engine.answers = dict(answers)
     entry = world.run_asking(300, world.request())
     assert (entry.phase, entry.last_error, entry.attempts) == (phase, answers[Action.LOAD].message, attempts)
     assert world.engine.asked[Action.LOAD] == attempts
     world.engine.answers = {}
-    assert world.run_asking(10, world.request(generation=2)).phase is Phase.LOADED
+    assert world.run_asking(10, world.request(generation=2)).phase is AdapterPhase.LOADED
 
 
-def test_terminal_failure_is_handed_to_a_new_prober_by_the_status() -> None:
+def test_restarted_prober_knows_a_final_failure_from_the_status() -> None:
     world = World()
     entry = world.run_asking(60, world.request(failed="HTTP 404: no such source"))
-    assert (entry.phase, entry.last_error) == (Phase.FAILED, "HTTP 404: no such source")
+    assert (entry.phase, entry.last_error) == (AdapterPhase.FAILED, "HTTP 404: no such source")
     assert world.engine.asked[Action.LOAD] == 0
-    assert world.run_asking(10, world.request(generation=2)).phase is Phase.LOADED
+    assert world.run_asking(10, world.request(generation=2)).phase is AdapterPhase.LOADED
 
 
-def test_engine_that_registers_its_handlers_one_by_one_is_not_written_off() -> None:
+def test_engine_that_registers_its_handlers_one_by_one_is_retried() -> None:
     world = World()
     world.engine.answers = {Action.LOAD: NO_LORA}
     entry = world.run_asking(5, world.request())
-    assert entry.phase is Phase.RETRYING
+    assert entry.phase is AdapterPhase.RETRYING
     assert entry.last_error == "LoRA management not available; the engine may be starting"
     world.engine.answers = {}
-    assert world.run_asking(30, world.request()).phase is Phase.LOADED
+    assert world.run_asking(30, world.request()).phase is AdapterPhase.LOADED
 
 
 def test_worker_without_lora_is_not_asked_to_load_until_it_has() -> None:
     world = World()
     world.engine.answers = {Action.LIST: NO_LORA}
     entry = world.run_asking(60, world.request())
-    assert (entry.phase, entry.last_error) == (Phase.UNSUPPORTED, NO_LORA.message)
+    assert (entry.phase, entry.last_error) == (AdapterPhase.UNSUPPORTED, NO_LORA.message)
     assert world.engine.asked[Action.LOAD] == 0
     world.engine.answers = {}
-    assert world.run_asking(10, world.request()).phase is Phase.LOADED
+    assert world.run_asking(10, world.request()).phase is AdapterPhase.LOADED
 
 
 def test_engine_that_cannot_list_is_believed_and_marked() -> None:
     world = World()
     world.engine.answers = {Action.LIST: NO_LIST}
     entry = world.run_asking(60, world.request())
-    assert (entry.phase, entry.source) == (Phase.UNVERIFIED, A.uri)
+    assert (entry.phase, entry.source) == (AdapterPhase.UNVERIFIED, A.uri)
     assert world.engine.asked[Action.LOAD] == 1
 
 
-def test_engine_that_cannot_list_is_believed_by_a_new_prober_as_the_status_has_it() -> None:
+def test_restarted_prober_believes_the_status_about_an_engine_that_cannot_list() -> None:
     world = World()
     world.engine.answers = {Action.LIST: NO_LIST}
     entry = world.run_asking(20, world.request(recorded=A.uri))
-    assert (entry.phase, world.engine.asked[Action.LOAD]) == (Phase.UNVERIFIED, 0)
+    assert (entry.phase, world.engine.asked[Action.LOAD]) == (AdapterPhase.UNVERIFIED, 0)
 
 
 def test_engine_that_cannot_list_is_loaded_again_after_it_was_down() -> None:
@@ -196,9 +201,9 @@ def test_engine_that_cannot_list_is_loaded_again_after_it_was_down() -> None:
     world.engine.answers = {Action.LIST: NO_LIST}
     world.run_asking(10, world.request())
     world.engine.answers = dict.fromkeys(Action, DOWN)
-    assert world.run_asking(30, world.request()).phase is Phase.RETRYING
+    assert world.run_asking(30, world.request()).phase is AdapterPhase.RETRYING
     world.engine.answers = {Action.LIST: NO_LIST}
-    assert world.run_asking(10, world.request()).phase is Phase.UNVERIFIED
+    assert world.run_asking(10, world.request()).phase is AdapterPhase.UNVERIFIED
     assert world.engine.asked[Action.LOAD] == 2
 
 
@@ -206,21 +211,21 @@ def test_new_source_unloads_the_old_adapter_first() -> None:
     world = World()
     world.run_asking(10, world.request(A))
     entry = world.run_asking(10, world.request(B, generation=2))
-    assert (entry.phase, entry.source) == (Phase.LOADED, B.uri)
+    assert (entry.phase, entry.source) == (AdapterPhase.LOADED, B.uri)
     assert world.engine.held == {"a": B.uri}
 
 
-def test_new_source_is_known_to_a_new_prober_by_the_status() -> None:
+def test_restarted_prober_knows_the_old_source_from_the_status() -> None:
     world = World()
     world.engine.held["a"] = A.uri
     world.run_asking(10, world.request(B, recorded=A.uri))
     assert world.engine.held == {"a": B.uri}
 
 
-def test_adapter_of_unknown_source_is_taken_as_it_is() -> None:
+def test_adapter_of_unknown_source_counts_as_the_wanted_one() -> None:
     world = World()
     world.engine.held["a"] = A.uri
-    assert world.run_asking(10, world.request(B)).phase is Phase.LOADED
+    assert world.run_asking(10, world.request(B)).phase is AdapterPhase.LOADED
     assert world.engine.asked[Action.UNLOAD] == 0
 
 
@@ -240,10 +245,10 @@ def test_load_that_outlives_its_call_is_not_taken_for_the_new_source(listed_at: 
     world.engine.answers = {Action.LOAD: SLOW}
     world.run_asking(5, world.request())
     if listed_at == "late":
-        world.engine.held = {"a": A.uri}  # the engine went on with it after nobody waited any more
+        world.engine.held = {"a": A.uri}  # the engine went on with the load after the call had ended
     world.engine.answers = {}
     entry = world.run_asking(20, world.request(B, generation=2))
-    assert (entry.phase, entry.source) == (Phase.LOADED, B.uri)
+    assert (entry.phase, entry.source) == (AdapterPhase.LOADED, B.uri)
     assert world.engine.held == {"a": B.uri}
 
 
@@ -256,28 +261,28 @@ def test_old_load_is_not_forgotten_where_the_new_one_outlives_its_call_too() -> 
     world.engine.held = {"a": A.uri}
     world.engine.seconds, world.engine.answers = {}, {}
     entry = world.run_asking(20, world.request(B, generation=2))
-    assert (entry.phase, world.engine.held) == (Phase.LOADED, {"a": B.uri})
+    assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
 
 
 def test_load_that_arrives_beside_the_new_one_is_undone() -> None:
-    """The old load ends before the new one is looked for, and the engine keeps the first source."""
+    """The old load ends before the next list, and the engine keeps the first source."""
     world = World()
     world.engine.answers = {Action.LOAD: SLOW}
     world.run_asking(5, world.request())
-    world.engine.answers, world.engine.held = {Action.LIST: Answer(outcome=Outcome.OK)}, {"a": A.uri}
+    world.engine.answers, world.engine.held = {Action.LIST: EngineAnswer(outcome=CallOutcome.OK)}, {"a": A.uri}
     world.run_asking(1, world.request(B, generation=2), every=1)
     world.engine.answers = {}
     entry = world.run_asking(30, world.request(B, generation=2))
-    assert (entry.phase, world.engine.held) == (Phase.LOADED, {"a": B.uri})
+    assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
 
 
-def test_load_that_a_dead_prober_left_is_told_by_the_status() -> None:
+def test_load_of_a_dead_prober_is_known_from_the_status() -> None:
     world = World()
     world.ask(world.request(B, loading=A.uri))
-    world.run(0.015)  # looked, and asked for the new source
+    world.run(0.015)  # listed, and called to load the new source
     world.engine.held = {"a": A.uri}
     entry = world.run_asking(20, world.request(B, loading=A.uri))
-    assert (entry.phase, world.engine.held) == (Phase.LOADED, {"a": B.uri})
+    assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
 
 
 @pytest.mark.parametrize("gone", ["deleted", "renamed"])
@@ -295,24 +300,24 @@ def test_adapter_whose_load_may_still_arrive_is_not_called_gone(gone: str) -> No
     assert "a" not in world.engine.held
 
 
-def test_load_that_never_arrives_is_not_waited_for_for_ever() -> None:
+def test_load_that_never_arrives_is_not_awaited_for_ever() -> None:
     world = World(limits=Limits(load_timeout=30))
     world.engine.answers = {Action.LOAD: SLOW}
     world.run_asking(5, world.request())
     gone = world.request(None, former=("a",))
-    assert world.run_asking(40, gone).phase is Phase.UNLOADING
-    assert world.run_asking(30, gone).phase is Phase.UNLOADED
+    assert world.run_asking(40, gone).phase is AdapterPhase.UNLOADING
+    assert world.run_asking(30, gone).phase is AdapterPhase.UNLOADED
     assert world.engine.asked[Action.UNLOAD] == 0
 
 
-def test_deletion_that_meets_another_probers_load_waits_for_it() -> None:
+def test_deletion_waits_for_the_load_of_another_prober() -> None:
     world = World(probers=2)
     world.engine.seconds = {Action.LOAD: 40}
     world.ask(world.request())
     world.run(2)
     gone = world.request(None, former=("a",), loading=A.uri)
-    assert world.run_asking(35, gone, prober=1).phase is Phase.UNLOADING
-    assert world.run_asking(20, gone, prober=1).phase is Phase.UNLOADED
+    assert world.run_asking(35, gone, prober=1).phase is AdapterPhase.UNLOADING
+    assert world.run_asking(20, gone, prober=1).phase is AdapterPhase.UNLOADED
     assert world.engine.held == {}
 
 
@@ -322,11 +327,11 @@ def test_renamed_adapter_leaves_no_old_one_behind() -> None:
     renamed = world.request(OTHER, former=("a",), generation=2)
     assert world.one(renamed).left == ("a",)
     entry = world.run_asking(10, renamed)
-    assert (entry.phase, entry.left) == (Phase.LOADED, ())
+    assert (entry.phase, entry.left) == (AdapterPhase.LOADED, ())
     assert world.engine.held == {"b": OTHER.uri}
 
 
-def test_renamed_adapter_is_unloaded_by_a_prober_that_only_remembers() -> None:
+def test_renamed_adapter_is_unloaded_from_the_memory_of_the_prober() -> None:
     world = World()
     world.run_asking(10, world.request(A))
     world.run_asking(10, world.request(OTHER, generation=2))
@@ -341,47 +346,47 @@ def test_adapters_that_no_model_loaded_are_never_touched() -> None:
     assert world.engine.held == {"by-hand": "s3://b/hand"}
 
 
-def test_finalize_unloads_and_tells_how_long_it_is_gone() -> None:
+def test_finalize_unloads_and_reports_how_long_the_adapter_is_gone() -> None:
     world = World()
     world.run_asking(10, world.request(A))
     gone = world.request(None, former=("a",))
-    assert world.one(gone).phase is Phase.UNLOADING
+    assert world.one(gone).phase is AdapterPhase.UNLOADING
     entry = world.run_asking(20, gone)
-    assert (entry.phase, entry.left) == (Phase.UNLOADED, ())
+    assert (entry.phase, entry.left) == (AdapterPhase.UNLOADED, ())
     assert 19 <= entry.age <= 20
 
 
-def test_finalize_by_a_prober_without_memory_looks_before_it_says_gone() -> None:
+def test_restarted_prober_lists_before_it_reports_an_adapter_as_gone() -> None:
     world = World()
     world.engine.held["a"] = A.uri
     gone = world.request(None, former=("a",))
-    assert world.one(gone).phase is Phase.UNKNOWN
-    assert world.run_asking(5, gone).phase is Phase.UNLOADED
+    assert world.one(gone).phase is AdapterPhase.UNKNOWN
+    assert world.run_asking(5, gone).phase is AdapterPhase.UNLOADED
     assert world.engine.held == {}
 
 
 @pytest.mark.parametrize("answer", [DOWN, FAILED, SLOW], ids=["down", "failing", "slow"])
-def test_engine_that_does_not_answer_is_not_called_unloaded(answer: Answer) -> None:
+def test_engine_that_does_not_answer_is_not_called_unloaded(answer: EngineAnswer) -> None:
     world = World()
     world.engine.held["a"] = A.uri
     world.engine.answers = dict.fromkeys(Action, answer)
     entry = world.run_asking(30, world.request(None, former=("a",)))
-    assert (entry.phase, entry.left, entry.last_error) == (Phase.RETRYING, ("a",), answer.message)
+    assert (entry.phase, entry.left, entry.last_error) == (AdapterPhase.RETRYING, ("a",), answer.message)
 
 
 def test_unload_of_an_unknown_name_ends_with_the_list() -> None:
     world = World()
     world.engine.answers = {Action.UNLOAD: FAILED}
-    assert world.run_asking(5, world.request(None, former=("a",))).phase is Phase.UNLOADED
+    assert world.run_asking(5, world.request(None, former=("a",))).phase is AdapterPhase.UNLOADED
 
 
 def test_engine_that_accepts_an_unload_and_goes_on_listing_is_asked_again() -> None:
     world = World()
     world.engine.held["a"] = A.uri
-    world.engine.answers = {Action.UNLOAD: Answer(outcome=Outcome.OK)}
+    world.engine.answers = {Action.UNLOAD: EngineAnswer(outcome=CallOutcome.OK)}
     entry = world.run_asking(30, world.request(None, former=("a",)))
     assert (entry.phase, entry.last_error) == (
-        Phase.RETRYING,
+        AdapterPhase.RETRYING,
         "the engine still lists the adapter after it was unloaded",
     )
     assert world.engine.asked[Action.UNLOAD] > 1
@@ -401,16 +406,16 @@ def test_prober_that_is_no_longer_asked_never_reloads() -> None:
     assert world.probers[0].next_due(world.now) is None
 
 
-def test_what_one_prober_unloads_the_other_lets_go_within_its_mandate() -> None:
+def test_adapter_that_one_prober_unloads_is_not_reloaded_by_the_other() -> None:
     world = World(probers=2)
     world.run_asking(10, world.request(A), prober=0)
     entry = world.run_asking(70, world.request(None, former=("a",)), prober=1)
-    assert entry.phase is Phase.UNLOADED
+    assert entry.phase is AdapterPhase.UNLOADED
     assert entry.age >= LIMITS.mandate
     assert world.engine.held == {}
 
 
-def test_mandate_lasts_exactly_from_the_last_question() -> None:
+def test_mandate_starts_at_the_last_request() -> None:
     world = World()
     world.ask(world.request())
     world.run(LIMITS.mandate - 0.1)
@@ -430,7 +435,7 @@ def test_restarted_prober_rebuilds_from_the_engines_without_loading() -> None:
     world.run(LIMITS.verify_interval)
     report = world.ask(world.request())
     assert not report.starting
-    assert {entry.phase for entry in report.endpoints} == {Phase.LOADED}
+    assert {entry.phase for entry in report.endpoints} == {AdapterPhase.LOADED}
     assert sum(e.asked[Action.LOAD] for e in world.engines.values()) == loads
 
 
@@ -451,18 +456,18 @@ def test_pod_at_a_used_address_is_a_new_engine() -> None:
     world.engine.answers = {Action.LOAD: NOT_FOUND}
     world.run_asking(10, world.request(pod="old"))
     world.engine.answers = {}
-    assert world.one(world.request(pod="new")).phase is Phase.UNKNOWN
-    assert world.run_asking(10, world.request(pod="new")).phase is Phase.LOADED
+    assert world.one(world.request(pod="new")).phase is AdapterPhase.UNKNOWN
+    assert world.run_asking(10, world.request(pod="new")).phase is AdapterPhase.LOADED
 
 
-def test_pod_that_gets_ready_is_looked_at_at_once() -> None:
+def test_engine_is_listed_at_once_when_its_pod_becomes_ready() -> None:
     world = World(jitter=0.999)
     world.engine.answers = dict.fromkeys(Action, SLOW)
     world.run_asking(120, world.request(ready=False))
     world.engine.answers = {}
     world.ask(world.request(ready=True))
     world.run(0.5)
-    assert world.one(world.request()).phase is Phase.LOADED
+    assert world.one(world.request()).phase is AdapterPhase.LOADED
 
 
 def test_endpoint_that_left_is_forgotten_without_a_call() -> None:
@@ -486,31 +491,31 @@ def test_two_models_of_one_name_do_not_fight() -> None:
     assert world.engine.asked[Action.UNLOAD] == 0
     entry = world.one(world.request(B, name="second"))
     assert (entry.phase, entry.last_error) == (
-        Phase.PENDING,
+        AdapterPhase.PENDING,
         "DynamoModel default/first has an adapter of this name on the engine",
     )
 
 
-def test_very_question_of_before_is_taken_up_again_where_something_is_missing() -> None:
-    """The same object is the sign of it; what another model did meanwhile must not go unnoticed."""
+def test_repeated_request_is_applied_again_where_an_engine_was_replaced() -> None:
+    """An equal request is usually not applied again, but here the request of another model replaced the engine."""
     world = World()
     mine = world.request()
     world.run_asking(10, mine)
-    assert world.one(mine).phase is Phase.LOADED
+    assert world.one(mine).phase is AdapterPhase.LOADED
     world.ask(world.request(OTHER, name="n", pod="newer"))  # another pod is at the address now
     world.ask(mine)
     world.run(5)
-    assert world.one(mine).phase is Phase.LOADED
+    assert world.one(mine).phase is AdapterPhase.LOADED
     gone = world.request(None, former=("a",))
-    assert world.run_asking(10, gone).phase is Phase.UNLOADED
-    assert world.run_asking(10, mine).phase is Phase.LOADED
+    assert world.run_asking(10, gone).phase is AdapterPhase.UNLOADED
+    assert world.run_asking(10, mine).phase is AdapterPhase.LOADED
 
 
-def test_name_given_up_by_one_model_is_reloaded_for_the_next() -> None:
+def test_name_that_one_model_gives_up_is_reloaded_for_the_next() -> None:
     world = World()
     world.run_asking(10, world.request(A, name="first"))
     world.run_asking(10, world.request(None, name="first", former=("a",)))
-    assert world.run_asking(10, world.request(B, name="second")).phase is Phase.LOADED
+    assert world.run_asking(10, world.request(B, name="second")).phase is AdapterPhase.LOADED
     assert world.engine.held == {"a": B.uri}
 
 
@@ -531,18 +536,18 @@ def test_hundred_loads_of_a_second_take_ten_seconds() -> None:
         engine.seconds[Action.LOAD] = 1.0
     world.ask(world.request())
     world.run(11)
-    assert all(entry.phase is Phase.LOADED for entry in world.ask(world.request()).endpoints)
+    assert all(entry.phase is AdapterPhase.LOADED for entry in world.ask(world.request()).endpoints)
 
 
 @pytest.mark.parametrize("bad", [5, 15, 60])
-def test_hanging_loads_do_not_hold_up_the_others(bad: int) -> None:
+def test_hanging_loads_do_not_delay_the_others(bad: int) -> None:
     world = World(bad + 20)
     for engine in list(world.engines.values())[:bad]:
         engine.seconds[Action.LOAD] = 10_000
     rounds = bad // LIMITS.concurrency + 1
     world.run_asking(LIMITS.change_grace * rounds + 10, world.request(), every=1)
     phases = [entry.phase for entry in world.ask(world.request()).endpoints]
-    assert phases[bad:] == [Phase.LOADED] * 20
+    assert phases[bad:] == [AdapterPhase.LOADED] * 20
 
 
 def test_hanging_loads_do_not_delay_the_reload_of_a_lost_adapter() -> None:
@@ -559,10 +564,10 @@ def test_hanging_loads_do_not_delay_the_reload_of_a_lost_adapter() -> None:
     world.run_asking(4, world.request(), every=1)
     assert sum(engine.under_way for engine in bad) == LIMITS.concurrency, "every slot is taken by an engine that hangs"
     lost.held.clear()
-    assert world.run_asking(6, world.request(), every=1).phase is Phase.LOADED
+    assert world.run_asking(6, world.request(), every=1).phase is AdapterPhase.LOADED
 
 
-def test_prober_of_many_engines_says_that_it_starts_until_it_has_heard_of_each() -> None:
+def test_report_is_starting_until_every_engine_was_listed() -> None:
     world = World(2000)
     for engine in world.engines.values():
         engine.held, engine.seconds = {"a": A.uri}, {Action.LIST: 0.1}
@@ -571,7 +576,7 @@ def test_prober_of_many_engines_says_that_it_starts_until_it_has_heard_of_each()
         reports.append(world.ask(world.request()))
         world.run(1)
     assert not reports[-1].starting
-    heard = [all(e.phase is Phase.LOADED for e in report.endpoints) for report in reports if not report.starting]
+    heard = [all(e.phase is AdapterPhase.LOADED for e in report.endpoints) for report in reports if not report.starting]
     assert all(heard)
 
 
@@ -602,4 +607,4 @@ def test_counts_are_of_wanted_adapters_only() -> None:
     counts = world.probers[0].count_phases()
     assert sum(counts.values()) == 2
     world.run(5)
-    assert world.probers[0].count_phases()[Phase.LOADED] == 2
+    assert world.probers[0].count_phases()[AdapterPhase.LOADED] == 2

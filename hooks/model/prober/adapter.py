@@ -1,0 +1,109 @@
+"""One adapter on one engine: turns requests, lists and answers into events of the phase table, and picks the next call.
+
+Pure; time comes with a `Moment`.
+"""
+
+from dataclasses import replace
+
+from hooks.model.prober.adapter_event import AdapterEvent, Occurrence
+from hooks.model.prober.adapter_state import AdapterState, Goal, LateLoads, Listing, ListResult, WantedAdapter
+from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.limits import Moment
+from hooks.model.prober.phases import advance
+from hooks.model.prober_messages import AdapterPhase
+
+_NO_ANSWER = frozenset({CallOutcome.TIMEOUT, CallOutcome.UNREACHABLE})
+"""After these ends of a load the engine may still finish it."""
+_EVENTS = {
+    ListResult.DOWN: AdapterEvent.LIST_FAILED,
+    ListResult.UNSUPPORTED: AdapterEvent.NO_LORA,
+    ListResult.NO_LIST: AdapterEvent.NO_LIST,
+}
+
+
+def set_wanted(state: AdapterState, wanted: WantedAdapter, at: Moment) -> AdapterState:
+    """The state after a request; a new source is a new goal, and so is a new generation after a final failure."""
+    is_same_source, is_same_generation = state.wanted.uri == wanted.uri, state.wanted.generation == wanted.generation
+    wanting = replace(state, wanted=wanted)
+    if is_same_source and is_same_generation:
+        return wanting
+    if is_same_source and not state.is_terminal:
+        return replace(wanting, tries=replace(state.tries, next_at=at.now))
+    return advance(wanting, Occurrence(event=AdapterEvent.NEW_GOAL, at=at))
+
+
+def apply_listing(state: AdapterState, listing: Listing, at: Moment) -> AdapterState:
+    """The state after a list call; one that was sent before the last load or unload ended is outdated."""
+    if listing.result is ListResult.NONE or _is_outdated(listing, state):
+        return state
+    event = _EVENTS.get(listing.result)
+    if event is None:
+        event = AdapterEvent.LISTED if state.wanted.name in listing.names else AdapterEvent.NOT_LISTED
+    return advance(state, Occurrence(event=event, at=at, error=listing.error))
+
+
+def start_call(state: AdapterState, action: Action, at: Moment) -> AdapterState:
+    """The state while a load or unload is under way."""
+    event = AdapterEvent.LOAD_SENT if action is Action.LOAD else AdapterEvent.UNLOAD_SENT
+    return advance(state, Occurrence(event=event, at=at))
+
+
+def apply_answer(state: AdapterState, call: EngineCall, answer: EngineAnswer, at: Moment) -> AdapterState:
+    """The state after a load or unload ended; a load of a source that is no longer wanted is no event."""
+    noted = _note_answer(state, call, answer, at)
+    if call.action is Action.LOAD and call.uri != state.wanted.uri:
+        return noted
+    return advance(noted, Occurrence(event=_read_event(call, answer), at=at, error=answer.message))
+
+
+def _note_answer(state: AdapterState, call: EngineCall, answer: EngineAnswer, at: Moment) -> AdapterState:
+    """What holds after any load or unload: whether the engine has the adapter, and which loads may still arrive."""
+    source, late = state.source, state.late_loads
+    if _is_unloaded(call, answer):
+        source = ""
+    elif call.action is Action.LOAD and answer.outcome is CallOutcome.OK:
+        source = call.uri
+    if call.action is Action.LOAD and answer.outcome in _NO_ANSWER:
+        late = LateLoads(sources=late.sources | {call.uri}, until=at.now + at.limits.late_load_window)
+    elif call.action is Action.UNLOAD and answer.outcome is CallOutcome.OK:
+        late = LateLoads()
+    return replace(state, changed_at=at.now, source=source, late_loads=late, accepted=None)
+
+
+def _is_unloaded(call: EngineCall, answer: EngineAnswer) -> bool:
+    """Whether an unload leaves nothing behind: an engine without the adapter, or without LoRA support, has none."""
+    unloaded = {CallOutcome.OK, CallOutcome.GONE, CallOutcome.UNSUPPORTED}
+    return call.action is Action.UNLOAD and answer.outcome in unloaded
+
+
+def _read_event(call: EngineCall, answer: EngineAnswer) -> AdapterEvent:
+    if _is_unloaded(call, answer):
+        return AdapterEvent.UNLOAD_ACCEPTED
+    match answer.outcome:
+        case CallOutcome.OK:
+            return AdapterEvent.LOAD_ACCEPTED
+        case CallOutcome.TERMINAL:
+            return AdapterEvent.CALL_REFUSED
+        case CallOutcome.UNSUPPORTED:
+            return AdapterEvent.LOAD_UNSUPPORTED
+        case _:
+            return AdapterEvent.CALL_FAILED
+
+
+def choose_action(state: AdapterState, listing: Listing) -> Action | None:
+    """The call to make at `next_at`; None when there is nothing to do, or the engine takes no changes.
+
+    After a load or unload the next call waits for a list: what the engine has then decides between the two.
+    """
+    is_idle = state.phase.is_final or state.phase is AdapterPhase.UNKNOWN or state.accepted is not None
+    if is_idle or state.is_terminal or _is_outdated(listing, state) or not listing.takes_changes:
+        return None
+    is_there = listing.result is ListResult.NO_LIST or state.wanted.name in listing.names
+    if state.wanted.goal is Goal.UNLOADED:
+        return Action.UNLOAD if is_there else None
+    return Action.UNLOAD if is_there and state.source not in {"", state.wanted.uri} else Action.LOAD
+
+
+def _is_outdated(listing: Listing, state: AdapterState) -> bool:
+    """Whether the list shows the engine as it was before its last load or unload."""
+    return listing.result is ListResult.LISTED and listing.sent < state.changed_at

@@ -1,0 +1,116 @@
+"""The state of one adapter on one engine: what is wanted, what the engine listed, and how the calls ended.
+
+Values only; `phases` says how they change.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from hooks.model.prober.calls import Action
+from hooks.model.prober_messages import AdapterPhase
+
+
+class ListResult(StrEnum):
+    """How the last list call to an engine ended."""
+
+    NONE = "none"
+    """No list call has ended yet."""
+    LISTED = "listed"
+    NO_LIST = "no list"
+    """The engine answers, but has no list of adapters."""
+    UNSUPPORTED = "unsupported"
+    """The engine has no LoRA support."""
+    DOWN = "down"
+    """The call failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The last list call to an engine: its result, when it was sent, the adapters listed, and the error."""
+
+    result: ListResult = ListResult.NONE
+    sent: float = 0.0
+    names: frozenset[str] = frozenset()
+    error: str = ""
+
+    @property
+    def takes_changes(self) -> bool:
+        """Whether the engine can be asked to load or unload."""
+        return self.result in {ListResult.LISTED, ListResult.NO_LIST}
+
+
+class Goal(StrEnum):
+    """What a model wants of an adapter on an engine."""
+
+    LOADED = "loaded"
+    UNLOADED = "unloaded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedAdapter:
+    """An adapter that a model wants loaded from `uri`, or unloaded where `uri` is empty."""
+
+    name: str
+    model: str
+    uri: str
+    generation: int
+
+    @property
+    def goal(self) -> Goal:
+        """Whether the adapter is to be loaded or unloaded."""
+        return Goal.LOADED if self.uri else Goal.UNLOADED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tries:
+    """The calls made so far towards the goal: all `attempts`, and the `failures` in a row.
+
+    The next call is made at `next_at`. `began` is when the first one was made; None once the goal is reached.
+    `losses` counts how often in a row the engine dropped the adapter after a load.
+    """
+
+    attempts: int = 0
+    failures: int = 0
+    losses: int = 0
+    next_at: float = 0.0
+    began: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateLoads:
+    """Sources of loads that ended without an answer; the engine may still finish them until `until`."""
+
+    sources: frozenset[str] = frozenset()
+    until: float = 0.0
+
+    def find_other(self, uri: str, now: float) -> str:
+        """A source other than `uri` that the engine may still load from; empty for none."""
+        return min(self.sources - {uri}, default="") if now < self.until else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterState:
+    """One adapter on one engine.
+
+    `since` is when the phase began. `source` is where the engine loaded the adapter from; empty if it has none or the
+    source is unknown. `accepted` is the change that the engine accepted and no list has confirmed yet. `is_terminal`:
+    no further call is made for this generation. `changed_at` is when the last load or unload ended, `seen_at` when the
+    engine last had the adapter.
+    """
+
+    wanted: WantedAdapter
+    since: float
+    phase: AdapterPhase = AdapterPhase.UNKNOWN
+    last_error: str = ""
+    source: str = ""
+    accepted: Action | None = None
+    is_terminal: bool = False
+    changed_at: float = 0.0
+    seen_at: float = 0.0
+    tries: Tries = field(default_factory=Tries)
+    late_loads: LateLoads = field(default_factory=LateLoads)
+
+    @property
+    def is_first_reload(self) -> bool:
+        """Whether the engine lost the adapter for the first time and has not been asked to load it again."""
+        return self.tries.losses == 1 and self.phase is AdapterPhase.PENDING and not self.tries.attempts

@@ -1,0 +1,94 @@
+"""When each engine is called next, and how many calls run at one time."""
+
+import heapq
+from collections.abc import Iterator
+
+from hooks.model.prober.calls import EngineCall
+
+
+class Timetable:
+    """At most one time for each address; the earliest comes first."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, float] = {}
+        self._heap: list[tuple[float, str]] = []
+
+    def set(self, address: str, time: float) -> None:
+        """Give an address a time, in place of the one it had."""
+        if self._times.get(address) != time:
+            self._times[address] = time
+            heapq.heappush(self._heap, (time, address))
+
+    def drop(self, address: str) -> None:
+        """Take the time of an address away."""
+        self._times.pop(address, None)
+
+    def first(self) -> tuple[float, str] | None:
+        """The earliest time and its address; None where no address has a time."""
+        while self._heap:
+            time, address = self._heap[0]
+            if self._times.get(address) == time:
+                return time, address
+            heapq.heappop(self._heap)  # the address has another time by now, or none
+        return None
+
+
+class RunningCalls:
+    """The calls of one kind under way, one per engine at most.
+
+    A new call may start while fewer than `concurrency` calls are younger than `grace` seconds, and fewer than `limit`
+    are under way.
+    """
+
+    def __init__(self, *, concurrency: int, grace: float, limit: int) -> None:
+        self._concurrency, self._grace, self._limit = concurrency, grace, limit
+        self._calls: dict[str, EngineCall] = {}
+
+    def get(self, address: str) -> EngineCall | None:
+        """The call under way to an engine."""
+        return self._calls.get(address)
+
+    def add(self, call: EngineCall) -> None:
+        """Add a call that starts now."""
+        self._calls[call.address] = call
+
+    def remove(self, call: EngineCall) -> bool:
+        """Remove a call that ended; False where it was removed before."""
+        if self._calls.get(call.address) is not call:
+            return False
+        del self._calls[call.address]
+        return True
+
+    def next_start(self, now: float) -> float | None:
+        """When the next call may start: now, or when a call outlives its grace; None where a call must end first."""
+        if len(self._calls) >= self._limit:
+            return None
+        young = sorted(call.started for call in self._calls.values() if call.started + self._grace > now)
+        if len(young) < self._concurrency:
+            return now
+        return young[len(young) - self._concurrency] + self._grace
+
+    def overdue(self, now: float) -> Iterator[EngineCall]:
+        """Calls that run far longer than their timeout allows."""
+        for call in list(self._calls.values()):
+            if now >= call.started + 1.5 * call.timeout + 1.0:
+                yield call
+
+
+class CallQueue:
+    """One kind of calls: the engines that wait for one, and the calls under way."""
+
+    def __init__(self, *, concurrency: int, grace: float, limit: int) -> None:
+        self.waiting = Timetable()
+        self.running = RunningCalls(concurrency=concurrency, grace=grace, limit=limit)
+
+    def take(self, now: float) -> Iterator[str]:
+        """The addresses that are due, as long as calls may start; add each call before taking the next address."""
+        while (first := self.waiting.first()) is not None and first[0] <= now and self.running.next_start(now) == now:
+            self.waiting.drop(first[1])
+            yield first[1]
+
+    def next_due(self, now: float) -> float | None:
+        """When `take` may have an address next; None where a call must end or an address must be set first."""
+        first, start = self.waiting.first(), self.running.next_start(now)
+        return max(first[0], start) if first is not None and start is not None else None

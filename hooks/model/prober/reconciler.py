@@ -1,0 +1,252 @@
+"""Compares what models want with what engines list, and says which engine is listed, loaded or unloaded when.
+
+Every decision of the prober is made here or in the modules that this one imports. Time is an argument, in seconds of a
+monotonic clock. Not thread-safe. The prober acts for a model while it has a mandate, which every question about the
+model renews.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hooks.model.prober.adapter import start_call
+from hooks.model.prober.adapter_state import AdapterState, Goal
+from hooks.model.prober.call_queue import CallQueue
+from hooks.model.prober.calls import Action, EngineAnswer, EngineCall
+from hooks.model.prober.engine_record import EngineRecord, PhaseChange
+from hooks.model.prober.limits import Limits, Moment
+from hooks.model.prober.reports import build_report
+from hooks.model.prober_messages import AdapterPhase, EngineTarget, LoadReport, LoadRequest
+
+
+@dataclass(slots=True, kw_only=True)
+class _ModelRecord:
+    """The last request of a model, and when the first and the last one of this mandate came.
+
+    `is_applied`: the request changed nothing when it last came, so the same one need not be applied again.
+    """
+
+    request: LoadRequest
+    is_applied: bool
+    first_asked: float
+    last_asked: float
+
+
+class Reconciler:
+    """All models with a mandate, and their engines."""
+
+    def __init__(self, limits: Limits) -> None:
+        """Start with no model and no engine."""
+        self._limits = limits
+        self._models: dict[str, _ModelRecord] = {}
+        self._engines: dict[str, EngineRecord] = {}
+        concurrency, limit = limits.concurrency, limits.max_calls
+        self._lists = CallQueue(concurrency=concurrency, grace=limits.list_grace, limit=limit)
+        self._changes = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
+        self._reloads = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
+
+    def ask(self, request: LoadRequest, now: float) -> LoadReport:
+        """Take over what a model wants, renew its mandate, and return what is known."""
+        known = self._models.get(request.key)
+        first_asked = known.first_asked if known and self._has_mandate(known, now) else now
+        is_applied = self._is_applied(known, request) or self._apply(known, request, now)
+        self._models[request.key] = _ModelRecord(
+            request=request, is_applied=is_applied, first_asked=first_asked, last_asked=now
+        )
+        return self._report(request, first_asked, now)
+
+    def look_up(self, key: str, now: float) -> tuple[LoadRequest, LoadReport] | None:
+        """The last request of a model (`namespace/name`) and what is known; None without a mandate."""
+        known = self._models.get(key)
+        if known is None or not self._has_mandate(known, now):
+            return None
+        return known.request, self._report(known.request, known.first_asked, now)
+
+    def _report(self, request: LoadRequest, first_asked: float, now: float) -> LoadReport:
+        return build_report(request, self._engines, self._limits, first_asked=first_asked, now=now)
+
+    def keys(self, now: float) -> list[str]:
+        """The models with a mandate, sorted."""
+        return sorted(key for key, known in self._models.items() if self._has_mandate(known, now))
+
+    def count_phases(self) -> dict[AdapterPhase, int]:
+        """How many pairs of engine and wanted adapter are in each phase."""
+        counts = dict.fromkeys(AdapterPhase, 0)
+        for engine in self._engines.values():
+            for state in engine.adapters.values():
+                if state.wanted.goal is Goal.LOADED:
+                    counts[state.phase] += 1
+        return counts
+
+    def due(self, now: float) -> list[EngineCall]:
+        """The calls to make now; each is under way until `finish` takes its answer."""
+        self._end_mandates(now)
+        return [*self._due_lists(now), *self._due_changes(self._reloads, now), *self._due_changes(self._changes, now)]
+
+    def give_up(self, now: float) -> list[EngineCall]:
+        """Calls that run far longer than their timeout allows; `finish` them as timed out."""
+        return [call for queue in self._queues for call in queue.running.overdue(now)]
+
+    def next_due(self, now: float) -> float | None:
+        """When `due` may have a call next, unless `ask` or `finish` comes first; None for never."""
+        times = [time for queue in self._queues if (time := queue.next_due(now)) is not None]
+        return min(times, default=None)
+
+    def finish(self, call: EngineCall, answer: EngineAnswer, now: float, jitter: float) -> list[PhaseChange]:
+        """Take the answer to a call; it changes nothing where the call was given up before."""
+        if not any(queue.running.remove(call) for queue in self._queues):
+            return []
+        engine = self._engines.get(call.address)
+        if engine is None or engine.pod != call.pod:
+            return []
+        at = self._moment(now, jitter)
+        if call.action is Action.LIST:
+            changes = engine.finish_list(call, answer, at, self._changing(engine))
+            self._lists.waiting.set(engine.address, engine.next_list(call, answer, at))
+        else:
+            changes = engine.finish_change(call, answer, at)
+            self._lists.waiting.set(engine.address, now)  # only a list shows whether the answer is true
+        self._schedule_change(engine)
+        return changes
+
+    @property
+    def _queues(self) -> tuple[CallQueue, CallQueue, CallQueue]:
+        return self._lists, self._reloads, self._changes
+
+    def _moment(self, now: float, jitter: float = 0.0) -> Moment:
+        return Moment(now=now, jitter=jitter, limits=self._limits)
+
+    def _has_mandate(self, known: _ModelRecord, now: float) -> bool:
+        return now < known.last_asked + self._limits.mandate
+
+    def _is_applied(self, known: _ModelRecord | None, request: LoadRequest) -> bool:
+        """Whether the request is the last one again, and no engine was replaced or forgotten since."""
+        if known is None or not known.is_applied or known.request != request:
+            return False
+        return all(self._has_adapter(target, request) for target in request.targets)
+
+    def _has_adapter(self, target: EngineTarget, request: LoadRequest) -> bool:
+        engine, adapter = self._engines.get(target.address), request.adapter
+        state = engine.adapters.get(adapter.name) if engine is not None and adapter is not None else None
+        return state is not None and state.wanted.model == request.key
+
+    def _apply(self, known: _ModelRecord | None, request: LoadRequest, now: float) -> bool:
+        """Tell every engine's record what is wanted, and forget engines that left; True where nothing was new."""
+        at = self._moment(now)
+        changed = [target for target in request.targets if self._apply_to_engine(target, request, at)]
+        kept = {target.address for target in request.targets}
+        for target in known.request.targets if known else ():
+            if target.address not in kept:
+                self._forget(target.address, request.key)
+        return not changed
+
+    def _apply_to_engine(self, target: EngineTarget, request: LoadRequest, at: Moment) -> bool:
+        engine = self._find_engine(target, at.now)
+        is_new = engine.apply_request(request, target, at, self._changing(engine))
+        if is_new:
+            self._schedule_change(engine)
+        return is_new
+
+    def _find_engine(self, target: EngineTarget, now: float) -> EngineRecord:
+        """The engine at an address: a new record for a new pod; listed at once when its pod becomes ready."""
+        engine = self._engines.get(target.address)
+        if engine is None or engine.pod != target.pod:
+            engine = EngineRecord(address=target.address, pod=target.pod, is_pod_ready=target.ready)
+            self._engines[target.address] = engine
+            self._lists.waiting.set(target.address, now)
+        elif target.ready and not engine.is_pod_ready:
+            engine.failures = 0
+            if self._lists.running.get(target.address) is None:
+                self._lists.waiting.set(target.address, now)
+        engine.is_pod_ready = target.ready
+        return engine
+
+    def _changing(self, engine: EngineRecord) -> str:
+        """The adapter that the engine is loading or unloading now; empty for none."""
+        call = self._find_change(engine.address)
+        return call.adapter if call is not None and call.pod == engine.pod else ""
+
+    def _find_change(self, address: str) -> EngineCall | None:
+        """The load or unload under way to an engine; there is one at most."""
+        return self._reloads.running.get(address) or self._changes.running.get(address)
+
+    def _forget(self, address: str, key: str) -> None:
+        """Drop a model's adapters of an engine, and the engine where no other model wants any."""
+        engine = self._engines.get(address)
+        if engine is None:
+            return
+        engine.forget_model(key)
+        if engine.adapters:
+            self._schedule_change(engine)
+            return
+        del self._engines[address]
+        for queue in self._queues:
+            queue.waiting.drop(address)
+
+    def _end_mandates(self, now: float) -> None:
+        for key, known in list(self._models.items()):
+            if self._has_mandate(known, now):
+                continue
+            if self._has_withdrawn_load(known):
+                known.last_asked = now
+                continue
+            del self._models[key]
+            for target in known.request.targets:
+                self._forget(target.address, key)
+
+    def _has_withdrawn_load(self, known: _ModelRecord) -> bool:
+        """Whether a load is under way that the model no longer wants; the adapter must be unloaded when it ends."""
+        for target in known.request.targets:
+            call, engine = self._find_change(target.address), self._engines.get(target.address)
+            if call is None or engine is None or call.action is not Action.LOAD or call.model != known.request.key:
+                continue
+            state = engine.adapters.get(call.adapter)
+            if state is not None and state.wanted.goal is Goal.UNLOADED:
+                return True
+        return False
+
+    def _due_lists(self, now: float) -> Iterator[EngineCall]:
+        timeout = self._limits.list_timeout
+        for address in self._lists.take(now):
+            if self._lists.running.get(address) is not None:
+                self._lists.waiting.set(address, now + timeout)
+                continue
+            pod = self._engines[address].pod
+            call = EngineCall(action=Action.LIST, address=address, pod=pod, timeout=timeout, started=now)
+            self._lists.running.add(call)
+            yield call
+
+    def _due_changes(self, queue: CallQueue, now: float) -> Iterator[EngineCall]:
+        for address in queue.take(now):
+            engine = self._engines[address]
+            chosen = engine.choose_change()
+            if chosen is None:
+                continue
+            state, action = chosen
+            started = start_call(state, action, self._moment(now))
+            engine.adapters[state.wanted.name] = started
+            call = self._build_change(engine, started, action, now)
+            queue.running.add(call)
+            yield call
+
+    def _build_change(self, engine: EngineRecord, state: AdapterState, action: Action, now: float) -> EngineCall:
+        is_load = action is Action.LOAD
+        return EngineCall(
+            action=action,
+            address=engine.address,
+            pod=engine.pod,
+            timeout=self._limits.load_timeout if is_load else self._limits.unload_timeout,
+            started=now,
+            adapter=state.wanted.name,
+            uri=state.wanted.uri if is_load else "",
+            model=state.wanted.model,
+            attempt=state.tries.attempts,
+        )
+
+    def _schedule_change(self, engine: EngineRecord) -> None:
+        """Put an engine's next load or unload into its queue, and remove it from the other one."""
+        chosen = engine.choose_change() if self._find_change(engine.address) is None else None
+        for queue in (self._reloads, self._changes):
+            if chosen is not None and chosen[0].is_first_reload == (queue is self._reloads):
+                queue.waiting.set(engine.address, chosen[0].tries.next_at)
+            else:
+                queue.waiting.drop(engine.address)

@@ -1,0 +1,131 @@
+"""The messages between the model hook and the prober.
+
+The hook sends `PUT /v1/models/<namespace>/<name>` with a LoadRequest: all that one DynamoModel wants of its engines. It
+replaces the last request of the model. The prober answers at once with a LoadReport: what it knows now. It calls
+engines in the background, and acts for the model for one mandate (setting `lora_mandate`) after each request.
+
+`GET` of the same path shows the last request and its report, for debugging; it does not renew the mandate. An invalid
+body is answered with 400 and a wrong token with 401, each with one line of text.
+
+A LoadRequest whose `adapter` is null only wants the `former` adapters unloaded; finalize sends it.
+"""
+
+from enum import StrEnum
+from functools import cached_property
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class AdapterPhase(StrEnum):
+    """The phase of one adapter on one engine."""
+
+    UNKNOWN = "Unknown"
+    """The prober has not called the engine yet."""
+    PENDING = "Pending"
+    """The adapter is to be loaded."""
+    LOADING = "Loading"
+    LOADED = "Loaded"
+    """The engine lists the adapter."""
+    UNVERIFIED = "Unverified"
+    """The engine accepted the load and cannot list its adapters."""
+    RETRYING = "Retrying"
+    """The last call failed and is tried again."""
+    FAILED = "Failed"
+    """Not tried again until the spec changes."""
+    UNSUPPORTED = "Unsupported"
+    """The engine has no LoRA support, as on prefill workers."""
+    UNLOADING = "Unloading"
+    UNLOADED = "Unloaded"
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the adapter can be used."""
+        return self in _READY
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the prober makes no further load or unload while the engine stays as it is."""
+        return self in _FINAL
+
+
+_READY = frozenset({AdapterPhase.LOADED, AdapterPhase.UNVERIFIED})
+_FINAL = _READY | {AdapterPhase.FAILED, AdapterPhase.UNSUPPORTED, AdapterPhase.UNLOADED}
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Adapter(_Message):
+    """A LoRA adapter: the model name that clients send, and where its weights are."""
+
+    name: str = Field(min_length=1)
+    uri: str = Field(min_length=1)
+
+
+ENGINE_ADDRESS = r"http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
+"""The base URL of a system server; its host is an IP address, never a name."""
+
+
+class EngineTarget(_Message):
+    """An engine: the base URL of its system server, and its pod.
+
+    `ready` is the pod's readiness; when it becomes true, the prober lists the engine at once.
+
+    The other fields come from the model's status. They tell a restarted prober what engines cannot: engines list names,
+    not sources. Each is empty where the status does not say it.
+
+    * `recorded`: the source from which the wanted adapter is loaded.
+    * `failed`: the error of a final failure in this generation.
+    * `loading`: another source than the wanted one, from which a load was under way. It may still arrive: under the
+      wanted adapter's name if only the source changed, else under a name in `former`.
+    """
+
+    address: str = Field(pattern=f"^{ENGINE_ADDRESS}$")
+    pod: str
+    ready: bool = True
+    recorded: str = ""
+    failed: str = ""
+    loading: str = ""
+
+
+class LoadRequest(_Message):
+    """What one DynamoModel wants: `adapter` on every target, and none of the adapters in `former`, which it loaded."""
+
+    namespace: str
+    name: str
+    generation: int = 0
+    adapter: Adapter | None = None
+    former: tuple[str, ...] = ()
+    targets: tuple[EngineTarget, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """The model as `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+class EndpointReport(_Message):
+    """What the prober knows of one target.
+
+    `age` is the seconds since the phase began. `source` is where the loaded adapter comes from; empty where none is
+    loaded. `left` are the former adapters that may still be there. Without a wanted adapter, `phase` is the unload's.
+    """
+
+    address: str
+    phase: AdapterPhase
+    attempts: int = 0
+    last_error: str = ""
+    age: float = 0.0
+    source: str = ""
+    left: tuple[str, ...] = ()
+
+
+class LoadReport(_Message):
+    """What the prober knows, in the order of the request's targets.
+
+    `starting`: the first request came a moment ago, and not every engine has been called yet.
+    """
+
+    starting: bool = False
+    endpoints: tuple[EndpointReport, ...] = ()
