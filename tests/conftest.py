@@ -2,10 +2,12 @@
 
 import os
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from tests.cluster import binaries
+from tests.distribution import Distribution, count_workers, rank_of
 
 pytest.register_assert_rewrite("tests.contract")
 
@@ -56,6 +58,25 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         binaries.build(terminal.write_line)
     elif os.environ.get("CI") == "true":
         pytest.exit(lacking, returncode=1)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What `-n auto` means."""
+    return count_workers(with_cluster=config.getoption("--cluster"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Distribution:
+    """Hand out tests by units, whatever `--dist` says."""
+    config.option.loadscopereorder = False
+    return Distribution(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Under xdist, begin with what takes longest; otherwise tests run in the order of their files."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: rank_of(item.nodeid))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
