@@ -2,10 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CLUSTER_TESTS := tests/cluster tests/test_chart.py tests/test_plain_manifests.py
+ALONE_TESTS := tests/cluster tests/test_third_party.py tests/component/test_third_party_schemas.py \
+	tests/graph/test_grove_schema.py tests/graph/test_topology.py
 EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 
+# Tests start the project's programs hundreds of times: without bytecode each compiles all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit cluster bench clean
+.PHONY: help demo test lint types tests unit cluster alone bench clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,7 +19,7 @@ help: ## what there is to make
 demo: $(VENV)/.installed ## bring example graphs and a LoRA adapter to Ready in the in-memory cluster
 	@$(BIN)/dynamo-hooks simulate $(EXAMPLE)
 
-test: lint types unit cluster ## lint, types, every test that this machine can run
+test: lint types tests ## lint, types, every test that this machine can run
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff format --check .
@@ -22,11 +28,19 @@ lint: $(VENV)/.tested
 types: $(VENV)/.tested
 	$(BIN)/mypy
 
-unit: $(VENV)/.tested
-	$(BIN)/pytest
+tests: $(VENV)/.tested
+	$(BIN)/pytest -n auto --cluster
+
+unit: $(VENV)/.tested ## tests that need no cluster
+	$(BIN)/pytest -n auto
 
 cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd are installed
-	$(BIN)/pytest --cluster tests/cluster tests/test_chart.py tests/test_plain_manifests.py
+	$(BIN)/pytest -n auto --cluster $(CLUSTER_TESTS)
+
+alone: $(VENV)/.tested ## cluster tests of what is committed, in a clone that has nothing beside it
+	@clone=$$(mktemp -d) && trap 'rm -rf "$$clone"' EXIT && git clone --quiet . "$$clone/project" \
+		&& cd "$$clone/project" && CLUSTER_PROGRAMS=$${CLUSTER_PROGRAMS:-$(CURDIR)/tests/cluster/.bin} \
+		PYTHONPATH="$$PWD" $(CURDIR)/$(BIN)/python -m pytest -n auto --cluster $(ALONE_TESTS)
 
 bench: $(VENV)/.tested ## requests per second and latency against an echo on the same server
 	$(BIN)/python -m bench

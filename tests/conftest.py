@@ -1,8 +1,17 @@
-"""Options of the whole test run."""
+"""Options of the whole test run, what it needs before it starts, and what it left out."""
+
+import os
+from collections import Counter
+from typing import Any
 
 import pytest
 
+from tests.cluster import binaries
+from tests.distribution import Distribution, count_workers, rank_of
+
 pytest.register_assert_rewrite("tests.contract")
+
+STEPS = 100_000 if os.environ.get("CI") == "true" else 10_000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,9 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--steps",
         type=int,
-        default=100_000,
+        default=STEPS,
         metavar="N",
-        help="how many steps tests/sequences takes in the simulated cluster, over all roads (default: 100000)",
+        help="how many steps tests/sequences takes in the simulated cluster, over all roads"
+        " (default: 10000, or 100000 where CI=true)",
     )
     parser.addoption(
         "--sequence",
@@ -32,3 +42,50 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="ROAD:SEED",
         help="take this sequence of tests/sequences again instead of those of --steps; a failure says which it was",
     )
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Build the control plane's programs before the first test, and before xdist's workers, which must not all do so.
+
+    Minutes without a sign of life look like a hang, so it says what it builds.
+    """
+    config = session.config
+    if not config.getoption("--cluster") or config.getoption("--collect-only") or hasattr(config, "workerinput"):
+        return
+    lacking = binaries.missing()
+    if lacking is None:
+        terminal: pytest.TerminalReporter = config.pluginmanager.getplugin("terminalreporter")
+        binaries.build(terminal.write_line)
+    elif os.environ.get("CI") == "true":
+        pytest.exit(lacking, returncode=1)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What `-n auto` means."""
+    return count_workers(with_cluster=config.getoption("--cluster"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Distribution:
+    """Hand out tests by units, whatever `--dist` says."""
+    config.option.loadscopereorder = False
+    return Distribution(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Under xdist, begin with what takes longest; otherwise tests run in the order of their files."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: rank_of(item.nodeid))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once, in one line each, why tests were skipped."""
+    reports: list[pytest.TestReport] = terminalreporter.stats.get("skipped", [])
+    for reason, count in Counter(_reason(report) for report in reports).items():
+        terminalreporter.write_line(f"skipped {count}: {reason}")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    _, _, text = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, report.longreprtext)
+    return text.removeprefix("Skipped: ")

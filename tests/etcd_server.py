@@ -2,28 +2,21 @@
 
 import base64
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import requests
 
+from tests.ports import free_port
+
 
 def encode(text: str) -> str:
     """Text as the HTTP gateway takes keys and values."""
     return base64.b64encode(text.encode()).decode()
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that nothing listens on."""
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-    return port
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from hooks.cli.render import render_manifests
 from hooks.metacontroller import install_files
 from hooks.rendering import every_child
 from hooks.settings import Settings
+from tests.cluster.binaries import BIN
 
 ROOT = Path(__file__).parent.parent
 READ = ("get", "list", "watch")
@@ -30,7 +31,7 @@ Right = tuple[str, str, str]
 
 
 def find_program(name: str) -> str | None:
-    built = ROOT / "tests" / "cluster" / ".bin" / name
+    built = BIN / name
     return str(built) if built.is_file() else shutil.which(name)
 
 

@@ -31,6 +31,7 @@ class ScalingAdapterStatus(ApiModel):
     """What was observed of the scaled service."""
 
     replicas: Annotated[int, Schema("Replicas of the service.", format=INT32)] = 0
+    desired_replicas: Annotated[int, Schema("Replicas that the spec asks for, as last observed.", format=INT32)] = 0
     selector: Annotated[str, Schema("Label selector of the service's pods, for autoscalers.")] = ""
     last_scale_time: Annotated[str, Schema("When replicas last changed.", format=DATE_TIME)] = ""
     conditions: Annotated[

@@ -10,7 +10,8 @@ import responses
 
 from hooks.clients.etcd import EtcdClient
 from hooks.effects import DropReport, EtcdPrefixDrop
-from tests.etcd_server import encode, free_port, keys_of, put, running_etcd
+from tests.etcd_server import encode, keys_of, put, running_etcd
+from tests.ports import free_port
 
 DROP = EtcdPrefixDrop(prefix="/ns-g/components/worker/")
 ONE, TWO = "http://127.0.0.1:2379", "http://127.0.0.2:2379"

@@ -13,10 +13,10 @@ from typing import Any
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH
-from tests.cluster.processes import free_port
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
 from tests.make import with_image
+from tests.ports import free_port
 from tests.test_chart import template
 
 REGISTRATION = "admissionregistration.k8s.io/v1"

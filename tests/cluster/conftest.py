@@ -1,6 +1,5 @@
 """The control plane for the session, a fresh namespace for each test, Metacontroller and the hooks as processes."""
 
-import os
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,24 +7,25 @@ from pathlib import Path
 import pytest
 
 from hooks.metacontroller import install_files
-from tests.cluster import binaries, third_party
+from tests import third_party
+from tests.cluster import binaries
 from tests.cluster.api_client import ApiClient
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane, control_plane
-from tests.cluster.processes import Server, free_port, running
+from tests.cluster.processes import Server, running
 from tests.cluster.programs import find_metacontroller, hooks_server, metacontroller_server
 from tests.contract.backend import CRDS
+from tests.ports import free_port
 
 HERE = Path(__file__).parent
 NO_METACONTROLLER = "no metacontroller on PATH or in $METACONTROLLER: only the in-memory cluster plays its part"
-NO_SCHEMAS = "the third-party CRDs are not beside the project, so Metacontroller's own cannot be installed"
 
 IN_NEED_OF_METACONTROLLER = {"metacontroller", "start_metacontroller"}
 """A test that uses one of these fixtures, however indirectly, gets the marker."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark this folder's tests; leave them out unless asked for; skip them where they cannot run, which CI may not."""
+    """Mark this folder's tests; leave them out unless asked for; skip them where they cannot run."""
     ours = [item for item in items if HERE in item.path.parents]
     if not config.getoption("--cluster"):
         config.hook.pytest_deselected(items=ours)
@@ -36,45 +36,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if IN_NEED_OF_METACONTROLLER.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("metacontroller")
     lacking = binaries.missing()
-    if lacking and os.environ.get("CI") == "true":
-        pytest.exit(lacking, returncode=1)
-    _skip(config, ours, lacking)
-    if not lacking:
-        _skip(config, [item for item in ours if item.get_closest_marker("metacontroller")], _no_metacontroller())
+    _skip(ours, lacking)
+    if not lacking and find_metacontroller() is None:
+        _skip([item for item in ours if item.get_closest_marker("metacontroller")], NO_METACONTROLLER)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say once, in one line each, why tests were skipped."""
-    for reason in terminalreporter.config.stash.get(REASONS, []):
-        terminalreporter.write_line(f"skipped: {reason}")
-
-
-REASONS = pytest.StashKey[list[str]]()
-
-
-def _skip(config: pytest.Config, items: list[pytest.Item], reason: str | None) -> None:
-    if reason and items:
-        config.stash.setdefault(REASONS, []).append(reason)
+def _skip(items: list[pytest.Item], reason: str | None) -> None:
+    if reason:
         for item in items:
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
-def _no_metacontroller() -> str | None:
-    if find_metacontroller() is None:
-        return NO_METACONTROLLER
-    return None if third_party.crds(third_party.METACONTROLLER) else NO_SCHEMAS
-
-
 @pytest.fixture(scope="session")
-def programs(request: pytest.FixtureRequest) -> binaries.Binaries:
-    """The control plane's programs; the first run builds them and says so on the terminal."""
-    capture = request.config.pluginmanager.getplugin("capturemanager")
-
-    def say(line: str) -> None:
-        with capture.global_and_fixture_disabled():
-            print(f"\n{line}", flush=True)  # noqa: T201 - minutes without a sign of life look like a hang
-
-    return binaries.build(say)
+def programs() -> binaries.Binaries:
+    """The control plane's programs; the session's start has built them."""
+    return binaries.found()
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,9 @@ import yaml
 
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.binaries import HERE, Binaries
-from tests.cluster.processes import Server, free_port, running
+from tests.cluster.processes import Server, running
 from tests.contract.backend import ApiRefused, Manifest
+from tests.ports import free_port
 
 ADMIN = "admin"
 METACONTROLLER = "metacontroller"

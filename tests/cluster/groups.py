@@ -17,8 +17,9 @@ import yaml
 
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ADMIN, ControlPlane, install_crds
-from tests.cluster.processes import Server, free_port, running
+from tests.cluster.processes import Server, running
 from tests.contract.backend import Manifest
+from tests.ports import free_port
 
 HERE = Path(__file__).parent
 PROGRAM = "lws-manager"

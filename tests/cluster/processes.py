@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -102,11 +101,3 @@ def _is_true(ready: Callable[[], bool]) -> bool:
         return ready()
     except (requests.ConnectionError, requests.Timeout):
         return False
-
-
-def free_port() -> int:
-    """Give a TCP port of 127.0.0.1 that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

@@ -8,7 +8,8 @@ from pathlib import Path
 import requests
 
 from tests.cluster.control_plane import METACONTROLLER, ControlPlane
-from tests.cluster.processes import Server, free_port
+from tests.cluster.processes import Server
+from tests.ports import free_port
 
 
 class HttpServer(Server):

@@ -23,9 +23,10 @@ from tests.cluster.admission import (
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH
-from tests.cluster.processes import free_port, running
+from tests.cluster.processes import running
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused
+from tests.ports import free_port
 
 NAME = "admission-tests"
 PREFIX = 'admission webhook "vdynamographdeployment.kb.io" denied the request: '

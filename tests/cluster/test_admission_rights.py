@@ -15,8 +15,8 @@ from hooks.clients.namespace_locks import LockReader, OwnLock
 from tests.cluster.admission import KINDS, REGISTRATION, chart_webhooks, registered
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ADMIN, ControlPlane
-from tests.cluster.processes import free_port
 from tests.contract.backend import Manifest
+from tests.ports import free_port
 from tests.test_chart import template
 
 NAME = "dynamo-hooks"

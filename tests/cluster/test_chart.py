@@ -30,13 +30,13 @@ from tests.cluster.dynamo import (
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, Manifest
+from tests.third_party import OPTIONAL_KINDS
 
 CHART = str(ROOT / "chart")
 PLAIN = ROOT / "metacontroller"
 RELEASE = "dynamo-hooks"
 BUNDLE = base64.b64encode(issue(["x"], datetime.now(UTC), timedelta(days=1)).authorities.encode()).decode()
 """An authority, as the certificates' Job writes it; the pods of these tests run nothing."""
-ALL_KINDS = ("inference-pool", "istio", "lws", "volcano")
 
 VALUES: dict[str, dict[str, Any]] = {
     "defaults": {},
@@ -198,7 +198,7 @@ def test_rights_of_the_chart_are_enough_for_every_example(
     start_metacontroller: Callable[[str], Server],
 ) -> None:
     manifests = [manifest for path in EXAMPLES for manifest in load_documents(path) if _can_be_ready(manifest)]
-    with running(start_metacontroller(CHART_ACCOUNT)), running_controllers(admin, hooks.url, ALL_KINDS):
+    with running(start_metacontroller(CHART_ACCOUNT)), running_controllers(admin, hooks.url, OPTIONAL_KINDS):
         _live_and_die(api, audit, manifests)
 
 

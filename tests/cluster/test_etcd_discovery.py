@@ -19,10 +19,10 @@ from tests.cluster.dynamo import (
     wait_until_nothing_is_left,
     wait_until_ready,
 )
-from tests.cluster.processes import free_port
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import Propagation
 from tests.etcd_server import keys_of, put, running_etcd
+from tests.ports import free_port
 
 NAME = "vllm-disagg"
 FRONTEND = "vllm-disagg-frontend"

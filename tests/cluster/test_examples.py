@@ -8,24 +8,15 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cluster import third_party
 from tests.cluster.api_client import ApiClient
 from tests.cluster.dynamo import EXAMPLES, load_documents
-
-OPTIONAL = {
-    "istio": third_party.ISTIO,
-    "inference-pool": third_party.INFERENCE_POOL,
-    "lws": third_party.LWS,
-    "volcano": third_party.VOLCANO,
-}
-"""Optional kinds by the name of `--with`, and where their CRDs come from."""
+from tests.third_party import OPTIONAL_KINDS
 
 
 def render(example: Path, namespace: str) -> list[dict[str, Any]]:
     """What `dynamo-hooks render` prints, with the optional kinds whose CRDs the control plane has."""
-    installed = ",".join(name for name, folder in OPTIONAL.items() if third_party.crds(folder))
-    options = ["--with", installed] if installed else []
-    command = [sys.executable, "-m", "hooks", "render", "-n", namespace, *options, str(example)]
+    options = ["-n", namespace, "--with", ",".join(OPTIONAL_KINDS)]
+    command = [sys.executable, "-m", "hooks", "render", *options, str(example)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return list(yaml.safe_load_all(done.stdout))
@@ -46,8 +37,6 @@ def differences(sent: Any, stored: Any, path: str = "") -> list[str]:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_every_child_is_accepted_and_stored_as_sent(example: Path, api: ApiClient) -> None:
-    if "multinode" in example.stem and not third_party.crds(third_party.LWS):
-        pytest.skip("the CRDs of LeaderWorkerSet and Volcano are not beside the project")
     for manifest in load_documents(example):
         api.create(manifest, strict=True, dry_run=True)
     children = render(example, api.namespace)

@@ -29,8 +29,9 @@ from tests.cluster.dynamo import (
     wait_until_nothing_is_left,
     wait_until_ready,
 )
-from tests.cluster.processes import free_port, running
+from tests.cluster.processes import running
 from tests.cluster.programs import HttpServer
+from tests.ports import free_port
 
 NAME = "vllm-disagg"
 TEAM = "team-a"

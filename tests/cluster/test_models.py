@@ -21,9 +21,10 @@ from tests.cluster.dynamo import (
     wait_until_ready,
 )
 from tests.cluster.loopback import on_loopback, relay
-from tests.cluster.processes import free_port, running
+from tests.cluster.processes import running
 from tests.cluster.programs import HttpServer, hooks_server, prober_server
 from tests.contract.backend import Manifest
+from tests.ports import free_port
 
 MODEL, NAME, ADAPTER, SERVICE = "DynamoModel", "my-lora", "my-org/my-lora", "VllmWorker"
 (EXAMPLE,) = (path for path in EXAMPLES if path.stem == "vllm-lora")

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from tests.cluster import third_party
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane
@@ -25,11 +24,6 @@ from tests.cluster.dynamo import EXAMPLES as ALL_EXAMPLES
 from tests.cluster.groups import find_manager, running_groups
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
-
-pytestmark = pytest.mark.skipif(
-    not third_party.crds(third_party.LWS, third_party.VOLCANO),
-    reason="the CRDs of LeaderWorkerSet and Volcano are not beside the project",
-)
 
 EXAMPLES = [path for path in ALL_EXAMPLES if path.stem.endswith("-multinode")]
 SETS, GROUPS = ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), ("scheduling.volcano.sh/v1beta1", "PodGroup")

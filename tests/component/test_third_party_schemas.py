@@ -13,9 +13,9 @@ from hooks.rendering import every_child, render
 from tests import make
 from tests.component.groups import INSTALLED, spec
 from tests.component.render import answer
+from tests.third_party import FOLDER, needs_schemas
 
 ROOT = Path(__file__).parents[2]
-CRDS = ROOT.parent / "shared" / "crds"
 EXAMPLES = [
     ROOT / "examples" / f"{name}-multinode.yaml" for name in ("sglang-disagg", "trtllm-disagg", "vllm-dp", "vllm-ray")
 ]
@@ -24,7 +24,7 @@ SCHEMAS = {
     "lws v0.10.0": "lws/v0.10.0/leaderworkersets.yaml",
     "volcano v1.15.1": "volcano/v1.15.1/scheduling.volcano.sh_podgroups.yaml",
 }
-pytestmark = pytest.mark.skipif(not CRDS.is_dir(), reason="the third-party CRDs are not beside the project")
+pytestmark = needs_schemas
 
 RICH: dict[str, Any] = {
     "extraPodSpec": {
@@ -67,7 +67,7 @@ def strict(schema: Any) -> Any:
 
 def validator(path: str) -> tuple[str, Any]:
     """The kind that a CRD is of, and a validator of its manifests."""
-    crd = yaml.safe_load((CRDS / path).read_text())["spec"]
+    crd = yaml.safe_load((FOLDER / path).read_text())["spec"]
     version = next(found for found in crd["versions"] if found["storage"])
     schema = strict(version["schema"]["openAPIV3Schema"])
     schema["properties"]["metadata"] = {"type": "object"}

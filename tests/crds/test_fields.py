@@ -97,7 +97,7 @@ FIELDS = [
     (DGDR, "status.deployment", "created name namespace state", ""),
     (DGDSA, "spec", "dgdRef replicas", "dgdRef replicas"),
     (DGDSA, "spec.dgdRef", "name serviceName", "name serviceName"),
-    (DGDSA, "status", "conditions lastScaleTime observedGeneration replicas selector", ""),
+    (DGDSA, "status", "conditions desiredReplicas lastScaleTime observedGeneration replicas selector", ""),
     (DWM, "spec", "data", "data"),
 ]
 
@@ -230,6 +230,7 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGDSA, "spec.dgdRef.name", {**STRING, "minLength": 1}),
     (DGDSA, "spec.dgdRef.serviceName", {**STRING, "minLength": 1}),
     (DGDSA, "status.replicas", INT32),
+    (DGDSA, "status.desiredReplicas", INT32),
     (DGDSA, "status.selector", STRING),
     (DGDSA, "status.lastScaleTime", TIME),
     (DWM, "spec.data", OPEN_OBJECT),

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -15,8 +16,8 @@ from tests import make
 from tests.graph import world
 from tests.graph.test_grove import ask, cliques, multinode, settled, template
 from tests.graph.test_grove_schema import close
+from tests.third_party import FOLDER, needs_schemas
 
-CRDS = Path(__file__).parents[3] / "shared" / "crds" / "grove"
 FORMS = {
     "packDomain": ("v0.1.0-alpha.6", {"packDomain": "rack"}),
     "topologyName": ("v0.1.0-alpha.9", {"topologyName": "dc", "packDomain": "rack"}),
@@ -54,13 +55,11 @@ def test_constraint_is_written_as_the_installed_grove_knows_it(form: str) -> Non
     assert found == {"whole": written, "worker": written, "frontend": None, "worker-ldr": None, "worker-wkr": None}
 
 
+@needs_schemas
 @pytest.mark.parametrize("form", FORMS)
 def test_constraint_is_valid_in_that_version_of_grove(form: str) -> None:
     version, _ = FORMS[form]
-    path = CRDS / version / "grove.io_podcliquesets.yaml"
-    if not path.exists():
-        pytest.skip("Grove's CRDs are not beside the project")
-    jsonschema_rs = pytest.importorskip("jsonschema_rs")
+    path = FOLDER / "grove" / version / "grove.io_podcliquesets.yaml"
     (served,) = yaml.load(path.read_text(), yaml.CSafeLoader)["spec"]["versions"]
     validator = jsonschema_rs.validator_for(close(served["schema"]["openAPIV3Schema"]))
     answer = ask(graph(WHOLE, Worker=RACK, Frontend=HOST), grove_topology=form)

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
@@ -105,14 +107,35 @@ def test_a_foreign_object_that_the_cluster_cannot_hold_is_left_out_with_a_remark
     assert "left out, it has no metadata.name" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_simulation_that_is_ended_stops_its_server(name: str, tmp_path: Path) -> None:
+@contextmanager
+def _simulating(folder: Path, hangup: signal.Handlers) -> Iterator[subprocess.Popen[str]]:
+    """A simulation in a process of its own that has begun; `hangup` is what it inherits for SIGHUP, as from nohup."""
     command = [sys.executable, "-m", "hooks", "simulate", "--speed", "1", EXAMPLE]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    before = signal.signal(signal.SIGHUP, hangup)
+    try:
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    with process:
         assert process.stderr is not None
         assert "components 0/3" in process.stderr.readline()
-        assert len(list(tmp_path.iterdir())) == 1
+        assert len(list(folder.iterdir())) == 1
+        yield process
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_simulation_that_is_ended_stops_its_server(name: str, tmp_path: Path) -> None:
+    with _simulating(tmp_path, signal.SIG_DFL) as process:
         process.send_signal(signal.Signals[name])
         assert process.wait(timeout=40) == 128 + signal.Signals[name]
-    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_simulation_under_nohup_goes_on_when_its_terminal_hangs_up(tmp_path: Path) -> None:
+    with _simulating(tmp_path, signal.SIG_IGN) as process:
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        assert "components" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=40) == 128 + signal.SIGTERM

@@ -62,6 +62,12 @@ class Previous:
         last = self.status.get("observedGeneration") or 0
         return last not in {0, self.generation}
 
+    @property
+    def desired_replicas(self) -> int | None:
+        """The replicas that the spec of the last status asked for; upstream writes them to `replicas`."""
+        desired: int | None = self.status.get("desiredReplicas", self.status.get("replicas"))
+        return desired
+
 
 def judge(adapter: GraphScalingAdapter, graph: Graph | None) -> Verdict:
     """Say how an adapter stands towards the graph that it names."""
@@ -122,7 +128,7 @@ def _compare(service: Service, asked: int) -> Verdict:
 def report(
     adapter: GraphScalingAdapter, graph: Graph | None, verdict: Verdict, *, remark: str, previous: Previous
 ) -> dict[str, Json]:
-    """Write the status: replicas as the graph counts them, and the selector by which autoscalers find the pods.
+    """Write the status: replicas that run and that are asked for, and the selector by which autoscalers find the pods.
 
     Upstream writes the replicas asked for; an autoscaler that multiplies by those would overshoot while pods come up.
     """
@@ -130,6 +136,7 @@ def report(
     last_scale = format_time(previous.now) if is_scaled else previous.status.get("lastScaleTime")
     return {
         "replicas": service.running if service else 0,
+        "desiredReplicas": adapter.spec.replicas,
         "selector": _selector(adapter, is_multinode=service is not None and service.is_multinode),
         **({"lastScaleTime": last_scale} if last_scale else {}),
         **_judged(verdict, remark, previous),

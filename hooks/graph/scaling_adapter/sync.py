@@ -53,8 +53,11 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # 
 
 
 def _events(parent: ReadManifest, adapter: GraphScalingAdapter, verdict: Verdict, previous: Previous) -> list[Event]:
-    """Tell once that the service is scaled, with upstream's words: at the first sync of a new spec."""
-    before, asked = previous.status.get("replicas"), adapter.spec.replicas
+    """Tell once that the service is scaled, with upstream's words: at the first sync of a new spec.
+
+    The numbers are those that the specs ask for: how many pods of the former ones run by now is no part of the change.
+    """
+    before, asked = previous.desired_replicas, adapter.spec.replicas
     if not (previous.is_rescaled and verdict.is_in_force) or before is None or before == asked:
         return []
     message = f"Scaled service {adapter.spec.dgd_ref.service_name} from {before} to {asked} replicas"

@@ -38,6 +38,7 @@ before = st.none() | st.fixed_dictionaries(
     {},
     optional={
         "replicas": counts,
+        "desiredReplicas": counts,
         "observedGeneration": st.integers(0, 3),
         "lastScaleTime": st.just("2026-01-01T00:00:00Z"),
     },

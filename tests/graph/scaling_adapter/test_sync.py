@@ -282,6 +282,29 @@ def test_scaling_is_told_once_by_an_event_about_the_adapter() -> None:
     assert ask(adapter(5, generation=2, status=told), graph(2, running=2)).effects == ()
 
 
+@pytest.mark.parametrize(
+    ("before", "asked", "said"),
+    [
+        ({"replicas": 0, "desiredReplicas": 1}, 2, ["Scaled service Worker from 1 to 2 replicas"]),
+        ({"replicas": 3, "desiredReplicas": 5}, 3, ["Scaled service Worker from 5 to 3 replicas"]),
+        ({"replicas": 0, "desiredReplicas": 2}, 2, []),
+        ({"replicas": 4}, 5, ["Scaled service Worker from 4 to 5 replicas"]),
+    ],
+    ids=["pods still come up", "back to what runs", "another field", "status of another operator"],
+)
+def test_scaling_event_names_the_replicas_asked_for_before_and_now(
+    before: dict[str, int], asked: int, said: list[str]
+) -> None:
+    parent = adapter(asked, generation=2, status={"observedGeneration": 1, **before})
+    effects = ask(parent, graph(2, running=before["replicas"])).effects
+    assert [effect.message for effect in effects if isinstance(effect, Event)] == said
+
+
+def test_status_keeps_the_replicas_asked_for_beside_those_that_run() -> None:
+    status = status_of(ask(adapter(5), graph(2, running=3)))
+    assert (status["replicas"], status["desiredReplicas"]) == (3, 5)
+
+
 # Written back
 
 

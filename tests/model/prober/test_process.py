@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from hooks.errors import ProberUnavailable
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from tests.model.prober.engines import EngineState, run_engines
+from tests.ports import free_port
 
 SECONDS = 30.0
 TOKEN = "between-us"
@@ -25,9 +25,7 @@ TOKEN = "between-us"
 
 @contextmanager
 def run_prober() -> Iterator[tuple[ProberClient, "subprocess.Popen[bytes]"]]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [
         sys.executable,
         "-m",
