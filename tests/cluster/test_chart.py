@@ -102,7 +102,7 @@ def test_optional_kinds_of_the_chart_follow_the_cluster(plane: ControlPlane, api
     graph = next(found for found in yaml.safe_load_all(out) if found and found["metadata"]["name"] == "dynamo-graph")
     declared = {(rule["apiVersion"], rule["resource"]) for rule in graph["spec"]["childResources"]}
     expected = next(
-        found for found in install_files.controllers("", ALL_KINDS) if found["metadata"]["name"] == "dynamo-graph"
+        found for found in install_files.controllers("", OPTIONAL_KINDS) if found["metadata"]["name"] == "dynamo-graph"
     )
     assert declared == {(rule["apiVersion"], rule["resource"]) for rule in expected["spec"]["childResources"]}
 
