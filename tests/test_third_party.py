@@ -38,7 +38,7 @@ def test_stand_in_is_the_real_crd_but_for_the_schema(folder: str, kind: StandIn)
 
 def test_stand_ins_serve_the_optional_kinds_that_the_hooks_declare() -> None:
     served = {(f"{kind.group}/{version}", kind.kind, kind.plural) for _, kind in KINDS for version in kind.versions}
-    declared = [entry for name, entry in install_files.optional_kinds().items() if name in OPTIONAL_KINDS]
+    declared = [entry for name, entry in install_files.read_optional_kinds().items() if name in OPTIONAL_KINDS]
     assert {(entry["apiVersion"], entry["kind"], entry["resource"]) for entry in declared} <= served
     assert len(declared) == len(OPTIONAL_KINDS)
 
