@@ -15,13 +15,15 @@ nothing changes are not written.
 
 from collections.abc import Iterator, Mapping
 
-from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, VALIDATION_FAILED
+from hooks.component.reasons import ComponentReason
 from hooks.condition_events import find_change, of_generation, reference_of, since, was_true
 from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.not_ready import NEEDS_ACTION
 from hooks.k8s.types import Json
 from hooks.metacontroller.protocol import SyncRequest
+
+_REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORCHESTRATOR_AVAILABLE})
 
 
 def tell_transitions(request: SyncRequest, status: Mapping[str, Json]) -> tuple[Event, ...]:
@@ -34,7 +36,7 @@ def _tell(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str
     if ready is not None and not before.get("conditions"):
         text = "Starting to reconcile DynamoComponentDeployment"
         yield Event(about=about, type="Normal", reason="Reconciling", message=text, occasion=since(ready))
-    is_refused = ready is not None and ready["reason"] in {VALIDATION_FAILED, NO_ORCHESTRATOR_AVAILABLE}
+    is_refused = ready is not None and ready["reason"] in _REFUSALS
     changed = find_change(before, after, READY, by_generation=is_refused)
     if changed is None:
         return
@@ -44,9 +46,9 @@ def _tell(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str
             yield Event(
                 about=about, type="Normal", reason="Update", message="All resources updated!", occasion=since(changed)
             )
-    elif reason == VALIDATION_FAILED:
+    elif reason == ComponentReason.VALIDATION_FAILED:
         yield Event(about=about, type="Warning", reason=reason, message=message, occasion=of_generation(changed))
-    elif reason == NO_ORCHESTRATOR_AVAILABLE:
+    elif reason == ComponentReason.NO_ORCHESTRATOR_AVAILABLE:
         text = f"Failed to reconcile DynamoComponentDeployment: {message}"
         yield Event(about=about, type="Warning", reason="ReconcileError", message=text, occasion=of_generation(changed))
     elif reason in NEEDS_ACTION or was_true(before, READY):

@@ -28,7 +28,11 @@ def explain(plan: ComponentPlan, progress: Progress, seen: Observed, now: dateti
     if not progress.is_current:
         return _explain_change(plan, seen)
     denial = explain_denial(deployment.get("status") or {}) if deployment is not None else None
-    found = [*([denial] if denial else []), *explain_missing(plan.pod), *_explain_key(plan)]
+    found = [
+        *([denial] if denial else []),
+        *explain_missing(plan.pod),
+        *(plan.mpi_key.explain_absence() if plan.mpi_key else ()),
+    ]
     pods = explain_own_pods(seen.pods, now, is_rolling=progress.is_rolling)
     return choose_worst([*found, *pods]) or _progressing(plan)
 
@@ -86,16 +90,6 @@ def _explain_change(plan: ComponentPlan, seen: Observed) -> Explanation:
         remedy = f"kubectl rollout resume deployment/{name_of(deployment)} -n {plan.subject.namespace} lets it go on"
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
     return explain_rollout() if _has_workload(seen) else _progressing(plan)
-
-
-def _explain_key(plan: ComponentPlan) -> Iterator[Explanation]:
-    """A component that stands alone may lack the SSH key that it is to copy."""
-    if plan.mpi_key is not None and plan.mpi_key.secret is None:
-        for warning in plan.mpi_key.warnings:
-            finding, _, remedy = warning.partition(": ")
-            yield Explanation(
-                reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding=finding, remedy=remedy or "create it"
-            )
 
 
 def _has_workload(seen: Observed) -> bool:

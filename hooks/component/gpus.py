@@ -11,6 +11,8 @@ from hooks.api.component_spec import Resources
 from hooks.errors import InvalidSpec
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, FieldPath, Key
+from hooks.validation.rules import pod as rules
 
 Side = Literal["limits", "requests"]
 _SIDES: tuple[Side, Side] = ("limits", "requests")
@@ -19,11 +21,11 @@ _SIDES: tuple[Side, Side] = ("limits", "requests")
 def count_gpus(resources: Resources | None, container: Mapping[str, Json], *, first: Side = "limits") -> int:
     """Count the GPUs of a pod; 0 where none are asked for.
 
-    The side that is named first counts, then the other. On each side the spec's own amount does, under its `gpuType`,
-    and where it has none that of the main container's `resources`, which upstream does not look at.
+    The side that is named first counts, then the other. On each side the spec's own amount counts, of its `gpuType`;
+    without one, that of the main container's `resources`, which upstream does not read.
 
     Raises:
-        InvalidSpec: the amount that counts is no whole number.
+        InvalidSpec: the amount that counts is not a whole number.
     """
     for side in (first, *(side for side in _SIDES if side != first)):
         for path, amount in _amounts(resources, container.get("resources") or {}, side):
@@ -31,24 +33,26 @@ def count_gpus(resources: Resources | None, container: Mapping[str, Json], *, fi
     return 0
 
 
-def _amounts(resources: Resources | None, base: Mapping[str, Json], side: Side) -> Iterator[tuple[str, str]]:
+def _amounts(resources: Resources | None, base: Mapping[str, Json], side: Side) -> Iterator[tuple[FieldPath, str]]:
     """Amounts of GPUs on one side, as field and quantity, the one that counts first."""
-    item = getattr(resources, side) if resources else None
+    item, path = getattr(resources, side) if resources else None, SPEC / "resources" / side
     resource = (item.gpu_type if item else "") or contract.GPU_RESOURCE
     if item and item.gpu:
-        yield f"spec.resources.{side}.gpu", item.gpu
+        yield path / "gpu", item.gpu
     if item and item.custom.get(resource):
-        yield f"spec.resources.{side}.custom.{resource}", item.custom[resource]
+        yield path / "custom" / Key(resource), item.custom[resource]
     amount = (base.get(side) or {}).get(resource)
     if amount is not None:
-        yield f"spec.extraPodSpec.mainContainer.resources.{side}.{resource}", str(amount)
+        yield SPEC / "extraPodSpec.mainContainer.resources" / side / Key(resource), str(amount)
 
 
-def _whole(path: str, amount: str) -> int:
+def _whole(path: FieldPath, amount: str) -> int:
     try:
         count = parse_quantity(amount)
     except ValueError as error:
-        raise InvalidSpec(f"{path}: {error}") from error
-    if count < 0 or count.denominator != 1:
-        raise InvalidSpec(f"{path} is {amount!r}, must be a whole number of GPUs: multinode counts ranks by it")
+        raise InvalidSpec(rules.QUANTITY.at(path, why=str(error))) from error
+    if count < 0:
+        raise InvalidSpec(rules.NEGATIVE.at(path, amount=amount))
+    if count.denominator != 1:
+        raise InvalidSpec(rules.WHOLE.at(path, amount=amount))
     return int(count)

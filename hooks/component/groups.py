@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.discovered import Discovered, write_annotation
-from hooks.component.placement import MAX_NODES, Orchestrator, Placement, Role
+from hooks.component.placement import Orchestrator, Placement, Role, validate_node_count
 from hooks.component.pod_template import BuiltPod, PodPlan, build_pod
 from hooks.errors import InvalidSpec
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Manifest, PodSpec, ReadManifest, annotations_of, build_metadata, is_deleting
 from hooks.k8s.workloads import PodTemplate, build_leader_worker_set, build_pod_group
+from hooks.problems import SPEC, FieldPath, Problem
+from hooks.validation.rules import component as rules
 
 MAX_NAME = 50
 """LeaderWorkerSet makes no workers for a longer name: theirs and a hash become a label's value of 63 characters."""
@@ -59,22 +61,20 @@ class BuiltGroups:
     warnings: tuple[str, ...]
 
 
-def validate_groups(spec: ComponentSpec, name: str, path: str) -> Iterator[str]:
+def validate_groups(spec: ComponentSpec, name: str, path: FieldPath) -> Iterator[Problem]:
     """Problems of a component of that name whose replicas may span nodes; `path` is that of its spec."""
-    nodes = spec.node_count
-    if not 1 <= nodes <= MAX_NODES:
-        yield f"{path}.multinode.nodeCount is {nodes}, must be from 2 to {MAX_NODES}"
+    try:
+        validate_node_count(spec.node_count)
+    except InvalidSpec as error:
+        yield from (problem.under(path, instead_of=SPEC) for problem in error.problems)
     if not spec.is_multinode:
         return
     replicas = 1 if spec.replicas is None else spec.replicas
     if replicas > MAX_GROUPS:
-        yield f"{path}.replicas is {replicas}, must be at most {MAX_GROUPS} for a component over several nodes"
-    yield from _validate_name(name, max(replicas - 1, 0), path)
+        yield rules.GROUP_COUNT.at(path / "replicas", count=replicas, most=MAX_GROUPS)
+    yield from _validate_name(f"{name}-{max(replicas - 1, 0)}", path / "multinode")
     if not (spec.resources and spec.resources.limits and spec.resources.limits.gpu):
-        yield (
-            f"{path}.resources.limits.gpu: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod; "
-            "say how many GPUs of each node a component over several nodes needs"
-        )
+        yield rules.GROUP_GPUS.at(path / "resources.limits.gpu")
 
 
 def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[str, ReadManifest]) -> GroupsPlan:
@@ -133,19 +133,12 @@ def _build_pods(pod: PodPlan, plan: GroupsPlan) -> dict[Role, BuiltPod]:
     return pods
 
 
-def _validate_name(name: str, highest: int, path: str) -> Iterator[str]:
-    """A LeaderWorkerSet names a Service, its pods and a label's value."""
-    longest = f"{name}-{highest}"
+def _validate_name(longest: str, path: FieldPath) -> Iterator[Problem]:
+    """Problems of the longest name of a LeaderWorkerSet, after which a Service, its pods and a label are named."""
     if len(longest) > MAX_NAME:
-        yield (
-            f"{path}.multinode: the LeaderWorkerSet would be named {longest!r}, which has {len(longest)} characters, "
-            f"must have at most {MAX_NAME}; shorten the name of the component, or of the graph or service"
-        )
+        yield rules.GROUP_NAME_LENGTH.at(path, name=longest, length=len(longest))
     if _LABEL_1035.fullmatch(longest) is None:
-        yield (
-            f"{path}.multinode: a LeaderWorkerSet cannot be named {longest!r}; the name of the component must begin "
-            "with a letter and hold only lower case letters, digits and -"
-        )
+        yield rules.GROUP_NAME_FORM.at(path, name=longest)
 
 
 def _why_replaced(live: ReadManifest, node_count: int) -> str:
@@ -169,11 +162,11 @@ def _placement(pod: PodPlan, node_count: int, role: Role) -> Placement:
 def _check_started(spec: PodSpec) -> None:
     """Refuse a pod that LeaderWorkerSet would start without a command: the image's own knows nothing of its place."""
     main = spec["containers"][-1]
-    path = "spec.extraPodSpec.mainContainer"
+    path = SPEC / "extraPodSpec.mainContainer"
     if not main.get("command"):
-        raise InvalidSpec(f"{path}.command: container Command cannot be nil for LWS pod; write how it is started")
+        raise InvalidSpec(rules.GROUP_COMMAND.at(path / "command"))
     if not main.get("args"):
-        raise InvalidSpec(f"{path}.args: container Args cannot be empty for LWS pod; write its arguments there")
+        raise InvalidSpec(rules.GROUP_ARGS.at(path / "args"))
 
 
 def _build_template(

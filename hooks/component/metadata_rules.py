@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.k8s.names import is_annotation_key, is_label_key, is_label_value
+from hooks.problems import FieldPath, Key, Problem
+from hooks.validation.rules import spec as rules
 
 _OF_ALL_PODS = frozenset(
     {
@@ -23,37 +25,33 @@ _OF_ALL_PODS = frozenset(
         contract.LABEL_SUB_COMPONENT_TYPE,
     }
 )
-"""Labels of pods that are set over the user's."""
-
-_KEY = "use letters, digits, -, _ and . between letters or digits, at most 63, with or without a domain and / before"
+"""Labels of pods that replace the user's."""
 
 
-def validate_metadata(spec: ComponentSpec, path: str, *, replaced: Collection[str]) -> Iterator[str]:
+def validate_metadata(spec: ComponentSpec, path: FieldPath, *, replaced: Collection[str]) -> Iterator[Problem]:
     """All problems of a spec's labels and annotations; `replaced` are those of `labels` that no object gets."""
     if spec.labels:
-        yield from _labels(spec.labels, f"{path}.labels", replaced)
+        yield from _find_label_problems(spec.labels, path / "labels", replaced)
     if spec.annotations:
-        yield from _annotations(spec.annotations, f"{path}.annotations")
-    if spec.extra_pod_metadata:
-        yield from _labels(spec.extra_pod_metadata.labels, f"{path}.extraPodMetadata.labels", _OF_ALL_PODS)
-        yield from _annotations(spec.extra_pod_metadata.annotations, f"{path}.extraPodMetadata.annotations")
-    if spec.ingress and spec.ingress.enabled:
-        yield from _labels(spec.ingress.labels, f"{path}.ingress.labels", ())
-        yield from _annotations(spec.ingress.annotations, f"{path}.ingress.annotations")
+        yield from _find_annotation_problems(spec.annotations, path / "annotations")
+    for metadata, at, ignored in (
+        (spec.extra_pod_metadata, path / "extraPodMetadata", _OF_ALL_PODS),
+        (spec.ingress if spec.ingress and spec.ingress.enabled else None, path / "ingress", frozenset[str]()),
+    ):
+        if metadata:
+            yield from _find_label_problems(metadata.labels, at / "labels", ignored)
+            yield from _find_annotation_problems(metadata.annotations, at / "annotations")
 
 
-def _labels(labels: Mapping[str, str], path: str, replaced: Collection[str]) -> Iterator[str]:
+def _find_label_problems(labels: Mapping[str, str], path: FieldPath, ignored: Collection[str]) -> Iterator[Problem]:
     for key, value in sorted(labels.items()):
         if not is_label_key(key):
-            yield f"{path}[{key}]: {key!r} is no key of a label; {_KEY}"
-        if key not in replaced and not is_label_value(value):
-            yield (
-                f"{path}[{key}]: {value!r} is no label value; use letters, digits, -, _ and . between letters or "
-                "digits, at most 63"
-            )
+            yield rules.LABEL_KEY.at(path / Key(key), key=key)
+        if key not in ignored and not is_label_value(value):
+            yield rules.LABEL_VALUE.at(path / Key(key), value=value)
 
 
-def _annotations(keys: Iterable[str], path: str) -> Iterator[str]:
+def _find_annotation_problems(keys: Iterable[str], path: FieldPath) -> Iterator[Problem]:
     for key in sorted(keys):
         if not is_annotation_key(key):
-            yield f"{path}[{key}]: {key!r} is no key of an annotation; {_KEY}"
+            yield rules.ANNOTATION_KEY.at(path / Key(key), key=key)

@@ -5,20 +5,17 @@ Two parents cannot own one object, so each graph has a copy of its own, and so h
 Source: Dynamo operator, internal/secret/replicator.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hooks.identity import mpi_secret
 from hooks.k8s import kinds
+from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json, Manifest, ReadManifest, build_manifest, build_metadata, is_deleting
 from hooks.metacontroller.protocol import RelatedRule, SyncRequest
 from hooks.settings import Settings
 
 _KEYS = ("private.key", "private.key.pub")
-_NOT_DECLARED = (
-    "the SSH key of multinode TensorRT-LLM cannot be copied, as the controller does not declare Secrets: upgrade the "
-    "installation's controllers"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +36,42 @@ class ObservedKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRemark:
+    """What is wrong with the key, and what to do about it, empty where nothing must be done."""
+
+    finding: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """`Secret s does not exist: create it`."""
+        return f"{self.finding}: {self.remedy}" if self.remedy else self.finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPlan:
-    """The copy to be made, None where there is nothing to copy, and what there is to say about it."""
+    """The copy to be made, None where there is nothing to copy, and a remark on it."""
 
     name: str
     namespace: str
     secret: Secret | None
-    warnings: tuple[str, ...]
+    remark: KeyRemark | None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The remark as a sentence."""
+        return (str(self.remark),) if self.remark else ()
+
+    def explain_absence(self) -> Iterator[Explanation]:
+        """Why pods that need the key cannot start; nothing where there is a copy."""
+        if self.secret is None and self.remark is not None:
+            finding, remedy = self.remark.finding, self.remark.remedy or "create it"
+            yield Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding=finding, remedy=remedy)
+
+
+_NOT_DECLARED = KeyRemark(
+    finding=("the SSH key of multinode TensorRT-LLM cannot be copied, as the controller does not declare Secrets"),
+    remedy="upgrade the installation's controllers",
+)
 
 
 def key_source(settings: Settings, namespace: str) -> tuple[str, str]:
@@ -75,8 +101,9 @@ def plan_key(owner: str, namespace: str, seen: ObservedKey, settings: Settings) 
     """Decide on the copy; one that exists outlives its source, as running pods need it when they restart."""
     found = seen.source or seen.copy
     secret = Secret(type=(seen.copy or found).type, data=found.data) if found and seen.can_copy else None
-    warnings = (_NOT_DECLARED,) if not seen.can_copy else _warn(found, seen, "/".join(key_source(settings, namespace)))
-    return KeyPlan(name=mpi_secret(owner), namespace=namespace, secret=secret, warnings=warnings)
+    source = "/".join(key_source(settings, namespace))
+    remark = _find_remark(found, seen, source) if seen.can_copy else _NOT_DECLARED
+    return KeyPlan(name=mpi_secret(owner), namespace=namespace, secret=secret, remark=remark)
 
 
 def build_key(plan: KeyPlan) -> list[Manifest]:
@@ -95,13 +122,18 @@ def _read(secret: ReadManifest | None) -> Secret | None:
     return Secret(type=str(secret.get("type") or "Opaque"), data=secret.get("data") or {})
 
 
-def _warn(found: Secret | None, seen: ObservedKey, source: str) -> tuple[str, ...]:
+def _find_remark(found: Secret | None, seen: ObservedKey, source: str) -> KeyRemark | None:
     if found is None:
-        absent = f"Secret {source} with the SSH key of multinode TensorRT-LLM does not exist, so its pods cannot start"
-        remedy = f"create it with the keys {' and '.join(_KEYS)}, or name another by the setting mpi_secret"
-        return (f"{absent}: {remedy}",)
+        return KeyRemark(
+            finding=(
+                f"Secret {source} with the SSH key of multinode TensorRT-LLM does not exist, so its pods cannot start"
+            ),
+            remedy=f"create it with the keys {' and '.join(_KEYS)}, or name another by the setting mpi_secret",
+        )
     if missing := [key for key in _KEYS if key not in found.data]:
-        return (f"Secret {source} has no {' and no '.join(missing)}, so multinode TensorRT-LLM cannot start",)
+        absent = " and no ".join(missing)
+        return KeyRemark(finding=f"Secret {source} has no {absent}, so multinode TensorRT-LLM cannot start")
     if seen.source is None:
-        return (f"Secret {source} with the SSH key of multinode TensorRT-LLM is gone; its copy is kept",)
-    return ()
+        kept = f"Secret {source} with the SSH key of multinode TensorRT-LLM is gone; its copy is kept"
+        return KeyRemark(finding=kept)
+    return None

@@ -11,7 +11,10 @@ from enum import StrEnum
 from typing import assert_never
 
 from hooks.errors import InvalidSpec
+from hooks.problems import SPEC
+from hooks.validation.rules import component as rules
 
+NODE_COUNT = SPEC / "multinode.nodeCount"
 MAX_NODES = 1000
 """Hosts are listed on one command line, which Linux cuts at 128 KiB."""
 
@@ -134,4 +137,4 @@ def validate_node_count(node_count: int) -> None:
         InvalidSpec: fewer nodes than one, or more than fit on a command line.
     """
     if not 1 <= node_count <= MAX_NODES:
-        raise InvalidSpec(f"spec.multinode.nodeCount is {node_count}, must be from 2 to {MAX_NODES}")
+        raise InvalidSpec(rules.NODE_COUNT.at(NODE_COUNT, count=node_count, most=MAX_NODES))

@@ -24,17 +24,10 @@ from hooks.errors import InvalidSpec
 from hooks.identity import discovery_account, mpi_secret
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, name_of
+from hooks.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.settings import Settings
-
-NO_ISTIO = (
-    "the ingress asks for an Istio VirtualService, whose kind is not declared: install Istio and upgrade this chart "
-    "with its option istio"
-)
-NO_ORCHESTRATOR = (
-    "no multinode orchestrator available: spec.multinode wants one replica on several nodes, so install "
-    "LeaderWorkerSet and Volcano (kinds LeaderWorkerSet and PodGroup) and upgrade this chart with its option lws, or "
-    "use a graph with Grove"
-)
+from hooks.validation.rules import component as component_rules
+from hooks.validation.rules.spec import ISTIO_MISSING, NO_ISTIO
 
 _RELEASE_LABEL = re.compile(
     r"helm\.sh/chart|app\.kubernetes\.io/version|argocd\.argoproj\.io/.*|([^/]+\.)?toolkit\.fluxcd\.io/.*"
@@ -68,22 +61,23 @@ class ComponentPlan:
     notes: tuple[str, ...]
 
 
-def refuse_multinode(component: ComponentDeployment, seen: Observed) -> str:
-    """Say why a component over several nodes cannot be made; empty where it needs only one.
+def refuse_multinode(component: ComponentDeployment, seen: Observed) -> tuple[Problem, ...]:
+    """The problem of a component over several nodes in a cluster that cannot run it; () where there is none.
 
-    Asked before anything is planned: nothing at all may be created then.
+    Asked before anything is planned: no child may be created then.
     """
-    return NO_ORCHESTRATOR if component.spec.is_multinode and not seen.has_leader_worker_sets else ""
+    lacks_orchestrator = component.spec.is_multinode and not seen.has_leader_worker_sets
+    return (component_rules.NO_ORCHESTRATOR.at(SPEC / "multinode"),) if lacks_orchestrator else ()
 
 
 def find_istio_warnings(
-    ingress: Ingress | None, path: str, installed: Collection[GroupVersionKind] | None
-) -> Iterator[str]:
-    """Say that an Istio VirtualService cannot be made of that ingress; nothing where nobody knows what is installed."""
+    ingress: Ingress | None, path: FieldPath, installed: Collection[GroupVersionKind] | None
+) -> Iterator[Problem]:
+    """Warn that the ingress of a spec at that path gets no Istio VirtualService; not where `installed` is unknown."""
     if installed is None or kinds.VIRTUAL_SERVICE in installed or ingress is None:
         return
     if ingress.enabled and ingress.use_virtual_service and ingress.virtual_service_gateway:
-        yield f"{path}.ingress: {NO_ISTIO}"
+        yield ISTIO_MISSING.at(path / "ingress")
 
 
 def plan_component(component: ComponentDeployment, seen: Observed, settings: Settings) -> ComponentPlan:
@@ -178,7 +172,7 @@ def _plan_exposure(
     """Decide how the component is reached, and what of that this cluster cannot do."""
     exposure = plan_exposure(subject, defaults, spec.ingress, is_multinode=spec.is_multinode)
     if exposure.ports and not subject.name[0].isalpha():
-        raise InvalidSpec(f"metadata.name: {subject.name!r} must begin with a letter, as a Service is named so")
+        raise InvalidSpec(component_rules.SERVICE_OBJECT_NAME.at(METADATA / "name", name=subject.name))
     if exposure.virtual_service and not seen.has_virtual_services:
         return replace(exposure, virtual_service=None), (NO_ISTIO,)
     return exposure, ()

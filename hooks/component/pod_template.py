@@ -24,7 +24,9 @@ from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.overlay import overlay, overlay_probe
 from hooks.k8s.pods import add_named, expand_references, literal_env, without_named
 from hooks.k8s.types import EnvVar, Json, PodSpec
+from hooks.problems import SPEC, FieldPath
 from hooks.settings import Settings
+from hooks.validation.rules import pod as rules
 
 _MERGED_ELSEWHERE = frozenset({"env", "resources", "livenessProbe", "readinessProbe", "startupProbe"})
 _ASSEMBLED = frozenset(
@@ -137,7 +139,7 @@ def _env(plan: PodPlan, users: Sequence[EnvVar]) -> list[EnvVar]:
     try:
         return resolve_env(plan.subject, plan.settings, cache, defaults, users, envs)
     except ValueError as error:
-        raise InvalidSpec(f"spec.envs: {error}") from error
+        raise InvalidSpec(rules.ENV_REFERENCES.at(SPEC / "envs", why=str(error))) from error
 
 
 def _probes(plan: PodPlan, users: Mapping[str, Json]) -> dict[str, Json]:
@@ -172,13 +174,14 @@ def _volumes(plan: PodPlan, users: Sequence[Json]) -> list[Json]:
 
 def _side_containers(users: Mapping[str, Json], field: str) -> list[Json]:
     """The user's own containers as they are, but with references between their variables expanded."""
-    return [_expanded(container, f"spec.extraPodSpec.{field}") for container in users.get(field) or ()]
+    path = SPEC / "extraPodSpec" / field
+    return [_expanded(container, path / index) for index, container in enumerate(users.get(field) or ())]
 
 
-def _expanded(container: Mapping[str, Json], path: str) -> Mapping[str, Json]:
+def _expanded(container: Mapping[str, Json], path: FieldPath) -> Mapping[str, Json]:
     if "env" not in container:
         return container
     try:
         return {**container, "env": expand_references(container["env"])}
     except ValueError as error:
-        raise InvalidSpec(f"{path}: {error}") from error
+        raise InvalidSpec(rules.ENV_REFERENCES.at(path / "env", why=str(error))) from error

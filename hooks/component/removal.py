@@ -12,6 +12,7 @@ for etcd for ever.
 
 from datetime import datetime, timedelta
 
+from hooks.component.reasons import ComponentReason
 from hooks.component.subject import resolve_deleted_subject
 from hooks.condition_events import reference_of
 from hooks.contract import DISCOVERY_ETCD
@@ -24,7 +25,6 @@ from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.settings import Switch
 
-KEYS_NOT_DROPPED = "EtcdKeysNotDropped"
 _TRY_AGAIN_SECONDS = 5.0
 
 
@@ -73,7 +73,7 @@ def _give_up(request: SyncRequest, report: DropReport) -> SyncAnswer:
     event = Event(
         about=reference_of(request.parent),
         type="Warning",
-        reason=KEYS_NOT_DROPPED,
+        reason=ComponentReason.ETCD_KEYS_NOT_DROPPED,
         message=message,
         occasion=request.parent["metadata"]["deletionTimestamp"],
     )
@@ -83,7 +83,7 @@ def _give_up(request: SyncRequest, report: DropReport) -> SyncAnswer:
 def _waiting(request: SyncRequest, message: str, now: datetime) -> dict[str, Json]:
     """The status as it was, but for the condition Ready, which says what is waited for."""
     before = request.status.get("conditions") or []
-    ready = Condition(type=READY, status="False", reason=KEYS_NOT_DROPPED, message=message)
+    ready = Condition(type=READY, status="False", reason=ComponentReason.ETCD_KEYS_NOT_DROPPED, message=message)
     others = [condition for condition in before if condition.get("type") != READY]
     merged = merge_conditions(before, [ready], now=now, generation=request.generation)
     return {**request.status, "conditions": [*others, *merged]}

@@ -13,6 +13,8 @@ from hooks.api.component_spec import ResourceItem, Resources
 from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
 from hooks.k8s.types import Json
+from hooks.problems import HERE, FieldPath, Key, Problem
+from hooks.validation.rules import pod as rules
 
 _HUGE_PAGES = "hugepages-"
 
@@ -20,13 +22,13 @@ _HUGE_PAGES = "hugepages-"
 def build_resources(resources: Resources | None, base: Mapping[str, Json]) -> dict[str, Json]:
     """Lay a spec's resources over those of the main container, name by name; claims are appended.
 
-    A GPU in `requests` counts too, as in the newer operator; older ones leave it out.
+    A GPU in `requests` counts too, as in the newer operator; older ones ignore it.
     """
     if resources is None:
         return dict(base)
     laid = dict(base)
     for key, item in (("limits", resources.limits), ("requests", resources.requests)):
-        amounts = {name: canonical_quantity(amount) for _, name, amount in _amounts(item)}
+        amounts = {name: canonical_quantity(amount) for _, name, amount in _amounts(item, HERE)}
         if amounts:
             laid[key] = {**base.get(key, {}), **amounts}
     if resources.claims:
@@ -34,64 +36,62 @@ def build_resources(resources: Resources | None, base: Mapping[str, Json]) -> di
     return laid
 
 
-def validate_resources(resources: Resources | None, path: str) -> Iterator[str]:
-    """All quantities of a spec at that path that cannot be read."""
+def find_unreadable_amounts(resources: Resources | None, path: FieldPath) -> Iterator[Problem]:
+    """All quantities that cannot be read, of a spec at that path."""
     items = (("limits", resources.limits), ("requests", resources.requests)) if resources else ()
-    for key, item in items:
-        for field, name, amount in _amounts(item):
+    for side, item in items:
+        for at, _, amount in _amounts(item, path / "resources" / side):
             try:
                 parse_quantity(amount)
             except ValueError as error:
-                what = name if field.startswith("custom") else field
-                fault = f"failed to get resources config: parse {key} {what} quantity: {error}"
-                yield f"{path}.resources.{key}.{field}: {fault}"
+                yield rules.RESOURCE_QUANTITY.at(at, side=side, name=at.parts[-1], why=str(error))
 
 
 def find_resource_problems(
-    container: Mapping[str, Json], at: str, *, over: Resources | None = None, path: str = ""
-) -> Iterator[str]:
+    container: Mapping[str, Json], at: FieldPath, *, over: Resources | None = None, path: FieldPath = HERE
+) -> Iterator[Problem]:
     """What the API server refuses in the resources of the container at `at`, laid under those of the spec at `path`.
 
-    What cannot be read is told elsewhere.
+    Quantities that cannot be read are left to other rules.
     """
     requests = _read_sizes([*_written(container, "requests", at), *_laid_over(over, "requests", path)])
     limits = _read_sizes([*_written(container, "limits", at), *_laid_over(over, "limits", path)])
     for name, one in (*limits.items(), *requests.items()):
         if one.size < 0:
-            yield f"{one.path}: is {one.text}, must not be negative"
+            yield rules.NEGATIVE.at(one.path, amount=one.text)
         elif _is_extended(name) and one.size.denominator != 1:
-            yield f"{one.path}: is {one.text}, must be a whole number"
+            yield rules.WHOLE.at(one.path, amount=one.text)
     for name, wanted in requests.items():
         limit, is_fixed = limits.get(name), _is_extended(name) or name.startswith(_HUGE_PAGES)
         if limit is None:
             if is_fixed:
-                yield f"{wanted.path}: {name} needs a limit too, equal to the request"
+                yield rules.LIMIT_MISSING.at(wanted.path, name=name)
         elif is_fixed and wanted.size != limit.size:
-            yield f"{wanted.path}: is {wanted.text}, must be equal to the limit, which is {limit.text}"
+            yield rules.REQUEST_UNEQUAL.at(wanted.path, amount=wanted.text, limit=limit.text)
         elif wanted.size > limit.size:
-            yield f"{wanted.path}: is {wanted.text}, must be at most the limit, which is {limit.text}"
+            yield rules.REQUEST_ABOVE_LIMIT.at(wanted.path, amount=wanted.text, limit=limit.text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Amount:
     """An amount of a resource, where it is written and how; `size` is as the API server rounds it."""
 
-    path: str
+    path: FieldPath
     text: str
     size: Fraction
 
 
-def _written(container: Mapping[str, Json], side: str, path: str) -> Iterator[tuple[str, str, Json]]:
+def _written(container: Mapping[str, Json], side: str, path: FieldPath) -> Iterator[tuple[FieldPath, str, Json]]:
     amounts = (container.get("resources") or {}).get(side) or {}
-    return ((f"{path}.resources.{side}.{name}", name, amount) for name, amount in sorted(amounts.items()))
+    return ((path / "resources" / side / Key(name), name, amount) for name, amount in sorted(amounts.items()))
 
 
-def _laid_over(resources: Resources | None, side: str, path: str) -> Iterator[tuple[str, str, Json]]:
+def _laid_over(resources: Resources | None, side: str, path: FieldPath) -> Iterator[tuple[FieldPath, str, Json]]:
     item: ResourceItem | None = getattr(resources, side, None)
-    return ((f"{path}.resources.{side}.{field}", name, amount) for field, name, amount in _amounts(item))
+    return _amounts(item, path / "resources" / side)
 
 
-def _read_sizes(amounts: Iterable[tuple[str, str, Json]]) -> dict[str, _Amount]:
+def _read_sizes(amounts: Iterable[tuple[FieldPath, str, Json]]) -> dict[str, _Amount]:
     """Amounts by resource name, a later one over an earlier; those that cannot be read are left out."""
     laid: dict[str, _Amount] = {}
     for at, name, amount in amounts:
@@ -104,20 +104,20 @@ def _read_sizes(amounts: Iterable[tuple[str, str, Json]]) -> dict[str, _Amount]:
 
 
 def _is_extended(name: str) -> bool:
-    """Whether a resource is a device of some kind, of which nobody can be given more than there is, or a part."""
+    """Whether this is an extended resource: whole units, never overcommitted."""
     return "/" in name and "kubernetes.io/" not in name
 
 
-def _amounts(item: ResourceItem | None) -> Iterator[tuple[str, str, str]]:
-    """Each amount as field, resource name and quantity; empty ones are skipped."""
+def _amounts(item: ResourceItem | None, path: FieldPath) -> Iterator[tuple[FieldPath, str, str]]:
+    """Each amount as field, resource name and quantity, of the item at that path; empty ones are skipped."""
     if item is None:
         return
     if item.cpu:
-        yield "cpu", "cpu", item.cpu
+        yield path / "cpu", "cpu", item.cpu
     if item.memory:
-        yield "memory", "memory", item.memory
+        yield path / "memory", "memory", item.memory
     if item.gpu:
-        yield "gpu", item.gpu_type or contract.GPU_RESOURCE, item.gpu
+        yield path / "gpu", item.gpu_type or contract.GPU_RESOURCE, item.gpu
     for name, amount in sorted(item.custom.items()):
         if amount:
-            yield f"custom.{name}", name, amount
+            yield path / "custom" / Key(name), name, amount

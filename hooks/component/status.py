@@ -12,6 +12,7 @@ from hooks.component.explain import explain
 from hooks.component.observe import Observed, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
+from hooks.component.reasons import ComponentReason
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, find_condition, merge_conditions
 from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.not_ready import NotReadyReason
@@ -21,8 +22,6 @@ from hooks.problems import Problem, join_texts
 
 AVAILABLE = "Available"
 COMPONENT_READY = "DynamoComponentReady"
-VALIDATION_FAILED = "ValidationFailed"
-NO_ORCHESTRATOR_AVAILABLE = "NoOrchestratorAvailable"
 
 SETTLING_SECONDS = 10.0
 """How long a status that does not say which spec it is of must have had to become that of the new one."""
@@ -67,11 +66,11 @@ def report(
 
 
 def report_problems(
-    request: SyncRequest, problems: tuple[Problem, ...], *, reason: str, seen: Workloads, now: datetime
+    request: SyncRequest, problems: tuple[Problem, ...], *, reason: ComponentReason, seen: Workloads, now: datetime
 ) -> dict[str, Json]:
     """Write the status of a component that cannot be rendered; its workloads are as they were, and still counted."""
     text = join_texts(problems)
-    message = f"Validation failed: {text}" if reason == VALIDATION_FAILED else text
+    message = f"Validation failed: {text}" if reason is ComponentReason.VALIDATION_FAILED else text
     conditions = tuple(
         Condition(type=type_, status="False", reason=reason, message=message[:MAX_MESSAGE])
         for type_ in (AVAILABLE, COMPONENT_READY, READY)
@@ -84,24 +83,25 @@ def report_problems(
 class _Words:
     """How a condition names the workloads when they are ready and when not: reason and beginning of the message."""
 
-    ready: tuple[str, str]
-    not_ready: tuple[str, str]
+    ready: tuple[ComponentReason, str]
+    not_ready: tuple[ComponentReason, str]
 
 
 _DEPLOYMENT_WORDS = _Words(
-    ready=("DeploymentReady", "Deployment is ready"), not_ready=("DeploymentNotReady", "Deployment is not ready")
+    ready=(ComponentReason.DEPLOYMENT_READY, "Deployment is ready"),
+    not_ready=(ComponentReason.DEPLOYMENT_NOT_READY, "Deployment is not ready"),
 )
 _GROUP_WORDS = _Words(
-    ready=("AllLeaderWorkerSetsReady", "All LeaderWorkerSets are ready"),
-    not_ready=("LeaderWorkerSetsNotReady", "Some LeaderWorkerSets are not ready"),
+    ready=(ComponentReason.ALL_LEADER_WORKER_SETS_READY, "All LeaderWorkerSets are ready"),
+    not_ready=(ComponentReason.LEADER_WORKER_SETS_NOT_READY, "Some LeaderWorkerSets are not ready"),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """Why the component is not ready, as a word and as text, both empty when it is; `seconds` until another look."""
+    """Why the component is not ready, as a reason and as text; None and "" when it is. `seconds` until another look."""
 
-    reason: str = ""
+    reason: NotReadyReason | None = None
     because: str = ""
     seconds: float = 0
 
@@ -142,18 +142,16 @@ def _workload_conditions(words: _Words, state: _State, remarks: tuple[str, ...])
     because = state.because
     truth: Truth = "False" if because else "True"
     reason, beginning = words.not_ready if because else words.ready
-    ready, suffix = ("not ready", "NotReady") if because else ("ready", "Ready")
+    of_component, ready = (
+        (ComponentReason.COMPONENT_NOT_READY, "not ready") if because else (ComponentReason.COMPONENT_READY, "ready")
+    )
     end = f": {because}" if because else ""
     available, component = f"{beginning}{end}", f"DynamoComponent is {ready}{end}"
+    message = "; ".join((available, *remarks))
     return (
         Condition(type=AVAILABLE, status=truth, reason=reason, message=available[:MAX_MESSAGE]),
-        Condition(type=COMPONENT_READY, status=truth, reason=f"Component{suffix}", message=component[:MAX_MESSAGE]),
-        Condition(
-            type=READY,
-            status=truth,
-            reason=state.reason or reason,
-            message="; ".join((available, *remarks))[:MAX_MESSAGE],
-        ),
+        Condition(type=COMPONENT_READY, status=truth, reason=of_component, message=component[:MAX_MESSAGE]),
+        Condition(type=READY, status=truth, reason=state.reason or reason, message=message[:MAX_MESSAGE]),
     )
 
 

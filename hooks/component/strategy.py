@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from hooks import contract
 from hooks.k8s.types import Json
 from hooks.k8s.workloads import RECREATE, rolling_update
+from hooks.problems import FieldPath, Key, Problem
+from hooks.validation.rules import spec as rules
 
 _PERCENT = "25%"
 _AMOUNT = re.compile(r"[0-9]{1,9}%?")
@@ -31,14 +33,15 @@ def resolve_strategy(annotations: Mapping[str, str], *, may_overlap: bool) -> Ma
             return rolling_update(max_surge=surge, max_unavailable=unavailable)
 
 
-def validate_strategy(annotations: Mapping[str, str], path: str) -> Iterator[str]:
-    """What is wrong with the annotations, of a spec at that path, that give the amounts of a rolling update."""
+def validate_strategy(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Problem]:
+    """Problems of the annotations, which stand at that path, that give the numbers of a rolling update."""
     given = {key: annotations[key] for key in _AMOUNT_ANNOTATIONS if annotations.get(key)}
     for key, value in given.items():
         if _AMOUNT.fullmatch(value) is None:
-            yield f"{path}.annotations[{key}]: {value!r} is no amount of pods; write one as 1 or 25%"
+            yield rules.PODS_AT_A_TIME.at(path / Key(key), value=value)
     if len(given) == len(_AMOUNT_ANNOTATIONS) and all(value.strip("0") in {"", "%"} for value in given.values()):
-        yield f"{path}.annotations[{contract.ANNOTATION_MAX_SURGE}]: 0 together with unavailable 0 replaces no pod"
+        surge, unavailable = (path / Key(key) for key in _AMOUNT_ANNOTATIONS)
+        yield rules.ROLLOUT_STANDSTILL.at(surge, other=unavailable)
 
 
 def _read_amount(text: str) -> int | str:

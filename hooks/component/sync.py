@@ -10,15 +10,16 @@ from hooks.component.keeping import keep_discovered
 from hooks.component.observe import Observed, observe, observe_workloads
 from hooks.component.plan import plan_component, refuse_multinode
 from hooks.component.progress import measure_progress
+from hooks.component.reasons import ComponentReason
 from hooks.component.related import resolve_related
-from hooks.component.status import NO_ORCHESTRATOR_AVAILABLE, VALIDATION_FAILED, report, report_problems
+from hooks.component.status import report, report_problems
 from hooks.component.validate import validate_component
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.problems import Problem, as_problems, sort_problems, texts_of
+from hooks.problems import Problem, sort_problems, texts_of
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -30,6 +31,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         InvalidSpec: the spec cannot be rendered, and a child does not say what was last applied.
     """
     seen = observe(request, facts.settings)
+    refusal: tuple[Problem, ...] = ()
     try:
         component, problems = _read(make_parent_key(request.parent))
         refusal = refuse_multinode(component, seen)
@@ -37,10 +39,9 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
             return _render(request, component, seen, facts)
     except InvalidSpec as error:
         # Sorted: the order in which a request happens to hold its keys is no part of the answer.
-        refusal, problems = "", sort_problems(error.problems)
-    if refusal:
-        return _freeze(request, as_problems((refusal, *problems)), NO_ORCHESTRATOR_AVAILABLE, facts)
-    return _freeze(request, problems, VALIDATION_FAILED, facts)
+        problems = sort_problems(error.problems)
+    reason = ComponentReason.NO_ORCHESTRATOR_AVAILABLE if refusal else ComponentReason.VALIDATION_FAILED
+    return _freeze(request, (*refusal, *problems), reason, facts)
 
 
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
@@ -59,7 +60,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
 def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     """Read a component, and say in a fixed order what is wrong with it."""
     component = parse_parent(ComponentDeployment, read_parent_key(parent_key))
-    return component, sort_problems(as_problems(validate_component(component)))
+    return component, sort_problems(validate_component(component))
 
 
 def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed, facts: Facts) -> SyncAnswer:
@@ -77,7 +78,7 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
     )
 
 
-def _freeze(request: SyncRequest, problems: tuple[Problem, ...], reason: str, facts: Facts) -> SyncAnswer:
+def _freeze(request: SyncRequest, problems: tuple[Problem, ...], reason: ComponentReason, facts: Facts) -> SyncAnswer:
     children = last_applied_children(request.children.all(), problems)
     seen = observe_workloads(request)
     status = report_problems(request, problems, reason=reason, seen=seen, now=facts.now)

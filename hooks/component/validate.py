@@ -1,4 +1,4 @@
-"""What of a component's spec cannot be rendered, all of it at once.
+"""Problems of a component's spec, all of them at once.
 
 A graph's services are checked by the same functions, under another path.
 
@@ -12,7 +12,7 @@ from hooks.api.component_spec import ComponentSpec, Ingress
 from hooks.component.backends import Backend, resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.exposure import ingress_host
-from hooks.component.fragments import validate_fragments
+from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
 from hooks.component.groups import validate_groups
 from hooks.component.metadata_rules import validate_metadata
 from hooks.component.plan import find_istio_warnings
@@ -22,15 +22,19 @@ from hooks.component.subject import NEVER_COPIED, ComponentType
 from hooks.component.volumes import has_shared_memory, mount_path
 from hooks.errors import InvalidSpec
 from hooks.identity import dynamo_namespace
-from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_subdomain
+from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_label_value, is_subdomain
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import ReadManifest
-from hooks.problems import SPEC
+from hooks.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
+from hooks.validation.rules import component as component_rules
+from hooks.validation.rules import pod as pod_rules
 from hooks.validation.rules import spec as rules
+from hooks.validation.rules.topology import COMPONENT_TOPOLOGY
 
-_NO_ENGINE = f"backend framework {Backend.NOOP} (no default available)"
+_UNREADABLE_COMMAND = frozenset({MAIN_CONTAINER, MAIN_CONTAINER / "command", MAIN_CONTAINER / "args"})
+"""Fields whose type must be right before anything can be said of the main container's command."""
 
 
 def review_component(review: Review) -> Verdict:
@@ -38,53 +42,58 @@ def review_component(review: Review) -> Verdict:
     return judge(review, ComponentDeployment, of_object=_judge_component, of_change=_judge_change)
 
 
-def validate_component(component: ComponentDeployment) -> tuple[str, ...]:
-    """All problems of a component, each with the path of its field; none means that it can be rendered."""
-    spec = component.spec
+def validate_component(component: ComponentDeployment) -> tuple[Problem, ...]:
+    """All problems of a component; none means that it can be rendered."""
+    spec, name = component.spec, component.metadata.name
     replaced = (*component.metadata.labels, *NEVER_COPIED)
     return (
-        *validate_spec(spec, "spec", framework=spec.backend_framework),
-        *validate_metadata(spec, "spec", replaced=replaced),
-        *validate_restart_policy(spec, "spec"),
-        *_too_long("metadata.name", component.metadata.name),
-        *_bad_label("spec.serviceName", spec.service_name),
-        *validate_groups(spec, component.metadata.name, "spec"),
+        *validate_spec(spec, SPEC, framework=spec.backend_framework),
+        *validate_metadata(spec, SPEC, replaced=replaced),
+        *validate_restart_policy(spec, SPEC),
+        *_validate_names(name, spec.service_name),
+        *validate_groups(spec, name, SPEC),
         *_validate_lone_picker(component),
         *_validate_lone_topology(spec),
     )
 
 
-def validate_spec(spec: ComponentSpec, path: str, *, framework: str, lacks_pool: bool = False) -> tuple[str, ...]:
+def validate_spec(
+    spec: ComponentSpec, path: FieldPath, *, framework: str, lacks_pool: bool = False
+) -> tuple[Problem, ...]:
     """Problems of what a component and a graph's service share; `framework` is the engine named, empty for none.
 
     `lacks_pool` is true where a graph's endpoint picker cannot have an InferencePool.
     """
-    problems = [*find_spec_problems(spec, path, lacks_pool=lacks_pool), *_validate_fields(spec, path)]
-    if any(problem.startswith(_unreadable_commands(path)) for problem in problems):
-        return tuple(problems)
+    fragments = validate_fragments(spec)
+    problems = (
+        *find_spec_problems(spec, path, lacks_pool=lacks_pool),
+        *_validate_fields(spec, path),
+        *(problem.under(path, instead_of=SPEC) for problem in fragments),
+    )
+    if any(problem.rule is pod_rules.FIELD_TYPE and problem.path in _UNREADABLE_COMMAND for problem in fragments):
+        return problems
     try:
         kind, command = ComponentType.of(spec.component_type), CommandLine.of(spec.main_container)
         backend = resolve_backend(kind, command, framework)
     except InvalidSpec as error:
-        return (*problems, *(f"{path}.backendFramework: {problem}" for problem in error.problems))
+        return (*problems, *(_place(problem, path) for problem in error.problems))
     return (*problems, *_validate_mounts(spec, backend, path))
 
 
-def validate_restart_policy(spec: ComponentSpec, path: str) -> Iterator[str]:
-    """What a Deployment and a LeaderWorkerSet refuse, whose pods run for ever; Grove takes it and sets its own."""
+def validate_restart_policy(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
+    """What a Deployment and a LeaderWorkerSet refuse, whose pods always restart; under Grove the field is ignored."""
     policy = spec.extra_pod_spec.get("restartPolicy")
     if policy and policy != "Always":
-        yield f"{path}.extraPodSpec.restartPolicy: is {policy!r}, must be 'Always' or absent"
+        yield pod_rules.RESTART_POLICY.at(path / "extraPodSpec.restartPolicy", value=repr(policy))
 
 
-def _unreadable_commands(path: str) -> tuple[str, ...]:
-    """How the problems begin with which nobody can say what the main container runs."""
-    main = f"{path}.extraPodSpec.mainContainer"
-    return (f"{main}:", f"{main}.command:", f"{main}.args:")
+def _place(problem: Problem, path: FieldPath) -> Problem:
+    """A problem of the engine as one of the spec at that path; the engine is named for the whole graph."""
+    return problem if problem.rule is rules.ENGINE_UNKNOWN else problem.under(path, instead_of=SPEC)
 
 
 def validate_change(new: str, old: str) -> Findings:
-    """What is said of a graph or component whose engine changes; both are `spec.backendFramework`, empty for none."""
+    """Findings about a change of `spec.backendFramework`, of a graph or component; empty for none."""
     return (
         Findings()
         if new == old
@@ -95,22 +104,21 @@ def validate_change(new: str, old: str) -> Findings:
     )
 
 
-def is_told_later(problem: str) -> bool:
-    """Whether a problem is no matter of admission, as upstream's accepts it: which engine an image runs may be unknown.
-
-    It stands in the status.
-    """
-    return problem.endswith(_NO_ENGINE)
+def is_for_status_only(problem: Problem) -> bool:
+    """Whether admission accepts an object with that problem, as upstream's does; its status says it."""
+    return problem.rule is rules.CACHE_MOUNT_POINT_WITHOUT_ENGINE
 
 
 def _judge_component(component: ComponentDeployment, review: Review) -> Findings:
     metadata, spec = component.metadata, component.spec
     name = dynamo_namespace(metadata.namespace, metadata.name, is_global=spec.global_dynamo_namespace)
-    # A graph fills in what counts; its user is told by the graph's own review.
-    told = (*find_spec_warnings(spec, "spec", name), *find_istio_warnings(spec.ingress, "spec", review.installed))
-    warnings = () if component.graph_name else told
-    problems = tuple(problem for problem in validate_component(component) if not is_told_later(problem))
-    return Findings.of(problems, warnings)
+    return Findings(
+        problems=tuple(problem for problem in validate_component(component) if not is_for_status_only(problem)),
+        # The review of a graph warns about what its components have from it.
+        warnings=()
+        if component.graph_name
+        else (*find_spec_warnings(spec, SPEC, name), *find_istio_warnings(spec.ingress, SPEC, review.installed)),
+    )
 
 
 def _judge_change(new: ComponentDeployment, old: ReadManifest, _review: Review) -> Findings:
@@ -124,73 +132,68 @@ def read_backend(manifest: ReadManifest) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _validate_fields(spec: ComponentSpec, path: str) -> Iterator[str]:
+def _validate_fields(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
     for field, value in (("componentType", spec.component_type), ("subComponentType", spec.sub_component_type)):
-        yield from _bad_label(f"{path}.{field}", value)
+        if not is_label_value(value):
+            yield rules.LABEL_VALUE.at(path / field, value=value)
     if spec.ingress and spec.ingress.enabled and spec.ingress.host:
-        yield from _validate_ingress(spec.ingress, path)
-    yield from _validate_shared_memory(spec, path)
-    yield from validate_strategy(spec.annotations, path)
-    yield from validate_fragments(spec, path)
+        yield from _validate_ingress(spec.ingress, path / "ingress")
+    yield from _validate_shared_memory(spec, path / "sharedMemory.size")
+    yield from validate_strategy(spec.annotations, path / "annotations")
 
 
-def _validate_mounts(spec: ComponentSpec, backend: Backend, path: str) -> Iterator[str]:
+def _validate_mounts(spec: ComponentSpec, backend: Backend, path: FieldPath) -> Iterator[Problem]:
     for index, mount in enumerate(spec.volume_mounts):
-        at = f"{path}.volumeMounts[{index}]"
+        at = path / "volumeMounts" / index
         if not mount.name:
-            yield f"{at}.name: volumeMount.name is required when volumeMounts is set"
+            yield rules.CLAIM_MOUNT_NAME.at(at / "name")
         elif not is_subdomain(mount.name):
-            yield f"{at}.name: {mount.name!r} is no name of a PersistentVolumeClaim"
+            yield rules.CLAIM_MOUNT_NAME_FORM.at(at / "name", name=mount.name)
         if mount.use_as_compilation_cache and not mount_path(mount, backend):
-            yield (
-                f"{at}.mountPoint: volumeMount with useAsCompilationCache=true requires an explicit mountPoint for "
-                f"backend framework {backend} (no default available)"
-            )
+            is_unknown = backend is Backend.NOOP
+            rule = rules.CACHE_MOUNT_POINT_WITHOUT_ENGINE if is_unknown else rules.CACHE_MOUNT_POINT
+            yield rule.at(at / "mountPoint", engine=backend.value)
 
 
-def _validate_lone_picker(component: ComponentDeployment) -> Iterator[str]:
+def _validate_lone_picker(component: ComponentDeployment) -> Iterator[Problem]:
     picker = component.spec.epp_config
     if component.spec.component_type != ComponentType.EPP or picker is None or component.graph_name:
         return
     if picker.config is not None and picker.config_map_ref is None:
-        yield (
-            "spec.eppConfig.config: only a graph makes the ConfigMap of an inline configuration; "
-            "a component that stands alone needs configMapRef"
-        )
+        yield component_rules.LONE_EPP_CONFIG.at(SPEC / "eppConfig.config")
 
 
-def _validate_lone_topology(spec: ComponentSpec) -> Iterator[str]:
+def _validate_lone_topology(spec: ComponentSpec) -> Iterator[Problem]:
     if spec.topology_constraint is not None:
-        yield "spec.topologyConstraint needs Grove, under which only services of a graph can run"
+        yield COMPONENT_TOPOLOGY.at(SPEC / "topologyConstraint")
 
 
-def _validate_ingress(ingress: Ingress, path: str) -> Iterator[str]:
-    if not is_subdomain(ingress_host(ingress).removeprefix("*.")):
-        yield f"{path}.ingress.host: {ingress_host(ingress)!r} is no host name; use lower case letters, digits, - and ."
+def _validate_ingress(ingress: Ingress, path: FieldPath) -> Iterator[Problem]:
+    host = ingress_host(ingress)
+    if not is_subdomain(host.removeprefix("*.")):
+        yield rules.INGRESS_HOST_NAME.at(path / "host", host=host)
 
 
-def _validate_shared_memory(spec: ComponentSpec, path: str) -> Iterator[str]:
+def _validate_shared_memory(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
     size = spec.shared_memory.size if spec.shared_memory else None
     if size is None:
         return
     try:
-        is_negative = parse_quantity(str(size or "0")) < 0
+        amount = parse_quantity(str(size or "0"))
     except ValueError as error:
-        yield f"{path}.sharedMemory.size: {error}"
+        yield pod_rules.QUANTITY.at(path, why=str(error))
         return
-    if is_negative and has_shared_memory(spec.shared_memory):
-        yield f"{path}.sharedMemory.size: is {size}, must not be negative"
+    if amount < 0 and has_shared_memory(spec.shared_memory):
+        yield pod_rules.NEGATIVE.at(path, amount=size)
 
 
-def _too_long(path: str, name: str) -> Iterator[str]:
-    if len(name) > MAX_LABEL:
-        yield (
-            f"{path}: {name!r} has {len(name)} characters, must have at most {MAX_LABEL}: pods are selected by it, and "
-            "Service and Deployment are named so"
-        )
-
-
-def _bad_label(path: str, value: str) -> Iterator[str]:
-    yield from _too_long(path, value)
-    if value and not has_label_value_form(value):
-        yield f"{path}: {value!r} is no label value; use letters, digits, -, _ and . between letters or digits"
+def _validate_names(name: str, service: str) -> Iterator[Problem]:
+    """Problems of the names of a component and of the service that it runs for; an empty service is none."""
+    for rule, path, value in (
+        (component_rules.COMPONENT_NAME_LENGTH, METADATA / "name", name),
+        (component_rules.SERVICE_LABEL_LENGTH, SPEC / "serviceName", service),
+    ):
+        if len(value) > MAX_LABEL:
+            yield rule.at(path, name=value, length=len(value))
+    if service and not has_label_value_form(service):
+        yield rules.LABEL_VALUE.at(SPEC / "serviceName", value=service)

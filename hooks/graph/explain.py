@@ -52,12 +52,7 @@ def _explain(
 
 def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, ...]:
     """The engine is the whole graph's: where it needs the SSH key, every service over several nodes does."""
-    if plan.mpi_key is None or plan.mpi_key.secret is not None or service.group is None:
-        return ()
-    return tuple(
-        Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding=finding, remedy=remedy or "create it")
-        for finding, _, remedy in (warning.partition(": ") for warning in plan.mpi_key.warnings)
-    )
+    return tuple(plan.mpi_key.explain_absence()) if plan.mpi_key is not None and service.group is not None else ()
 
 
 def _explain_errors(seen: Observed) -> tuple[Explanation, ...]:

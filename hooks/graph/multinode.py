@@ -11,7 +11,7 @@ from hooks.api.component_spec import ComponentSpec
 from hooks.component.groups import validate_groups
 from hooks.errors import InvalidSpec
 from hooks.graph.components import ComponentPlan
-from hooks.problems import SPEC, Key, Problem, as_problems
+from hooks.problems import SPEC, Key, Problem
 from hooks.validation.rules import graph as rules
 
 _INDEX = re.compile(r"-[0-9]+")
@@ -28,7 +28,7 @@ def check_components(components: Sequence[ComponentPlan]) -> None:
     problems: list[Problem] = []
     for component in candidates:
         spec, path = ComponentSpec.model_validate(component.spec), SPEC / "services" / Key(component.service)
-        problems += as_problems(validate_groups(spec, component.name, str(path)))
+        problems += validate_groups(spec, component.name, path)
         problems += _validate_distinct(component, components) if spec.is_multinode else ()
     if problems:
         raise InvalidSpec(tuple(problems))

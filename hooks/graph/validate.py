@@ -14,7 +14,7 @@ from hooks.component.metadata_rules import validate_metadata
 from hooks.component.plan import find_istio_warnings
 from hooks.component.spec_rules import find_spec_warnings
 from hooks.component.subject import ComponentType
-from hooks.component.validate import is_told_later, validate_restart_policy, validate_spec
+from hooks.component.validate import is_for_status_only, validate_restart_policy, validate_spec
 from hooks.graph.change_rules import find_graph_changes
 from hooks.graph.components import REPLACED_LABELS, namespace_of, read_configured
 from hooks.graph.grove.rules import validate_for_grove, validate_length
@@ -26,7 +26,7 @@ from hooks.graph.topology import validate_topology
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.k8s.types import GroupVersionKind, Json
-from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem, as_problems
+from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
 from hooks.validation.rules import graph as rules
@@ -38,13 +38,13 @@ def review_graph(review: Review) -> Verdict:
 
 
 def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> tuple[Problem, ...]:
-    """All problems of a graph; `installed` are the optional kinds that the controller declares, None if unknown.
+    """All problems of a graph, each once; `installed` are the kinds that the controller declares, None if unknown.
 
     Where they are unknown, what only one of them asks for is left out; but for the length of names under Grove, which
     upstream asks of every graph that does not refuse it.
     """
     under_grove = installed is not None and takes_grove(graph.metadata.annotations, installed)
-    return (
+    found = (
         *find_graph_problems(graph),
         *_validate_name(graph),
         *_validate_envs(SPEC / "envs", graph.spec.envs),
@@ -57,6 +57,7 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
         *(validate_for_grove(graph) if under_grove else ()),
         *validate_topology(graph, takes_grove=_may_take_grove(graph, installed)),
     )
+    return tuple(dict.fromkeys(found))
 
 
 def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
@@ -65,7 +66,7 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
         *_find_unknown_groups(graph, review.installed),
         *find_configuration_problems(graph),
     )
-    problems = tuple(problem for problem in found if not is_told_later(problem.text))
+    problems = tuple(problem for problem in found if not is_for_status_only(problem))
     warnings = tuple(
         warning
         for service, spec in sorted(graph.spec.services.items())
@@ -76,14 +77,14 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
 
 def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[Problem]:
     path = SPEC / "services" / Key(service)
-    yield from as_problems(find_spec_warnings(spec, str(path), namespace_of(graph, spec)))
+    yield from find_spec_warnings(spec, path, namespace_of(graph, spec))
     if contract.ANNOTATION_RESTART_AT in spec.annotations:
         yield rules.RESTART_ANNOTATION.at(path / "annotations" / Key(contract.ANNOTATION_RESTART_AT))
     if review.installed is not None:
         ingress = spec.ingress
         if ingress is None and spec.component_type == ComponentType.FRONTEND:
             ingress = Ingress.model_validate(default_ingress(graph.metadata.name, review.settings))
-        yield from as_problems(find_istio_warnings(ingress, str(path), review.installed))
+        yield from find_istio_warnings(ingress, path, review.installed)
 
 
 def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> Iterator[Problem]:
@@ -95,7 +96,7 @@ def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersi
         return
     for service, spec in sorted(graph.spec.services.items()):
         name = identity.component_name(graph.metadata.name, service)
-        yield from as_problems(validate_groups(spec, name, str(SPEC / "services" / Key(service))))
+        yield from validate_groups(spec, name, SPEC / "services" / Key(service))
 
 
 def _validate_name(graph: GraphDeployment) -> Iterator[Problem]:
@@ -113,7 +114,7 @@ def _validate_envs(path: FieldPath, envs: Sequence[Json]) -> Iterator[Problem]:
         elif not isinstance(entry.get("value") or "", str):
             yield rules.ENV_VALUE_STRING.at(path / index / "value", name=entry["name"])
         elif isinstance(entry.get("valueFrom") or {}, Mapping):
-            yield from as_problems(find_env_problems([(str(path / index), entry)]))
+            yield from find_env_problems([(path / index, entry)])
 
 
 def _validate_distinct(graph: GraphDeployment) -> Iterator[Problem]:
@@ -133,12 +134,12 @@ def _validate_service(
     if _may_take_grove(graph, installed):
         yield from validate_length(graph.metadata.name, service, spec)
     else:
-        yield from as_problems(validate_restart_policy(spec, str(path)))
+        yield from validate_restart_policy(spec, path)
     lacks_pool = installed is not None and kinds.INFERENCE_POOL not in installed
     configured, _ = read_configured(graph, service)
     framework = graph.spec.backend_framework
-    yield from as_problems(validate_spec(configured, str(path), framework=framework, lacks_pool=lacks_pool))
-    yield from as_problems(validate_metadata(spec, str(path), replaced=REPLACED_LABELS))
+    yield from validate_spec(configured, path, framework=framework, lacks_pool=lacks_pool)
+    yield from validate_metadata(spec, path, replaced=REPLACED_LABELS)
     yield from _validate_service_name(graph, service)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Key
 
 _PLAIN_BOOLS = frozenset(
     {"hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly"}
@@ -28,6 +29,9 @@ _EMPTY_MEANS_SOMETHING = frozenset({"storageClassName", "type", "service"})
 
 _QUANTITIES = frozenset({"sizeLimit", "divisor"})
 _QUANTITY_MAPS = frozenset({"limits", "requests", "overhead"})
+_TEXT_MAPS = frozenset({"nodeSelector", "matchLabels", "labels", "annotations", "volumeAttributes"})
+"""Maps of texts; in some volumes `options` is one too."""
+
 _TOKEN_SECONDS = 3600
 _NUMBERS_END = 2.0**63
 
@@ -45,7 +49,7 @@ def canonical_fragment(value: Json) -> Json:
     null is dropped everywhere, numbers are ints, quantities canonical.
 
     Raises:
-        ValueError: a quantity cannot be read, or a number that must be whole is not; `find_faults` says where.
+        ValueError: a quantity cannot be read, or a number that must be whole is not; `find_unreadable` says where.
     """
     if isinstance(value, dict):
         return _canonical_map(value)
@@ -56,30 +60,35 @@ def canonical_fragment(value: Json) -> Json:
     return value
 
 
-def find_faults(value: Json, path: str) -> Iterator[str]:
-    """All values for which `canonical_fragment` raises, each as `path: what is wrong`, in an order of their own."""
+def find_unreadable(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
+    """All values for which `canonical_fragment` raises, each with its path and why; keys of maps are sorted."""
     if isinstance(value, dict):
-        for key, item in sorted(value.items()):
-            at = f"{path}.{key}"
-            if key in _QUANTITIES:
-                yield from _quantity_fault(item, at)
-            elif key in _QUANTITY_MAPS and isinstance(item, dict):
-                for name, amount in sorted(item.items()):
-                    yield from _quantity_fault(amount, f"{at}.{name}")
-            else:
-                yield from find_faults(item, at)
+        yield from _find_in_map(value, path)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from find_faults(item, f"{path}[{index}]")
+            yield from find_unreadable(item, path / index)
     elif isinstance(value, float) and not _is_whole(value):
-        yield f"{path}: {_not_whole(value)}"
+        yield path, _not_whole(value)
 
 
-def _quantity_fault(value: Json, path: str) -> Iterator[str]:
+def _find_in_map(fields: Mapping[str, Json], path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
+    for key, item in sorted(fields.items()):
+        at = path / (key if key.isalnum() else Key(key))
+        if key in _QUANTITIES:
+            yield from _find_unreadable_quantity(item, at)
+        elif key in _QUANTITY_MAPS | _TEXT_MAPS and isinstance(item, dict):
+            find = _find_unreadable_quantity if key in _QUANTITY_MAPS else find_unreadable
+            for name, part in sorted(item.items()):
+                yield from find(part, at / Key(name))
+        else:
+            yield from find_unreadable(item, at)
+
+
+def _find_unreadable_quantity(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
     try:
         _quantity(value)
     except ValueError as error:
-        yield f"{path}: {error}"
+        yield path, str(error)
 
 
 def _canonical_map(value: Mapping[str, Json]) -> dict[str, Json]:
@@ -208,7 +217,7 @@ _RULES: Mapping[str, Callable[[Json], Json]] = {
     **dict.fromkeys(_EMPTY_MEANS_SOMETHING, _string_pointer),
     **dict.fromkeys(_QUANTITIES, _quantity_field),
     **dict.fromkeys(_QUANTITY_MAPS, _quantity_map),
-    **dict.fromkeys(("nodeSelector", "matchLabels", "labels", "annotations", "volumeAttributes"), _users_own),
+    **dict.fromkeys(_TEXT_MAPS, _users_own),
     **dict.fromkeys(("options", "httpHeaders"), _users_own),
     **dict.fromkeys(("csi", "azureDisk"), _volume_with_optional_read_only),
     "port": _port,

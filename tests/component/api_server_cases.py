@@ -18,29 +18,32 @@ def mounts(*entries: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "label's value": ({"labels": {"team": "a b"}}, "spec.labels[team]: 'a b' is no label value; use letters"),
+    "label's value": (
+        {"labels": {"team": "a b"}},
+        "spec.labels[team]: 'a b' is not a label value; use at most 63 letters",
+    ),
     "long label": ({"extraPodMetadata": {"labels": {"a": "v" * 64}}}, "spec.extraPodMetadata.labels[a]: 'vvv"),
     "label's key": (
         {"labels": {"Example.com/a": "b"}},
-        "spec.labels[Example.com/a]: 'Example.com/a' is no key of a label",
+        "spec.labels[Example.com/a]: 'Example.com/a' is not a label key",
     ),
     "label of an ingress": (
         {"ingress": {"enabled": True, "host": "h", "ingressControllerClassName": "nginx", "labels": {"a": "-"}}},
-        "spec.ingress.labels[a]: '-' is no label value",
+        "spec.ingress.labels[a]: '-' is not a label value",
     ),
-    "annotation's key": ({"annotations": {"a/b/c": ""}}, "spec.annotations[a/b/c]: 'a/b/c' is no key of an annotation"),
+    "annotation's key": ({"annotations": {"a/b/c": ""}}, "spec.annotations[a/b/c]: 'a/b/c' is not an annotation key"),
     "annotation's key of a pod": (
         {"extraPodMetadata": {"annotations": {"a b": "c"}}},
-        "spec.extraPodMetadata.annotations[a b]: 'a b' is no key of an annotation",
+        "spec.extraPodMetadata.annotations[a b]: 'a b' is not an annotation key",
     ),
-    "variable's name": ({"envs": [{"name": "A=B", "value": "1"}]}, "spec.envs[0].name: 'A=B' is no name of a variable"),
+    "variable's name": ({"envs": [{"name": "A=B", "value": "1"}]}, "spec.envs[0].name: 'A=B' is not a variable name"),
     "variable's name in a side container": (
         pod(containers=[{"name": "a", "image": "i", "env": [{"name": "é"}]}]),
-        "spec.extraPodSpec.containers[0].env[0].name: 'é' is no name of a variable",
+        "spec.extraPodSpec.containers[0].env[0].name: 'é' is not a variable name",
     ),
     "variable of two values": (
         main(env=[{"name": "A", "value": "1", "valueFrom": FIELD}]),
-        "spec.extraPodSpec.mainContainer.env[0].valueFrom: A has a value too",
+        "spec.extraPodSpec.mainContainer.env[0].valueFrom: A has both value and valueFrom",
     ),
     "variable from nowhere": (
         {"envs": [{"name": "A", "valueFrom": {"fieldRef": None}}]},
@@ -60,11 +63,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "name of a port": (
         main(ports=[{"containerPort": 1, "name": "prometheus-metrics"}]),
-        "spec.extraPodSpec.mainContainer.ports[0].name: 'prometheus-metrics' is no name of a port",
+        "spec.extraPodSpec.mainContainer.ports[0].name: 'prometheus-metrics' is not a port name",
     ),
     "two ports of one name": (
         main(ports=[{"containerPort": 1, "name": "a"}, {"containerPort": 2, "name": "a"}]),
-        "spec.extraPodSpec.mainContainer.ports: 'a' is the name of 2 ports",
+        "spec.extraPodSpec.mainContainer.ports[1].name: 'a' is already the name of spec.extraPodSpec.mainContainer.por",
     ),
     "negative request": (
         {"resources": {"requests": {"cpu": "-1"}}},
@@ -89,7 +92,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
                 {"name": "a", "image": "i", "resources": {"requests": {"cpu": 2}, "limits": {"cpu": 1}}},
             ]
         ),
-        "spec.extraPodSpec.containers[0].resources.requests.cpu: is 2, must be at most",
+        "spec.extraPodSpec.containers[0].resources.requests[cpu]: is 2, must be at most",
     ),
     "request of fewer GPUs than the limit": (
         {"resources": {"requests": {"gpu": "1"}, "limits": {"gpu": "2"}}},
@@ -115,11 +118,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "spec.extraPodSpec.mainContainer.volumeMounts[0].name: the pod has no volume named 'shared-memory'",
     ),
-    "no image": (main(image=""), "spec.extraPodSpec.mainContainer.image: is required"),
-    "no image of a side container": (pod(containers=[{"name": "a"}]), "spec.extraPodSpec.containers[0].image: is"),
+    "no image": (main(image=""), "spec.extraPodSpec.mainContainer.image is required"),
+    "no image of a side container": (
+        pod(containers=[{"name": "a"}]),
+        "spec.extraPodSpec.containers[0].image is required",
+    ),
     "no image of an init container": (
         pod(initContainers=[{"name": "a", "image": ""}]),
-        "spec.extraPodSpec.initContainers[0].image: is required",
+        "spec.extraPodSpec.initContainers[0].image is required",
     ),
 }
 

@@ -7,6 +7,7 @@ from hooks.component import sync
 from hooks.facts import Facts
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer
+from hooks.problems import texts_of
 from tests import make
 
 VLLM = ["python3", "-m", "dynamo.vllm"]
@@ -62,4 +63,4 @@ def only(manifests: Iterable[Manifest], kind: str) -> Manifest:
 
 def problems(spec: dict[str, Any], *, name: str = "c", graph: str = "g") -> tuple[str, ...]:
     """What is said to be wrong with a component."""
-    return answer(make.component(name, graph, **spec)).problems
+    return texts_of(answer(make.component(name, graph, **spec)).problems)

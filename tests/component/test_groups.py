@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.k8s.types import Manifest, name_of
+from hooks.problems import texts_of
 from tests import make
 from tests.component.groups import INSTALLED, SETS, TENSOR, main, spec
 from tests.component.render import answer, only
@@ -29,7 +30,7 @@ def templates(fields: dict[str, Any], **where: str) -> tuple[Manifest, Manifest]
 
 
 def problems(fields: dict[str, Any], *, name: str = "c") -> tuple[str, ...]:
-    return answer(make.component(name, "g", **fields), installed=INSTALLED).problems
+    return texts_of(answer(make.component(name, "g", **fields), installed=INSTALLED).problems)
 
 
 def test_each_replica_has_a_set_and_a_pod_group_of_its_size() -> None:
@@ -184,7 +185,7 @@ def test_what_cannot_run_is_refused_before_anything_is_created(
 ) -> None:
     given = answer(make.component(name, "g", **fields), installed=INSTALLED)
     assert given.children == []
-    assert given.problems[0].startswith(beginning)
+    assert given.problems[0].text.startswith(beginning)
 
 
 @pytest.mark.parametrize(("replicas", "fits"), [(10, True), (11, False)])

@@ -134,7 +134,7 @@ def test_invalid_spec_creates_nothing() -> None:
 def test_spec_of_wrong_types_is_frozen_too() -> None:
     parent = {**make.component("c", "g"), "spec": {"replicas": "many", "envs": 5}}
     given = answer(parent)
-    assert {problem.partition(":")[0] for problem in given.problems} == {"spec.envs", "spec.replicas"}
+    assert {str(problem.path) for problem in given.problems} == {"spec.envs", "spec.replicas"}
 
 
 def test_invalid_spec_with_a_child_of_unknown_history_is_refused() -> None:
@@ -146,7 +146,7 @@ def test_invalid_spec_with_a_child_of_unknown_history_is_refused() -> None:
 
 def test_reference_that_cannot_be_expanded_is_a_problem_of_the_spec() -> None:
     envs = [{"name": "A", "value": "x" * 1000}, {"name": "B", "value": "$(A)" * 1000}]
-    assert answer(make.component("c", "g", envs=envs)).problems[0].startswith("spec.envs: variable B")
+    assert answer(make.component("c", "g", envs=envs)).problems[0].text.startswith("spec.envs: variable B")
 
 
 MULTINODE = {**SPEC, "multinode": {"nodeCount": 2}}

@@ -4,23 +4,31 @@ from typing import Any
 
 import pytest
 
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.fragments import validate_fragments
+from hooks.component.validate import validate_spec
+from hooks.problems import SPEC, Key, texts_of
+from tests import make
 from tests.component.api_server_cases import ACCEPTED, main, mounts, pod
 from tests.component.api_server_cases import REFUSED as REFUSED_BY_API_SERVER
-from tests.component.render import VLLM, problems
+from tests.component.render import VLLM, answer, problems
 
 SGLANG = ["python3", "-m", "dynamo.sglang"]
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "negative replicas": ({"replicas": -1}, "spec.replicas must be non-negative"),
-    "service name": ({"serviceName": "a b"}, "spec.serviceName: 'a b' is no label value"),
+    "service name": ({"serviceName": "a b"}, "spec.serviceName: 'a b' is not a label value"),
     "long service name": ({"serviceName": "s" * 64}, "spec.serviceName: 'ssss"),
-    "type": ({"componentType": "my/type"}, "spec.componentType: 'my/type' is no label value"),
+    "type": ({"componentType": "my/type"}, "spec.componentType: 'my/type' is not a label value"),
     "mount without name": (
         mounts({"name": "", "mountPoint": "/a"}),
         "spec.volumeMounts[0].name: volumeMount.name is required when volumeMounts is set",
     ),
-    "mount of no claim": (mounts({"name": "A/b", "mountPoint": "/a"}), "spec.volumeMounts[0].name: 'A/b' is no name"),
+    "mount of no claim": (
+        mounts({"name": "A/b", "mountPoint": "/a"}),
+        "spec.volumeMounts[0].name: 'A/b' is not a possible name",
+    ),
     "mount without place": (
         mounts({"name": "a"}),
         "spec.volumeMounts[0].mountPoint is required when useAsCompilationCache is false",
@@ -38,18 +46,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "two mounts at one place": (
         mounts({"name": "a", "mountPoint": "/a"}, {"name": "b", "mountPoint": "/a"}),
-        "spec.volumeMounts: 2 volumes are mounted at '/a'",
+        "spec.volumeMounts[1].mountPoint: spec.volumeMounts[0] is already mounted at '/a'",
     ),
     "mount at the place of a container's": (
         {
             **mounts({"name": "a", "mountPoint": "/a"}),
             **pod(mainContainer={"volumeMounts": [{"name": "x", "mountPath": "/a"}]}, volumes=[{"name": "x"}]),
         },
-        "spec.volumeMounts: 2 volumes are mounted at '/a'",
+        "spec.volumeMounts[0].mountPoint: spec.extraPodSpec.mainContainer.volumeMounts[0] is already mounted at '/a'",
     ),
     "volume of another kind with a claim's name": (
         {**mounts({"name": "a", "mountPoint": "/a"}), **pod(volumes=[{"name": "a", "emptyDir": {}}])},
-        "spec.volumeMounts[0].name: extraPodSpec.volumes has another volume named 'a'",
+        "spec.volumeMounts[0].name: spec.extraPodSpec.volumes[0] is another volume named 'a'",
     ),
     "cpu": (
         {"resources": {"limits": {"cpu": "many"}}},
@@ -65,10 +73,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"ingress": {"enabled": True}},
         "spec.ingress.host is required when ingress is enabled",
     ),
-    "ingress of no host": ({"ingress": {"enabled": True, "host": "A b"}}, "spec.ingress.host: 'A b.local' is no host"),
+    "ingress of no host": (
+        {"ingress": {"enabled": True, "host": "A b"}},
+        "spec.ingress.host: 'A b.local' is not a host name",
+    ),
     "surge": (
         {"annotations": {"nvidia.com/deployment-rolling-update-max-surge": "lots"}},
-        "spec.annotations[nvidia.com/deployment-rolling-update-max-surge]: 'lots' is no amount of pods",
+        "spec.annotations[nvidia.com/deployment-rolling-update-max-surge]: 'lots' is not a number of pods",
     ),
     "no pod could be replaced": (
         {
@@ -77,7 +88,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
                 "nvidia.com/deployment-rolling-update-max-unavailable": "0%",
             }
         },
-        "0 together with unavailable 0 replaces no pod",
+        "max-surge]: no pod can be replaced, as spec.annotations[nvidia.com/deployment-rolling-update-max-unav",
     ),
     "picker without configuration": (
         {"componentType": "epp"},
@@ -97,29 +108,32 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "quantity of a container": (
         main(resources={"limits": {"cpu": "x"}}),
-        "spec.extraPodSpec.mainContainer.resources.limits.cpu: 'x' is not a quantity",
+        "spec.extraPodSpec.mainContainer.resources.limits[cpu]: 'x' is not a quantity",
     ),
     "fraction": (pod(priority=0.5), "spec.extraPodSpec.priority: 0.5 is not a whole number"),
     "container named main": (
         pod(containers=[{"name": "main", "image": "i"}]),
-        "spec.extraPodSpec.containers[0].name: 'main' is the name of mainContainer already",
+        "spec.extraPodSpec.containers[0].name: 'main' is already the name of spec.extraPodSpec.mainContainer",
     ),
     "two containers of one name": (
         pod(containers=[{"name": "a", "image": "i"}], initContainers=[{"name": "a", "image": "i"}]),
-        "spec.extraPodSpec.initContainers[0].name: 'a' is the name of containers[0] already",
+        "spec.extraPodSpec.initContainers[0].name: 'a' is already the name of spec.extraPodSpec.containers[0]",
     ),
-    "container's name": (pod(containers=[{"name": "A_b", "image": "i"}]), "'A_b' is no name of a container"),
-    "nameless container": (pod(containers=[{"image": "a"}]), "spec.extraPodSpec.containers[0].name: is required"),
+    "container's name": (pod(containers=[{"name": "A_b", "image": "i"}]), "'A_b' is not a container name"),
+    "nameless container": (pod(containers=[{"image": "a"}]), "spec.extraPodSpec.containers[0].name is required"),
     "two volumes of one name": (
         pod(volumes=[{"name": "a"}, {"name": "a"}]),
-        "spec.extraPodSpec.volumes: 'a' is the name of 2 volumes",
+        "spec.extraPodSpec.volumes[1].name: 'a' is already the name of spec.extraPodSpec.volumes[0]",
     ),
-    "containers of a wrong type": (pod(containers={}), "spec.extraPodSpec.containers: must be a list"),
+    "containers of a wrong type": (pod(containers={}), "spec.extraPodSpec.containers: must be an array"),
     "null among containers": (pod(containers=[None]), "spec.extraPodSpec.containers[0]: must be an object"),
     "main container of a wrong type": (pod(mainContainer=[]), "spec.extraPodSpec.mainContainer: must be an object"),
-    "command as text": (main(command="python3"), "spec.extraPodSpec.mainContainer.command: must be a list of strings"),
+    "command as text": (
+        main(command="python3"),
+        "spec.extraPodSpec.mainContainer.command: must be an array of strings",
+    ),
     "variable as a number": ({"envs": [{"name": "A", "value": 1}]}, "spec.envs[0].value: must be a string"),
-    "nameless variable": (main(env=[{"value": "1"}]), "spec.extraPodSpec.mainContainer.env[0].name: is required"),
+    "nameless variable": (main(env=[{"value": "1"}]), "spec.extraPodSpec.mainContainer.env[0].name is required"),
     "probe without handler": (
         {"livenessProbe": {"periodSeconds": 5}},
         "spec.livenessProbe: must have one of exec, grpc, httpGet, tcpSocket",
@@ -141,6 +155,41 @@ def test_spec_is_refused_with_the_reason(spec: dict[str, Any], expected: str) ->
 @pytest.mark.parametrize("spec", ACCEPTED.values(), ids=ACCEPTED.keys())
 def test_spec_that_the_api_server_takes_passes(spec: dict[str, Any]) -> None:
     assert problems(spec) == ()
+
+
+def test_each_repeated_name_is_one_problem_at_the_repeated_entry() -> None:
+    volumes: list[dict[str, Any]] = [{"name": name, "emptyDir": {}} for name in ("a", "b", "a", "a")]
+    given = answer(make.component("c", "g", **pod(volumes=volumes)))
+    assert [str(problem.path) for problem in given.problems] == [
+        "spec.extraPodSpec.volumes[2].name",
+        "spec.extraPodSpec.volumes[3].name",
+    ]
+
+
+def test_number_that_json_cannot_hold_is_judged_like_any_other() -> None:
+    spec = ComponentSpec.model_validate(pod(priority=2**64, hostNetwork=0.5))
+    assert texts_of(validate_fragments(spec)) == (
+        "spec.extraPodSpec.hostNetwork: 0.5 is not a whole number",
+        "spec.extraPodSpec.mainContainer.image is required; nothing else gives the container an image",
+    )
+
+
+def test_problems_of_a_service_of_a_graph_name_its_fields() -> None:
+    path = SPEC / "services" / Key("a.b")
+    spec = ComponentSpec.model_validate({"replicas": -1, **pod(volumes=[{"name": "a"}, {"name": "a"}])})
+    assert texts_of(validate_spec(spec, path, framework=""))[:2] == (
+        "spec.services[a.b].replicas must be non-negative",
+        (
+            "spec.services[a.b].extraPodSpec.volumes[1].name: 'a' is already the name of "
+            "spec.services[a.b].extraPodSpec.volumes[0]; use another name"
+        ),
+    )
+
+
+def test_engine_that_is_unknown_is_a_problem_of_the_object_and_not_of_one_service() -> None:
+    spec = ComponentSpec.model_validate({"componentType": "worker", **main(image="i")})
+    (problem,) = validate_spec(spec, SPEC / "services" / Key("a"), framework="tgi")
+    assert problem.path == SPEC / "backendFramework"
 
 
 def test_all_problems_are_said_at_once() -> None:

@@ -198,7 +198,7 @@ INVALID = [
     pytest.param(make.graph({"a": {}}, name="g" * 64), "metadata.name has 64 characters", id="graph too long"),
     pytest.param(make.graph({"a_b": {}}), "the name g-a_b is not possible", id="underscore"),
     pytest.param(make.graph({"-a": {}}), "the name g--a is not possible", id="begins with a dash"),
-    pytest.param(make.graph({"a": {"envs": [{"value": "x"}]}}), "spec.services[a].envs[0].name: is required", id="env"),
+    pytest.param(make.graph({"a": {"envs": [{"value": "x"}]}}), "spec.services[a].envs[0].name is required", id="env"),
     pytest.param(make.graph(envs=[{"name": "A", "value": 1}]), "spec.envs[0].value of A must be a string", id="value"),
     pytest.param(make.graph(pvcs=[{"create": False}]), "spec.pvcs[0].name is required", id="pvc name"),
     pytest.param(make.graph(pvcs=[{"name": "A_b"}]), "spec.pvcs[0].name 'A_b' must consist of", id="pvc bad name"),

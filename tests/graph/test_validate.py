@@ -38,10 +38,10 @@ def config(text: str) -> dict[str, Any]:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "label": ({"labels": {"team": "a b"}}, f"{MAIN}.labels[team]: 'a b' is no label value"),
+    "label": ({"labels": {"team": "a b"}}, f"{MAIN}.labels[team]: 'a b' is not a label value"),
     "no image": (
         {"extraPodSpec": {"mainContainer": {"image": ""}}},
-        f"{MAIN}.extraPodSpec.mainContainer.image: is required",
+        f"{MAIN}.extraPodSpec.mainContainer.image is required",
     ),
     "request above the limit that the configuration sets": (
         {
@@ -49,7 +49,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "resources": {"limits": {"memory": "512Mi"}},
             **config('{"main": {"ServiceArgs": {"Resources": {"CPU": "2"}}}}'),
         },
-        f"{MAIN}.extraPodSpec.mainContainer.resources.requests.memory: is 1Gi, must be at most the limit",
+        f"{MAIN}.extraPodSpec.mainContainer.resources.requests[memory]: is 1Gi, must be at most the limit",
     ),
     "configuration that is no JSON": (
         config("{"),
@@ -86,6 +86,14 @@ PASSED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("spec", PASSED.values(), ids=PASSED.keys())
 def test_what_the_graph_puts_right_passes(spec: dict[str, Any]) -> None:
     assert judge(spec).problems == ()
+
+
+def test_unknown_engine_is_one_problem_however_many_services_it_concerns() -> None:
+    new = make.graph({"a": make.service("worker"), "b": make.service("worker")}, backendFramework="tgi")
+    verdict = review_graph(Review(new=new, old=None, user=None, settings=parse_settings({}, {}), installed=None))
+    assert [problem.text for problem in verdict.problems] == [
+        "spec.backendFramework: unsupported backend framework: tgi"
+    ]
 
 
 @pytest.mark.parametrize("value", [5, True, ["a"], {"a": "b"}], ids=str)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.canonical import canonical_fragment, find_faults
+from hooks.k8s.canonical import canonical_fragment, find_unreadable
+from hooks.problems import SPEC
 
 CASES: dict[str, tuple[Any, Any]] = {
     "quantity in milli": ({"limits": {"cpu": "1000m"}}, {"limits": {"cpu": "1"}}),
@@ -102,19 +103,33 @@ def test_all_unreadable_values_are_found_with_their_places() -> None:
     }
     with pytest.raises(ValueError, match="many"):
         canonical_fragment(fragment)
-    faults = list(find_faults(fragment, "spec"))
-    assert [fault.partition(": ")[0] for fault in faults] == [
-        "spec.containers[0].resources.limits.cpu",
+    found = [(str(path), why) for path, why in find_unreadable(fragment, SPEC)]
+    assert [path for path, _ in found] == [
+        "spec.containers[0].resources.limits[cpu]",
         "spec.runAsUser",
         "spec.volumes[0].emptyDir.sizeLimit",
     ]
-    assert faults[1] == "spec.runAsUser: 0.5 is not a whole number"
+    assert found[1][1] == "0.5 is not a whole number"
 
 
-def test_fragment_without_faults_has_none() -> None:
-    assert list(find_faults(CASES["quantity in milli"][0], "spec")) == []
+def test_keys_of_maps_are_in_brackets() -> None:
+    fragment = {
+        "nodeSelector": {"a": 0.5},
+        "flexVolume": {"options": {"b.io/c": 0.5}},
+        "requests": {"nvidia.com/gpu": "many"},
+    }
+    assert [str(path) for path, _ in find_unreadable(fragment, SPEC)] == [
+        "spec.flexVolume.options[b.io/c]",
+        "spec.nodeSelector[a]",
+        "spec.requests[nvidia.com/gpu]",
+    ]
+
+
+def test_fragment_that_can_be_read_has_no_problems() -> None:
+    assert list(find_unreadable(CASES["quantity in milli"][0], SPEC)) == []
 
 
 def test_number_that_no_answer_could_hold_is_found() -> None:
-    assert list(find_faults({"a": 2.0**63}, "spec")) == ["spec.a: 9.223372036854776e+18 is too large for 64 bits"]
+    ((path, why),) = find_unreadable({"a": 2.0**63}, SPEC)
+    assert (str(path), why) == ("spec.a", "9.223372036854776e+18 is too large for 64 bits")
     assert canonical_fragment({"a": 2.0**53}) == {"a": 2**53}

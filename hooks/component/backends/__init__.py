@@ -10,11 +10,14 @@ from functools import lru_cache
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
+from hooks.problems import SPEC
+from hooks.validation.rules import spec as rules
 
 # `python[0-9.]*\s+[^|&;]*-m\s+[^|&;]*dynamo\.<engine>` taken apart, as the whole expression takes time that grows with
 # the cube of a command's length.
 _SEPARATORS = re.compile(r"[|&;]")
 _PYTHON = re.compile(r"python[0-9.]*\s")
+_COMMAND = SPEC / "extraPodSpec.mainContainer"
 _MODULE = re.compile(r"-m\s")
 
 
@@ -31,7 +34,7 @@ _ENGINES = (Backend.VLLM, Backend.SGLANG, Backend.TRTLLM)
 
 
 def resolve_backend(component_type: ComponentType, command_line: CommandLine, explicit: str) -> Backend:
-    """Say which engine a component runs; `explicit` is the spec's `backendFramework`, or empty.
+    """Say which engine a component runs; `explicit` is `spec.backendFramework` of it or its graph, or empty.
 
     Raises:
         InvalidSpec: several engines in one command, another than the explicit one, or an unknown explicit one.
@@ -44,10 +47,7 @@ def resolve_backend(component_type: ComponentType, command_line: CommandLine, ex
     if explicit:
         return _explicit_backend(explicit)
     if found:
-        raise InvalidSpec(
-            "failed to determine backend framework: could not determine backend framework: multiple backend frameworks "
-            f'detected from command: [{" ".join(found)}] in "{command_line.text}"'
-        )
+        raise InvalidSpec(rules.SEVERAL_ENGINES.at(_COMMAND, found=" ".join(found), command=command_line.text))
     return Backend.NOOP
 
 
@@ -68,14 +68,11 @@ def _runs(engine: Backend, segment: str) -> bool:
 
 def _agree(found: Backend, explicit: str) -> Backend:
     if explicit and explicit != found:
-        raise InvalidSpec(
-            f'failed to determine backend framework: backend framework mismatch: detected "{found}" from command but '
-            f'explicitly configured as "{explicit}"'
-        )
+        raise InvalidSpec(rules.ENGINE_MISMATCH.at(_COMMAND, found=found.value, engine=explicit))
     return found
 
 
 def _explicit_backend(explicit: str) -> Backend:
     if explicit not in list(Backend):
-        raise InvalidSpec(f"unsupported backend framework: {explicit}")
+        raise InvalidSpec(rules.ENGINE_UNKNOWN.at(SPEC / "backendFramework", engine=explicit))
     return Backend(explicit)

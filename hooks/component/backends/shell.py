@@ -16,7 +16,10 @@ from typing import assert_never
 from hooks.component.backends.command_line import CommandLine
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Json
+from hooks.problems import SPEC
+from hooks.validation.rules import pod as rules
 
+_MAIN = SPEC / "extraPodSpec.mainContainer"
 _PLAIN = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
 _DOLLARS = re.compile(r"\$\$|\$\(")
 _PYTHON_PROGRAM = re.compile(r"(.*/)?python\d*(\.\d+)*", re.ASCII)
@@ -117,10 +120,7 @@ def require_command(container: Mapping[str, Json], engine: str) -> None:
     """
     line = CommandLine.of(container)
     if not line.command and program_of(line, engine) is Program.OTHER:
-        raise InvalidSpec(
-            f"spec.extraPodSpec.mainContainer.command is empty, must be how {engine} is started: on several nodes the "
-            "image's own entry point is replaced"
-        )
+        raise InvalidSpec(rules.ENGINE_COMMAND.at(_MAIN / "command", engine=engine))
 
 
 def insert_flags(script: str, flags: str, engine: str) -> str:
@@ -152,10 +152,7 @@ def _add_to_script(container: Mapping[str, Json], line: CommandLine, flags: str,
         changed = _insert_into_first(tokens, flags, engine)
         if changed is not None:
             return {**container, field: changed}
-    raise InvalidSpec(
-        f"spec.extraPodSpec.mainContainer.args: no `python3 -m dynamo.{engine}` is found in the shell command "
-        f"{_shorten(line.text)!r}, behind which the flags for several nodes belong; write it there, or use no shell"
-    )
+    raise InvalidSpec(rules.ENGINE_IN_SCRIPT.at(_MAIN / "args", engine=engine, command=_shorten(line.text)))
 
 
 def _insert_into_first(tokens: Sequence[str], flags: str, engine: str) -> list[str] | None:

@@ -17,6 +17,8 @@ from hooks.component.volumes import claim_volume
 from hooks.errors import InvalidSpec
 from hooks.k8s.pods import add_named, literal_env
 from hooks.k8s.types import Json
+from hooks.problems import SPEC
+from hooks.validation.rules import pod as rules
 
 SSH_PORT = 2222
 KEY_PATH = "/ssh-pk"
@@ -99,10 +101,8 @@ def _join(parts: Iterable[str]) -> str:
     line = " && ".join(parts)
     size = len(line.encode())
     if size > MAX_LINE_BYTES:
-        raise InvalidSpec(
-            f"spec.extraPodSpec.mainContainer.args: the command line for several nodes has {size} bytes, must have at "
-            f"most {MAX_LINE_BYTES}; shorten the arguments or lower spec.multinode.nodeCount"
-        )
+        path, other = SPEC / "extraPodSpec.mainContainer.args", SPEC / "multinode.nodeCount"
+        raise InvalidSpec(rules.COMMAND_LINE_LENGTH.at(path, size=size, most=MAX_LINE_BYTES, other=other))
     return line
 
 

@@ -16,6 +16,7 @@ from hooks.validation.rules import (
     graph,
     grove,
     model,
+    pod,
     profiling,
     reading,
     request,
@@ -24,7 +25,7 @@ from hooks.validation.rules import (
 )
 
 _MODULES: tuple[ModuleType, ...] = (
-    *(reading, graph, config, grove, topology, spec, component),
+    *(reading, graph, config, grove, topology, spec, pod, component),
     *(model, request, profiling, adapter),
 )
 

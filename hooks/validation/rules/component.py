@@ -1,4 +1,4 @@
-"""Rules about a DynamoComponentDeployment alone."""
+"""Rules about a DynamoComponentDeployment: its name, replicas over several nodes, and what only a graph can give it."""
 
 from hooks.problems import Place, Reason, Rule
 
@@ -25,4 +25,55 @@ GROUP_NAME_LENGTH = Rule(
     reason=Reason.NAME,
     place=Place.WEBHOOK,
     why="replicas change, and CEL sees the name only where it sees a status too, which must always be written",
+)
+GROUP_NAME_FORM = Rule(
+    name="group-name-form",
+    text=(
+        "{path}: a LeaderWorkerSet cannot be named {name!r}; the name of the component must begin with a letter and "
+        "hold only lower case letters, digits and -"
+    ),
+    reason=Reason.NAME,
+)
+GROUP_COUNT = Rule(
+    name="group-count", text="{path} is {count}, must be at most {most} for a component over several nodes"
+)
+GROUP_GPUS = Rule(
+    name="group-gpus",
+    text=(
+        "{path}: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod; say how many GPUs of each "
+        "node a component over several nodes needs"
+    ),
+    reason=Reason.REQUIRED,
+)
+GROUP_COMMAND = Rule(
+    name="group-command",
+    text="{path}: container Command cannot be nil for LWS pod; write how it is started",
+    reason=Reason.REQUIRED,
+)
+GROUP_ARGS = Rule(
+    name="group-args",
+    text="{path}: container Args cannot be empty for LWS pod; write its arguments there",
+    reason=Reason.REQUIRED,
+)
+NODE_COUNT = Rule(name="node-count", text="{path} is {count}, must be from 2 to {most}")
+NO_ORCHESTRATOR = Rule(
+    name="no-orchestrator",
+    text=(
+        "no multinode orchestrator available: {path} wants one replica on several nodes, so install LeaderWorkerSet "
+        "and Volcano (kinds LeaderWorkerSet and PodGroup) and upgrade this chart with its option lws, or use a graph "
+        "with Grove"
+    ),
+    reason=Reason.NOT_INSTALLED,
+)
+SERVICE_OBJECT_NAME = Rule(
+    name="service-object-name",
+    text="{path}: {name!r} must begin with a letter, as a Service is named so",
+    reason=Reason.NAME,
+)
+LONE_EPP_CONFIG = Rule(
+    name="lone-epp-config",
+    text=(
+        "{path}: only a graph makes the ConfigMap of an inline configuration; a component that stands alone needs "
+        "configMapRef"
+    ),
 )

@@ -1,4 +1,4 @@
-"""Rules about the spec that a component and a graph's service share.
+"""Rules about the spec that a component and a graph's service share, but for its pod.
 
 In texts `{spec}` is where that spec stands: `spec`, or `spec.services[<name>]`.
 
@@ -90,3 +90,62 @@ AUTOSCALING_IGNORED = Rule(
     ),
     severity=Severity.WARNING,
 )
+
+NO_ISTIO = (
+    "the ingress asks for an Istio VirtualService, whose kind is not declared: install Istio and upgrade this chart "
+    "with its option istio"
+)
+ISTIO_MISSING = Rule(name="istio-missing", text=f"{{path}}: {NO_ISTIO}", severity=Severity.WARNING)
+
+_LABEL_CHARACTERS = "at most 63 letters, digits, -, _ and ., and begin and end with a letter or digit"
+_KEY = f"use {_LABEL_CHARACTERS}; a domain and / may come first"
+
+LABEL_VALUE = Rule(name="label-value", text=f"{{path}}: {{value!r}} is not a label value; use {_LABEL_CHARACTERS}")
+LABEL_KEY = Rule(name="label-key", text=f"{{path}}: {{key!r}} is not a label key; {_KEY}")
+ANNOTATION_KEY = Rule(name="annotation-key", text=f"{{path}}: {{key!r}} is not an annotation key; {_KEY}")
+
+INGRESS_HOST_NAME = Rule(
+    name="ingress-host-name", text="{path}: {host!r} is not a host name; use lower case letters, digits, - and ."
+)
+PODS_AT_A_TIME = Rule(
+    name="pods-at-a-time", text="{path}: {value!r} is not a number of pods; write a number such as 1 or 25%"
+)
+ROLLOUT_STANDSTILL = Rule(
+    name="rollout-standstill",
+    text="{path}: no pod can be replaced, as {other} is 0 too; raise one of them",
+)
+ENGINE_UNKNOWN = Rule(name="engine-unknown", text="{path}: unsupported backend framework: {engine}")
+ENGINE_MISMATCH = Rule(
+    name="engine-mismatch",
+    text=(
+        '{path}: failed to determine backend framework: backend framework mismatch: detected "{found}" from command '
+        'but explicitly configured as "{engine}"'
+    ),
+)
+SEVERAL_ENGINES = Rule(
+    name="several-engines",
+    text=(
+        "{path}: failed to determine backend framework: could not determine backend framework: multiple backend "
+        'frameworks detected from command: [{found}] in "{command}"'
+    ),
+)
+
+CLAIM_MOUNT_NAME = Rule(
+    name="claim-mount-name",
+    text="{path}: volumeMount.name is required when volumeMounts is set",
+    reason=Reason.REQUIRED,
+)
+CLAIM_MOUNT_NAME_FORM = Rule(
+    name="claim-mount-name-form", text="{path}: {name!r} is not a possible name of a PersistentVolumeClaim"
+)
+_CACHE_MOUNT_POINT = (
+    "{path}: volumeMount with useAsCompilationCache=true requires an explicit mountPoint for backend framework "
+    "{engine} (no default available)"
+)
+CACHE_MOUNT_POINT = Rule(name="cache-mount-point", text=_CACHE_MOUNT_POINT, reason=Reason.REQUIRED)
+CACHE_MOUNT_POINT_WITHOUT_ENGINE = Rule(
+    name="cache-mount-point-without-engine", text=_CACHE_MOUNT_POINT, reason=Reason.REQUIRED
+)
+"""The engine may become known only when the pod runs, so admission accepts this, as upstream does."""
+
+EPP_CONFIG_OBJECT = Rule(name="epp-config-object", text="{path}: configMapRef and config must be objects")

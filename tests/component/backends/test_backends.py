@@ -72,19 +72,20 @@ REFUSED = {
         "python3 -m dynamo.vllm",
         "sglang",
         (
-            'failed to determine backend framework: backend framework mismatch: detected "vllm" from command but '
-            'explicitly configured as "sglang"'
+            "spec.extraPodSpec.mainContainer: failed to determine backend framework: backend framework mismatch: "
+            'detected "vllm" from command but explicitly configured as "sglang"'
         ),
     ),
     "several": (
         "python3 -m dynamo.vllm dynamo.sglang",
         "",
         (
-            "failed to determine backend framework: could not determine backend framework: multiple backend frameworks "
-            'detected from command: [vllm sglang] in "/bin/sh -c python3 -m dynamo.vllm dynamo.sglang"'
+            "spec.extraPodSpec.mainContainer: failed to determine backend framework: could not determine backend "
+            "framework: multiple backend frameworks detected from command: [vllm sglang] in "
+            '"/bin/sh -c python3 -m dynamo.vllm dynamo.sglang"'
         ),
     ),
-    "unknown": ("", "tgi", "unsupported backend framework: tgi"),
+    "unknown": ("", "tgi", "spec.backendFramework: unsupported backend framework: tgi"),
 }
 
 

@@ -76,7 +76,9 @@ def test_another_program_is_left_as_it_is_with_a_warning() -> None:
 
 @pytest.mark.parametrize("role", [LEADER, WORKER])
 def test_shell_without_sglang_is_refused_where_upstream_leaves_it(role: Role) -> None:
-    with pytest.raises(InvalidSpec, match=r"no `python3 -m dynamo\.sglang` is found in the shell command"):
+    with pytest.raises(
+        InvalidSpec, match=r"mainContainer\.args: the shell command .* does not run `python3 -m dynamo\.sglang`"
+    ):
         launched(role, command=["/bin/sh", "-c"], args=["exec /launch.sh"])
 
 

@@ -183,7 +183,9 @@ def test_container_gets_flags_where_its_engine_is_started(
 
 @pytest.mark.parametrize("script", ["java -jar x.jar", "python3 -m other", "", "exec /launch.sh"])
 def test_script_that_runs_no_engine_is_refused(script: str) -> None:
-    with pytest.raises(InvalidSpec, match=r"mainContainer\.args: no `python3 -m dynamo\.sglang` is found"):
+    with pytest.raises(
+        InvalidSpec, match=r"mainContainer\.args: the shell command .* does not run `python3 -m dynamo\.sglang`"
+    ):
         add_flags({"command": ["/bin/sh", "-c"], "args": [script]}, "--a", engine="sglang", needs_shell=False)
 
 

@@ -168,5 +168,5 @@ def test_field_that_the_server_would_drop_is_no_fault() -> None:
 def test_image_that_the_request_gives_to_workers_is_no_fault() -> None:
     worker = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"command": ["a"]}}}
     (found,) = check_graph(generated(services={"A": worker}), "default")
-    assert found.text.startswith("spec.services[A].extraPodSpec.mainContainer.image: is required")
+    assert found.text.startswith("spec.services[A].extraPodSpec.mainContainer.image is required")
     assert check_graph(generated(services={"A": worker}), "default", "img:2") == ()

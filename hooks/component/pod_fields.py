@@ -1,0 +1,68 @@
+"""The fields of a component's spec that the rules about its pod read; their verdict is cached by these alone."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from hooks.api.component_spec import ComponentSpec, Resources, VolumeMount
+from hooks.component.subject import ComponentType
+from hooks.component.volumes import has_shared_memory
+from hooks.k8s.types import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodFields:
+    """What the rules about a pod read of a spec.
+
+    Named as in the spec, but for `has_shared_memory`: the main container gets `/dev/shm`, and `has_picker_config`: the
+    pod gets the volume with the configuration of an endpoint picker.
+    """
+
+    extra_pod_spec: Mapping[str, Json]
+    envs: Iterable[Json]
+    liveness_probe: Mapping[str, Json] | None
+    readiness_probe: Mapping[str, Json] | None
+    resources: Resources | None
+    volume_mounts: tuple[VolumeMount, ...]
+    has_shared_memory: bool
+    has_picker_config: bool
+
+    @property
+    def main_container(self) -> Mapping[str, Json]:
+        """`extraPodSpec.mainContainer`; empty when absent."""
+        return self.extra_pod_spec.get("mainContainer") or {}
+
+
+def select_pod_fields(spec: ComponentSpec) -> PodFields:
+    """The fields of that spec."""
+    return PodFields(
+        extra_pod_spec=spec.extra_pod_spec,
+        envs=spec.envs,
+        liveness_probe=spec.liveness_probe,
+        readiness_probe=spec.readiness_probe,
+        resources=spec.resources,
+        volume_mounts=spec.volume_mounts,
+        has_shared_memory=has_shared_memory(spec.shared_memory),
+        has_picker_config=spec.component_type == ComponentType.EPP,
+    )
+
+
+def write_pod_fields(fields: PodFields) -> bytes:
+    """Write the fields as JSON, by which their verdict is cached.
+
+    Raises:
+        orjson.JSONEncodeError: an integer of more than 64 bits or a key that is no text, which only YAML can hold.
+    """
+    return orjson.dumps(fields, default=vars)
+
+
+def read_pod_fields(text: bytes) -> PodFields:
+    """Read what `write_pod_fields` wrote."""
+    raw = orjson.loads(text)
+    resources, mounts = raw["resources"], raw["volume_mounts"]
+    models = {
+        "resources": None if resources is None else Resources.model_validate(resources),
+        "volume_mounts": tuple(VolumeMount.model_validate(mount) for mount in mounts),
+    }
+    return PodFields(**{**raw, **models})

@@ -1,0 +1,21 @@
+"""Reasons of a component's conditions; where Ready is False for a workload, its reason is a `NotReadyReason`."""
+
+from enum import StrEnum
+
+
+class ComponentReason(StrEnum):
+    """Reasons, most of them upstream's.
+
+    Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go.
+    """
+
+    DEPLOYMENT_READY = "DeploymentReady"
+    DEPLOYMENT_NOT_READY = "DeploymentNotReady"
+    ALL_LEADER_WORKER_SETS_READY = "AllLeaderWorkerSetsReady"
+    LEADER_WORKER_SETS_NOT_READY = "LeaderWorkerSetsNotReady"
+    COMPONENT_READY = "ComponentReady"
+    COMPONENT_NOT_READY = "ComponentNotReady"
+    VALIDATION_FAILED = "ValidationFailed"
+    NO_ORCHESTRATOR_AVAILABLE = "NoOrchestratorAvailable"
+    ETCD_KEYS_NOT_DROPPED = "EtcdKeysNotDropped"
+    """The component is being deleted, and its keys are still in etcd."""
