@@ -113,6 +113,10 @@ class GraphDeploymentStatus(ApiModel):
         default_factory=dict
     )
     components_ready: Annotated[str, Schema("How many components are ready of how many, for example `3/4`.")] = ""
+    not_ready_reasons: Annotated[
+        Mapping[str, str],
+        Schema("Under Grove, why services are not ready, for example `CrashLoop`, by service name."),
+    ] = Field(default_factory=dict)
     restart: Annotated[RestartStatus | None, Schema("The restart that runs, or ran last.")] = None
     checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by service name.")] = Field(
         default_factory=dict

@@ -20,15 +20,13 @@ from typing import Literal
 from hooks import contract
 from hooks.condition_events import find_change, of_generation, reference_of, since, was_true
 from hooks.effects import Event, ObjectReference
-from hooks.graph.grove.service import target_name
-from hooks.graph.grove.status import read_troubles
-from hooks.graph.status import Reason
+from hooks.graph.status import NOT_READY_REASONS, GraphReason
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.not_ready import NEEDS_ACTION, Explanation
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.metacontroller.protocol import SyncRequest
 
-_REFUSALS = frozenset({Reason.INVALID.value, Reason.FAILED.value})
+_REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value})
 
 
 def tell_transitions(
@@ -61,16 +59,18 @@ def _tell_ready(about: ObjectReference, before: Mapping[str, Json], after: Mappi
 def _tell_services(
     about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json], explained: Mapping[str, Explanation]
 ) -> Iterator[Event]:
-    """Only the reason is compared, with the one that the condition gave before: its words move all the time."""
+    """One for each service whose reason changes to one that needs action.
+
+    Only reasons are compared: counts and names of pods in the words of an explanation change all the time.
+    """
     ready = find_condition(after.get("conditions") or (), READY)
     if ready is None:
         return
-    old = find_condition(before.get("conditions") or (), READY) or {}
-    new = read_troubles(str(ready["message"])) - read_troubles(str(old.get("message") or ""))
+    earlier = before.get(NOT_READY_REASONS) or {}
     for service, explanation in sorted(explained.items()):
-        reason = explanation.reason.value
-        if explanation.reason in NEEDS_ACTION and (target_name(about.name, service), reason) in new:
+        if explanation.reason in NEEDS_ACTION and earlier.get(service) != explanation.reason:
             message = f"{service}: {explanation}"
+            reason = explanation.reason.value
             yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(ready))
 
 

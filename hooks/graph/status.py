@@ -25,10 +25,13 @@ from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json
 from hooks.problems import Problem, join_texts
 
+NOT_READY_REASONS = "notReadyReasons"
+"""Field of the status: by service under Grove, the reason of its explanation. Events compare it with the former one."""
+
 _KEPT = ("restart", "services", "componentsReady")
 
 
-class State(StrEnum):
+class GraphState(StrEnum):
     """`status.state`."""
 
     PENDING = "pending"
@@ -36,7 +39,7 @@ class State(StrEnum):
     FAILED = "failed"
 
 
-class Reason(StrEnum):
+class GraphReason(StrEnum):
     """Reasons of the condition Ready."""
 
     ALL_READY = "all_resources_are_ready"
@@ -66,16 +69,18 @@ def report(
     unready = dict(_unready_workloads(plan, seen, explained))
     waiting = dict(sorted([*unready.items(), *_missing_claims(plan)]))
     if waiting:
-        state, reason = State.PENDING, Reason.SOME_NOT_READY
+        state, reason = GraphState.PENDING, GraphReason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
     else:
-        state, reason, message = State.SUCCESSFUL, Reason.ALL_READY, "All resources are ready"
+        state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
     message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])[:MAX_MESSAGE]
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
+    reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     return {
         **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
+        **({NOT_READY_REASONS: reasons} if reasons else {}),
         "componentsReady": _count_ready(plan, seen, unready),
     }
 
@@ -90,23 +95,23 @@ def find_unready_services(plan: GraphPlan, seen: Observed) -> frozenset[str]:
     return frozenset(component.service for component, observed in found if _why_unready(component, observed))
 
 
-def report_failure(reason: Reason, problems: tuple[Problem, ...], previous: Previous) -> dict[str, Json]:
+def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous: Previous) -> dict[str, Json]:
     """The status of a graph whose children are left as they were: all problems; the rest is kept."""
     text = join_texts(problems)
-    message = f"Validation failed: {text}" if reason is Reason.INVALID else text
+    message = f"Validation failed: {text}" if reason is GraphReason.INVALID else text
     condition = Condition(type=READY, status="False", reason=reason.value, message=message[:MAX_MESSAGE])
     kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
-    return {**_status(State.FAILED, condition, previous), **kept}
+    return {**_status(GraphState.FAILED, condition, previous), **kept}
 
 
-def _status(state: State, condition: Condition, previous: Previous) -> dict[str, Json]:
+def _status(state: GraphState, condition: Condition, previous: Previous) -> dict[str, Json]:
     before = previous.status.get("conditions") or ()
     conditions = merge_conditions(before, [condition], now=previous.now, generation=previous.generation)
     return {"state": state.value, "conditions": conditions}
 
 
-def _truth(state: State) -> Truth:
-    return "True" if state is State.SUCCESSFUL else "False"
+def _truth(state: GraphState) -> Truth:
+    return "True" if state is GraphState.SUCCESSFUL else "False"
 
 
 def _count_ready(plan: GraphPlan, seen: Observed, unready: Mapping[str, str]) -> str:
@@ -163,8 +168,8 @@ def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
         counts = f"generation={seen.generation}, observedGeneration={seen.observed_generation}"
         return f"spec not yet processed: {counts} ({explain_rollout()})"
     if not seen.is_available:
-        detail = seen.message.removeprefix("Deployment is not ready").removeprefix(": ")
-        return f"Component deployment not ready - Available condition not true{f' ({detail})' if detail else ''}"
+        detail = f" ({seen.message})" if seen.message else ""
+        return f"Component deployment not ready - Available condition not true{detail}"
     if _init_containers(seen.spec) != _init_containers(plan.spec):
         return "init containers were inserted or reordered, which an existing object cannot take over; delete it once"
     return ""

@@ -18,7 +18,7 @@ from hooks.graph.observe import Observed, observe, without_status
 from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.related import resolve_related
 from hooks.graph.restart import Restart, advance, observe_told, plan_restart
-from hooks.graph.status import Previous, Reason, find_unready_services, report, report_failure
+from hooks.graph.status import GraphReason, Previous, find_unready_services, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
 from hooks.k8s.not_ready import Explanation
@@ -56,11 +56,11 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     try:
         _read_valid(parent_key, seen.installed)
     except InvalidSpec as error:
-        return _freeze(request, facts, Reason.INVALID, error.problems)
+        return _freeze(request, facts, GraphReason.INVALID, error.problems)
     try:
         plan, children, restart = _plan_restarting(request, parent_key, seen, facts.settings)
     except InvalidSpec as error:
-        return _freeze(request, facts, Reason.FAILED, error.problems)
+        return _freeze(request, facts, GraphReason.FAILED, error.problems)
     explained = explain_services(plan, seen, facts)
     status = report(plan, seen, restart, _previous(request, facts), explained=explained)
     return SyncAnswer(
@@ -141,7 +141,7 @@ def _read_restart(request: SyncRequest) -> Mapping[str, Json]:
     return stored if isinstance(stored, dict) else {}
 
 
-def _freeze(request: SyncRequest, facts: Facts, reason: Reason, problems: tuple[Problem, ...]) -> SyncAnswer:
+def _freeze(request: SyncRequest, facts: Facts, reason: GraphReason, problems: tuple[Problem, ...]) -> SyncAnswer:
     """Leave all children as they were last applied, and say why."""
     status = report_failure(reason, problems, _previous(request, facts))
     return SyncAnswer(

@@ -24,7 +24,12 @@ FIELDS = [
     (DGD, "spec.restart", "id strategy", "id"),
     (DGD, "spec.restart.strategy", "order type", ""),
     (DGD, "spec.services.*", SHARED_FIELDS, ""),
-    (DGD, "status", "checkpoints componentsReady conditions observedGeneration restart services state", ""),
+    (
+        DGD,
+        "status",
+        "checkpoints componentsReady conditions notReadyReasons observedGeneration restart services state",
+        "",
+    ),
     (
         DGD,
         "status.services.*",
@@ -146,6 +151,7 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGD, "spec.restart.strategy.order", {"type": "array", "items": {**STRING, "maxLength": 253}, "maxItems": 25}),
     (DGD, "status.state", STRING),
     (DGD, "status.componentsReady", STRING),
+    (DGD, "status.notReadyReasons", {"type": "object", "additionalProperties": STRING}),
     (DGD, "status.observedGeneration", INT64),
     (
         DGD,

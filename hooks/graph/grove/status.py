@@ -3,7 +3,6 @@
 Source: Dynamo operator, internal/dynamo/grove.go, and internal/controller/dynamographdeployment_controller.go.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 
 from hooks.graph.applied import is_applied
@@ -16,7 +15,6 @@ from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import Json, name_of
 
 _SHORT = {kinds.POD_CLIQUE.kind: "podclique", kinds.POD_CLIQUE_SCALING_GROUP.kind: "pcsg"}
-_TROUBLE = re.compile(rf"(?:{'|'.join(_SHORT.values())})/(\S+): [^();]* \((\w+): ")
 _INIT_CONTAINERS = (
     "init containers were inserted or reordered, which an existing PodCliqueSet cannot take over; delete it once"
 )
@@ -30,11 +28,6 @@ def why_grove_unready(plan: GrovePlan, seen: ObservedGrove, explained: Mapping[s
     reasons = [*_set_reasons(plan, seen.pod_clique_set), *_service_reasons(plan, seen, explained)]
     is_left_behind = not reasons and bool(plan.services) and seen.pod_clique_set is None
     return f"podcliqueset/{plan.name}: resource not found" if is_left_behind else "; ".join(reasons)
-
-
-def read_troubles(message: str) -> frozenset[tuple[str, str]]:
-    """What a message of `why_grove_unready` says of services: what is scaled, and its `NotReadyReason`."""
-    return frozenset((target, reason) for target, reason in _TROUBLE.findall(message))
 
 
 def is_settled(plan: GrovePlan, seen: ObservedGrove) -> bool:

@@ -7,7 +7,7 @@ from hooks import contract, identity
 from hooks.api.component_spec import Multinode
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.component.subject import ComponentType
-from hooks.graph.status import State
+from hooks.graph.status import GraphState
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.metacontroller.protocol import SyncRequest
@@ -56,7 +56,7 @@ def observe_graph(request: SyncRequest, adapter: GraphScalingAdapter) -> Graph |
     return Graph(
         uid=str(found["metadata"].get("uid", "")),
         is_going=is_deleting(found),
-        is_frozen=status.get("state") == State.FAILED,
+        is_frozen=status.get("state") == GraphState.FAILED,
         message=str((find_condition(status.get("conditions") or (), READY) or {}).get("message") or ""),
         has_planner=ComponentType.PLANNER in kinds,
         service=_observe_service(found, services, adapter.spec.dgd_ref.service_name),

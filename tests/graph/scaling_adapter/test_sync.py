@@ -10,7 +10,7 @@ import pytest
 from hooks import contract
 from hooks.effects import Event, WriteBackReplicas
 from hooks.graph.scaling_adapter.sync import customize, sync
-from hooks.graph.status import Previous, Reason, report_failure
+from hooks.graph.status import GraphReason, Previous, report_failure
 from hooks.k8s.conditions import MAX_MESSAGE
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest, write_sync_answer
@@ -36,7 +36,7 @@ def counting(**counts: int) -> Manifest:
 def frozen(*problems: str) -> Manifest:
     """A graph of which a former spec runs: its present one has these problems."""
     previous = Previous(status=graph()["status"], generation=2, now=make.NOW)
-    return {**graph(), "status": report_failure(Reason.INVALID, make.problems(*problems), previous)}
+    return {**graph(), "status": report_failure(GraphReason.INVALID, make.problems(*problems), previous)}
 
 
 def going(found: Manifest) -> Manifest:
