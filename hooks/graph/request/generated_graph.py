@@ -22,7 +22,7 @@ from hooks.k8s.names import is_subdomain
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_reader import YamlDocument, read_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
-from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, as_problems, sort_problems
+from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.validation.rules import profiling as rules
 from hooks.validation.rules import reading
 
@@ -83,7 +83,7 @@ def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") ->
         return sort_problems(reading.TYPE.at(FieldPath(fault.path), what=fault.message) for fault in faults)
     created = {**named, "spec": with_image(named.get("spec") or {}, workers_image)}
     try:
-        return as_problems(validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL})))
+        return validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL}))
     except InvalidSpec as error:
         return error.problems
 
