@@ -9,7 +9,7 @@ import click
 
 from hooks import contract
 from hooks.clients.api_server import ACCOUNT_FOLDER, ApiServer
-from hooks.graph.request.profiler_output import Errand
+from hooks.graph.request.profiler_output import CopyTask
 from hooks.output_copier.copier import CopyFailed, OutputCopier
 
 _TERMINATION_LOG = Path("/dev/termination-log")
@@ -82,7 +82,7 @@ def copy_output(  # noqa: PLR0913 - one parameter for each option
     The pod's account needs `get` on pods, `create` and `patch` on configmaps.
     """
     signal.signal(signal.SIGTERM, _leave)
-    errand = Errand(
+    task = CopyTask(
         namespace=namespace,
         pod=pod,
         config_map=config_map,
@@ -93,7 +93,7 @@ def copy_output(  # noqa: PLR0913 - one parameter for each option
     )
     try:
         server = _find_server(account_folder)
-        OutputCopier(errand=errand, folder=folder, server=server, deadline_seconds=deadline, say=_say).run()
+        OutputCopier(task=task, folder=folder, server=server, deadline_seconds=deadline, say=_say).run()
     except CopyFailed as failure:
         _say(str(failure))
         _write_termination_message(str(failure))

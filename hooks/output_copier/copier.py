@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hooks.clients.api_server import APPLY_PATCH, ApiServer, Conversation, Refused
-from hooks.graph.request.profiler_output import FILES, MAX_CONFIG_MAP_BYTES, Errand, Failed, OutputFile, Waiting, decide
+from hooks.graph.request.profiler_output import (
+    FILES,
+    MAX_CONFIG_MAP_BYTES,
+    CopyTask,
+    NoOutput,
+    NotEnded,
+    OutputFile,
+    plan_copy,
+)
 from hooks.k8s.types import Manifest, name_of
 
 FIELD_MANAGER = "dynamo-hooks-copy-output"
@@ -45,9 +53,9 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputCopier:
-    """One errand, to be done within `deadline_seconds`; `say` takes a line now and then."""
+    """One task, to be done within `deadline_seconds`; `say` takes a line now and then."""
 
-    errand: Errand
+    task: CopyTask
     folder: Path
     server: ApiServer
     deadline_seconds: float
@@ -70,11 +78,11 @@ class OutputCopier:
     def _wait(self, caller: "_Caller") -> Manifest:
         begin, said = self.server.clock(), -SAY_SECONDS
         while True:
-            pod = caller.read_pod(self.errand.namespace, self.errand.pod)
-            decision = decide(self.errand, pod, read_files(self.folder))
-            if isinstance(decision, Failed):
+            pod = caller.read_pod(self.task.namespace, self.task.pod)
+            decision = plan_copy(self.task, pod, read_files(self.folder))
+            if isinstance(decision, NoOutput):
                 raise CopyFailed(decision.reason)
-            if not isinstance(decision, Waiting):
+            if not isinstance(decision, NotEnded):
                 return decision.config_map
             passed = self.server.clock() - begin
             if passed - said >= SAY_SECONDS:

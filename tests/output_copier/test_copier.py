@@ -11,7 +11,7 @@ import requests
 import responses
 
 from hooks.clients.api_server import ApiServer
-from hooks.graph.request.profiler_output import Errand
+from hooks.graph.request.profiler_output import CopyTask
 from hooks.output_copier.copier import CopyFailed, OutputCopier, Pace, read_files
 
 URL = "https://127.0.0.1:6443"
@@ -63,7 +63,7 @@ def copier(tmp_path: Path, time: Time, said: list[str]) -> OutputCopier:
     (tmp_path / "ca.crt").write_text("")
     (tmp_path / GRAPH).write_text("kind: DynamoGraphDeployment\n")
     return OutputCopier(
-        errand=Errand(
+        task=CopyTask(
             namespace="ns",
             pod="p",
             config_map="dgdr-output-qwen",
@@ -136,7 +136,7 @@ def test_profiler_that_never_ends_is_given_up_at_the_deadline(
 
 def test_pod_that_is_gone_ends_the_wait(server: responses.RequestsMock, copier: OutputCopier) -> None:
     server.get(POD, status=404, json={"message": 'pods "p" not found'})
-    assert failure(copier) == "pod p is gone, and its profiler with it"
+    assert failure(copier) == "pod p was deleted before its profiler ended"
 
 
 PASSING: list[dict[str, Any]] = [

@@ -1,1 +1,1 @@
-"""DynamoGraphDeploymentRequest: profiling of a model, and the graph that it leads to."""
+"""DynamoGraphDeploymentRequest: profiles a model and generates a graph that serves it."""

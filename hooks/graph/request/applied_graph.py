@@ -14,20 +14,20 @@ from hooks.k8s.types import Json, Manifest
 from hooks.metacontroller.installation import hand_down
 
 _NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
-"""Labels that say whose an object is; a profiler that looked at a running graph may have taken them along."""
+"""Labels that name an object's owner; a profiler may have copied them from a running graph."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """The graph as it is to be created: where, called what. `uid` is the namespace's, empty where there is none."""
+class GraphTarget:
+    """Namespace and name of the graph in the cluster. `uid` is the namespace's, empty if it does not exist."""
 
     namespace: str
     name: str
     uid: str
 
 
-def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: Target) -> Manifest:
-    """The graph as it is created: what was generated, the request's labels, and over all the user's overrides."""
+def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: GraphTarget) -> Manifest:
+    """The graph to create: the generated one with the request's labels, and the user's overrides, which win."""
     overrides, metadata = request.spec.deployment_overrides or DeploymentOverrides(), generated["metadata"]
     own = {
         contract.LABEL_REQUEST_NAME: fit_label_value(request.metadata.name),
@@ -47,7 +47,7 @@ def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: Targ
 
 
 def with_image(spec: Mapping[str, Json], image: str) -> Mapping[str, Json]:
-    """The spec with the user's image for all workers; the profiler had it already, but need not have kept it."""
+    """The spec with the user's image for all workers; the profiler gets it too, but may ignore it."""
     if not image:
         return spec
     services = spec.get("services") or {}

@@ -1,12 +1,12 @@
 """The children of a planned request; decides nothing.
 
-What outlives the request has a second owner: its Namespace. The garbage collector then only drops the reference to the
-request. All kinds are OnDelete, so what exists is kept by a stub and never changed.
+The graph and its ConfigMaps outlive the request: their Namespace is a second owner, so the garbage collector only drops
+the reference to the request. All kinds are OnDelete: existing children are answered as stubs and never changed.
 """
 
 from hooks import contract
-from hooks.graph.request.applied_graph import Target
-from hooks.graph.request.observe import Child, Observed
+from hooks.graph.request.applied_graph import GraphTarget
+from hooks.graph.request.observe import ObservedChild, ObservedRequest
 from hooks.graph.request.plan import RequestPlan
 from hooks.graph.request.profiling_job import build_profiling_access, build_profiling_job
 from hooks.k8s import kinds
@@ -14,35 +14,35 @@ from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata, gvk_of, name_of, sort_manifests
 
 _KEPT = frozenset({kinds.JOB, kinds.CONFIG_MAP, contract.GRAPH})
-"""Kinds that are never deleted for a request while it is there; a finished Job has the profiler's log."""
+"""Kinds that are never deleted while their request exists; a finished Job keeps the profiler's log."""
 
 _CONFIG_MAP_FIELDS = ("data", "binaryData", "immutable")
 
 
-def build_children(plan: RequestPlan, seen: Observed, *, request: str, namespace: str) -> list[Manifest]:
+def build_children(plan: RequestPlan, seen: ObservedRequest, *, request: str, namespace: str) -> list[Manifest]:
     """Build all children of the request of that name and namespace, sorted by kind and name."""
     kept = [_stub(child) for child in seen.children if child.kind in _KEPT]
     created = [
         *([build_profiling_job(plan.job)] if plan.job else ()),
         *(build_profiling_access(plan.access) if plan.access else ()),
-        *([anchor(plan.graph, plan.target)] if plan.graph else ()),
+        *([_own_by_namespace(plan.graph, plan.target)] if plan.graph else ()),
         *(_build_config_map(found, plan.target, request, namespace) for found in plan.config_maps),
     ]
-    there = {_identity(stub) for stub in kept} | {
+    existing = {_identity(stub) for stub in kept} | {
         (kinds.CONFIG_MAP.key, found.namespace, found.name) for found in seen.config_maps.values()
     }
-    return sort_manifests([*kept, *(child for child in created if _identity(child) not in there)])
+    return sort_manifests([*kept, *(child for child in created if _identity(child) not in existing)])
 
 
-def keep_children(seen: Observed) -> list[Manifest]:
+def keep_children(seen: ObservedRequest) -> list[Manifest]:
     """All children as they are."""
     return sort_manifests([_stub(child) for child in seen.children])
 
 
-def anchor(manifest: Manifest, target: Target) -> Manifest:
-    """The object with its Namespace as an owner beside the request, which Metacontroller adds.
+def _own_by_namespace(manifest: Manifest, target: GraphTarget) -> Manifest:
+    """The object with its Namespace as an owner; Metacontroller adds the request as another.
 
-    `controller` and `blockOwnerDeletion` stay away: the Namespace neither controls it nor waits for it.
+    Without `controller` and `blockOwnerDeletion`: the Namespace neither controls the object nor waits for its deletion.
     """
     owner = {
         "apiVersion": kinds.NAMESPACE.api_version,
@@ -53,7 +53,7 @@ def anchor(manifest: Manifest, target: Target) -> Manifest:
     return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [owner]}}
 
 
-def _stub(child: Child) -> Manifest:
+def _stub(child: ObservedChild) -> Manifest:
     return build_manifest(child.kind, build_metadata(child.name, child.namespace))
 
 
@@ -61,21 +61,21 @@ def _identity(manifest: Manifest) -> tuple[str, str, str]:
     return gvk_of(manifest).key, manifest["metadata"]["namespace"], name_of(manifest)
 
 
-def _build_config_map(found: Manifest, target: Target, request: str, namespace: str) -> Manifest:
-    """A ConfigMap of the output as it is created: beside the graph, labelled with the request."""
+def _build_config_map(found: Manifest, target: GraphTarget, request: str, namespace: str) -> Manifest:
+    """Build a ConfigMap of the output in the graph's namespace, labelled with the request."""
     metadata = found["metadata"]
     labels = {
-        **_texts(metadata.get("labels")),
+        **_strings(metadata.get("labels")),
         contract.LABEL_REQUEST_NAME: fit_label_value(request),
         contract.LABEL_REQUEST_NAMESPACE: namespace,
         contract.LABEL_MANAGED_BY: contract.MANAGER,
     }
     labels = {key: value for key, value in labels.items() if key != contract.LABEL_CONTROLLER_UID}
-    annotations = _texts(metadata.get("annotations"))
+    annotations = _strings(metadata.get("annotations"))
     described = build_metadata(metadata["name"], target.namespace, labels=labels, annotations=annotations)
     fields = {key: found[key] for key in _CONFIG_MAP_FIELDS if found.get(key)}
-    return anchor(build_manifest(kinds.CONFIG_MAP, described, **fields), target)
+    return _own_by_namespace(build_manifest(kinds.CONFIG_MAP, described, **fields), target)
 
 
-def _texts(entries: Json) -> dict[str, str]:
+def _strings(entries: Json) -> dict[str, str]:
     return {key: value for key, value in (entries or {}).items() if isinstance(value, str)}

@@ -4,15 +4,16 @@ Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_contro
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hooks.api.graph_request import GraphRequest
 from hooks.graph.request.names import job_name
-from hooks.graph.request.observe import Observed
-from hooks.graph.request.phases import Position, State
+from hooks.graph.request.observe import ObservedRequest
+from hooks.graph.request.phases import Position, RequestState
 from hooks.graph.request.plan import RequestPlan
-from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, Previous
+from hooks.graph.request.previous import PreviousRequestStatus
+from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition
 from hooks.k8s.types import Json
 from hooks.problems import join_texts
@@ -21,25 +22,28 @@ DELETED_BY_USER = "Deployment was deleted by user. Create a new DGDR to redeploy
 _CREATION_DEADLINE = timedelta(minutes=5)
 _READY_DEADLINE = timedelta(hours=1)
 
-VALID = Condition(type=VALIDATION, status="True", reason="SpecValid", message="The spec is valid")
-NO_JOB_YET = Condition(type=PROFILING, status="False", reason="ProfilingPending", message="Profiling has not begun")
-_COMPLETED = Condition(
-    type=PROFILING, status="True", reason="ProfilingCompleted", message="Profiling job completed successfully"
-)
-NOT_GENERATED = Condition(
-    type=SPEC_GENERATED, status="False", reason="WaitingForProfiling", message="Profiling is not completed"
-)
-NOT_DEPLOYED = Condition(
-    type=DEPLOYMENT_READY, status="False", reason="WaitingForSpec", message="There is no generated spec to be applied"
-)
-_NOT_ASKED_FOR = Condition(
-    type=DEPLOYMENT_READY,
-    status="False",
-    reason="AutoApplyDisabled",
-    message="spec.autoApply is false: apply status.generatedDeployment yourself",
+
+def unmet(condition_type: str, reason: RequestReason, message: str) -> Condition:
+    """A condition that is not met."""
+    return Condition(type=condition_type, status="False", reason=reason.value, message=message[:MAX_MESSAGE])
+
+
+def _met(condition_type: str, reason: RequestReason, message: str) -> Condition:
+    return Condition(type=condition_type, status="True", reason=reason.value, message=message[:MAX_MESSAGE])
+
+
+VALID = _met(VALIDATION, RequestReason.SPEC_VALID, "The spec is valid")
+NO_JOB_YET = unmet(PROFILING, RequestReason.PROFILING_PENDING, "Profiling has not begun")
+_COMPLETED = _met(PROFILING, RequestReason.PROFILING_COMPLETED, "Profiling job completed successfully")
+NOT_GENERATED = unmet(SPEC_GENERATED, RequestReason.WAITING_FOR_PROFILING, "Profiling is not completed")
+NOT_DEPLOYED = unmet(DEPLOYMENT_READY, RequestReason.WAITING_FOR_SPEC, "There is no generated spec to be applied")
+_NOT_APPLIED = unmet(
+    DEPLOYMENT_READY,
+    RequestReason.AUTO_APPLY_DISABLED,
+    "spec.autoApply is false: apply status.generatedDeployment yourself",
 )
 
-_NOT_CREATED = frozenset({"JobCreationFailed", "DeploymentCreationFailed"})
+_NOT_CREATED = frozenset({RequestReason.JOB_CREATION_FAILED, RequestReason.DEPLOYMENT_CREATION_FAILED})
 
 BEFORE_JOB = frozenset({Position.REFUSED, Position.UNBUILDABLE, Position.PENDING})
 _AFTER_GENERATION = frozenset(
@@ -55,154 +59,157 @@ _AFTER_GENERATION = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grounds:
-    """What a status follows from."""
+class StatusInput:
+    """Everything that the status of a request depends on."""
 
     request: GraphRequest
     plan: RequestPlan
-    seen: Observed
-    previous: Previous
+    seen: ObservedRequest
+    previous: PreviousRequestStatus
     now: datetime
 
 
-def describe(grounds: Grounds) -> list[Condition]:
-    """The conditions in the order of the phases, without the summary."""
-    plan, auto_apply = grounds.plan, grounds.request.spec.auto_apply
-    refusal = false(VALIDATION, "ValidationFailed", join_texts(plan.problems))
+def describe_conditions(found: StatusInput) -> list[Condition]:
+    """The conditions in the order of the phases, without Ready."""
+    plan = found.plan
+    refusal = unmet(VALIDATION, RequestReason.VALIDATION_FAILED, join_texts(plan.problems))
     profiling, deployment = _PROFILING.get(plan.position), _DEPLOYMENT.get(plan.position)
-    applied = deployment(grounds) if deployment else NOT_DEPLOYED
+    applied = deployment(found) if deployment else NOT_DEPLOYED
     return [
         refusal if plan.position is Position.REFUSED else VALID,
-        profiling(grounds) if profiling else _COMPLETED,
-        _spec_generated(grounds),
-        applied if auto_apply else _NOT_ASKED_FOR,
+        profiling(found) if profiling else _COMPLETED,
+        _spec_generated(found),
+        applied if found.request.spec.auto_apply else _NOT_APPLIED,
     ]
 
 
-def is_overdue(status: Mapping[str, Json]) -> bool:
-    """Whether something should have been created long ago; then the controller's own resyncs do."""
-    return bool({str(condition["reason"]) for condition in status["conditions"]} & _NOT_CREATED)
+def is_overdue(conditions: list[dict[str, Json]]) -> bool:
+    """Whether the Job or the graph should exist by now; then the controller's own resyncs are enough."""
+    return any(condition["reason"] in _NOT_CREATED for condition in conditions)
 
 
-def summarise(conditions: list[Condition], state: State) -> Condition:
-    """`Ready`: the first condition that holds the request up, or the last one when it has come to its end."""
-    if state is State.READY:
+def summarise(conditions: list[Condition], state: RequestState) -> Condition:
+    """Ready: the last met condition where the request is ready, else the first unmet one, else the last."""
+    if state is RequestState.READY:
         met = [c for c in conditions if c.status == "True"]
-        return Condition(type=READY, status="True", reason=met[-1].reason, message=met[-1].message)
+        return replace(met[-1], type=READY)
     obstacle = next((c for c in conditions if c.status != "True"), conditions[-1])
-    return Condition(type=READY, status="False", reason=obstacle.reason, message=obstacle.message)
+    return replace(obstacle, type=READY, status="False")
 
 
-def false(condition_type: str, reason: str, message: str) -> Condition:
-    """A condition that is not met."""
-    return Condition(type=condition_type, status="False", reason=reason, message=message[:MAX_MESSAGE])
-
-
-def _not_begun(_grounds: Grounds) -> Condition:
+def _not_begun(_found: StatusInput) -> Condition:
     return NO_JOB_YET
 
 
-def _running(grounds: Grounds) -> Condition:
-    job = grounds.seen.job
-    trouble = f"; {job.pods}" if job and job.pods else ""
-    return false(PROFILING, "ProfilingRunning", f"Profiling is in progress{trouble}")
+def _running(found: StatusInput) -> Condition:
+    job = found.seen.job
+    details = f"; {job.pods}" if job and job.pods else ""
+    return unmet(PROFILING, RequestReason.PROFILING_RUNNING, f"Profiling is in progress{details}")
 
 
-def _failed(grounds: Grounds) -> Condition:
-    job = grounds.seen.job
+def _failed(found: StatusInput) -> Condition:
+    job = found.seen.job
     failure, pods = (job.failure, job.pods) if job else ("", "")
     details = f". Details: {pods}" if pods else ""
-    return false(PROFILING, "ProfilingFailed", f"profiling job failed: {failure}{details}")
+    return unmet(PROFILING, RequestReason.PROFILING_FAILED, f"profiling job failed: {failure}{details}")
 
 
-def _gone(grounds: Grounds) -> Condition:
-    name = job_name(grounds.request.metadata.name)
-    return false(
-        PROFILING, "ProfilingFailed", f"profiling job failed: Job {name} was deleted before its output was there"
-    )
+def _gone(found: StatusInput) -> Condition:
+    name = job_name(_name(found))
+    text = f"profiling job failed: Job {name} was deleted before its output was found"
+    return unmet(PROFILING, RequestReason.PROFILING_FAILED, text)
 
 
-def _unbuildable(grounds: Grounds) -> Condition:
-    return false(PROFILING, "JobCreationFailed", join_texts(grounds.plan.problems))
+def _unbuildable(found: StatusInput) -> Condition:
+    return unmet(PROFILING, RequestReason.JOB_CREATION_FAILED, join_texts(found.plan.problems))
 
 
-def _pending(grounds: Grounds) -> Condition:
-    """The Job is asked for; where it does not appear, Metacontroller's events on the request say why."""
-    since = grounds.previous.since(VALIDATION)
-    if grounds.previous.state is State.PENDING and since and grounds.now - since >= _CREATION_DEADLINE:
-        name, span = job_name(grounds.request.metadata.name), _minutes(_CREATION_DEADLINE)
-        text = f"Job {name} could not be created for {span}; see this request's SyncError events"
-        return false(PROFILING, "JobCreationFailed", text)
+def _pending(found: StatusInput) -> Condition:
+    """The Job is wanted; if it does not appear, Metacontroller's Events on the request say why."""
+    previous = found.previous
+    if previous.state is RequestState.PENDING and _is_past(previous.since(VALIDATION), _CREATION_DEADLINE, found.now):
+        return unmet(PROFILING, RequestReason.JOB_CREATION_FAILED, _not_created(f"Job {job_name(_name(found))}"))
     return NO_JOB_YET
 
 
-def _spec_generated(grounds: Grounds) -> Condition:
-    plan = grounds.plan
+def _spec_generated(found: StatusInput) -> Condition:
+    plan = found.plan
     if plan.position is Position.GENERATION_FAILED:
-        return false(SPEC_GENERATED, "GenerationFailed", join_texts(plan.problems))
+        return unmet(SPEC_GENERATED, RequestReason.GENERATION_FAILED, join_texts(plan.problems))
     if plan.position not in _AFTER_GENERATION:
         return NOT_GENERATED
     message = "Generated spec is available in status.generatedDeployment"
-    if grounds.request.spec.auto_apply:
+    if found.request.spec.auto_apply:
         message = "DynamoGraphDeployment spec generated successfully"
-    text = "; ".join([message, *plan.remarks])
-    return Condition(type=SPEC_GENERATED, status="True", reason="SpecGenerated", message=text[:MAX_MESSAGE])
+    return _met(SPEC_GENERATED, RequestReason.SPEC_GENERATED, "; ".join([message, *plan.remarks]))
 
 
-def _degraded(grounds: Grounds) -> Condition:
-    plan = grounds.plan
-    state = (plan.live.state if plan.live else "") or "pending"
-    return false(DEPLOYMENT_READY, "DeploymentDegraded", f"Deployment degraded to {state}{_because(plan)}")
-
-
-def _deployed(grounds: Grounds) -> Condition:
-    message = f"DGD {grounds.plan.target.name} is ready"
-    return Condition(type=DEPLOYMENT_READY, status="True", reason="DeploymentReady", message=message)
-
-
-def _creating(grounds: Grounds) -> Condition:
-    target = grounds.plan.target
+def _creating(found: StatusInput) -> Condition:
+    target, previous = found.plan.target, found.previous
+    reason = RequestReason.DEPLOYMENT_CREATION_FAILED
     if not target.uid:
         text = f"DGD {target.name} cannot be created: namespace {target.namespace} not found; create it"
-        return false(DEPLOYMENT_READY, "DeploymentCreationFailed", text)
-    since = grounds.previous.since(SPEC_GENERATED)
-    if grounds.previous.state is State.DEPLOYING and since and grounds.now - since >= _CREATION_DEADLINE:
-        text = (
-            f"DGD {target.name} could not be created for {_minutes(_CREATION_DEADLINE)}; see this request's SyncError "
-            f"events"
-        )
-        return false(DEPLOYMENT_READY, "DeploymentCreationFailed", text)
-    return false(DEPLOYMENT_READY, "DeploymentPending", f"DGD {target.name} is to be created")
+        return unmet(DEPLOYMENT_READY, reason, text)
+    if previous.state is RequestState.DEPLOYING and _is_past(
+        previous.since(SPEC_GENERATED), _CREATION_DEADLINE, found.now
+    ):
+        return unmet(DEPLOYMENT_READY, reason, _not_created(f"DGD {target.name}"))
+    return unmet(DEPLOYMENT_READY, RequestReason.DEPLOYMENT_PENDING, f"DGD {target.name} will be created")
 
 
-def _coming_up(grounds: Grounds) -> Condition:
-    plan, live = grounds.plan, grounds.plan.live
+def _deploying(found: StatusInput) -> Condition:
+    plan, live = found.plan, found.plan.live
     is_foreign = live is not None and not live.is_ours
-    origin = "was there before and is used as it is" if is_foreign else "created"
+    origin = "already existed and is used as it is" if is_foreign else "created"
     waiting = f"DGD {plan.target.name} {origin}, waiting for Ready"
-    # A graph that was there before has its time from when it was first asked for.
-    moments = (grounds.previous.since(SPEC_GENERATED), live.created if live else None)
+    # The hour of a graph that already existed begins when the request first wanted it.
+    moments = (found.previous.since(SPEC_GENERATED), live.created if live else None)
     since = max((moment for moment in moments if moment), default=None)
-    if since and grounds.now - since >= _READY_DEADLINE:
-        text = f"{waiting} for more than {_minutes(_READY_DEADLINE)}{_because(plan)}"
-        return false(DEPLOYMENT_READY, "DeploymentOverdue", text)
-    return false(DEPLOYMENT_READY, "DeploymentCreated", f"{waiting}{_because(plan)}")
+    if _is_past(since, _READY_DEADLINE, found.now):
+        text = f"{waiting} for more than {_format_span(_READY_DEADLINE)}{_because(plan)}"
+        return unmet(DEPLOYMENT_READY, RequestReason.DEPLOYMENT_OVERDUE, text)
+    return unmet(DEPLOYMENT_READY, RequestReason.DEPLOYMENT_CREATED, f"{waiting}{_because(plan)}")
 
 
-def _deleted(_grounds: Grounds) -> Condition:
-    return false(DEPLOYMENT_READY, "DeploymentDeleted", DELETED_BY_USER)
+def _degraded(found: StatusInput) -> Condition:
+    plan = found.plan
+    state = (plan.live.state if plan.live else "") or "pending"
+    text = f"Deployment degraded to {state}{_because(plan)}"
+    return unmet(DEPLOYMENT_READY, RequestReason.DEPLOYMENT_DEGRADED, text)
+
+
+def _deployed(found: StatusInput) -> Condition:
+    return _met(DEPLOYMENT_READY, RequestReason.DEPLOYMENT_READY, f"DGD {found.plan.target.name} is ready")
+
+
+def _deleted(_found: StatusInput) -> Condition:
+    return unmet(DEPLOYMENT_READY, RequestReason.DEPLOYMENT_DELETED, DELETED_BY_USER)
+
+
+def _name(found: StatusInput) -> str:
+    return found.request.metadata.name
+
+
+def _is_past(since: datetime | None, span: timedelta, now: datetime) -> bool:
+    return since is not None and now - since >= span
+
+
+def _not_created(what: str) -> str:
+    return f"{what} could not be created for {_format_span(_CREATION_DEADLINE)}; see this request's SyncError events"
 
 
 def _because(plan: RequestPlan) -> str:
     return f": {plan.live.message}" if plan.live and plan.live.message else ""
 
 
-def _minutes(span: timedelta) -> str:
+def _format_span(span: timedelta) -> str:
     minutes = int(span.total_seconds()) // 60
     return f"{minutes} minutes" if minutes < 60 else f"{minutes // 60} h"
 
 
-_PROFILING: Mapping[Position, Callable[[Grounds], Condition]] = {
+_Describe = Callable[[StatusInput], Condition]
+
+_PROFILING: Mapping[Position, _Describe] = {
     Position.REFUSED: _not_begun,
     Position.UNBUILDABLE: _unbuildable,
     Position.PENDING: _pending,
@@ -210,13 +217,13 @@ _PROFILING: Mapping[Position, Callable[[Grounds], Condition]] = {
     Position.PROFILING_FAILED: _failed,
     Position.JOB_GONE: _gone,
 }
-"""How profiling stands; at every other position it is done."""
+"""The condition Profiling; it is met at every other position."""
 
-_DEPLOYMENT: Mapping[Position, Callable[[Grounds], Condition]] = {
+_DEPLOYMENT: Mapping[Position, _Describe] = {
     Position.CREATING: _creating,
-    Position.DEPLOYING: _coming_up,
+    Position.DEPLOYING: _deploying,
     Position.DEGRADED: _degraded,
     Position.DEPLOYED: _deployed,
     Position.DELETED: _deleted,
 }
-"""How the graph stands; at every other position there is none."""
+"""The condition DeploymentReady; at every other position there is no graph."""

@@ -1,4 +1,4 @@
-"""Events of a request: one for each change of a condition that upstream's users know an event of.
+"""Events of a request: one for each change of a condition that is an event upstream too.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go.
 """
@@ -10,102 +10,107 @@ from typing import Literal
 from hooks.condition_events import find_change, reference_of
 from hooks.effects import Event
 from hooks.graph.request.conditions import DELETED_BY_USER
-from hooks.graph.request.previous import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, Previous
-from hooks.graph.request.validate import CHANGE_REJECTED
+from hooks.graph.request.previous import PreviousRequestStatus
+from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
 from hooks.validation.rules.request import PROFILING_STARTED
 
-_BEFORE_PROFILING = frozenset({"", "ProfilingPending", "JobCreationFailed"})
-_BEFORE_CREATION = frozenset({"", "WaitingForSpec", "DeploymentPending", "DeploymentCreationFailed"})
+_R = RequestReason
+_BEFORE_PROFILING = frozenset({"", _R.PROFILING_PENDING, _R.JOB_CREATION_FAILED})
+_BEFORE_CREATION = frozenset({"", _R.WAITING_FOR_SPEC, _R.DEPLOYMENT_PENDING, _R.DEPLOYMENT_CREATION_FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rule:
-    """An event when a condition's reason becomes one of `to`, coming from another that is one of `since`, if given.
+class _EventRow:
+    """An event when a condition's reason becomes one of `to`, from another that is one of `since`, if given.
 
-    An empty `text` stands for the condition's message. With `each_time` a new generation is told of too: a second spec
-    is wrong anew.
+    `reason` is the event's. An empty `text` stands for the condition's message. With `each_generation` the same reason
+    of a new generation is an event too.
     """
 
     condition: str
-    to: frozenset[str]
+    to: frozenset[RequestReason]
     reason: str
     type: Literal["Normal", "Warning"] = "Warning"
     since: frozenset[str] = frozenset()
     text: str = ""
-    each_time: bool = False
+    each_generation: bool = False
 
 
-def _warning(condition: str, to: str, reason: str = "", *, each_time: bool = False) -> _Rule:
-    return _Rule(condition=condition, to=frozenset({to}), reason=reason or to, each_time=each_time)
+def _warning(condition: str, to: RequestReason, reason: str = "", *, each_generation: bool = False) -> _EventRow:
+    return _EventRow(
+        condition=condition, to=frozenset({to}), reason=reason or to.value, each_generation=each_generation
+    )
 
 
-_GENERATED = _Rule(condition=SPEC_GENERATED, to=frozenset({"SpecGenerated"}), type="Normal", reason="SpecGenerated")
-_NO_CONFIG_MAP = _warning(SPEC_GENERATED, "ConfigMapCreationFailed")
-_CREATED = _Rule(
+_GENERATED = _EventRow(
+    condition=SPEC_GENERATED, to=frozenset({_R.SPEC_GENERATED}), type="Normal", reason="SpecGenerated"
+)
+_CREATED = _EventRow(
     condition=DEPLOYMENT_READY,
-    to=frozenset({"DeploymentCreated", "DeploymentReady"}),
+    to=frozenset({_R.DEPLOYMENT_CREATED, _R.DEPLOYMENT_READY}),
     since=_BEFORE_CREATION,
     type="Normal",
     reason="DeploymentCreated",
     text="DGD {graph} created, waiting for Ready",
 )
 
-_RULES = (
-    _Rule(
+_TABLE = (
+    _EventRow(
         condition=VALIDATION,
-        to=frozenset({"SpecValid"}),
-        since=frozenset({"", "ValidationFailed"}),
+        to=frozenset({_R.SPEC_VALID}),
+        since=frozenset({"", _R.VALIDATION_FAILED}),
         type="Normal",
         reason="Initialized",
         text="DGDR initialized successfully",
     ),
-    _warning(VALIDATION, "ValidationFailed", each_time=True),
-    _Rule(
+    _warning(VALIDATION, _R.VALIDATION_FAILED, each_generation=True),
+    _EventRow(
         condition=VALIDATION,
-        to=frozenset({CHANGE_REJECTED}),
-        reason=CHANGE_REJECTED,
+        to=frozenset({_R.SPEC_CHANGE_REJECTED}),
+        reason="SpecChangeRejected",
         text=PROFILING_STARTED.text.format(state="{request}"),
-        each_time=True,
+        each_generation=True,
     ),
-    _Rule(
+    _EventRow(
         condition=PROFILING,
-        to=frozenset({"ProfilingRunning", "ProfilingFailed", "ProfilingCompleted"}),
+        to=frozenset({_R.PROFILING_RUNNING, _R.PROFILING_FAILED, _R.PROFILING_COMPLETED}),
         since=_BEFORE_PROFILING,
         type="Normal",
         reason="ProfilingJobCreated",
         text="{job}",
     ),
-    _warning(PROFILING, "JobCreationFailed", "ProfilingJobFailed"),
-    _warning(PROFILING, "ProfilingFailed", "ProfilingCheckFailed"),
+    _warning(PROFILING, _R.JOB_CREATION_FAILED, "ProfilingJobFailed"),
+    _warning(PROFILING, _R.PROFILING_FAILED, "ProfilingCheckFailed"),
     _GENERATED,
-    _warning(SPEC_GENERATED, "GenerationFailed"),
+    _warning(SPEC_GENERATED, _R.GENERATION_FAILED),
     _CREATED,
-    _Rule(condition=DEPLOYMENT_READY, to=frozenset({"DeploymentReady"}), type="Normal", reason="DeploymentReady"),
-    _warning(DEPLOYMENT_READY, "DeploymentCreationFailed"),
-    _warning(DEPLOYMENT_READY, "DeploymentOverdue"),
-    _Rule(
+    _EventRow(condition=DEPLOYMENT_READY, to=frozenset({_R.DEPLOYMENT_READY}), type="Normal", reason="DeploymentReady"),
+    _warning(DEPLOYMENT_READY, _R.DEPLOYMENT_CREATION_FAILED),
+    _warning(DEPLOYMENT_READY, _R.DEPLOYMENT_OVERDUE),
+    _EventRow(
         condition=DEPLOYMENT_READY,
-        to=frozenset({"DeploymentDegraded"}),
+        to=frozenset({_R.DEPLOYMENT_DEGRADED}),
         reason="DeploymentDegraded",
         text="DynamoGraphDeployment {graph} degraded from Ready to {state}",
     ),
-    _Rule(
+    _EventRow(
         condition=DEPLOYMENT_READY,
-        to=frozenset({"DeploymentDeleted"}),
+        to=frozenset({_R.DEPLOYMENT_DELETED}),
         reason="DeploymentDeleted",
         text=f"DynamoGraphDeployment {{graph}}: {DELETED_BY_USER}",
     ),
 )
+"""All events but the one for each ConfigMap that cannot be created."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """What events tell beyond the status.
+class EventDetails:
+    """What events say that the status does not.
 
-    `is_simulated` says that profiling needs no GPUs (AIC), `is_foreign` that somebody else made the graph; `remarks`
-    are told once, when the spec is generated.
+    `is_simulated`: profiling is a simulation that needs no GPUs (AIC). `is_foreign`: the request did not create the
+    graph. Each of `remarks` is an event of its own when the spec is generated.
     """
 
     is_simulated: bool = False
@@ -113,42 +118,38 @@ class Story:
     remarks: tuple[str, ...] = ()
 
 
-def find_events(parent: ReadManifest, previous: Previous, status: Mapping[str, Json], story: Story) -> Iterator[Event]:
+def find_events(
+    parent: ReadManifest, previous: PreviousRequestStatus, status: Mapping[str, Json], details: EventDetails
+) -> Iterator[Event]:
     """The events that a new status means."""
     deployment = status.get("deployment") or {}
     words = {
-        "job": "AIC profiling job created" if story.is_simulated else "Profiling job created",
+        "job": "AIC profiling job created" if details.is_simulated else "Profiling job created",
         "request": status["state"],
         "graph": deployment.get("name", ""),
         "state": deployment.get("state", ""),
     }
-    for rule in _RULES:
-        condition = find_change(previous.status, status, rule.condition, by_generation=rule.each_time)
-        if condition is None or not _is_met(rule, condition, previous) or (rule is _CREATED and story.is_foreign):
+    for row in _TABLE:
+        condition = find_change(previous.status, status, row.condition, by_generation=row.each_generation)
+        if condition is None or not _applies(row, condition, previous) or (row is _CREATED and details.is_foreign):
             continue
-        text = rule.text.format(**words) if rule.text else str(condition.get("message", ""))
-        yield _event(parent, rule, text, previous)
-        if rule is _GENERATED:
-            yield from (_event(parent, _NO_CONFIG_MAP, remark, previous) for remark in story.remarks)
+        text = row.text.format(**words) if row.text else str(condition.get("message", ""))
+        occasion = _occasion(row.condition, previous)
+        about = reference_of(parent)
+        yield Event(about=about, type=row.type, reason=row.reason, message=text, occasion=occasion)
+        if row is _GENERATED:
+            for remark in details.remarks:
+                reason = "ConfigMapCreationFailed"
+                yield Event(about=about, type="Warning", reason=reason, message=remark, occasion=occasion)
 
 
-def _is_met(rule: _Rule, condition: Mapping[str, Json], previous: Previous) -> bool:
-    before = previous.reason_of(rule.condition)
-    is_new = before not in rule.to or rule.each_time
-    return condition["reason"] in rule.to and is_new and (not rule.since or before in rule.since)
+def _applies(row: _EventRow, condition: Mapping[str, Json], previous: PreviousRequestStatus) -> bool:
+    before = previous.reason_of(row.condition)
+    is_new = before not in row.to or row.each_generation
+    return condition["reason"] in row.to and is_new and (not row.since or before in row.since)
 
 
-def _event(parent: ReadManifest, rule: _Rule, message: str, previous: Previous) -> Event:
-    return Event(
-        about=reference_of(parent),
-        type=rule.type,
-        reason=rule.reason,
-        message=message,
-        occasion=_occasion(rule, previous),
-    )
-
-
-def _occasion(rule: _Rule, previous: Previous) -> str:
-    """What was before: a sync that comes again with the same old status means the same event."""
-    before = find_condition(previous.conditions, rule.condition) or {}
+def _occasion(condition: str, previous: PreviousRequestStatus) -> str:
+    """What was before: the same event when a sync is repeated with the same old status."""
+    before = find_condition(previous.conditions, condition) or {}
     return f"{previous.generation}/{before.get('reason', '')}/{before.get('lastTransitionTime', '')}"

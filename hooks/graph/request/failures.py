@@ -1,4 +1,4 @@
-"""What the pods of a profiling Job say of its trouble: pod, container, exit code and reason.
+"""Why the pods of a profiling Job failed or do not start: pod, container, exit code and reason.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, getProfilingJobErrorDetails.
 """
@@ -10,35 +10,35 @@ from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest, name_of
 
 _CONTAINERS = (contract.PROFILER_CONTAINER, contract.OUTPUT_COPIER_CONTAINER)
-"""In the order in which they can be at fault: the copier fails too when the profiler did."""
+"""The profiler first: when it fails, the copier fails too."""
 
 _MAX_MESSAGE = 500
-"""Characters of a container's own words; they may be the end of its log."""
+"""Longest message of a container in characters; it may be the end of its log."""
 
 
 def describe_pods(pods: Iterable[ReadManifest]) -> str:
-    """Name the container that failed or cannot start; empty where all is well.
+    """Name the container that failed or cannot start; empty if there is none.
 
-    A failed pod tells more than one that waits, and of several failed ones the last.
+    A failed pod comes before a pending one; of several, the newest comes first.
     """
     ordered = sorted(pods, key=_age)
-    failed = [text for pod in reversed(ordered) if _phase(pod) == "Failed" for text in _describe_ended(pod)]
-    waiting = [text for pod in reversed(ordered) if _phase(pod) == "Pending" for text in _describe_waiting(pod)]
+    failed = [text for pod in reversed(ordered) if _phase(pod) == "Failed" for text in _describe_failed(pod)]
+    waiting = [text for pod in reversed(ordered) if _phase(pod) == "Pending" for text in _describe_pending(pod)]
     return next(iter([*failed, *waiting]), "")
 
 
-def _describe_ended(pod: ReadManifest) -> Iterator[str]:
+def _describe_failed(pod: ReadManifest) -> Iterator[str]:
     for name in _CONTAINERS:
         ended = _state(pod, name).get("terminated") or {}
         if ended.get("exitCode"):
             facts = f"ExitCode: {ended['exitCode']}, Reason: {ended.get('reason') or 'Error'}"
             yield f"Pod: {name_of(pod)}, Container: {name}, {facts}{_message(ended)}"
     status = pod.get("status") or {}
-    if status.get("reason"):  # evicted, or past a deadline of its own: no container is to blame
+    if status.get("reason"):  # evicted, or past its deadline: no container failed
         yield f"Pod: {name_of(pod)}, Reason: {status['reason']}{_message(status)}"
 
 
-def _describe_waiting(pod: ReadManifest) -> Iterator[str]:
+def _describe_pending(pod: ReadManifest) -> Iterator[str]:
     for name in _CONTAINERS:
         waiting = _state(pod, name).get("waiting") or {}
         if waiting.get("reason") not in {None, "ContainerCreating", "PodInitializing"}:
@@ -54,8 +54,8 @@ def _state(pod: ReadManifest, container: str) -> dict[str, Json]:
     return states[0] if states else {}
 
 
-def _message(said: ReadManifest) -> str:
-    text = " ".join(str(said.get("message") or "").split())
+def _message(source: ReadManifest) -> str:
+    text = " ".join(str(source.get("message") or "").split())
     return f", Message: {text[:_MAX_MESSAGE]}" if text else ""
 
 

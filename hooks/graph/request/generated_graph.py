@@ -1,4 +1,4 @@
-"""The graph that a profiler's output holds: YAML text to a graph that our own rules accept, and the ConfigMaps with it.
+"""Reads a profiler's output: the graph, checked by our own rules, and the ConfigMaps beside it.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, generateDGDSpec,
 extractResourcesFromYAML.
@@ -22,30 +22,30 @@ from hooks.k8s.names import is_subdomain
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_reader import YamlDocument, read_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
-from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, as_problems, sort_problems
+from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.validation.rules import profiling as rules
 from hooks.validation.rules import reading
 
 MAX_ADDITIONAL_BYTES = 250_000
 _MAX_OWN_BYTES = MAX_CHILD_BYTES - 4096
-"""What is left for a child once labels and owner are added."""
+"""Largest size of a generated object; labels and owner are added to it."""
 
 _REMEMBERED_OUTPUTS = 32
-"""Texts that a process remembers with what they hold; each may have a megabyte."""
+"""Outputs that a process caches; each may have a megabyte."""
 
 GENERATED = HERE / "status.generatedDeployment"
-"""Where the generated graph stands in the request, once it is accepted."""
+"""Field of the request that holds the generated graph once it is accepted."""
 
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
 _DATA_KEYS = ("data", "binaryData")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generated:
-    """What profiling led to.
+class GeneratedObjects:
+    """The objects of a profiler's output.
 
-    `graph` has apiVersion, kind, metadata (name, namespace, labels, annotations) and spec. `config_maps` are whole, as
-    the output has them. `remarks` say what of the rest of the output cannot be created.
+    `graph` has apiVersion, kind, metadata (name, namespace, labels, annotations) and spec. `config_maps` are as in the
+    output. Each of `remarks` says why another ConfigMap of the output cannot be created.
     """
 
     graph: Manifest
@@ -54,11 +54,11 @@ class Generated:
 
 
 @lru_cache(maxsize=_REMEMBERED_OUTPUTS)
-def read_output(text: str, default_name: str) -> Generated:
-    """Read a key of the output ConfigMap; `default_name` is for a graph without a name.
+def read_output(text: str, default_name: str) -> GeneratedObjects:
+    """Read a key of the output ConfigMap; a graph without a name gets `default_name`.
 
     Raises:
-        InvalidSpec: the text is not YAML, holds no graph or one that our rules refuse, or too much beside it.
+        InvalidSpec: the text is not YAML, holds no graph or one that cannot be stored, or too much beside it.
     """
     documents = list(_read_documents(text))
     found = next((d for d in documents if d.get("kind") == contract.GRAPH.kind), None)
@@ -70,26 +70,26 @@ def read_output(text: str, default_name: str) -> Generated:
     if size > MAX_ADDITIONAL_BYTES:
         raise InvalidSpec(rules.OUTPUT_ADDITIONS_SIZE.at(HERE, size=size, limit=MAX_ADDITIONAL_BYTES))
     config_maps, remarks = _read_config_maps(others)
-    return Generated(graph=graph, config_maps=config_maps, remarks=remarks)
+    return GeneratedObjects(graph=graph, config_maps=config_maps, remarks=remarks)
 
 
 def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") -> tuple[Problem, ...]:
-    """All problems of a graph, as it would be created in a namespace with that image for workers; empty for none.
+    """All problems of a graph that is created in this namespace, with this image for its workers; empty for none.
 
-    Which optional kinds the cluster has is not known here: the graph's own hook judges that.
+    It is unknown here which optional kinds the cluster has: the hook of the graph checks that.
     """
     named: Manifest = {**graph, "metadata": {**graph["metadata"], "namespace": namespace}}
     if faults := find_faults(prune(named)):
         return sort_problems(reading.TYPE.at(FieldPath(fault.path), what=fault.message) for fault in faults)
     created = {**named, "spec": with_image(named.get("spec") or {}, workers_image)}
     try:
-        return as_problems(validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL})))
+        return validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL}))
     except InvalidSpec as error:
         return error.problems
 
 
 def refuse_graph(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """What is wrong with the generated graph as problems of its request; each keeps the graph's problem as a value."""
+    """The problems of a generated graph as problems of its request; each has the graph's own problem as a value."""
     return tuple(
         rules.GENERATED_GRAPH.at(found.path.under(GENERATED, instead_of=HERE), problem=found) for found in problems
     )
@@ -133,23 +133,23 @@ def _read_graph(document: Mapping[str, Json], default_name: str) -> Manifest:
 
 
 def _find_fractions(graph: Json) -> Iterator[Problem]:
-    """Fractions in free-form configurations, where a number is not a quantity: no child can hold a float."""
+    """Find floats in free-form configurations: they cannot become strings there, and no child can hold a float."""
     services = _mapping(_mapping(_mapping(graph).get("spec")).get("services"))
     for name, service in services.items():
         path = SPEC / "services" / Key(name) / "eppConfig"
-        for field, value in _walk_leaves(_mapping(_mapping(service).get("eppConfig")).get("config"), path / "config"):
+        for field, value in _walk_scalars(_mapping(_mapping(service).get("eppConfig")).get("config"), path / "config"):
             if isinstance(value, float) and not value.is_integer():
                 yield rules.GENERATED_FRACTION.at(field, value=str(value), other=path / "configMapRef")
 
 
-def _walk_leaves(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, Json]]:
-    """Every value that holds no others, with its place."""
+def _walk_scalars(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, Json]]:
+    """Every scalar with its path."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _walk_leaves(item, path / key)
+            yield from _walk_scalars(item, path / key)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _walk_leaves(item, path / index)
+            yield from _walk_scalars(item, path / index)
     else:
         yield path, value
 
@@ -159,7 +159,7 @@ def _mapping(value: Json) -> Mapping[str, Json]:
 
 
 def _read_config_maps(documents: Iterable[Mapping[str, Json]]) -> tuple[tuple[Manifest, ...], tuple[str, ...]]:
-    """The ConfigMaps, the first of each name; whatever else the output holds is passed over, as upstream does."""
+    """The ConfigMaps, of each name the first; like upstream, ignore all other kinds."""
     found: dict[str, Manifest] = {}
     remarks = []
     for document in documents:

@@ -1,4 +1,4 @@
-"""GPU facts of the cluster, from the labels that NVIDIA's GPU Feature Discovery puts on Nodes.
+"""The GPUs of the cluster, from the labels that NVIDIA's GPU Feature Discovery puts on Nodes.
 
 Source: Dynamo operator, internal/gpu/discovery.go.
 """
@@ -20,7 +20,7 @@ _SYSTEMS = (
     ("A100", "a100_sxm"),
     ("L40S", "l40s"),
 )
-"""What a product's name holds, and what the profiler calls such a system; the first match counts."""
+"""Part of a product's name, and the profiler's name for such a system; the first match counts."""
 
 _BY_HAND = (
     ("gpuModel", "gpu_model"),
@@ -30,13 +30,13 @@ _BY_HAND = (
 _RANGE = (("minNumGpusPerEngine", "min_num_gpus_per_engine"), ("maxNumGpusPerEngine", "max_num_gpus_per_engine"))
 
 
-class NothingDiscovered(Exception):
-    """The Nodes tell nothing of GPUs; the message says what they lack."""
+class NoGpusDiscovered(Exception):
+    """The Nodes do not say which GPUs they have; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """GPUs of a Node; `count` is 0 where its labels do not tell. `memory` is in MiB for one GPU."""
+class GpuNode:
+    """The GPUs of a Node; `count` is 0 if a label is missing or malformed. `memory` is that of one GPU in MiB."""
 
     name: str
     count: int
@@ -44,26 +44,26 @@ class Node:
     memory: int
 
 
-def observe_nodes(nodes: Iterable[ReadManifest]) -> tuple[Node, ...]:
+def observe_nodes(nodes: Iterable[ReadManifest]) -> tuple[GpuNode, ...]:
     """Read the labels of Nodes."""
     return tuple(_observe_node(node) for node in nodes)
 
 
-def discover_hardware(nodes: Sequence[Node]) -> dict[str, Json]:
-    """The facts about the Nodes with most GPUs, of those with as many the ones with most memory.
+def discover_hardware(nodes: Sequence[GpuNode]) -> dict[str, Json]:
+    """The hardware of the Node with most GPUs; of several with as many, that with most memory.
 
     Raises:
-        NothingDiscovered: there is no Node, or none that says which GPUs it has.
+        NoGpusDiscovered: there is no Node, or none that says which GPUs it has.
     """
     if not nodes:
-        raise NothingDiscovered("no nodes found in cluster")
-    telling = [node for node in nodes if node.count > 0]
-    if not telling:
-        raise NothingDiscovered(
+        raise NoGpusDiscovered("no nodes found in cluster")
+    labelled = [node for node in nodes if node.count > 0]
+    if not labelled:
+        raise NoGpusDiscovered(
             f"no nodes with NVIDIA GPU Feature Discovery labels found (checked {len(nodes)} nodes). Ensure GPU nodes "
             f"have labels: {LABEL_COUNT}, {LABEL_PRODUCT}, {LABEL_MEMORY}"
         )
-    best = max(sorted(telling, key=lambda node: node.name), key=lambda node: (node.count, node.memory))
+    best = max(sorted(labelled, key=lambda node: node.name), key=lambda node: (node.count, node.memory))
     system = _system_of(best.product)
     facts: dict[str, Json] = {
         "gpuModel": best.product,
@@ -74,19 +74,19 @@ def discover_hardware(nodes: Sequence[Node]) -> dict[str, Json]:
 
 
 def has_hardware_by_hand(config: Json) -> bool:
-    """Whether the profiler's configuration says enough of the hardware: one fact, or both ends of a range."""
+    """Whether the profiler's configuration describes the hardware: by one of its fields, or by both ends of a range."""
     hardware, engine = _part(config, "hardware"), _part(config, "engine")
     if any(hardware.get(key) is not None for names in _BY_HAND for key in names):
         return True
     return all(any(_positive(part.get(key)) for part in (engine, hardware) for key in names) for names in _RANGE)
 
 
-def _observe_node(node: ReadManifest) -> Node:
+def _observe_node(node: ReadManifest) -> GpuNode:
     labels = labels_of(node)
     count, memory = _to_count(labels.get(LABEL_COUNT)), _to_count(labels.get(LABEL_MEMORY))
     product = labels.get(LABEL_PRODUCT, "")
-    is_telling = count > 0 and memory > 0 and bool(product)
-    return Node(name=name_of(node), count=count if is_telling else 0, product=product, memory=memory)
+    is_labelled = count > 0 and memory > 0 and bool(product)
+    return GpuNode(name=name_of(node), count=count if is_labelled else 0, product=product, memory=memory)
 
 
 def _to_count(text: str | None) -> int:

@@ -24,9 +24,9 @@ from hooks.validation.rules import profiling as rules
 class JobPlan:
     """The profiling Job of a request, to be created.
 
-    `config` is the profiler's configuration as YAML; the profiler writes into `output_folder`. With `discovers_gpus` it
-    looks for GPUs by itself. `pull_secrets` are Secrets for its images' registries. `spec_hash` is the fingerprint of
-    the request's spec.
+    `config` is the profiler's configuration as YAML; the profiler writes its files into `output_folder`, and with
+    `discovers_gpus` reads the GPUs of the cluster itself. `pull_secrets` are Secrets for the registries of its images.
+    `spec_hash` is the fingerprint of the request's spec.
     """
 
     request: GraphRequest
@@ -57,8 +57,7 @@ def plan_job(
 ) -> JobPlan:
     """Plan the Job of a request that `validate_request` accepts.
 
-    `hardware` are facts about the cluster's GPUs, each of which counts unless the user wrote it; {} when nothing was
-    discovered.
+    `hardware` describes the cluster's GPUs, {} when nothing was discovered; fields that the user wrote win over it.
 
     Raises:
         InvalidSpec: the profiler cannot get this configuration, or the setting `hooks_image` is missing.
@@ -74,8 +73,8 @@ def plan_job(
         settings=settings,
         config=config,
         output_folder=str(merged["output_dir"]),
-        # What was discovered for the profiler is in its configuration. To discover by itself it must be allowed to
-        # read Nodes, which the account of a request is not by default.
+        # Discovered hardware is in the configuration already. To discover it, the profiler must read Nodes, which the
+        # account of a request may not by default.
         discovers_gpus=request.spec.enable_gpu_discovery and not hardware,
         pull_secrets=pull_secrets,
         spec_hash=spec_hash,

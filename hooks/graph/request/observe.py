@@ -1,4 +1,4 @@
-"""Children and related objects of a request, read once into frozen values; decides nothing."""
+"""Reads the children and related objects of a request into frozen values; decides nothing."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from datetime import datetime
 from hooks import contract
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.graph.request.failures import describe_pods
-from hooks.graph.request.gpu_discovery import Node, observe_nodes
+from hooks.graph.request.gpu_discovery import GpuNode, observe_nodes
 from hooks.graph.request.names import ANNOTATION_SPEC_HASH, job_name
-from hooks.graph.request.phases import Job
+from hooks.graph.request.phases import JobState
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.types import (
@@ -27,23 +27,23 @@ from hooks.metacontroller.protocol import SyncRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedJob:
-    """The profiling Job; `since` is when it ended, None while it runs.
+    """The profiling Job; `ended` is None while it runs.
 
-    `failure` is what the Job says of its failure, `pods` what its pods say: half a sentence, or empty.
+    `failure` is the message of the Job's failure, `pods` names a container that failed or cannot start; or empty.
     """
 
-    progress: Job
+    progress: JobState
     failure: str
-    since: datetime | None
+    ended: datetime | None
     spec_hash: str
     pods: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedGraph:
+class LiveGraph:
     """A graph in the target namespace; `is_ours` where this request created it.
 
-    `state` is its `status.state`, empty while that is of an older spec; `message` what its condition Ready says.
+    `state` is its `status.state`, empty while that is of an older spec; `message` is that of its condition Ready.
     """
 
     name: str
@@ -55,7 +55,7 @@ class ObservedGraph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedConfigMap:
-    """A ConfigMap; `request_uid` is that of the request whose profiler wrote it, empty where nothing tells."""
+    """A ConfigMap; `request_uid` is that of the request whose profiler wrote it, empty if unknown."""
 
     namespace: str
     name: str
@@ -64,8 +64,8 @@ class ObservedConfigMap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Child:
-    """A child that is there; `kind`, `namespace` and `name` keep it alive."""
+class ObservedChild:
+    """An existing child; an answer with its kind, namespace and name keeps it."""
 
     kind: GroupVersionKind
     namespace: str
@@ -73,32 +73,31 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """All that a request's sync sees beside the request.
+class ObservedRequest:
+    """Everything that a request's sync sees beside the request.
 
-    `graphs` are those of the target namespace and all children, by (namespace, name); `config_maps` likewise;
-    `namespaces` uid by name; `children` in the order of kind and name. `shows_graphs` says that a graph which is not
-    among `graphs` does not exist.
+    `graphs` and `config_maps` are children and related objects by (namespace, name), `namespaces` are uids by name,
+    `children` are in the order of kind and name. `shows_graphs` says that a graph outside `graphs` does not exist.
     """
 
     job: ObservedJob | None
-    graphs: Mapping[tuple[str, str], ObservedGraph]
+    graphs: Mapping[tuple[str, str], LiveGraph]
     shows_graphs: bool
     config_maps: Mapping[tuple[str, str], ObservedConfigMap]
     namespaces: Mapping[str, str]
-    nodes: tuple[Node, ...]
+    nodes: tuple[GpuNode, ...]
     registry_secrets: tuple[RegistrySecret, ...]
-    children: tuple[Child, ...]
+    children: tuple[ObservedChild, ...]
 
 
-def observe(request: SyncRequest) -> Observed:
-    """Read the children and related objects of a request's sync."""
+def observe(request: SyncRequest) -> ObservedRequest:
+    """Read what a request's sync shows."""
     metadata, children, related = request.parent["metadata"], request.children, request.related
     namespace, uid = metadata["namespace"], metadata.get("uid", "")
     job = children.get(kinds.JOB, job_name(metadata["name"]), namespace)
     graphs = [*related.of(contract.GRAPH), *children.of(contract.GRAPH)]
     config_maps = [*related.of(kinds.CONFIG_MAP), *children.of(kinds.CONFIG_MAP)]
-    return Observed(
+    return ObservedRequest(
         job=_observe_job(job, related.of(kinds.POD)) if job is not None else None,
         graphs={_key(graph): _observe_graph(graph, uid) for graph in graphs},
         shows_graphs=related.has_kind(contract.GRAPH),
@@ -111,7 +110,9 @@ def observe(request: SyncRequest) -> Observed:
         nodes=observe_nodes(related.of(kinds.NODE)),
         registry_secrets=observe_registry_secrets(related.of(kinds.SECRET)),
         children=tuple(
-            Child(kind=gvk_of(child), namespace=child["metadata"].get("namespace", namespace), name=name_of(child))
+            ObservedChild(
+                kind=gvk_of(child), namespace=child["metadata"].get("namespace", namespace), name=name_of(child)
+            )
             for child in children.all()
         ),
     )
@@ -128,22 +129,22 @@ def _observe_job(job: ReadManifest, pods: Iterable[ReadManifest]) -> ObservedJob
     failed = next((kind for kind in ("Failed", "FailureTarget") if is_true(conditions, kind)), "")
     ended = failed or ("Complete" if is_true(conditions, "Complete") else "")
     condition = find_condition(conditions, ended) or {}
-    progress = {"": Job.RUNNING, "Complete": Job.COMPLETE}.get(ended, Job.FAILED)
+    progress = {"": JobState.RUNNING, "Complete": JobState.COMPLETE}.get(ended, JobState.FAILED)
     uid = job["metadata"].get("uid", "")
     return ObservedJob(
         progress=progress,
         failure=str(condition.get("message") or condition.get("reason") or "") if failed else "",
-        since=_moment(status.get("completionTime") or condition.get("lastTransitionTime")) if ended else None,
+        ended=_moment(status.get("completionTime") or condition.get("lastTransitionTime")) if ended else None,
         spec_hash=annotations_of(job).get(ANNOTATION_SPEC_HASH, ""),
         pods=describe_pods([pod for pod in pods if is_controlled_by(pod, uid)]),
     )
 
 
-def _observe_graph(graph: ReadManifest, request_uid: str) -> ObservedGraph:
+def _observe_graph(graph: ReadManifest, request_uid: str) -> LiveGraph:
     metadata, status = graph["metadata"], graph.get("status") or {}
     is_current = int(status.get("observedGeneration", 0)) >= int(metadata.get("generation", 0))
     ready = find_condition(status.get("conditions") or (), READY) or {}
-    return ObservedGraph(
+    return LiveGraph(
         name=name_of(graph),
         state=str(status.get("state") or "") if is_current else "",
         message=str(ready.get("message") or "") if is_current else "",

@@ -1,4 +1,4 @@
-"""What the profiler left behind, and whether a graph can be made of it."""
+"""The output of a request's profiler, and whether it holds a graph that can be created."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -6,74 +6,76 @@ from datetime import datetime, timedelta
 from hooks import contract
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
 from hooks.errors import InvalidSpec
-from hooks.graph.request.generated_graph import GENERATED, Generated, check_graph, read_output, refuse_graph
+from hooks.graph.request.generated_graph import GENERATED, GeneratedObjects, check_graph, read_output, refuse_graph
 from hooks.graph.request.names import output_config_map_name
-from hooks.graph.request.observe import Observed, ObservedConfigMap
-from hooks.graph.request.phases import Job, Output
-from hooks.graph.request.previous import Previous
+from hooks.graph.request.observe import ObservedConfigMap, ObservedRequest
+from hooks.graph.request.phases import JobState, OutputState
+from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.k8s.names import MAX_LABEL, fit_name
 from hooks.k8s.types import Manifest
 from hooks.problems import SPEC, Problem
 from hooks.validation.rules import profiling as rules
 
 _GRACE = timedelta(minutes=2)
-"""How long the output ConfigMap may be seen later than the end of the Job that wrote it."""
+"""The output ConfigMap may be observed so much later than the end of the Job that wrote it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundOutput:
-    """What became of the profiler's output; `problems` are why no graph can be made of it."""
+class ProfilerOutput:
+    """The profiler's output; `problems` say why it holds no graph that can be created."""
 
-    fact: Output
+    state: OutputState
     graph: Manifest | None = None
-    generated: Generated | None = None
+    generated: GeneratedObjects | None = None
     problems: tuple[Problem, ...] = ()
 
 
-def find_output(request: GraphRequest, seen: Observed, previous: Previous, now: datetime) -> FoundOutput:
-    """What the profiler left behind, as far as it counts; a graph that the status has already is never read anew."""
+def find_output(
+    request: GraphRequest, seen: ObservedRequest, previous: PreviousRequestStatus, now: datetime
+) -> ProfilerOutput:
+    """Find the profiler's output; a graph that is in the status already is never replaced."""
     metadata = request.metadata
     name = output_config_map_name(metadata.name)
     config_map = seen.config_maps.get((metadata.namespace, name))
-    if seen.job is not None and seen.job.progress in {Job.RUNNING, Job.FAILED} and not previous.generated:
-        return FoundOutput(fact=Output.ABSENT)
-    if config_map is None or not _is_of(config_map, metadata.uid, seen):
+    if seen.job is not None and seen.job.progress in {JobState.RUNNING, JobState.FAILED} and not previous.generated:
+        return ProfilerOutput(state=OutputState.ABSENT)
+    if config_map is None or not _is_written_for(config_map, metadata.uid, seen):
         if previous.generated:
-            return FoundOutput(fact=Output.USABLE, graph=dict(previous.generated))
-        is_late = seen.job is not None and seen.job.since is not None and now - seen.job.since >= _GRACE
+            return ProfilerOutput(state=OutputState.USABLE, graph=dict(previous.generated))
+        is_late = seen.job is not None and seen.job.ended is not None and now - seen.job.ended >= _GRACE
         missing = rules.OUTPUT.at(GENERATED, name=name)
-        return FoundOutput(fact=Output.OVERDUE if is_late else Output.ABSENT, problems=(missing,))
+        return ProfilerOutput(state=OutputState.OVERDUE if is_late else OutputState.ABSENT, problems=(missing,))
     try:
         generated = _generate(request, config_map)
         if not previous.generated:
             _check_generated(request, generated)
     except InvalidSpec as error:
         if previous.generated:
-            return FoundOutput(fact=Output.USABLE, graph=dict(previous.generated))
-        return FoundOutput(fact=Output.BROKEN, problems=error.problems)
+            return ProfilerOutput(state=OutputState.USABLE, graph=dict(previous.generated))
+        return ProfilerOutput(state=OutputState.BROKEN, problems=error.problems)
     graph = dict(previous.generated) if previous.generated else generated.graph
-    return FoundOutput(fact=Output.USABLE, graph=graph, generated=generated)
+    return ProfilerOutput(state=OutputState.USABLE, graph=graph, generated=generated)
 
 
-def _is_of(config_map: ObservedConfigMap, uid: str, seen: Observed) -> bool:
-    """Whether the output is of this request, and not of one of the same name before it.
+def _is_written_for(config_map: ObservedConfigMap, uid: str, seen: ObservedRequest) -> bool:
+    """Whether the output is of this request, and not of an earlier one of the same name.
 
-    One that does not tell counts once the Job is done, which it is only after it wrote the output.
+    An output without a request's uid counts once the Job is complete, as the Job writes its output before it ends.
     """
     if config_map.request_uid:
         return config_map.request_uid == uid
-    return seen.job is not None and seen.job.progress is Job.COMPLETE
+    return seen.job is not None and seen.job.progress is JobState.COMPLETE
 
 
-def _generate(request: GraphRequest, config_map: ObservedConfigMap) -> Generated:
+def _generate(request: GraphRequest, config_map: ObservedConfigMap) -> GeneratedObjects:
     key = contract.PROFILER_MOCKER_OUTPUT if request.spec.use_mocker else contract.PROFILER_OUTPUT
     if key not in config_map.data:
         raise InvalidSpec(rules.OUTPUT_KEY.at(GENERATED, key=key, name=config_map.name))
     return read_output(config_map.data[key], fit_name(request.metadata.name, MAX_LABEL))
 
 
-def _check_generated(request: GraphRequest, generated: Generated) -> None:
-    """Refuse a graph that could not be created, under its own name and under the user's."""
+def _check_generated(request: GraphRequest, generated: GeneratedObjects) -> None:
+    """Refuse a graph that could not be created under its own name, or under the name that the user wants."""
     overrides = request.spec.deployment_overrides or DeploymentOverrides()
     namespace = overrides.namespace or request.metadata.namespace
     if problems := check_graph(generated.graph, namespace, overrides.workers_image):

@@ -1,17 +1,17 @@
-"""Where a request stands: one table from what is observed to its position, first match wins.
+"""The state machine of a request: a table from what is observed to its position; the first match wins.
 
-Everything but `before` is read from the cluster at each sync, so that a request whose status was lost finds its place
-again. `before` only tells apart what the cluster no longer shows: a graph that was ready, a Job that was deleted.
+Everything but `before` is read from the cluster at each sync, so a request whose status was lost gets its position
+back. `before` is only for what the cluster no longer shows: a graph that was ready, a Job that was deleted.
 
-Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, Reconcile. There a request
-whose Job is gone or whose graph is `successful` is not seen as such.
+Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, Reconcile; it
+notices neither a missing Job nor a graph in state `successful`.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
-class State(StrEnum):
+class RequestState(StrEnum):
     """`status.state`."""
 
     INITIAL = ""
@@ -23,23 +23,28 @@ class State(StrEnum):
     FAILED = "Failed"
 
     @classmethod
-    def of(cls, text: str) -> "State":
-        """Read a state; an unknown one counts as none, so that it is found anew."""
+    def of(cls, text: str) -> "RequestState":
+        """Read a state; an unknown one counts as none."""
         return cls(text) if text in _STATES else cls.INITIAL
 
 
-_STATES = frozenset(state.value for state in State)
+_STATES = frozenset(state.value for state in RequestState)
+
+FIXED_STATES = frozenset(
+    {RequestState.PROFILING, RequestState.DEPLOYING, RequestState.READY, RequestState.DEPLOYMENT_DELETED}
+)
+"""States in which the spec of a request no longer counts and may not change."""
 
 
-class Spec(StrEnum):
-    """Whether profiling can begin; `UNBUILDABLE` is a spec without fault of which no Job can be made."""
+class SpecState(StrEnum):
+    """Whether profiling can begin; `UNBUILDABLE` is a valid spec for which no Job can be built."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
     UNBUILDABLE = "unbuildable"
 
 
-class Job(StrEnum):
+class JobState(StrEnum):
     """The profiling Job."""
 
     ABSENT = "absent"
@@ -48,8 +53,8 @@ class Job(StrEnum):
     FAILED = "failed"
 
 
-class Output(StrEnum):
-    """What the profiler left behind; `OVERDUE` is absent for longer than a cache may lag."""
+class OutputState(StrEnum):
+    """The profiler's output; `OVERDUE` is absent for longer than a cache may lag."""
 
     ABSENT = "absent"
     OVERDUE = "overdue"
@@ -57,8 +62,8 @@ class Output(StrEnum):
     USABLE = "usable"
 
 
-class Graph(StrEnum):
-    """The generated graph; `UNWANTED` while nobody asks for it to be applied, `GONE` once it was there and is not."""
+class GeneratedGraphState(StrEnum):
+    """The generated graph in the cluster; `UNWANTED` without autoApply, `GONE` if it existed and no longer does."""
 
     UNWANTED = "unwanted"
     ABSENT = "absent"
@@ -68,79 +73,79 @@ class Graph(StrEnum):
 
 
 class Position(StrEnum):
-    """Where a request stands, finer than its state."""
+    """The progress of a request, finer than its state; each value says it in words."""
 
     REFUSED = "the spec is refused"
-    UNBUILDABLE = "no Job can be made of the spec"
-    PENDING = "the Job is to be created"
-    PROFILING = "the Job runs"
+    UNBUILDABLE = "no Job can be built for the spec"
+    PENDING = "the Job will be created"
+    PROFILING = "the Job is running"
     PROFILING_FAILED = "the Job failed"
-    JOB_GONE = "the Job is gone, and nothing came of it"
-    AWAITING_OUTPUT = "the Job is done, its output not seen yet"
-    GENERATION_FAILED = "no graph can be made of the output"
-    GENERATED = "the graph is generated, and not to be applied"
-    CREATING = "the graph is to be created"
-    DEPLOYING = "the graph comes up"
-    DEGRADED = "the graph was ready and is not"
+    JOB_GONE = "the Job was deleted before its output was found"
+    AWAITING_OUTPUT = "the Job is complete, its output not observed yet"
+    GENERATION_FAILED = "the output holds no graph that is accepted"
+    GENERATED = "the graph is generated; autoApply is off"
+    CREATING = "the graph will be created"
+    DEPLOYING = "the graph is not ready yet"
+    DEGRADED = "the graph was ready and no longer is"
     DEPLOYED = "the graph is ready"
     DELETED = "the graph was deleted"
-    FAILED = "failed before, for good"
+    FAILED = "failed in an earlier sync, which is final"
 
     @property
-    def state(self) -> State:
+    def state(self) -> RequestState:
         """The state that this position is reported as."""
         return _STATE_OF[self]
 
 
 _STATE_OF = {
-    Position.REFUSED: State.FAILED,
-    Position.UNBUILDABLE: State.FAILED,
-    Position.PENDING: State.PENDING,
-    Position.PROFILING: State.PROFILING,
-    Position.PROFILING_FAILED: State.FAILED,
-    Position.JOB_GONE: State.FAILED,
-    Position.AWAITING_OUTPUT: State.PROFILING,
-    Position.GENERATION_FAILED: State.FAILED,
-    Position.GENERATED: State.READY,
-    Position.CREATING: State.DEPLOYING,
-    Position.DEPLOYING: State.DEPLOYING,
-    Position.DEGRADED: State.DEPLOYING,
-    Position.DEPLOYED: State.READY,
-    Position.DELETED: State.DEPLOYMENT_DELETED,
-    Position.FAILED: State.FAILED,
+    Position.REFUSED: RequestState.FAILED,
+    Position.UNBUILDABLE: RequestState.FAILED,
+    Position.PENDING: RequestState.PENDING,
+    Position.PROFILING: RequestState.PROFILING,
+    Position.PROFILING_FAILED: RequestState.FAILED,
+    Position.JOB_GONE: RequestState.FAILED,
+    Position.AWAITING_OUTPUT: RequestState.PROFILING,
+    Position.GENERATION_FAILED: RequestState.FAILED,
+    Position.GENERATED: RequestState.READY,
+    Position.CREATING: RequestState.DEPLOYING,
+    Position.DEPLOYING: RequestState.DEPLOYING,
+    Position.DEGRADED: RequestState.DEPLOYING,
+    Position.DEPLOYED: RequestState.READY,
+    Position.DELETED: RequestState.DEPLOYMENT_DELETED,
+    Position.FAILED: RequestState.FAILED,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """All that the table looks at.
+    """The facts that the table matches.
 
-    `before` is the state as last reported, but a failure before anything was started counts as none: what was missing
-    may be there now. `was_degraded` says that the graph has not been ready again since it was not.
+    `before` is the state to continue from (`PreviousRequestStatus.resumable_state`). `was_degraded` says that the graph
+    was ready, became unready and has not been ready again.
     """
 
-    before: State
-    spec: Spec
-    job: Job
-    output: Output
-    graph: Graph
+    before: RequestState
+    spec: SpecState
+    job: JobState
+    output: OutputState
+    graph: GeneratedGraphState
     was_degraded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the table; a field that is empty matches everything."""
+    """One row of the table; an empty field matches everything."""
 
     then: Position
-    before: frozenset[State] = frozenset()
-    spec: frozenset[Spec] = frozenset()
-    job: frozenset[Job] = frozenset()
-    output: frozenset[Output] = frozenset()
-    graph: frozenset[Graph] = frozenset()
+    before: frozenset[RequestState] = frozenset()
+    spec: frozenset[SpecState] = frozenset()
+    job: frozenset[JobState] = frozenset()
+    output: frozenset[OutputState] = frozenset()
+    graph: frozenset[GeneratedGraphState] = frozenset()
     was_degraded: bool | None = None
 
     def matches(self, found: Situation) -> bool:
-        """Whether the line is about this situation."""
+        """Whether all fields match."""
         pairs = (
             (self.before, found.before),
             (self.spec, found.spec),
@@ -154,44 +159,44 @@ class Row:
 
 
 def _row(then: Position, *values: StrEnum, was_degraded: bool | None = None) -> Row:
-    """A line that asks for these values; several of one kind mean any of them."""
+    """A row that matches these values; of several of one type, any."""
     return Row(
         then=then,
-        before=frozenset(value for value in values if isinstance(value, State)),
-        spec=frozenset(value for value in values if isinstance(value, Spec)),
-        job=frozenset(value for value in values if isinstance(value, Job)),
-        output=frozenset(value for value in values if isinstance(value, Output)),
-        graph=frozenset(value for value in values if isinstance(value, Graph)),
+        before=frozenset(value for value in values if isinstance(value, RequestState)),
+        spec=frozenset(value for value in values if isinstance(value, SpecState)),
+        job=frozenset(value for value in values if isinstance(value, JobState)),
+        output=frozenset(value for value in values if isinstance(value, OutputState)),
+        graph=frozenset(value for value in values if isinstance(value, GeneratedGraphState)),
         was_degraded=was_degraded,
     )
 
 
 TABLE = (
-    # What has ended stays so.
-    _row(Position.DELETED, State.DEPLOYMENT_DELETED),
-    _row(Position.FAILED, State.FAILED),
-    # A graph that is or was there says most.
-    _row(Position.DELETED, Graph.GONE),
-    _row(Position.DEPLOYED, Graph.READY),
-    _row(Position.DEGRADED, Graph.PENDING, State.READY),
-    _row(Position.DEGRADED, Graph.PENDING, was_degraded=True),
-    _row(Position.DEPLOYING, Graph.PENDING),
-    # Then what the profiler left behind.
-    _row(Position.CREATING, Output.USABLE, Graph.ABSENT),
-    _row(Position.GENERATED, Output.USABLE, Graph.UNWANTED),
-    _row(Position.GENERATION_FAILED, Output.BROKEN, Output.OVERDUE),
+    # These states are final.
+    _row(Position.DELETED, RequestState.DEPLOYMENT_DELETED),
+    _row(Position.FAILED, RequestState.FAILED),
+    # The graph in the cluster comes first.
+    _row(Position.DELETED, GeneratedGraphState.GONE),
+    _row(Position.DEPLOYED, GeneratedGraphState.READY),
+    _row(Position.DEGRADED, GeneratedGraphState.PENDING, RequestState.READY),
+    _row(Position.DEGRADED, GeneratedGraphState.PENDING, was_degraded=True),
+    _row(Position.DEPLOYING, GeneratedGraphState.PENDING),
+    # Then the profiler's output.
+    _row(Position.CREATING, OutputState.USABLE, GeneratedGraphState.ABSENT),
+    _row(Position.GENERATED, OutputState.USABLE, GeneratedGraphState.UNWANTED),
+    _row(Position.GENERATION_FAILED, OutputState.BROKEN, OutputState.OVERDUE),
     # Then the Job.
-    _row(Position.PROFILING, Job.RUNNING),
-    _row(Position.AWAITING_OUTPUT, Job.COMPLETE),
-    _row(Position.PROFILING_FAILED, Job.FAILED),
-    _row(Position.JOB_GONE, Job.ABSENT, State.PROFILING, State.DEPLOYING, State.READY),
-    # And where nothing has been started, the spec.
-    _row(Position.REFUSED, Spec.REFUSED),
-    _row(Position.UNBUILDABLE, Spec.UNBUILDABLE),
+    _row(Position.PROFILING, JobState.RUNNING),
+    _row(Position.AWAITING_OUTPUT, JobState.COMPLETE),
+    _row(Position.PROFILING_FAILED, JobState.FAILED),
+    _row(Position.JOB_GONE, JobState.ABSENT, RequestState.PROFILING, RequestState.DEPLOYING, RequestState.READY),
+    # Without a Job, the spec decides.
+    _row(Position.REFUSED, SpecState.REFUSED),
+    _row(Position.UNBUILDABLE, SpecState.UNBUILDABLE),
     _row(Position.PENDING),
 )
 
 
 def find_position(found: Situation) -> Position:
-    """Where a request stands; the last line matches everything."""
+    """The position of a request; the last row matches everything."""
     return next(row.then for row in TABLE if row.matches(found))

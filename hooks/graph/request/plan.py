@@ -1,6 +1,6 @@
-"""Every decision about a request: where it stands, and which children that means.
+"""Every decision about a request: its position, and which children it has there.
 
-Whoever asks has made sure that the spec is the one that was profiled, where profiling has begun.
+Where profiling has begun, the caller has made sure that the spec is the profiled one.
 """
 
 from collections.abc import Mapping
@@ -10,14 +10,23 @@ from hooks.api.graph_request import DeploymentOverrides, GraphRequest
 from hooks.component.pull_secrets import find_pull_secrets
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
-from hooks.graph.request.applied_graph import Target, plan_graph_to_apply
+from hooks.graph.request.applied_graph import GraphTarget, plan_graph_to_apply
 from hooks.graph.request.fingerprint import spec_hash
 from hooks.graph.request.job_plan import AccessPlan, JobPlan, plan_access, plan_job
-from hooks.graph.request.observe import Observed, ObservedGraph
-from hooks.graph.request.output import FoundOutput, find_output
-from hooks.graph.request.phases import Graph, Job, Output, Position, Situation, Spec, State, find_position
+from hooks.graph.request.observe import LiveGraph, ObservedRequest
+from hooks.graph.request.output import ProfilerOutput, find_output
+from hooks.graph.request.phases import (
+    GeneratedGraphState,
+    JobState,
+    OutputState,
+    Position,
+    RequestState,
+    Situation,
+    SpecState,
+    find_position,
+)
 from hooks.graph.request.preconditions import check_preconditions
-from hooks.graph.request.previous import Previous
+from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.k8s.types import Json, Manifest
 from hooks.problems import Problem
 from hooks.settings import Settings
@@ -33,9 +42,9 @@ _WITH_CONFIG_MAPS = frozenset(
 class RequestPlan:
     """All decisions about one request.
 
-    `problems` are why it cannot go on, in the words of the position; `job` and `access` are children to be created or
-    kept, `graph` the generated one as it is to be created, None where it is not; `generated` is what the status keeps.
-    `live` is the graph as observed.
+    `problems` say why it cannot continue. `job` and `access` are children to create or keep, `graph` is the graph to
+    create; each is None where there is nothing to create. `generated` is the graph for the status, `live` the observed
+    one. `remarks` say what of the profiler's output cannot be created.
     """
 
     position: Position
@@ -43,11 +52,11 @@ class RequestPlan:
     spec_hash: str
     job: JobPlan | None
     access: AccessPlan | None
-    target: Target
+    target: GraphTarget
     graph: Manifest | None
     config_maps: tuple[Manifest, ...]
     generated: Mapping[str, Json] | None
-    live: ObservedGraph | None
+    live: LiveGraph | None
     remarks: tuple[str, ...]
 
     @property
@@ -57,28 +66,30 @@ class RequestPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Start:
-    """Whether profiling could begin: the Job, or why not."""
+class _StartDecision:
+    """Whether profiling can begin: the Job, or why not."""
 
-    spec: Spec
+    spec: SpecState
     problems: tuple[Problem, ...] = ()
     job: JobPlan | None = None
 
 
-def plan_request(request: GraphRequest, seen: Observed, previous: Previous, facts: Facts) -> RequestPlan:
-    """Decide where a request stands and which children it has."""
+def plan_request(
+    request: GraphRequest, seen: ObservedRequest, previous: PreviousRequestStatus, facts: Facts
+) -> RequestPlan:
+    """Decide the position of a request and its children."""
     start = _plan_start(request, seen, facts.settings)
     output = find_output(request, seen, previous, facts.now)
     target = _find_target(request, output, seen, previous)
     live = _find_live(target, output, seen)
-    job = seen.job.progress if seen.job else Job.ABSENT
-    graph = _graph_fact(request, live, seen, previous)
+    job = seen.job.progress if seen.job else JobState.ABSENT
+    graph = _graph_state(request, live, seen, previous)
     position = find_position(
         Situation(
             before=previous.resumable_state,
             spec=start.spec,
             job=job,
-            output=output.fact,
+            output=output.state,
             graph=graph,
             was_degraded=previous.was_degraded,
         )
@@ -100,13 +111,13 @@ def plan_request(request: GraphRequest, seen: Observed, previous: Previous, fact
     )
 
 
-def _plan_start(request: GraphRequest, seen: Observed, settings: Settings) -> _Start:
-    """Whether profiling can begin; once there is a Job, what it was made of may be missing."""
+def _plan_start(request: GraphRequest, seen: ObservedRequest, settings: Settings) -> _StartDecision:
+    """Whether profiling can begin; what the Job needed to be created may be missing once it exists."""
     if seen.job is not None:
-        return _Start(spec=Spec.ACCEPTED)
+        return _StartDecision(spec=SpecState.ACCEPTED)
     found = check_preconditions(request, seen, settings)
     if found.problems:
-        return _Start(spec=Spec.REFUSED, problems=found.problems)
+        return _StartDecision(spec=SpecState.REFUSED, problems=found.problems)
     images = (request.spec.profiling_config.profiler_image, settings.hooks_image)
     try:
         job = plan_job(
@@ -117,43 +128,47 @@ def _plan_start(request: GraphRequest, seen: Observed, settings: Settings) -> _S
             spec_hash=spec_hash(request),
         )
     except InvalidSpec as error:
-        return _Start(spec=Spec.UNBUILDABLE, problems=error.problems)
-    return _Start(spec=Spec.ACCEPTED, job=job)
+        return _StartDecision(spec=SpecState.UNBUILDABLE, problems=error.problems)
+    return _StartDecision(spec=SpecState.ACCEPTED, job=job)
 
 
-def _find_target(request: GraphRequest, output: FoundOutput, seen: Observed, previous: Previous) -> Target:
-    """Where the graph is or would be; what was created once keeps its place."""
+def _find_target(
+    request: GraphRequest, output: ProfilerOutput, seen: ObservedRequest, previous: PreviousRequestStatus
+) -> GraphTarget:
+    """Namespace and name of the graph, which never change once it was observed."""
     overrides = request.spec.deployment_overrides or DeploymentOverrides()
     namespace = previous.deployed_namespace or overrides.namespace or request.metadata.namespace
     ours = sorted(key for key, graph in seen.graphs.items() if graph.is_ours and key[0] == namespace)
     generated = output.graph["metadata"]["name"] if output.graph else ""
     name = previous.deployed_name or overrides.name or generated or (ours[0][1] if ours else "")
-    return Target(namespace=namespace, name=name, uid=seen.namespaces.get(namespace, ""))
+    return GraphTarget(namespace=namespace, name=name, uid=seen.namespaces.get(namespace, ""))
 
 
-def _find_live(target: Target, output: FoundOutput, seen: Observed) -> ObservedGraph | None:
-    """The graph as observed; one that somebody else made under the name counts too, once there is one to apply.
+def _find_live(target: GraphTarget, output: ProfilerOutput, seen: ObservedRequest) -> LiveGraph | None:
+    """The graph as observed; one of this name that the request did not create counts once there is a graph to apply.
 
     Source: Dynamo operator, createDGD: AlreadyExists is success.
     """
     found = seen.graphs.get((target.namespace, target.name))
-    return found if found is not None and (found.is_ours or output.fact is Output.USABLE) else None
+    return found if found is not None and (found.is_ours or output.state is OutputState.USABLE) else None
 
 
-def _graph_fact(request: GraphRequest, live: ObservedGraph | None, seen: Observed, previous: Previous) -> Graph:
+def _graph_state(
+    request: GraphRequest, live: LiveGraph | None, seen: ObservedRequest, previous: PreviousRequestStatus
+) -> GeneratedGraphState:
     if not request.spec.auto_apply:
-        return Graph.UNWANTED
+        return GeneratedGraphState.UNWANTED
     if live is None and not previous.is_deployed:
-        return Graph.ABSENT
+        return GeneratedGraphState.ABSENT
     if live is None and seen.shows_graphs:
-        return Graph.GONE
-    # While the graph is not shown, or its hook has not looked at a new spec, what was known before holds.
+        return GeneratedGraphState.GONE
+    # While the graph is not shown, or its status is of an older spec, the last reported state counts.
     state = live.state if live else ""
-    is_ready = state == _SUCCESSFUL or (not state and previous.state is State.READY)
-    return Graph.READY if is_ready else Graph.PENDING
+    is_ready = state == _SUCCESSFUL or (not state and previous.state is RequestState.READY)
+    return GeneratedGraphState.READY if is_ready else GeneratedGraphState.PENDING
 
 
-def _problems(position: Position, start: _Start, output: FoundOutput) -> tuple[Problem, ...]:
+def _problems(position: Position, start: _StartDecision, output: ProfilerOutput) -> tuple[Problem, ...]:
     if position in {Position.REFUSED, Position.UNBUILDABLE}:
         return start.problems
     return output.problems if position is Position.GENERATION_FAILED else ()

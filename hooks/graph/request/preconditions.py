@@ -1,4 +1,4 @@
-"""What must hold before profiling begins: the spec itself, and what it names in the cluster.
+"""What profiling needs before it begins: a valid spec, and what the spec names in the cluster.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, validateSpec;
 internal/webhook/validation/dynamographdeploymentrequest.go.
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hooks.api.graph_request import GraphRequest
-from hooks.graph.request.gpu_discovery import NothingDiscovered, discover_hardware, has_hardware_by_hand
-from hooks.graph.request.observe import Observed
+from hooks.graph.request.gpu_discovery import NoGpusDiscovered, discover_hardware, has_hardware_by_hand
+from hooks.graph.request.observe import ObservedRequest
 from hooks.graph.request.validate import validate_request
 from hooks.k8s.types import Json
 from hooks.problems import SPEC, Problem
@@ -19,32 +19,34 @@ from hooks.validation.rules import profiling as rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preconditions:
-    """All problems in the order in which to read them, and the GPU facts found on the way; {} unless asked for."""
+    """All problems in the order in which to read them, and the discovered hardware; {} unless it is wanted."""
 
     problems: tuple[Problem, ...]
     hardware: Mapping[str, Json]
 
 
-def check_preconditions(request: GraphRequest, seen: Observed, settings: Settings) -> Preconditions:
-    """Whether profiling can begin."""
+def check_preconditions(request: GraphRequest, seen: ObservedRequest, settings: Settings) -> Preconditions:
+    """Check whether profiling can begin."""
     hardware, discovery = _discover(request, seen, settings)
     problems = (*validate_request(request, settings), *discovery, *_check_base_graph(request, seen))
     return Preconditions(problems=problems, hardware=hardware)
 
 
-def _discover(request: GraphRequest, seen: Observed, settings: Settings) -> tuple[dict[str, Json], tuple[Problem, ...]]:
-    """GPU facts where they are asked for, and what is wrong where they are needed and cannot be had."""
+def _discover(
+    request: GraphRequest, seen: ObservedRequest, settings: Settings
+) -> tuple[dict[str, Json], tuple[Problem, ...]]:
+    """Discover the hardware if that is enabled; a problem if it fails and the user did not describe the hardware."""
     if settings.installation or not request.spec.enable_gpu_discovery:
         return {}, ()
     try:
         return discover_hardware(seen.nodes), ()
-    except NothingDiscovered as error:
+    except NoGpusDiscovered as error:
         if has_hardware_by_hand(request.spec.profiling_config.config):
             return {}, ()
         return {}, (rules.GPU_HARDWARE.at(SPEC / "profilingConfig.config", why=str(error)),)
 
 
-def _check_base_graph(request: GraphRequest, seen: Observed) -> Iterator[Problem]:
+def _check_base_graph(request: GraphRequest, seen: ObservedRequest) -> Iterator[Problem]:
     reference, namespace = request.spec.profiling_config.config_map_ref, request.metadata.namespace
     if reference is None:
         return

@@ -1,48 +1,44 @@
-"""What the status last said of a request, as far as later syncs build on it."""
+"""What later syncs need of the status of a request as last written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from hooks.graph.components import clean_json
-from hooks.graph.request.phases import State
+from hooks.graph.request.phases import RequestState
+from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, VALIDATION, RequestReason
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json, Manifest
 from hooks.metacontroller.protocol import SyncRequest
 
-VALIDATION = "Validation"
-PROFILING = "Profiling"
-SPEC_GENERATED = "SpecGenerated"
-DEPLOYMENT_READY = "DeploymentReady"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Previous:
+class PreviousRequestStatus:
     """The status as last written, with the parent's generation; `status` is {} at first."""
 
     status: Mapping[str, Json]
     generation: int
 
     @classmethod
-    def of(cls, request: SyncRequest) -> "Previous":
-        """Take it from a sync; another operator may have written nulls and floats, which no answer holds."""
+    def of(cls, request: SyncRequest) -> "PreviousRequestStatus":
+        """Read it from a sync, without the nulls and floats that another operator may have written."""
         return cls(status=clean_json(dict(request.status)), generation=request.generation)
 
     @property
-    def state(self) -> State:
+    def state(self) -> RequestState:
         """The state as last reported."""
-        return State.of(str(self.status.get("state") or ""))
+        return RequestState.of(str(self.status.get("state") or ""))
 
     @property
-    def resumable_state(self) -> State:
-        """The state to go on from: a failure before anything was started is looked at anew.
+    def resumable_state(self) -> RequestState:
+        """The state to continue from: a failure before profiling began is no end, as what was missing may exist now.
 
-        Not so one that another operator found, which has no condition Ready: it was final there, maybe long ago.
+        A failure that another operator reported, which writes no condition Ready, stays final as it was there.
         """
         found = (self.reason_of(VALIDATION), self.reason_of(PROFILING))
-        nothing_started = "ValidationFailed" in found or "JobCreationFailed" in found
+        nothing_started = RequestReason.VALIDATION_FAILED in found or RequestReason.JOB_CREATION_FAILED in found
         is_ours = bool(self.reason_of(READY))
-        return State.INITIAL if self.state is State.FAILED and nothing_started and is_ours else self.state
+        return RequestState.INITIAL if self.state is RequestState.FAILED and nothing_started and is_ours else self.state
 
     @property
     def generated(self) -> Manifest | None:
@@ -52,23 +48,23 @@ class Previous:
 
     @property
     def is_deployed(self) -> bool:
-        """Whether the graph was seen in the cluster."""
+        """Whether the graph was observed in the cluster."""
         return bool(self._deployment.get("created"))
 
     @property
     def deployed_name(self) -> str:
-        """Name of the graph that was seen in the cluster; empty before."""
+        """Name of the graph that was observed in the cluster; empty before."""
         return str(self._deployment.get("name") or "") if self.is_deployed else ""
 
     @property
     def deployed_namespace(self) -> str:
-        """Its namespace; empty before it was seen."""
+        """Its namespace; empty before it was observed."""
         return str(self._deployment.get("namespace") or "") if self.is_deployed else ""
 
     @property
     def was_degraded(self) -> bool:
-        """Whether the graph was ready once and has not been since."""
-        return self.reason_of(DEPLOYMENT_READY) == "DeploymentDegraded"
+        """Whether the graph was ready, became unready and has not been ready again."""
+        return self.reason_of(DEPLOYMENT_READY) == RequestReason.DEPLOYMENT_DEGRADED
 
     @property
     def spec_hash(self) -> str:

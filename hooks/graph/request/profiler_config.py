@@ -1,6 +1,6 @@
-"""The configuration of a profiler: what the user wrote, and what the request itself and the cluster say.
+"""The configuration of a profiler: what the user wrote, with fields of the request and of the cluster.
 
-Knows only the few keys that are ours; all else is between the user and the profiler.
+Knows only the few keys that the request sets; the profiler checks all others.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, createProfilingJob.
 """
@@ -16,10 +16,10 @@ from hooks.problems import SPEC, Problem
 from hooks.validation.rules import profiling as rules
 
 OUTPUT_FOLDER = PurePosixPath("/data")
-"""The folder that profiler and output copier share."""
+"""The folder that the profiler and the output copier share."""
 
 BASE_FILE = PurePosixPath("/config/disagg.yaml")
-"""Where the graph that a request starts from is mounted."""
+"""The profiler finds here the graph that a request starts from."""
 
 _CONFIG = SPEC / "profilingConfig.config"
 _SECTIONS = ("deployment", "engine", "hardware")
@@ -40,9 +40,9 @@ def find_config_problems(config: Mapping[str, Json]) -> Iterator[Problem]:
 
 
 def merge_profiler_config(request: GraphRequest, hardware: Mapping[str, Json]) -> dict[str, Json]:
-    """The configuration as the profiler gets it: the user's, with what the request itself says laid into it.
+    """The configuration for the profiler: the user's, with the fields of the request, which win.
 
-    `hardware` are facts about the cluster's GPUs; each counts unless the user wrote it.
+    `hardware` describes the cluster's GPUs; fields that the user wrote win over it.
     """
     users: Mapping[str, Json] = request.spec.profiling_config.config
     overrides = request.spec.deployment_overrides
@@ -59,7 +59,7 @@ def merge_profiler_config(request: GraphRequest, hardware: Mapping[str, Json]) -
 
 
 def write_profiler_config(config: Mapping[str, Json]) -> str:
-    """Write the configuration as YAML, the text of one argument."""
+    """Write the configuration as YAML; it is one argument of the profiler."""
     return yaml.safe_dump(dict(config), allow_unicode=True, width=2**31 - 1)
 
 
@@ -72,7 +72,7 @@ def find_size_problems(text: str) -> Iterator[Problem]:
 
 
 def uses_ai_configurator(config: Json) -> bool:
-    """Whether the model is only simulated (AIC, half a minute), not profiled on GPUs (online, hours).
+    """Whether profiling is a simulation (AIC, half a minute) and does not run on GPUs (online, hours).
 
     Source: Dynamo operator, isOnlineProfiling: `sweep.use_ai_configurator`, `sweep.useAiConfigurator` in newer ones.
     """

@@ -1,7 +1,7 @@
-"""What becomes of a profiler's files: wait on, hand them over in a ConfigMap, or fail with a sentence.
+"""Decides about a profiler's files: wait, write them into a ConfigMap, or fail with a message.
 
-Decides from the pod and the files as they are at one moment; who looks when, and how the ConfigMap is written, is
-`output_copier`'s matter, and the simulated kubelet's.
+Knows the pod and the files at one moment. `output_copier` and the simulated kubelet decide when to look again and how
+to write the ConfigMap.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, the script of `output-copier`.
 """
@@ -17,24 +17,23 @@ from hooks.k8s.types import Json, Manifest, ReadManifest, build_manifest, build_
 from hooks.k8s.yaml_reader import read_yaml
 
 FILES = (contract.PROFILER_OUTPUT, contract.PROFILER_MOCKER_OUTPUT, contract.PROFILER_STATUS)
-"""The files that are handed over, each as a key of its name."""
+"""The files that are copied; the name of each is its key in the ConfigMap."""
 
 MAX_CONFIG_MAP_BYTES = 2**20
-"""The API server takes no more in all values of a ConfigMap together (MaxSecretSize)."""
+"""Largest total size of the values of a ConfigMap that the API server accepts (MaxSecretSize)."""
 
 _CLOCK_SKEW = timedelta(minutes=10)
-"""How far the clock of a claim's file server may be behind the node's."""
+"""The clock of a volume's file server may be this far behind the node's."""
 
 _SUCCESS = "success"
-_NO_STATUS = f"{contract.PROFILER_STATUS} says nothing of its status"
+_NO_STATUS = f"{contract.PROFILER_STATUS} has no field status"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
-    """What is to be handed over: the file `required` of the profiler in `pod`, as the ConfigMap of a request.
+class CopyTask:
+    """What to copy: the files of the profiler in `pod`, of which `required` must exist, into a request's ConfigMap.
 
-    `folder` is only told to people. `request_uid` marks the ConfigMap as one of this request and not of an earlier one
-    of the same name.
+    `folder` is for messages only. `request_uid` distinguishes the request from an earlier one of the same name.
     """
 
     namespace: str
@@ -48,7 +47,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputFile:
-    """A file that the profiler may have written; of one too large only the beginning is read, `size` is all of it."""
+    """A file that the profiler may have written; `content` may be cut, `size` is that of the whole file."""
 
     content: bytes
     size: int
@@ -56,27 +55,27 @@ class OutputFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """The profiler has not ended; `state` says what it does."""
+class NotEnded:
+    """The profiler has not ended; `state` is `running` or why it has not started."""
 
     state: str
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """There will be nothing to hand over, and why."""
+class NoOutput:
+    """There will be no output, and why."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class HandOver:
+class OutputReady:
     """The ConfigMap to apply."""
 
     config_map: Manifest
 
 
-Decision = Waiting | Failed | HandOver
+CopyDecision = NotEnded | NoOutput | OutputReady
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,26 +87,26 @@ class _End:
     started: datetime | None
 
 
-def decide(errand: Errand, pod: ReadManifest | None, files: Mapping[str, OutputFile]) -> Decision:
-    """Decide what to do now; `pod` is None when there is none, `files` are those of `FILES` that exist, by name."""
+def plan_copy(task: CopyTask, pod: ReadManifest | None, files: Mapping[str, OutputFile]) -> CopyDecision:
+    """Decide what to do now; `pod` is None if it does not exist, `files` are those of `FILES` that exist, by name."""
     if pod is None:
-        return Failed(f"pod {errand.pod} is gone, and its profiler with it")
+        return NoOutput(f"pod {task.pod} was deleted before its profiler ended")
     state = _profiler_state(pod)
     ended = state.get("terminated")
     if ended is None:
-        return Waiting(_describe(state))
+        return NotEnded(_describe(state))
     end = _read_end(ended)
-    fresh = {name: file for name, file in files.items() if _is_of(end, file)}
+    fresh = {name: file for name, file in files.items() if _is_written_since(end, file)}
     reported = _read_report(fresh.get(contract.PROFILER_STATUS))
     if end.exit_code != 0:
         reason = f" ({end.reason})" if end.reason else ""
-        return Failed(f"the profiler failed with exit code {end.exit_code}{reason}{_because(reported)}")
+        return NoOutput(f"the profiler failed with exit code {end.exit_code}{reason}{_because(reported)}")
     if reported is not None and reported.get("status") != _SUCCESS:
-        said = f"{contract.PROFILER_STATUS} says {reported['status']!r}" if "status" in reported else _NO_STATUS
-        return Failed(f"the profiler ended with exit code 0, but its {said}{_because(reported)}")
-    if errand.required not in fresh:
-        return Failed(_missing(errand, files))
-    return _hand_over(errand, fresh)
+        finding = f"{contract.PROFILER_STATUS} says {reported['status']!r}" if "status" in reported else _NO_STATUS
+        return NoOutput(f"the profiler ended with exit code 0, but its {finding}{_because(reported)}")
+    if task.required not in fresh:
+        return NoOutput(_missing(task, files))
+    return _copy(task, fresh)
 
 
 def _profiler_state(pod: ReadManifest) -> Mapping[str, Json]:
@@ -133,20 +132,20 @@ def _read_end(ended: Mapping[str, Json]) -> _End:
 
 
 def _read_time(text: Json) -> datetime | None:
-    """A moment as Kubernetes writes it; None where it says nothing (a container that never ran has no start)."""
+    """Read a timestamp of Kubernetes; None without one (a container that never ran has no start)."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC) if isinstance(text, str) else None
     except ValueError:
         return None
 
 
-def _is_of(end: _End, file: OutputFile) -> bool:
-    """Whether this profiler can have written the file: a claim also keeps what earlier ones left behind."""
+def _is_written_since(end: _End, file: OutputFile) -> bool:
+    """Whether this profiler can have written the file; a claim also keeps files of earlier profilers."""
     return end.started is None or file.modified >= end.started - _CLOCK_SKEW
 
 
 def _read_report(file: OutputFile | None) -> Mapping[str, Json] | None:
-    """What the profiler wrote about itself; None where it wrote nothing, as older ones do."""
+    """The profiler's status file; None if there is none, as with older profilers."""
     if file is None:
         return None
     try:
@@ -162,22 +161,22 @@ def _because(report: Mapping[str, Json] | None) -> str:
     return f": {'; '.join(lines)}" if lines else ""
 
 
-def _missing(errand: Errand, files: Mapping[str, OutputFile]) -> str:
-    path = f"{errand.folder}/{errand.required}"
-    old = files.get(errand.required)
+def _missing(task: CopyTask, files: Mapping[str, OutputFile]) -> str:
+    path = f"{task.folder}/{task.required}"
+    old = files.get(task.required)
     if old is None:
-        return f"the profiler ended with exit code 0, but left no {path}"
+        return f"the profiler ended with exit code 0, but wrote no {path}"
     return (
-        f"the profiler ended with exit code 0, but did not write {path}: the file there is of "
-        f"{old.modified:%Y-%m-%dT%H:%M:%SZ}, from before it started"
+        f"the profiler ended with exit code 0, but did not write {path}: the existing file is older than its start "
+        f"({old.modified:%Y-%m-%dT%H:%M:%SZ})"
     )
 
 
-def _hand_over(errand: Errand, files: Mapping[str, OutputFile]) -> Decision:
+def _copy(task: CopyTask, files: Mapping[str, OutputFile]) -> CopyDecision:
     sizes = {name: files[name].size for name in sorted(files)}
     if sum(sizes.values()) > MAX_CONFIG_MAP_BYTES:
         each = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        return Failed(
+        return NoOutput(
             f"the profiler's output is {sum(sizes.values())} bytes ({each}), a ConfigMap takes at most "
             f"{MAX_CONFIG_MAP_BYTES} (1 MiB)"
         )
@@ -186,18 +185,18 @@ def _hand_over(errand: Errand, files: Mapping[str, OutputFile]) -> Decision:
         try:
             data[name] = files[name].content.decode()
         except UnicodeDecodeError as error:
-            return Failed(f"{errand.folder}/{name} is no UTF-8 text (byte {error.start})")
-    if not data[errand.required].strip():
-        return Failed(f"{errand.folder}/{errand.required} is empty")
-    return HandOver(_build_config_map(errand, data))
+            return NoOutput(f"{task.folder}/{name} is not UTF-8 text (byte {error.start})")
+    if not data[task.required].strip():
+        return NoOutput(f"{task.folder}/{task.required} is empty")
+    return OutputReady(_build_config_map(task, data))
 
 
-def _build_config_map(errand: Errand, data: Mapping[str, str]) -> Manifest:
-    """Build the ConfigMap; nobody owns it, so it outlives the Job and the request."""
+def _build_config_map(task: CopyTask, data: Mapping[str, str]) -> Manifest:
+    """Build the ConfigMap; without an owner it outlives the Job and the request."""
     labels = {
-        contract.LABEL_REQUEST_NAME: fit_label_value(errand.request),
+        contract.LABEL_REQUEST_NAME: fit_label_value(task.request),
         contract.LABEL_MANAGED_BY: contract.MANAGER,
     }
-    annotations = {contract.ANNOTATION_REQUEST_UID: errand.request_uid} if errand.request_uid else {}
-    metadata = build_metadata(errand.config_map, errand.namespace, labels=labels, annotations=annotations)
+    annotations = {contract.ANNOTATION_REQUEST_UID: task.request_uid} if task.request_uid else {}
+    metadata = build_metadata(task.config_map, task.namespace, labels=labels, annotations=annotations)
     return build_manifest(kinds.CONFIG_MAP, metadata, data=dict(data))

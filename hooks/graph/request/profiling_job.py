@@ -1,7 +1,7 @@
 """The profiling Job of a request, and the account that it runs under: shapes only, `job_plan` decides.
 
-One pod, two containers: `profiler` measures and leaves files in a folder that both see, `output-copier` writes them
-into a ConfigMap once the profiler has ended. Knows nothing of phases.
+One pod with two containers: `profiler` measures and writes files into a shared folder, `output-copier` copies them into
+a ConfigMap once the profiler has ended.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, createProfilingJob.
 """
@@ -33,9 +33,9 @@ _CONFINED: Mapping[str, Json] = {
     "readOnlyRootFilesystem": True,
 }
 _FAILURE_RULES: tuple[Mapping[str, Json], ...] = (
-    # A pod that was evicted or preempted says nothing of the profiler: it is made anew and not counted.
+    # An evicted or preempted pod is no failure of the profiler: it is replaced and does not count as a retry.
     {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-    # A profiler that failed would fail again after the same hours on the same GPUs.
+    # A failed profiler would fail again, after hours on the same GPUs.
     {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}},
 )
 
@@ -115,7 +115,7 @@ def _build_profiler(plan: JobPlan, spec: ProfilingConfig) -> Container:
         "command": ["python", "-m", plan.settings.profiler_module],
         "args": ["--profile-config", plan.config, *(["--enable-gpu-discovery"] if plan.discovers_gpus else [])],
         "env": _build_environment(plan),
-        # What a profiler prints last is the reason that its request gives.
+        # The end of the profiler's log becomes the message of its failure.
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": mounts,
     }
@@ -125,7 +125,7 @@ def _build_profiler(plan: JobPlan, spec: ProfilingConfig) -> Container:
 
 
 def _build_environment(plan: JobPlan) -> list[EnvVar]:
-    """Variables of the profiler, sorted; without the token's Secret open models can still be profiled."""
+    """Variables of the profiler, sorted; the token's Secret is optional, as open models need none."""
     metadata, settings = plan.request.metadata, plan.settings
     secret = {"key": _TOKEN_KEY, "name": _TOKEN_SECRET, "optional": True}
     token: EnvVar = {"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": {"secretKeyRef": secret}}

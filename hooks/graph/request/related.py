@@ -1,6 +1,6 @@
-"""Which related objects a request's sync wants to see.
+"""Which related objects a request's sync needs.
 
-The answer is kept for as long as the spec is the same, so it covers all phases.
+Metacontroller caches the answer until the spec changes, so it covers all phases.
 """
 
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
 from hooks.settings import Settings, Switch
 
 LABEL_JOB_NAME = "job-name"
-"""The Job controller puts it on a Job's pods."""
+"""Label that the Job controller sets on a Job's pods."""
 
 
 def resolve_related(request: CustomizeRequest, settings: Settings) -> list[RelatedRule]:
-    """The rules for a request; none for one that cannot be read, as its children are left alone."""
+    """The rules for a request; none if its spec cannot be read, as its children then stay as they are."""
     try:
         return list(_rules(parse_parent(GraphRequest, request.parent), settings))
     except InvalidSpec:
-        return []  # sync says what is wrong; a new spec is a new question
+        return []  # sync reports the problems; a new spec is a new call
 
 
 def _rules(request: GraphRequest, settings: Settings) -> Iterator[RelatedRule]:
@@ -44,7 +44,7 @@ def _rules(request: GraphRequest, settings: Settings) -> Iterator[RelatedRule]:
         labels = {contract.LABEL_IMAGE_PULL: "true"} if settings.image_pull_secrets == "labelled" else {}
         yield RelatedRule.of(kinds.SECRET, metadata.namespace, match_labels=labels)
     if spec.auto_apply:
-        # All of the namespace: the graph's name is known only later, and labels are the user's to take away.
+        # All graphs of the namespace: the name is not known yet, and users may remove labels.
         yield RelatedRule.of(contract.GRAPH, target)
     if settings.explain_pods is Switch.ON:
         yield RelatedRule.of(kinds.POD, metadata.namespace, match_labels={LABEL_JOB_NAME: job_name(metadata.name)})

@@ -1,4 +1,4 @@
-"""What is wrong with a DynamoGraphDeploymentRequest, and what of it may not change once profiling has begun.
+"""Rules about the spec of a DynamoGraphDeploymentRequest, and about its changes once profiling has begun.
 
 Source: Dynamo operator, internal/webhook/validation/dynamographdeploymentrequest.go, whose order and texts are kept;
 internal/controller/dynamographdeploymentrequest_controller.go for what is immutable.
@@ -7,6 +7,8 @@ internal/controller/dynamographdeploymentrequest_controller.go for what is immut
 from collections.abc import Iterator, Mapping
 
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
+from hooks.graph.request.phases import FIXED_STATES, RequestState
+from hooks.graph.request.reasons import RequestReason
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_dns_label
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import SPEC, Key, Problem
@@ -15,15 +17,9 @@ from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
 from hooks.validation.rules import request as rules
 
-FIXED_STATES = frozenset({"Profiling", "Deploying", "Ready", "DeploymentDeleted"})
-"""States in which the spec of a request counts no more, and may not change."""
-
-CHANGE_REJECTED = "SpecChangeRejected"
-"""Reason of the conditions Ready and Validation while the spec is not the profiled one."""
-
 
 def review_request(review: Review) -> Verdict:
-    """Judge a request that is about to be written; its warnings are told beside problems too, as upstream does."""
+    """Review a request that is about to be written; like upstream, give warnings beside problems too."""
     return judge(review, GraphRequest, of_object=_judge_request, of_change=_judge_change, warns_always=True)
 
 
@@ -32,9 +28,9 @@ def validate_request(request: GraphRequest, settings: Settings) -> tuple[Problem
     return tuple(_find_problems(request, settings))
 
 
-def rejected_change(state: str) -> Problem:
+def rejected_change(state: RequestState) -> Problem:
     """The problem of a spec that changes in a state of `FIXED_STATES`."""
-    return rules.PROFILING_STARTED.at(SPEC, state=state)
+    return rules.PROFILING_STARTED.at(SPEC, state=state.value)
 
 
 def _judge_request(request: GraphRequest, review: Review) -> Findings:
@@ -45,19 +41,19 @@ def _judge_request(request: GraphRequest, review: Review) -> Findings:
 
 
 def _judge_change(_new: GraphRequest, old: ReadManifest, review: Review) -> Findings:
-    """Refuse a change, but for one after a change that slipped through: it must be possible to take that back."""
+    """Refuse a change of a fixed spec; but a change that was stored nevertheless can be undone."""
     status = _read(old, "status")
-    state = _read(status, "state")
-    is_fixed = isinstance(state, str) and state in FIXED_STATES
-    if not is_fixed or review.new.get("spec") == old.get("spec") or _is_frozen(status):
+    state = RequestState.of(str(_read(status, "state") or ""))
+    if state not in FIXED_STATES or review.new.get("spec") == old.get("spec") or _is_frozen(status):
         return Findings()
     return Findings(problems=(rejected_change(state),))
 
 
 def _is_frozen(status: Json) -> bool:
-    """Whether the request does nothing until a change of its spec is undone; its first condition, Ready, says so."""
+    """Whether its first condition, Ready, says that nothing is done until a change of the spec is undone."""
     conditions = _read(status, "conditions")
-    return isinstance(conditions, list) and bool(conditions) and _read(conditions[0], "reason") == CHANGE_REJECTED
+    first = conditions[0] if isinstance(conditions, list) and conditions else None
+    return bool(_read(first, "reason") == RequestReason.SPEC_CHANGE_REJECTED)
 
 
 def _find_problems(request: GraphRequest, settings: Settings) -> Iterator[Problem]:
@@ -88,7 +84,7 @@ def _find_override_problems(overrides: DeploymentOverrides, namespace: str, sett
 
 
 def _find_overwritten(request: GraphRequest) -> Iterator[Problem]:
-    """What the profiler's configuration says and the spec says otherwise."""
+    """Fields of the profiler's configuration that differ from the spec, which overwrites them."""
     spec = request.spec
     for section, field, name, wins in (
         ("engine", "backend", "backend", spec.backend),

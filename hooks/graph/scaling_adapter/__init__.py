@@ -1,1 +1,1 @@
-"""DynamoGraphDeploymentScalingAdapter: the service of a graph that it scales, as autoscalers want to see it."""
+"""DynamoGraphDeploymentScalingAdapter: one service of a graph, with a scale subresource for autoscalers."""

@@ -1,6 +1,6 @@
 """The scaling adapter hook: its stages in order, nothing else.
 
-It has no children and changes no replicas: the graph's hook sees the adapter as a child and renders what it asks for.
+It has no children and changes no replicas: the graph's hook sees the adapter as a child and renders its replicas.
 """
 
 from hooks import contract
@@ -11,61 +11,63 @@ from hooks.effects import Event
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.scaling_adapter.observe import observe_graph
-from hooks.graph.scaling_adapter.status import Previous, Verdict, judge, report, report_problems
+from hooks.graph.scaling_adapter.status import AdapterState, PreviousAdapterStatus, find_state, report, report_problems
 from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
 from hooks.k8s.types import ReadManifest, is_deleting
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 
 _LOOK_AGAIN_SECONDS = 5
-"""While the graph's replicas are to be written back: an effect that failed is seen in nothing that changes."""
+"""While replicas are written back to the graph: a failed effect causes no event that would start a sync."""
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
-    """Answer the status of a scaling adapter; one that is being deleted is left as it is."""
+    """Answer the status of a scaling adapter; while it is being deleted, change nothing."""
     if is_deleting(request.parent):
-        return SyncAnswer(notes=("being deleted: left as it is",))
-    previous = Previous(status=request.status, generation=request.generation, now=facts.now)
+        return SyncAnswer(notes=("being deleted: unchanged",))
+    previous = PreviousAdapterStatus(status=request.status, generation=request.generation, now=facts.now)
     try:
         adapter = parse_parent(GraphScalingAdapter, request.parent)
     except InvalidSpec as error:
         return SyncAnswer(status=report_problems(error.problems, previous), problems=error.problems)
     graph = observe_graph(request, adapter)
-    verdict, written = judge(adapter, graph), WriteBack()
-    if graph and graph.service and verdict.is_in_force:
+    state, written = find_state(adapter, graph), WriteBack()
+    if graph and graph.service and state.controls_replicas:
         failed = _failure(request.parent, adapter, previous)
         written = plan_write_back(adapter, graph, graph.service, facts.settings, failed=failed)
     return SyncAnswer(
-        status=report(adapter, graph, verdict, remark=written.remark, previous=previous),
+        status=report(adapter, graph, state, remark=written.remark, previous=previous),
         resync_after_seconds=_LOOK_AGAIN_SECONDS if written.effect else 0,
-        effects=(*([written.effect] if written.effect else []), *_events(request.parent, adapter, verdict, previous)),
-        notes=(verdict.message, *([written.remark] if written.remark else [])),
+        effects=(*([written.effect] if written.effect else []), *_events(request.parent, adapter, state, previous)),
+        notes=(state.message, *([written.remark] if written.remark else [])),
     )
 
 
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # noqa: ARG001 - every hook's signature
-    """Ask for the graph that the adapter names."""
+    """Answer which related object sync needs: the graph that the adapter names."""
     try:
         adapter = parse_parent(GraphScalingAdapter, request.parent)
     except InvalidSpec:
-        return []  # sync says what is wrong; a new spec is a new question
+        return []  # sync reports the problems; a new spec is a new call
     name = adapter.spec.dgd_ref.name
     return [RelatedRule.of(contract.GRAPH, adapter.metadata.namespace, names=(name,))] if name else []
 
 
-def _events(parent: ReadManifest, adapter: GraphScalingAdapter, verdict: Verdict, previous: Previous) -> list[Event]:
-    """Tell once that the service is scaled, with upstream's words: at the first sync of a new spec.
+def _events(
+    parent: ReadManifest, adapter: GraphScalingAdapter, state: AdapterState, previous: PreviousAdapterStatus
+) -> list[Event]:
+    """The Event that the service is scaled, in upstream's words; at the first sync of a new spec only.
 
-    The numbers are those that the specs ask for: how many pods of the former ones run by now is no part of the change.
+    It names the replicas of the former spec and of this one, not how many pods run.
     """
     before, asked = previous.desired_replicas, adapter.spec.replicas
-    if not (previous.is_rescaled and verdict.is_in_force) or before is None or before == asked:
+    if not (previous.is_rescaled and state.controls_replicas) or before is None or before == asked:
         return []
     message = f"Scaled service {adapter.spec.dgd_ref.service_name} from {before} to {asked} replicas"
     occasion = f"generation {previous.generation}"
     return [Event(about=reference_of(parent), type="Normal", reason="Scaled", message=message, occasion=occasion)]
 
 
-def _failure(parent: ReadManifest, adapter: GraphScalingAdapter, previous: Previous) -> Event:
-    """What to tell, once for each spec and reason, where the graph does not take its replicas; upstream's words."""
+def _failure(parent: ReadManifest, adapter: GraphScalingAdapter, previous: PreviousAdapterStatus) -> Event:
+    """The Event that the write to the graph failed, in upstream's words; once for each generation."""
     message, occasion = f"Failed to update DGD {adapter.spec.dgd_ref.name}", f"generation {previous.generation}"
     return Event(about=reference_of(parent), type="Warning", reason="UpdateFailed", message=message, occasion=occasion)

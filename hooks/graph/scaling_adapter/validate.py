@@ -1,4 +1,4 @@
-"""What is wrong with a DynamoGraphDeploymentScalingAdapter; upstream has no webhook for it, its schema says it all."""
+"""Rules about the spec of a DynamoGraphDeploymentScalingAdapter; upstream has only its schema, and no webhook."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from hooks.validation.rules import spec as spec_rules
 
 
 def review_adapter(review: Review) -> Verdict:
-    """Judge a scaling adapter that is about to be written."""
+    """Review a scaling adapter that is about to be written."""
     return judge(review, GraphScalingAdapter, of_object=_judge_adapter)
 
 

@@ -1,9 +1,8 @@
-"""Whether an adapter's replicas are to be written into its graph's spec, where a planner reads them.
+"""Decides whether an adapter's replicas are written into its graph's spec, where a planner reads them.
 
-The graph's own hook renders an adapter's replicas whatever the graph's spec says, so this changes no pod. It is asked
-for by the adapter's sync and not by the graph's: what an autoscaler wrote is the adapter's, which that sync has from
-the adapter itself, while the graph's sees adapters as children, perhaps one write old. How old the related graph is
-does no harm: the effect is carried out only where the live graph differs.
+The graph's hook renders an adapter's replicas and ignores those of the spec, so the write changes no pod. The adapter's
+sync causes it, not the graph's: it has the latest replicas from the adapter itself, while the graph's sync may see the
+adapter one write late. An outdated related graph does no harm: the effect writes only where the live graph differs.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentscalingadapter_controller.go, which always writes.
 """
@@ -12,24 +11,24 @@ from dataclasses import dataclass
 
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.effects import Event, WriteBackReplicas
-from hooks.graph.scaling_adapter.observe import Graph, Service
+from hooks.graph.scaling_adapter.observe import ScaledGraph, ScaledService
 from hooks.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBack:
-    """The effect, None where there is nothing to write; `remark` is a sentence for the user, or empty."""
+    """The effect, None if there is nothing to write; `remark` is a sentence for the user, or empty."""
 
     effect: WriteBackReplicas | None = None
     remark: str = ""
 
 
 def plan_write_back(
-    adapter: GraphScalingAdapter, graph: Graph, service: Service, settings: Settings, *, failed: Event
+    adapter: GraphScalingAdapter, graph: ScaledGraph, service: ScaledService, settings: Settings, *, failed: Event
 ) -> WriteBack:
-    """Compare the replicas of an adapter that is in force with its graph's; `failed` is told where that fails."""
-    asked, reference = adapter.spec.replicas, adapter.spec.dgd_ref
-    if service.own_replicas == asked:
+    """Compare the adapter's replicas, which it controls, with the graph's; `failed` is the Event of a failed write."""
+    wanted, reference = adapter.spec.replicas, adapter.spec.dgd_ref
+    if service.spec_replicas == wanted:
         return WriteBack()
     field = f"spec.services[{reference.service_name}].replicas of the graph"
     if settings.effect_write_back == "always" or (settings.effect_write_back == "planner" and graph.has_planner):
@@ -37,11 +36,11 @@ def plan_write_back(
             graph=reference.name,
             namespace=adapter.metadata.namespace,
             service=reference.service_name,
-            replicas=asked,
+            replicas=wanted,
             if_failed=failed,
         )
-        return WriteBack(effect=effect, remark=f"{field} is being set from {service.own_replicas} to {asked}")
+        return WriteBack(effect=effect, remark=f"{field} is being set from {service.spec_replicas} to {wanted}")
     if graph.has_planner:
-        left = f"{field} stays {service.own_replicas}, which the planner reads"
-        return WriteBack(remark=f"{left}, as the setting effect_write_back is off")
+        text = f"{field} stays {service.spec_replicas}, and the planner reads it: the setting effect_write_back is off"
+        return WriteBack(remark=text)
     return WriteBack()

@@ -11,7 +11,7 @@ import click
 import yaml
 
 from hooks import contract
-from hooks.graph.request.profiler_output import FILES, Errand, Failed, HandOver, OutputFile, decide
+from hooks.graph.request.profiler_output import FILES, CopyTask, NoOutput, OutputFile, OutputReady, plan_copy
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, name_of
 from hooks.output_copier.command import copy_output
@@ -59,14 +59,14 @@ class JobPods:
             return {}
         files = self._volumes.pop(pod["metadata"]["uid"], {})
         try:
-            decision = decide(_read_errand(pod, copier), pod, files)
-            if isinstance(decision, HandOver):
+            decision = plan_copy(_read_copy_task(pod, copier), pod, files)
+            if isinstance(decision, OutputReady):
                 self._apply(decision.config_map)
         except click.ClickException as error:
             return {copier["name"]: ContainerEnd(error.exit_code, error.format_message())}
         except ApiError as error:
             return {copier["name"]: ContainerEnd(1, str(error))}
-        return {copier["name"]: ContainerEnd(1, decision.reason) if isinstance(decision, Failed) else _SUCCESS}
+        return {copier["name"]: ContainerEnd(1, decision.reason) if isinstance(decision, NoOutput) else _SUCCESS}
 
     def _run_profiler(self, pod: Manifest, container: Mapping[str, Any]) -> dict[str, str]:
         arguments = container["args"]
@@ -100,12 +100,12 @@ def _find_container(pod: Manifest, name: str) -> Mapping[str, Any] | None:
     return next((container for container in pod["spec"]["containers"] if container["name"] == name), None)
 
 
-def _read_errand(pod: Manifest, copier: Mapping[str, Any]) -> Errand:
+def _read_copy_task(pod: Manifest, copier: Mapping[str, Any]) -> CopyTask:
     """What the copier's command line says, as the command reads it; raises click.ClickException."""
     place = {"pod": name_of(pod), "namespace": pod["metadata"]["namespace"]}
     arguments = [*copier["args"], *(f"--{key}={value}" for key, value in place.items())]
     given = copy_output.make_context("copy-output", arguments).params
-    return Errand(
+    return CopyTask(
         **place,
         config_map=given["config_map"],
         request=given["request"],

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.graph.request.gpu_discovery import (
-    NothingDiscovered,
+    NoGpusDiscovered,
     discover_hardware,
     has_hardware_by_hand,
     observe_nodes,
@@ -76,7 +76,7 @@ def test_system_follows_from_the_product(product: str, system: str | None) -> No
     ],
 )
 def test_cluster_that_tells_nothing_is_named(nodes: list[Manifest], message: str) -> None:
-    with pytest.raises(NothingDiscovered) as nothing:
+    with pytest.raises(NoGpusDiscovered) as nothing:
         discover(*nodes)
     assert str(nothing.value).startswith(message)
 

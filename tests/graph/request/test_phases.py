@@ -4,16 +4,33 @@ from itertools import product
 
 import pytest
 
-from hooks.graph.request.phases import TABLE, Graph, Job, Output, Position, Situation, Spec, State, find_position
+from hooks.graph.request.phases import (
+    TABLE,
+    GeneratedGraphState,
+    JobState,
+    OutputState,
+    Position,
+    RequestState,
+    Situation,
+    SpecState,
+    find_position,
+)
 
+_STATES = (RequestState, SpecState, JobState, OutputState, GeneratedGraphState)
 ALL = [
     Situation(before=before, spec=spec, job=job, output=output, graph=graph, was_degraded=degraded)
-    for before, spec, job, output, graph, degraded in product(State, Spec, Job, Output, Graph, (False, True))
+    for before, spec, job, output, graph, degraded in product(*_STATES, (False, True))
 ]
 
 
 def situation(before: str = "", job: str = "absent", output: str = "absent", graph: str = "absent") -> Situation:
-    return Situation(before=State(before), spec=Spec.ACCEPTED, job=Job(job), output=Output(output), graph=Graph(graph))
+    return Situation(
+        before=RequestState(before),
+        spec=SpecState.ACCEPTED,
+        job=JobState(job),
+        output=OutputState(output),
+        graph=GeneratedGraphState(graph),
+    )
 
 
 def test_every_situation_has_a_position() -> None:
@@ -25,17 +42,17 @@ def test_every_line_of_the_table_is_needed() -> None:
     assert first == set(range(len(TABLE)))
 
 
-@pytest.mark.parametrize("end", [State.FAILED, State.DEPLOYMENT_DELETED])
-def test_ends_are_final(end: State) -> None:
+@pytest.mark.parametrize("end", [RequestState.FAILED, RequestState.DEPLOYMENT_DELETED])
+def test_ends_are_final(end: RequestState) -> None:
     assert {find_position(found).state for found in ALL if found.before is end} == {end}
 
 
 def test_position_of_what_is_seen_does_not_depend_on_the_spec() -> None:
     for found in ALL:
-        if found.job is not Job.ABSENT:
+        if found.job is not JobState.ABSENT:
             other = Situation(
                 before=found.before,
-                spec=Spec.REFUSED,
+                spec=SpecState.REFUSED,
                 job=found.job,
                 output=found.output,
                 graph=found.graph,

@@ -7,12 +7,12 @@ import pytest
 
 from hooks.graph.request.profiler_output import (
     MAX_CONFIG_MAP_BYTES,
-    Errand,
-    Failed,
-    HandOver,
+    CopyTask,
+    NoOutput,
+    NotEnded,
     OutputFile,
-    Waiting,
-    decide,
+    OutputReady,
+    plan_copy,
 )
 
 STARTED = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -20,19 +20,19 @@ GRAPH = "config_with_planner.yaml"
 MOCKER = "mocker_config_with_planner.yaml"
 STATUS = "profiler_status.yaml"
 EARLIER = (
-    "the profiler ended with exit code 0, but did not write /data/config_with_planner.yaml: the file there is of "
-    "2026-03-01T11:49:00Z, from before it started"
+    "the profiler ended with exit code 0, but did not write /data/config_with_planner.yaml: the existing file is "
+    "older than its start (2026-03-01T11:49:00Z)"
 )
 TOO_LARGE = (
     "the profiler's output is 1048577 bytes (config_with_planner.yaml 7, mocker_config_with_planner.yaml 1048570), a "
     "ConfigMap takes at most 1048576 (1 MiB)"
 )
-LEFT_NONE = "the profiler ended with exit code 0, but left no /data/"
+LEFT_NONE = "the profiler ended with exit code 0, but wrote no /data/"
 
 
-def errand(required: str = GRAPH, **fields: str) -> Errand:
+def task(required: str = GRAPH, **fields: str) -> CopyTask:
     named = {"config_map": "dgdr-output-qwen", "request": "qwen", "request_uid": "u-1", **fields}
-    return Errand(namespace="ns", pod="p", required=required, folder="/data", **named)
+    return CopyTask(namespace="ns", pod="p", required=required, folder="/data", **named)
 
 
 def pod(state: dict[str, Any], **status: Any) -> dict[str, Any]:
@@ -66,11 +66,11 @@ WAITING: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("found", "state"), [row[1:] for row in WAITING], ids=[row[0] for row in WAITING])
 def test_files_are_left_alone_until_the_profiler_has_ended(found: dict[str, Any], state: str) -> None:
-    assert decide(errand(), found, {GRAPH: file(), STATUS: file("status: success")}) == Waiting(state)
+    assert plan_copy(task(), found, {GRAPH: file(), STATUS: file("status: success")}) == NotEnded(state)
 
 
 FAILURES: list[tuple[str, Any, dict[str, OutputFile], str]] = [
-    ("pod that is gone", None, {}, "pod p is gone, and its profiler with it"),
+    ("pod that is gone", None, {}, "pod p was deleted before its profiler ended"),
     (
         "exit code",
         ended(137, reason="OOMKilled"),
@@ -99,13 +99,13 @@ FAILURES: list[tuple[str, Any, dict[str, OutputFile], str]] = [
         "status that cannot be read",
         ended(),
         {GRAPH: file(), STATUS: file("a: [")},
-        "the profiler ended with exit code 0, but its profiler_status.yaml says nothing of its status",
+        "the profiler ended with exit code 0, but its profiler_status.yaml has no field status",
     ),
     (
         "status in no encoding",
         ended(),
         {GRAPH: file(), STATUS: file(b"\xff\xff\x00")},
-        "the profiler ended with exit code 0, but its profiler_status.yaml says nothing of its status",
+        "the profiler ended with exit code 0, but its profiler_status.yaml has no field status",
     ),
     ("no file", ended(), {}, LEFT_NONE + GRAPH),
     ("no file though it reports success", ended(), {STATUS: file("status: success")}, LEFT_NONE + GRAPH),
@@ -115,7 +115,7 @@ FAILURES: list[tuple[str, Any, dict[str, OutputFile], str]] = [
         {GRAPH: file(age=timedelta(minutes=11))},
         EARLIER,
     ),
-    ("binary file", ended(), {GRAPH: file(b"ab\xff")}, "/data/config_with_planner.yaml is no UTF-8 text (byte 2)"),
+    ("binary file", ended(), {GRAPH: file(b"ab\xff")}, "/data/config_with_planner.yaml is not UTF-8 text (byte 2)"),
     ("empty file", ended(), {GRAPH: file(" \n")}, "/data/config_with_planner.yaml is empty"),
     (
         "files that are too large together",
@@ -128,12 +128,12 @@ FAILURES: list[tuple[str, Any, dict[str, OutputFile], str]] = [
 
 @pytest.mark.parametrize(("found", "files", "reason"), [row[1:] for row in FAILURES], ids=[row[0] for row in FAILURES])
 def test_failure_is_told_in_a_sentence(found: Any, files: dict[str, OutputFile], reason: str) -> None:
-    assert decide(errand(), found, files) == Failed(reason)
+    assert plan_copy(task(), found, files) == NoOutput(reason)
 
 
 def test_every_file_of_this_run_is_handed_over_for_nobody_to_own() -> None:
     files = {GRAPH: file("a: 1\n"), MOCKER: file("b: ü\n"), STATUS: file("status: success\n")}
-    assert decide(errand(), ended(), files) == HandOver(
+    assert plan_copy(task(), ended(), files) == OutputReady(
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -149,33 +149,33 @@ def test_every_file_of_this_run_is_handed_over_for_nobody_to_own() -> None:
 
 
 def test_older_profiler_writes_no_status() -> None:
-    assert isinstance(decide(errand(), ended(), {GRAPH: file()}), HandOver)
+    assert isinstance(plan_copy(task(), ended(), {GRAPH: file()}), OutputReady)
 
 
 def test_file_of_an_earlier_run_is_left_out() -> None:
-    decision = decide(errand(), ended(), {GRAPH: file("a: 1"), STATUS: file("status: failed", age=timedelta(days=1))})
-    assert isinstance(decision, HandOver)
+    decision = plan_copy(task(), ended(), {GRAPH: file("a: 1"), STATUS: file("status: failed", age=timedelta(days=1))})
+    assert isinstance(decision, OutputReady)
     assert list(decision.config_map["data"]) == [GRAPH]
 
 
 @pytest.mark.parametrize("started", [None, "", "yesterday"])
 def test_files_count_where_the_start_is_unknown(started: Any) -> None:
-    decision = decide(errand(), ended(startedAt=started), {GRAPH: file(age=timedelta(days=1))})
-    assert isinstance(decision, HandOver)
+    decision = plan_copy(task(), ended(startedAt=started), {GRAPH: file(age=timedelta(days=1))})
+    assert isinstance(decision, OutputReady)
 
 
 def test_mocker_needs_only_its_own_file() -> None:
-    assert isinstance(decide(errand(MOCKER), ended(), {MOCKER: file()}), HandOver)
-    assert decide(errand(MOCKER), ended(), {GRAPH: file()}) == Failed(LEFT_NONE + MOCKER)
+    assert isinstance(plan_copy(task(MOCKER), ended(), {MOCKER: file()}), OutputReady)
+    assert plan_copy(task(MOCKER), ended(), {GRAPH: file()}) == NoOutput(LEFT_NONE + MOCKER)
 
 
 def test_files_that_just_fit_are_handed_over() -> None:
-    assert isinstance(decide(errand(), ended(), {GRAPH: file("x" * MAX_CONFIG_MAP_BYTES)}), HandOver)
+    assert isinstance(plan_copy(task(), ended(), {GRAPH: file("x" * MAX_CONFIG_MAP_BYTES)}), OutputReady)
 
 
 def test_label_of_a_long_request_fits() -> None:
-    decision = decide(errand(request="r" * 200, request_uid=""), ended(), {GRAPH: file()})
-    assert isinstance(decision, HandOver)
+    decision = plan_copy(task(request="r" * 200, request_uid=""), ended(), {GRAPH: file()})
+    assert isinstance(decision, OutputReady)
     metadata = decision.config_map["metadata"]
     assert len(metadata["labels"]["dgdr.nvidia.com/name"]) == 63
     assert "annotations" not in metadata

@@ -11,7 +11,7 @@ from hooks.api.graph_request import GraphRequest
 from hooks.graph.request import profiling_job
 from hooks.graph.request.observe import observe
 from hooks.graph.request.plan import plan_request
-from hooks.graph.request.previous import Previous
+from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.sync import finalize
 from hooks.k8s.types import Manifest
 from hooks.k8s.workloads import build_job
@@ -208,7 +208,7 @@ def test_deleted_job_fails_while_it_was_needed() -> None:
     parent, _ = profiled()
     answer = ask(parent)
     assert state(answer) == "Failed"
-    text = "profiling job failed: Job profile-qwen was deleted before its output was there"
+    text = "profiling job failed: Job profile-qwen was deleted before its output was found"
     assert said(answer, "Profiling") == ("False", "ProfilingFailed", text)
     assert children(answer) == []
 
@@ -402,7 +402,7 @@ def test_graph_that_was_there_before_is_used_as_it_is() -> None:
     answer = ask(parent, [job], [world.output(), graph])
     assert state(answer) == "Deploying"
     assert children(answer) == ["Job/profile-qwen"]
-    assert said(answer, "DeploymentReady")[2] == "DGD found was there before and is used as it is, waiting for Ready"
+    assert said(answer, "DeploymentReady")[2] == "DGD found already existed and is used as it is, waiting for Ready"
     assert [event[1] for event in told(answer)] == ["SpecGenerated"]
 
 
@@ -620,7 +620,11 @@ def test_job_is_built_once_where_it_is_created_and_not_at_all_where_it_exists(mo
 def test_plan_of_a_request_is_a_value() -> None:
     parent = jobs.request()
     request = make.sync_request(parent)
-    seen, previous, facts = observe(request), Previous.of(request), make.facts(hooks_image=jobs.HOOKS_IMAGE)
+    seen, previous, facts = (
+        observe(request),
+        PreviousRequestStatus.of(request),
+        make.facts(hooks_image=jobs.HOOKS_IMAGE),
+    )
     one, other = (plan_request(parse_parent(GraphRequest, parent), seen, previous, facts) for _ in range(2))
     assert one == other
     assert one.job is not None

@@ -6,6 +6,7 @@ import pytest
 
 from hooks.api.base import parse_parent
 from hooks.api.graph_request import GraphRequest
+from hooks.graph.request.phases import RequestState
 from hooks.graph.request.validate import rejected_change, review_request, validate_request
 from hooks.k8s.types import Manifest
 from hooks.problems import Problem
@@ -28,11 +29,11 @@ def test_late_change_is_refused_but_one_that_slipped_through_may_be_taken_back()
     parent = with_model("a")
     profiling = world.known(parent, [world.job(parent)])
     edited = {**with_model("b"), "status": profiling["status"]}
-    assert problems_of_change(profiling, edited) == (rejected_change("Profiling"),)
+    assert problems_of_change(profiling, edited) == (rejected_change(RequestState.PROFILING),)
     frozen = world.after(edited, world.ask(edited, [world.job(parent)]))
     assert problems_of_change(frozen, profiling) == ()
     thawed = world.after(profiling, world.ask({**profiling, "status": frozen["status"]}, [world.job(parent)]))
-    assert problems_of_change(thawed, edited) == (rejected_change("Profiling"),)
+    assert problems_of_change(thawed, edited) == (rejected_change(RequestState.PROFILING),)
 
 
 @pytest.mark.parametrize(

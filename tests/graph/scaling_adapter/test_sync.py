@@ -124,11 +124,11 @@ def pod_labels(children: Iterable[Manifest]) -> Iterator[dict[str, str]]:
 @pytest.mark.parametrize(
     ("asked", "running", "reason", "truth", "message"),
     [
-        (2, 2, "Scaled", "True", "service Worker of graph g has the 2 replicas asked for"),
-        (0, 0, "Scaled", "True", "service Worker of graph g has the 0 replicas asked for"),
-        (5, 2, "Scaling", "False", "service Worker of graph g has 2 replicas, 5 are asked for"),
-        (0, 2, "Scaling", "False", "service Worker of graph g has 2 replicas, 0 are asked for"),
-        (1, None, "Scaling", "False", "service Worker of graph g has 0 replicas, 1 are asked for"),
+        (2, 2, "Scaled", "True", "service Worker of graph g has the 2 wanted replicas"),
+        (0, 0, "Scaled", "True", "service Worker of graph g has the 0 wanted replicas"),
+        (5, 2, "Scaling", "False", "service Worker of graph g has 2 replicas, 5 wanted"),
+        (0, 2, "Scaling", "False", "service Worker of graph g has 2 replicas, 0 wanted"),
+        (1, None, "Scaling", "False", "service Worker of graph g has 0 replicas, 1 wanted"),
     ],
     ids=["as asked", "none as asked", "upwards", "to zero", "not counted yet"],
 )
@@ -146,13 +146,13 @@ def test_ready_compares_what_runs_with_what_is_asked_for(
         (3, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 3}, ""),
         (3, {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3}, ""),
         (0, {"replicas": 0, "updatedReplicas": 0, "readyReplicas": 0}, ""),
-        (3, {"replicas": 3, "updatedReplicas": 1, "readyReplicas": 2}, "of which 1 are up to date"),
-        (3, {"replicas": 3, "updatedReplicas": 1, "readyReplicas": 3}, "of which 1 are up to date"),
-        (3, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 0, "availableReplicas": 3}, "of which 0 are ready"),
-        (3, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 2}, "of which 2 are ready"),
-        (3, {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 2}, "of which 2 are ready"),
-        (3, {"replicas": 3, "readyReplicas": 3}, "of which 0 are up to date"),
-        (3, {"replicas": 3, "updatedReplicas": 3}, "of which 0 are ready"),
+        (3, {"replicas": 3, "updatedReplicas": 1, "readyReplicas": 2}, "1 of them up to date"),
+        (3, {"replicas": 3, "updatedReplicas": 1, "readyReplicas": 3}, "1 of them up to date"),
+        (3, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 0, "availableReplicas": 3}, "0 of them ready"),
+        (3, {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 2}, "2 of them ready"),
+        (3, {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 2}, "2 of them ready"),
+        (3, {"replicas": 3, "readyReplicas": 3}, "0 of them up to date"),
+        (3, {"replicas": 3, "updatedReplicas": 3}, "0 of them ready"),
     ],
     ids=[
         "Deployment",
@@ -172,7 +172,7 @@ def test_ready_demands_that_all_replicas_are_new_and_serve(asked: int, counts: d
     answer = ask(adapter(asked), counting(**counts))
     found = ready(answer)
     truth, reason = ("False", "ReplicasNotReady") if missing else ("True", "Scaled")
-    message = f"service Worker of graph g has the {asked} replicas asked for"
+    message = f"service Worker of graph g has the {asked} wanted replicas"
     expected = (truth, reason, f"{message}, {missing}" if missing else message)
     assert (found["status"], found["reason"], found["message"]) == expected
     assert status_of(answer)["replicas"] == asked
@@ -184,7 +184,7 @@ def test_graph_that_cannot_be_rendered_says_why_its_adapters_wait(asked: int) ->
     found = ready(answer)
     assert (found["status"], found["reason"]) == ("False", "GraphNotRendered")
     assert found["message"] == (
-        "service Worker of graph g stays as last applied until the spec of the graph can be rendered: "
+        "service Worker of graph g keeps its last applied replicas until the graph's spec can be rendered: "
         "Validation failed: spec.envs is wrong; spec.pvcs is wrong"
     )
     assert status_of(answer)["replicas"] == 2
@@ -197,7 +197,7 @@ def test_graph_that_is_being_deleted_takes_no_replicas(found: Manifest) -> None:
     answer = ask(adapter(2, generation=2, status=before), going(found))
     condition = ready(answer)
     assert (condition["status"], condition["reason"]) == ("False", "GraphDeleting")
-    assert condition["message"] == "graph g is being deleted and takes no replicas from its adapters any more"
+    assert condition["message"] == "graph g is being deleted and no longer takes replicas from its adapters"
     assert status_of(answer)["lastScaleTime"] == LONG_AGO
     assert answer.effects == ()
 
@@ -207,7 +207,7 @@ def test_graph_that_is_being_deleted_takes_no_replicas(found: Manifest) -> None:
     [
         ([], "GraphNotFound", "graph g not found in namespace default"),
         ([make.graph({"Other": make.service()})], "ServiceNotFound", "service Worker not found in graph g"),
-        ([make.graph({"Worker": make.service()})], "AdapterDisabled", "set scalingAdapter.enabled there"),
+        ([make.graph({"Worker": make.service()})], "AdapterDisabled", "set its scalingAdapter.enabled to true"),
     ],
     ids=["no graph", "no service", "not enabled"],
 )
@@ -224,11 +224,11 @@ def test_what_is_missing_is_a_sentence(related: list[Manifest], reason: str, nam
 def test_adapter_that_the_graph_did_not_make_is_told_so() -> None:
     by_hand = ready(ask(adapter(3, name="mine"), graph()))
     assert by_hand["reason"] == "AdapterNotInForce"
-    assert "is scaled by the adapter g-worker" in by_hand["message"]
+    assert "is scaled by adapter g-worker" in by_hand["message"]
     orphan = adapter(3)
     orphan["metadata"]["ownerReferences"][0]["uid"] = "u-of-a-former-graph"
     answer = ask(orphan, graph(planner=True))
-    assert "which the graph did not make" in ready(answer)["message"]
+    assert "which the graph did not create" in ready(answer)["message"]
     assert answer.effects == ()
 
 
@@ -314,7 +314,7 @@ def test_status_keeps_the_replicas_asked_for_beside_those_that_run() -> None:
         ("planner", True, True, "is being set from 2 to 5"),
         ("planner", False, False, ""),
         ("always", False, True, "is being set from 2 to 5"),
-        ("off", True, False, "which the planner reads, as the setting effect_write_back is off"),
+        ("off", True, False, "and the planner reads it: the setting effect_write_back is off"),
         ("off", False, False, ""),
     ],
     ids=["planner", "no planner", "always", "off with a planner", "off without"],
@@ -328,7 +328,7 @@ def test_replicas_are_written_back_where_the_setting_says_so(
     assert len(written) == len(answer.effects)
     assert [replace(effect, if_failed=None) for effect in written] == ([expected] if is_written else [])
     assert ready(answer)["status"] == "True"
-    assert ready(answer)["message"].endswith(remark or "asked for")
+    assert ready(answer)["message"].endswith(remark or "wanted replicas")
     assert answer.resync_after_seconds == (5 if is_written else 0)
 
 
