@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from hooks import contract
-from hooks.app import guard
+from hooks.app import respect_locks
 from hooks.clients.api_server import Refused
 from hooks.clients.locks import NO_LOCKS, Locks, set_up_locks
 from hooks.clients.namespace_locks import (
@@ -325,30 +325,32 @@ UNKNOWN = Hold(reason="nobody can say", is_certain=False)
 DELETING = {**make.graph(status={"state": "x"}), "metadata": {**make.graph()["metadata"], "deletionTimestamp": "t"}}
 
 
-def guarded(hold: Hold | None, answer: SyncAnswer = GOOD) -> Any:
-    return hook_with(answer, lambda table: guard(table, lambda namespace: hold if namespace == "default" else None))
+def hook_under_lock(hold: Hold | None, answer: SyncAnswer = GOOD) -> Any:
+    return hook_with(
+        answer, lambda table: respect_locks(table, lambda namespace: hold if namespace == "default" else None)
+    )
 
 
 @pytest.mark.parametrize("hold", [LOCKED, UNKNOWN], ids=["locked", "unknown"])
 @pytest.mark.parametrize("path", ["/graph/sync", "/graph/finalize"])
 def test_parent_in_a_locked_namespace_is_left_exactly_as_it_is(hold: Hold, path: str) -> None:
-    answer = guarded(hold).post(path, data=call(finalizing=path.endswith("finalize")))
+    answer = hook_under_lock(hold).post(path, data=call(finalizing=path.endswith("finalize")))
     assert answer.status_code == 429
     assert answer.headers["Retry-After"] == str(RETRY_SECONDS)
     assert answer.text == f"{hold.reason}\n"
 
 
 def test_parent_in_another_namespace_is_looked_after() -> None:
-    assert guarded(None).post("/graph/sync", data=call()).status_code == 200
+    assert hook_under_lock(None).post("/graph/sync", data=call()).status_code == 200
 
 
 def test_deleted_parent_in_a_locked_namespace_may_go() -> None:
-    answer = guarded(LOCKED).post("/graph/finalize", data=call(parent=DELETING, finalizing=True))
+    answer = hook_under_lock(LOCKED).post("/graph/finalize", data=call(parent=DELETING, finalizing=True))
     assert orjson.loads(answer.data) == {"children": [], "finalized": True, "status": {"state": "x"}}
 
 
 def test_deleted_parent_waits_while_nobody_knows() -> None:
-    answer = guarded(UNKNOWN).post("/graph/finalize", data=call(parent=DELETING, finalizing=True))
+    answer = hook_under_lock(UNKNOWN).post("/graph/finalize", data=call(parent=DELETING, finalizing=True))
     assert answer.status_code == 429
 
 
