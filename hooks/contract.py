@@ -65,6 +65,9 @@ LABEL_CONTROLLER_UID = "controller-uid"
 # Lease by which a namespace-restricted operator marks its namespace
 NAMESPACE_LOCK = "dynamo-operator-ns-lock"
 
+# Reason of a condition and of an Event: the spec is invalid
+VALIDATION_FAILED = "ValidationFailed"
+
 # Ports: number and name
 HTTP_PORT, HTTP_PORT_NAME = 8000, "http"
 SYSTEM_PORT, SYSTEM_PORT_NAME = 9090, "system"
