@@ -1,4 +1,4 @@
-# Hooks, prober and output copier in one image: docker build -t dynamo-hooks:0.1.0 .
+# One image for hooks, prober and output copier: docker build -t dynamo-hooks:0.1.0 .
 ARG PYTHON_VERSION=3.12
 
 FROM python:${PYTHON_VERSION}-slim AS build
@@ -18,7 +18,7 @@ LABEL org.opencontainers.image.title="dynamo-hooks" \
       org.opencontainers.image.description="NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/dynamo-hooks /opt/dynamo-hooks
-# The root filesystem may be read-only: bytecode is compiled above, and only /tmp is written to.
+# The root filesystem may be read-only: bytecode is compiled above, and the programs write only to /tmp.
 ENV PATH=/opt/dynamo-hooks/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
 WORKDIR /tmp

@@ -1,8 +1,7 @@
-"""What changed between the status that a parent has and the one that it is about to get, told as Events.
+"""Parts of Events about conditions: the object, the change of a condition, the occasion.
 
-Nothing here decides which change is worth an Event: each hook has its own table. A change is one of a condition's
-status or reason, or, where a hook asks for it, of the generation that the condition was said of; a message alone is
-none, as counts move in it all the time.
+Each hook decides by its own table which change is worth an Event. A condition changes by its status or reason; if the
+hook asks for it, by its observed generation too. A new message alone is not a change: messages contain counts.
 """
 
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from hooks.k8s.types import Json, ReadManifest
 
 
 def reference_of(obj: ReadManifest) -> ObjectReference:
-    """The object as an Event's subject."""
+    """The object as the subject of an Event."""
     metadata = obj["metadata"]
     return ObjectReference(
         api_version=str(obj["apiVersion"]),
@@ -27,9 +26,9 @@ def reference_of(obj: ReadManifest) -> ObjectReference:
 def find_change(
     before: Mapping[str, Json], after: Mapping[str, Json], condition_type: str, *, by_generation: bool = False
 ) -> Mapping[str, Json] | None:
-    """The condition as it is to become, where it changes; None where it stays, or is not said at all.
+    """The new condition if it changes; None if it does not, or if `after` has no such condition.
 
-    With `by_generation` the same words said of another generation count as a change: a second spec is wrong anew.
+    With `by_generation` another observed generation is a change too: then another spec is wrong in the same way.
     """
     new = find_condition(after.get("conditions") or (), condition_type)
     old = find_condition(before.get("conditions") or (), condition_type)
@@ -40,16 +39,16 @@ def find_change(
 
 
 def was_true(before: Mapping[str, Json], condition_type: str) -> bool:
-    """Whether the condition held until now."""
+    """Whether the condition was `True` in the status before."""
     old = find_condition(before.get("conditions") or (), condition_type)
     return old is not None and old.get("status") == "True"
 
 
 def since(condition: Mapping[str, Json]) -> str:
-    """The occasion of a condition's Event: when its status last changed."""
+    """The occasion of an Event about a condition: its last transition."""
     return str(condition["lastTransitionTime"])
 
 
 def of_generation(condition: Mapping[str, Json]) -> str:
-    """The occasion of an Event about a spec: its generation."""
+    """The occasion of an Event about a spec: the generation that the condition was observed for."""
     return f"generation {condition.get('observedGeneration', 0)}"

@@ -1,6 +1,6 @@
 """Strings and numbers that other programs read: labels, annotations, variables, ports, fixed names.
 
-A value that only one module of ours uses stands beside its use.
+A value that only one module uses is defined in that module.
 
 Source: Dynamo operator, internal/consts/consts.go, and the API groups of the programs named.
 """
@@ -65,6 +65,9 @@ LABEL_CONTROLLER_UID = "controller-uid"
 # Lease by which a namespace-restricted operator marks its namespace
 NAMESPACE_LOCK = "dynamo-operator-ns-lock"
 
+# Reason of a condition and of an Event: the spec is invalid
+VALIDATION_FAILED = "ValidationFailed"
+
 # Ports: number and name
 HTTP_PORT, HTTP_PORT_NAME = 8000, "http"
 SYSTEM_PORT, SYSTEM_PORT_NAME = 9090, "system"
@@ -87,7 +90,7 @@ VLLM_CACHE_PATH = "/root/.cache/vllm"
 DEFAULT_FS_GROUP = 1000
 DEFAULT_HOST_SUFFIX = "local"
 
-# Profiling: the profiler's container, and the files that it leaves behind, which are keys of the output ConfigMap too
+# Profiling: the profiler's container, and the files that it writes, which are also the keys of the output ConfigMap
 PROFILER_CONTAINER = "profiler"
 OUTPUT_COPIER_CONTAINER = "output-copier"
 PROFILER_OUTPUT = "config_with_planner.yaml"

@@ -1,11 +1,12 @@
-"""What should be true outside of children and status, as plain values; the shell makes it so.
+"""Changes that children and status cannot express, as plain values; `hooks/clients` carries them out.
 
-An `Effect` is carried out after the answer is written and never fails a sync, so the core does not learn what came of
-it. It learns by looking: as long as what it observes differs, its status says that it is not yet so, the next sync
-returns the effect again, and `resyncAfterSeconds` sees to a next sync even though nothing changes. What is true already
-is not written again. Only Events are told once and not looked for: one that is lost stays lost.
+An `Effect` is carried out after the answer is written, and never fails a sync. The core does not get its outcome; it
+observes it. While the cluster still differs, the status says so, the next sync returns the effect again, and
+`resyncAfterSeconds` makes sure of a next sync. Carrying out an effect that is already true writes nothing. Events are
+the exception: each is sent once, and a lost one is not sent again.
 
-An `EtcdPrefixDrop` comes before the answer, which depends on it: whether a deleted component may go.
+An `EtcdPrefixDrop` is carried out before the answer, which depends on its outcome: whether a deleted component may be
+removed.
 """
 
 from collections.abc import Iterable
@@ -18,16 +19,17 @@ from hooks.settings import Settings, Switch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtcdPrefixDrop:
-    """No key under this prefix of etcd: `/<dynamo namespace>/components/<service>/`, with the slash at its end."""
+    """Delete all keys of etcd under `/<dynamo namespace>/components/<service>/`; the prefix ends with the slash."""
 
     prefix: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropReport:
-    """What came of a drop; `fault` says why nothing is known to be dropped, the same each time, and is empty if it is.
+    """The outcome of a drop: `fault` says why it may have failed; empty if it succeeded.
 
-    It goes into a status: a text that differs with every attempt would be a loop of writes.
+    `fault` becomes part of a status. So its text is the same at every attempt: otherwise each attempt would write the
+    status, and each write would cause a sync.
     """
 
     drop: EtcdPrefixDrop
@@ -36,9 +38,9 @@ class DropReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalePodClique:
-    """So many replicas of a PodClique or PodCliqueScalingGroup (`kind`), by its scale subresource.
+    """Scale a PodClique or PodCliqueScalingGroup (`kind`) by its scale subresource.
 
-    Grove reads the replicas of a PodCliqueSet's template when it makes them, and never again.
+    Grove reads the replicas of a PodCliqueSet's template only when it creates these objects.
     """
 
     kind: str
@@ -60,10 +62,10 @@ class ObjectReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """A line of `kubectl describe`: an object's Event of the core API.
+    """An Event of the core API about an object, as `kubectl describe` shows it.
 
-    `occasion` tells two occurrences with the same words apart (a condition's transition time, a generation); two
-    effects that are equal in all fields are one Event, however often they are carried out.
+    `occasion` distinguishes two occurrences with the same message: a condition's transition time, or a generation.
+    Effects that are equal in all fields are one Event, however often they are carried out.
     """
 
     about: ObjectReference
@@ -75,9 +77,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBackReplicas:
-    """So many replicas in `spec.services[service]` of a graph: the planner reads them there, not at the adapter.
+    """Write the replicas into `spec.services[service]` of a graph: the planner reads them there, not in the adapter.
 
-    `if_failed` is told where that fails, the reason put behind its message; None tells nobody.
+    If that fails, `if_failed` is sent, with the reason at the end of its message.
     """
 
     graph: str
@@ -91,7 +93,7 @@ Effect = Event | ScalePodClique | WriteBackReplicas
 
 
 class EffectOutcome(StrEnum):
-    """What came of an effect; `not-yet` is an object that nobody has made so far, or that takes no such change."""
+    """What an effect led to; `not-yet`: the object does not exist yet, or does not accept the change yet."""
 
     DONE = "done"
     UNCHANGED = "unchanged"
@@ -101,7 +103,7 @@ class EffectOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectResult:
-    """An effect and what came of it; `reason` is a sentence where it failed."""
+    """An effect and its outcome; `reason` is a sentence if it failed."""
 
     effect: Effect
     outcome: EffectOutcome
@@ -114,7 +116,7 @@ class EffectResult:
 
 
 _OF_API_SERVER = {"effect_events": Switch.OFF, "effect_scale": Switch.OFF, "effect_write_back": "off"}
-"""Settings of effects that need a service account's token, each with the value that switches it off."""
+"""Settings of effects that need the token of a ServiceAccount, each with the value that turns it off."""
 
 
 def effects_of_api_server(settings: Settings) -> tuple[str, ...]:
@@ -123,16 +125,16 @@ def effects_of_api_server(settings: Settings) -> tuple[str, ...]:
 
 
 def without_api_server(settings: Settings) -> Settings:
-    """The settings where there is no API server: what cannot be done is off, so that status says so."""
+    """The settings with all effects off that need the API server, so that the status says that they are off."""
     return settings.model_copy(update=_OF_API_SERVER)
 
 
 def permitted_effects(effects: Iterable[Effect], settings: Settings) -> tuple[Effect, ...]:
-    """The effects that the settings leave on, in the order in which they are carried out.
+    """The effects that the settings allow, in the order in which they are carried out.
 
-    Events come last: however many there are, they take no time from what changes the cluster.
+    Events are last, so that many Events do not delay what changes the cluster.
     """
-    kept = [_in_silence(effect, settings) for effect in effects if _is_on(effect, settings)]
+    kept = [_without_forbidden_event(effect, settings) for effect in effects if _is_on(effect, settings)]
     return tuple(sorted(kept, key=lambda effect: isinstance(effect, Event)))
 
 
@@ -146,8 +148,8 @@ def _is_on(effect: Effect, settings: Settings) -> bool:
             return settings.effect_write_back != "off"
 
 
-def _in_silence(effect: Effect, settings: Settings) -> Effect:
-    """The effect, without what it would tell where Events are off."""
+def _without_forbidden_event(effect: Effect, settings: Settings) -> Effect:
+    """The effect, without its Event if Events are off."""
     if isinstance(effect, WriteBackReplicas) and settings.effect_events is Switch.OFF:
         return replace(effect, if_failed=None)
     return effect

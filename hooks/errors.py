@@ -1,7 +1,7 @@
-"""The exception tree: what a caller may be told, and with which HTTP status.
+"""The exceptions of hooks, each with its HTTP status.
 
-Each message is one line for a person (what is wrong, at which field, what would be right): Metacontroller shows it as
-an Event on the parent.
+A message is one line for a person: what is wrong, at which field, what would be right. Metacontroller shows it as an
+Event on the parent.
 """
 
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from hooks.problems import Problem, as_problems, join_texts
 
 
 class HookError(Exception):
-    """Anything that a hook answers with another status than 200."""
+    """The hook answers with a status other than 200."""
 
     status = 500
 
 
 class InvalidRequest(HookError):
-    """The body is not a hook request; 400."""
+    """The request's body is not a hook request; 400."""
 
     status = 400
 
@@ -28,26 +28,26 @@ class BodyTooLarge(HookError):
 
 
 class InvalidSpec(HookError):
-    """A spec that cannot be rendered and has no last good children; 422."""
+    """The spec cannot be rendered, and there are no last good children to keep; 422."""
 
     status = 422
 
     def __init__(self, problems: Problem | str | Iterable[Problem | str]) -> None:
-        """Take one problem or all of them, in the order in which a user should read them."""
+        """Take one problem, or several in the order in which a user should read them."""
         self.problems = as_problems((problems,) if isinstance(problems, Problem | str) else problems)
         super().__init__(join_texts(self.problems))
 
 
 class LeaveAlone(HookError):
-    """Leave the parent exactly as it is and ask again after `retry_after` seconds (an integer, at least 1); 429.
+    """The parent must stay exactly as it is; Metacontroller calls again after `retry_after` seconds (at least 1); 429.
 
-    Source: Metacontroller, pkg/hooks/webhook.go; a 429 without Retry-After would be a hot loop.
+    Source: Metacontroller, pkg/hooks/webhook.go; without Retry-After it would call again at once.
     """
 
     status = 429
 
     def __init__(self, message: str, *, retry_after: int) -> None:
-        """Refuse a delay below one second: Metacontroller would call again at once, for ever."""
+        """Refuse a delay below one second: Metacontroller would call again and again without a pause."""
         if retry_after < 1:
             raise ValueError(f"retry_after is {retry_after}, must be at least 1 second")
         super().__init__(message)
@@ -61,8 +61,8 @@ class ProberUnavailable(HookError):
 
 
 class InvalidAnswer(HookError):
-    """Our own answer breaks Metacontroller's contract: a bug of ours; 500."""
+    """Our own answer would break Metacontroller's protocol, which is a bug of ours; 500."""
 
 
 class InvalidSettings(Exception):
-    """A setting is unknown or malformed; the process does not start."""
+    """A setting is unknown or malformed, so the process does not start."""

@@ -1,4 +1,4 @@
-"""All that a sync may know beyond its request."""
+"""What a sync may use besides its request: the time and the settings."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from hooks.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """The time (aware, UTC) and the settings."""
+    """`now` is aware and in UTC."""
 
     now: datetime
     settings: Settings

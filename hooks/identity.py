@@ -1,7 +1,4 @@
-"""What a graph or component is called elsewhere: Dynamo namespace, discovery backend, model hash, object names.
-
-Decides names and nothing else; shared by component, graph and model, which must agree on them.
-"""
+"""Names on which the component, graph and model hooks must agree: of objects, Dynamo namespaces, discovery, models."""
 
 from collections.abc import Mapping
 
@@ -13,9 +10,9 @@ MPI_SECRET_SUFFIX = "-mpi-ssh"  # noqa: S105 - the end of a name
 
 
 def dynamo_namespace(namespace: str, graph: str, *, is_global: bool = False) -> str:
-    """The namespace in which a graph's processes find each other: `<namespace>-<graph>`, or `dynamo` if global.
+    """The Dynamo namespace, in which a graph's processes find each other: `<namespace>-<graph>`, or `dynamo` if global.
 
-    Dots of the graph's name become dashes, as the newer operator does: a dot separates parts of an endpoint's name.
+    Dots of the graph's name become dashes, as in the newer operator: a dot separates the parts of an endpoint's name.
 
     Source: Dynamo operator, api/v1alpha1/common.go, ComputeDynamoNamespace.
     """
@@ -25,15 +22,15 @@ def dynamo_namespace(namespace: str, graph: str, *, is_global: bool = False) -> 
 
 
 def discovery_backend(annotations: Mapping[str, str], default: str) -> str:
-    """`kubernetes` or `etcd`: the annotation's value where the key is present and not empty, else the setting.
+    """`kubernetes` or `etcd`: the annotation's value, or `default` (the setting) if it is absent or empty.
 
-    An empty value counts as absent: DYN_DISCOVERY_BACKEND is always set, as the runtime's own default has changed.
+    DYN_DISCOVERY_BACKEND is always set, because the runtime's own default has changed.
     """
     return annotations.get(contract.ANNOTATION_DISCOVERY_BACKEND) or default
 
 
 def component_name(graph: str, service: str) -> str:
-    """Name of a graph's component, its Deployment, Service and scaling adapter: `<graph>-<service in lower case>`.
+    """Name of a service's component, Deployment, Service and scaling adapter: `<graph>-<service in lower case>`.
 
     Source: Dynamo operator, internal/dynamo/graph.go, GetDynamoComponentName.
     """
@@ -41,26 +38,26 @@ def component_name(graph: str, service: str) -> str:
 
 
 def model_hash(model: str) -> str:
-    """The label value by which endpoints of a base model are found: 8 hex digits of SHA-256, case as written."""
+    """The label value by which a base model's endpoints are found: 8 hex digits of the SHA-256 of its exact name."""
     return short_hash(model)
 
 
 def model_service_name(owner: str, model: str) -> str:
-    """Name of the headless Service over one owner's pods that serve a base model: `<owner>-model-<hash>`.
+    """Name of the headless Service for those pods of an owner that serve a base model: `<owner>-model-<hash>`.
 
-    A Service's name begins with a letter: an owner's that does not gets `m-` in front.
+    A Service's name must begin with a letter, so another beginning gets `m-` in front.
     """
     suffix, label = f"-model-{model_hash(model)}", to_dns_label(owner)
     return fit_name(label if label[:1].isalpha() else f"m-{label}", 63 - len(suffix)) + suffix
 
 
 def discovery_account(graph: str) -> str:
-    """ServiceAccount under which a graph's pods discover each other through the API server."""
+    """ServiceAccount with which a graph's pods discover each other through the API server."""
     return f"{graph}-k8s-service-discovery"
 
 
 def planner_account(graph: str) -> str:
-    """ServiceAccount of a graph's planner; each graph has its own, as two parents cannot own one object."""
+    """ServiceAccount of a graph's planner; each graph has its own, because two parents cannot own one object."""
     return f"{graph}-planner"
 
 
@@ -80,8 +77,8 @@ def epp_pool(graph: str) -> str:
 
 
 def mpi_secret(owner: str) -> str:
-    """Secret with the SSH key of multinode TensorRT-LLM, copied for one graph or one component that stands alone.
+    """Secret with the SSH key of multinode TensorRT-LLM, copied for each graph and each component without a graph.
 
-    It names a volume too, so it is a DNS label.
+    The volume has the same name, so this is a DNS label.
     """
     return fit_name(to_dns_label(owner), MAX_LABEL - len(MPI_SECRET_SUFFIX)) + MPI_SECRET_SUFFIX

@@ -1,6 +1,6 @@
-"""The forms that a setting's value may have; a ValueError says what would be right.
+"""Types of settings: how each value is read and checked; a ValueError says what would be right.
 
-An address or a name is returned as it was written: what pods get of it must not change with the version of the hooks.
+Addresses and names are kept exactly as written, so that a pod's variables do not change with the version of the hooks.
 """
 
 import re
@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from hooks.k8s.names import MAX_LABEL, MAX_SUBDOMAIN, is_dns_label, is_subdomain
 
 MAX_INSTALLATION = 26
-"""An installation's name ends the names of controllers, which Metacontroller puts into finalizers:
-`compositecontroller-dynamo-component-…` has at most 63 characters."""
+"""A controller's name ends with the installation's name, and Metacontroller makes a finalizer of it:
+`compositecontroller-dynamo-component-…`, at most 63 characters."""
 
 _DURATION_PART = re.compile(r"(\d+)(h|m|s)")
 _SIZE_UNITS = {"": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -26,7 +26,7 @@ _Check = Callable[[str], bool]
 
 
 def _read_duration(value: Any) -> Any:
-    """`15m`, `4h30m`, `90s` to Go's canonical form with all parts: `15m0s`, `4h30m0s`, `1m30s`."""
+    """`15m`, `4h30m` or `90s` to Go's canonical form: `15m0s`, `4h30m0s`, `1m30s`."""
     text = str(value).replace(" ", "")
     parts = _DURATION_PART.findall(text)
     if not parts or "".join(n + u for n, u in parts) != text:
@@ -40,7 +40,7 @@ def _read_duration(value: Any) -> Any:
 
 
 def _read_seconds(value: Any) -> Any:
-    """`600 s`, `600s` or `600` to a number of seconds."""
+    """`600 s`, `600s` or `600` to seconds."""
     text = str(value).strip().removesuffix("s").strip()
     if not re.fullmatch(r"\d+(\.\d+)?", text):
         raise ValueError("write a number of seconds, such as 30 or 30s")
@@ -56,12 +56,12 @@ def _read_size(value: Any) -> Any:
 
 
 def _read_user_names(value: Any) -> Any:
-    """A comma-separated list of exact user names."""
+    """A comma-separated list to exact user names."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
 def _must(check: _Check, what_is_right: str) -> AfterValidator:
-    """Refuse a value for which the check does not hold."""
+    """The validator that refuses a value which does not pass the check."""
 
     def validate(value: str) -> str:
         if not check(value):
@@ -76,7 +76,7 @@ def _optional(check: _Check) -> _Check:
 
 
 def _addresses(*schemes: str) -> _Check:
-    """Addresses separated by commas."""
+    """The check of addresses separated by commas."""
     return lambda value: all(_is_address(part.strip(), schemes) for part in value.split(","))
 
 
@@ -101,7 +101,7 @@ def _is_qualified_name(text: str) -> bool:
 
 
 def _is_queue(text: str) -> bool:
-    """Whether this is an object's name that a label's value can hold."""
+    """Whether this is an object's name that is also a label value."""
     return is_subdomain(text) and len(text) <= MAX_LABEL
 
 

@@ -1,6 +1,7 @@
-"""Settings: one flat list, parsed once, refused when unknown or malformed.
+"""Settings: one flat list, parsed once; unknown and malformed settings are refused.
 
-Environment `DYNAMO_HOOKS_<KEY>` or `--set key=value`; `parse_settings` takes both as mappings, it reads nothing itself.
+They come from the environment (`DYNAMO_HOOKS_<KEY>`) and from `--set key=value`; `parse_settings` takes both as
+mappings.
 """
 
 import difflib
@@ -24,116 +25,116 @@ class Switch(StrEnum):
 
 
 class Settings(BaseModel):
-    """All settings with their defaults; each description is the README's."""
+    """All settings with their defaults; the README's table is held equal to the descriptions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     discovery_backend: Literal["kubernetes", "etcd"] = Field(
         "kubernetes",
-        description="how processes find each other: `kubernetes` or `etcd`; a graph's annotation overrides",
+        description="how processes find each other: `kubernetes` or `etcd`; a graph's annotation overrides it",
     )
     nats_address: types.NatsAddresses = Field(
-        "", description="NATS address injected into every component, as `nats://host:4222`"
+        "", description="NATS address for every component, such as `nats://host:4222`"
     )
     etcd_address: types.EtcdAddresses = Field(
         "",
-        description="etcd address injected into every component, as `http://host:2379`; commas separate several",
+        description="etcd address for every component, such as `http://host:2379`; several are separated by commas",
     )
-    model_express_url: types.ModelExpressAddress = Field(
-        "", description="Model Express URL injected into every component"
-    )
+    model_express_url: types.ModelExpressAddress = Field("", description="Model Express URL for every component")
     prometheus_endpoint: types.PrometheusUrl = Field(
-        "", description="Prometheus URL injected into every component; the planner reads it"
+        "", description="Prometheus URL for every component; the planner reads it"
     )
     ingress_gateway: types.QualifiedGatewayName = Field(
         "", description="Istio gateway, `[namespace/]name`, of the frontends' default ingress"
     )
     ingress_class: types.IngressClass = Field("", description="ingress class of the frontends' default ingress")
     ingress_tls_secret: types.SecretName = Field("", description="TLS Secret of the frontends' default ingress")
-    ingress_host_suffix: types.Domain = Field("local", description="domain behind the host of an ingress")
-    kai_scheduler: Switch = Field(Switch.OFF, description="`on` gives Grove cliques the KAI scheduler and a queue")
-    kai_queue: types.Queue = Field("dynamo", description="KAI queue where the graph's annotation names none")
+    ingress_host_suffix: types.Domain = Field("local", description="domain at the end of an ingress's host")
+    kai_scheduler: Switch = Field(Switch.OFF, description="`on`: Grove's pods use the KAI scheduler and a queue of it")
+    kai_queue: types.Queue = Field("dynamo", description="KAI queue of graphs whose annotation names none")
     grove_termination_delay: types.Duration = Field(
-        "15m0s", description="how long Grove waits before it ends a broken gang"
+        "15m0s", description="how long Grove waits before it terminates a gang with too few pods"
     )
     grove_topology: Literal["off", "packDomain", "topologyName", "pack"] = Field(
         "off",
-        description="how the installed Grove writes topology constraints: `packDomain` (alpha.4 to alpha.8), "
-        "`topologyName` (alpha.9), `pack` (from alpha.10); `off` refuses graphs that have any",
+        description="syntax of topology constraints in the installed Grove: `packDomain` (alpha.4 to alpha.8), "
+        "`topologyName` (alpha.9), `pack` (from alpha.10); `off` refuses graphs with topology constraints",
     )
     mpi_secret: types.QualifiedSecretName = Field(
-        "mpi-run-ssh-secret", description="`[namespace/]name` of the SSH key of multinode TRT-LLM"
+        "mpi-run-ssh-secret", description="`[namespace/]name` of the Secret with the SSH key of multinode TRT-LLM"
     )
-    planner_cluster_role: types.ClusterRole = Field(
-        "dynamo-hooks-planner", description="ClusterRole that planners are bound to"
-    )
-    epp_cluster_role: types.ClusterRole = Field(
-        "dynamo-hooks-epp", description="ClusterRole that endpoint pickers are bound to"
-    )
-    profiling_cluster_role: types.ClusterRole = Field(
-        "dynamo-hooks-profiling", description="ClusterRole that profilers are bound to"
-    )
+    planner_cluster_role: types.ClusterRole = Field("dynamo-hooks-planner", description="ClusterRole of planners")
+    epp_cluster_role: types.ClusterRole = Field("dynamo-hooks-epp", description="ClusterRole of endpoint pickers")
+    profiling_cluster_role: types.ClusterRole = Field("dynamo-hooks-profiling", description="ClusterRole of profilers")
     hooks_image: types.Image = Field(
-        "", description="image of the hooks themselves, which hands a profiler's output over"
+        "", description="image of the hooks themselves; a container of it copies a profiler's output"
     )
     profiler_module: types.PythonModule = Field(
-        "benchmarks.profiler.profile_sla", description="Python module that a profiler image runs"
+        "benchmarks.profiler.profile_sla", description="Python module that a profiler's container runs"
     )
-    profiling_deadline: types.Seconds = Field(86_400.0, description="seconds until a profiling Job is given up")
+    profiling_deadline: types.Seconds = Field(86_400.0, description="seconds after which a profiling Job fails")
     image_pull_secrets: Literal["labelled", "all", "off"] = Field(
-        "labelled", description="which registry Secrets are matched to images: those labelled, `all`, or none (`off`)"
+        "labelled",
+        description="which registry Secrets are matched to images: those with the label, `all`, or none (`off`)",
     )
-    explain_pods: Switch = Field(Switch.ON, description="read a component's pods to say why it is not ready")
+    explain_pods: Switch = Field(Switch.ON, description="read a component's pods, to report why it is not ready")
     installation: types.Installation = Field(
         "", description="name of a namespace-restricted installation, at most 26 characters"
     )
     installation_namespace: types.Namespace = Field(
-        "", description="the namespace to which such an installation is restricted"
+        "", description="namespace to which such an installation is restricted"
     )
     namespace_locks: Switch = Field(
-        Switch.OFF, description="respect the Leases of namespace-restricted operators, and hold one if we are such"
+        Switch.OFF,
+        description="leave namespaces alone that a namespace-restricted operator has locked by a Lease; "
+        "a namespace-restricted installation holds such a Lease itself",
     )
     effect_scale: Switch = Field(Switch.ON, description="scale Grove's cliques through their scale subresource")
     effect_events: Switch = Field(Switch.ON, description="write Events when a condition changes")
-    effect_etcd: Switch = Field(Switch.ON, description="drop a deleted component's keys in etcd")
+    effect_etcd: Switch = Field(Switch.ON, description="delete the keys of a deleted component in etcd")
     etcd_drop_deadline: types.Seconds = Field(
-        60.0, description="seconds for which an etcd that does not answer may hold up a component's deletion"
+        60.0, description="seconds that a component's deletion waits for an etcd that does not answer"
     )
     effect_write_back: Literal["planner", "always", "off"] = Field(
-        "planner", description="when an adapter's replicas are written back to the graph"
+        "planner",
+        description="when an adapter's replicas are also written into the graph: `planner` (if it has a planner), "
+        "`always` or `off`",
     )
-    prober_url: types.ProberUrl = Field("http://127.0.0.1:9191", description="where the hooks find the prober")
+    prober_url: types.ProberUrl = Field("http://127.0.0.1:9191", description="URL of the prober")
     engine_port: int = Field(9090, ge=1, le=65535, description="port of an engine's system server")
     lora_concurrency: int = Field(
         10,
         ge=1,
         le=1000,
-        description="looks at engines at one time, and as many loads; those that hang do not count for long",
+        description="how many requests to engines run at the same time, and how many loads",
     )
-    lora_request_timeout: types.Seconds = Field(600.0, description="seconds until a load is given up")
-    lora_verify_interval: types.Seconds = Field(5.0, description="seconds between two looks at an engine's adapters")
-    lora_unload_deadline: types.Seconds = Field(60.0, description="seconds until a deleted model is let go")
-    lora_mandate: types.Seconds = Field(30.0, description="seconds for which a prober may act after the last question")
+    lora_request_timeout: types.Seconds = Field(600.0, description="seconds after which a load fails")
+    lora_verify_interval: types.Seconds = Field(5.0, description="seconds between two checks of an engine's adapters")
+    lora_unload_deadline: types.Seconds = Field(60.0, description="seconds that a model's deletion waits for unloading")
+    lora_mandate: types.Seconds = Field(
+        30.0, description="seconds for which a prober acts for a model after the last request about it"
+    )
     lora_file_sources: Switch = Field(
-        Switch.OFF, description="`on` lets adapters come from `file://`, which an engine reads on its own machine"
+        Switch.OFF, description="`on`: adapters may come from `file://`, which an engine reads in its own container"
     )
-    hook_replicas: int = Field(1, ge=1, description="how many hooks pods there are")
+    hook_replicas: int = Field(1, ge=1, description="number of hooks pods")
     replica_writers: types.UserNames = Field(
-        (), description="further users, by exact name, who may change adapter-managed replicas; separated by commas"
+        (),
+        description="exact names of further users who may change replicas that an adapter manages; separated by commas",
     )
     controller_accounts: types.UserNames = Field(
         ("system:serviceaccount:metacontroller:metacontroller",),
-        description="users, by exact name, under which Metacontroller and the hooks write; separated by commas",
+        description="exact names of the users with which Metacontroller and the hooks write; separated by commas",
     )
-    max_body_bytes: types.Size = Field(16 * 2**20, description="larger request bodies are refused with 413")
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")
+    max_body_bytes: types.Size = Field(16 * 2**20, description="largest request body; a larger one is refused with 413")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
 
 
 def parse_settings(environment: Mapping[str, str], overrides: Mapping[str, str] | None = None) -> Settings:
-    """Read settings from an environment and from `--set` pairs, which win.
+    """Read settings from an environment and from `--set` pairs; a pair overrides the environment.
 
     Raises:
-        InvalidSettings: a key is unknown or a value malformed; names key, value and what would be right.
+        InvalidSettings: a key is unknown, or a value is malformed: the message has key, value and what would be right.
     """
     values = {
         name.removeprefix(ENVIRONMENT_PREFIX).lower(): value

@@ -1,4 +1,4 @@
-{{- /* "helm", "cert-manager" or "external", where admission is on. */ -}}
+{{- /* "helm", "cert-manager" or "external"; empty if admission is off. */ -}}
 {{- define "dynamo-hooks.certificateSource" -}}
 {{- if .Values.admission.enabled }}{{ .Values.admission.certificates.source }}{{ end -}}
 {{- end }}
@@ -11,14 +11,14 @@
 {{- .Values.admission.certificates.secretName | default (printf "%s-tls" (include "dynamo-hooks.admissionName" .)) -}}
 {{- end }}
 
-{{- /* The names that the certificate must hold, as a YAML list; the API server asks for the second. */ -}}
+{{- /* The DNS names of the certificate, as a YAML list; the API server uses the second. */ -}}
 {{- define "dynamo-hooks.certificateNames" -}}
 {{- $service := include "dynamo-hooks.admissionName" . -}}
 - {{ $service }}.{{ .Release.Namespace }}
 - {{ $service }}.{{ .Release.Namespace }}.svc
 {{- end }}
 
-{{- /* Where a namespace-restricted installation works. */ -}}
+{{- /* The namespace of a namespace-restricted installation. */ -}}
 {{- define "dynamo-hooks.installationNamespace" -}}
 {{- .Values.settings.installationNamespace | default .Release.Namespace -}}
 {{- end }}
@@ -53,7 +53,7 @@
 {{- toYaml $webhooks -}}
 {{- end }}
 
-{{- /* Under cert-manager, what makes it fill in the authorities. */ -}}
+{{- /* The metadata of a webhook configuration; its annotation lets cert-manager inject the authorities. */ -}}
 {{- define "dynamo-hooks.webhookMetadata" -}}
 name: {{ include "dynamo-hooks.fullname" . }}
 labels:
@@ -64,7 +64,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{- /* The account of `dynamo-hooks certificates` with its rights: that one Secret, those two configurations. */ -}}
+{{- /* The ServiceAccount of `dynamo-hooks certificates`, with rights on one Secret and two webhook configurations. */ -}}
 {{- define "dynamo-hooks.certificateAccount" -}}
 {{- $namespace := .context.Release.Namespace -}}
 {{- range $part := list "ServiceAccount" "Role" "RoleBinding" "ClusterRole" "ClusterRoleBinding" }}
@@ -112,7 +112,7 @@ rules:
 {{- end }}
 {{- end }}
 
-{{- /* The spec of a Job that makes or renews the certificate, from a dict of context and account. */ -}}
+{{- /* The spec of a Job that creates or renews the certificate, from a dict of context and account. */ -}}
 {{- define "dynamo-hooks.certificateJob" -}}
 {{- with .context -}}
 backoffLimit: 5

@@ -47,13 +47,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- .Values.settings.profilingClusterRole | default (printf "%s-profiling" (include "dynamo-hooks.fullname" .)) -}}
 {{- end }}
 
-{{- /* Who writes for the controllers: Metacontroller's account and our own. */ -}}
+{{- /* The users that write for the controllers: Metacontroller's ServiceAccount and our own. */ -}}
 {{- define "dynamo-hooks.controllerAccounts" -}}
 {{- $accounts := list (printf "%s:%s" .Values.metacontroller.namespace .Values.metacontroller.serviceAccount) (printf "%s:%s" .Release.Namespace (include "dynamo-hooks.serviceAccount" .)) -}}
 system:serviceaccount:{{ join ",system:serviceaccount:" $accounts }}
 {{- end }}
 
-{{- /* YAML reads an unquoted on and off as booleans: both spellings mean the same here. */ -}}
+{{- /* YAML reads an unquoted on or off as a boolean, so both are accepted here. */ -}}
 {{- define "dynamo-hooks.switch" -}}
 {{- if kindIs "bool" . }}{{ ternary "on" "off" . }}{{ else }}{{ . }}{{ end -}}
 {{- end }}
@@ -98,7 +98,7 @@ capabilities:
 {{- toYaml $variables -}}
 {{- end }}
 
-{{- /* Lists become comma-separated; Helm reads numbers as floats, which large ones would show as 1.6e+07. */ -}}
+{{- /* Lists become comma-separated. Helm reads numbers as floats; a large one would be written as 1.6e+07. */ -}}
 {{- define "dynamo-hooks.settingValue" -}}
 {{- if kindIs "slice" . }}{{ join "," . }}
 {{- else if kindIs "float64" . }}{{ if eq (float64 (int64 .)) . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
@@ -106,7 +106,7 @@ capabilities:
 {{- end -}}
 {{- end }}
 
-{{- /* Rules of the ClusterRoles in rbac.yaml by their name, as a YAML map. */ -}}
+{{- /* Name of each ClusterRole in rbac.yaml to its rules, as a YAML map. */ -}}
 {{- define "dynamo-hooks.roles" -}}
 {{- $roles := dict -}}
 {{- range $text := .Files.Get "files/metacontroller/rbac.yaml" | splitList "\n---\n" -}}
@@ -118,7 +118,7 @@ capabilities:
 {{- toYaml $roles -}}
 {{- end }}
 
-{{- /* The hooks' own rights, as a YAML map from a rule's first resource to the rule: those of the effects that are on. */ -}}
+{{- /* The rights of the hooks for the effects that are on, as a YAML map from a rule's first resource to the rule. */ -}}
 {{- define "dynamo-hooks.effectRules" -}}
 {{- $settings := .Values.settings -}}
 {{- $grove := hasKey (include "dynamo-hooks.optionalKinds" . | fromYaml) "grove" -}}
@@ -153,7 +153,7 @@ capabilities:
 {{- end -}}
 {{- end }}
 
-{{- /* Not empty where a component may leave keys in etcd that the hooks drop before it goes: a graph may choose etcd itself. */ -}}
+{{- /* Not empty if components may have keys in etcd, which the hooks then delete: a graph may choose etcd by annotation. */ -}}
 {{- define "dynamo-hooks.dropsKeys" -}}
 {{- with .Values.settings -}}
 {{- if and (or (eq (.discoveryBackend | default "") "etcd") .etcdAddress) (ne (include "dynamo-hooks.switch" .effectEtcd) "off") }}yes{{ end -}}

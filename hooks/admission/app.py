@@ -43,7 +43,8 @@ KINDS: Mapping[str, GroupVersionKind] = {
 """Plural in the path to kind."""
 
 _KNOWN_PATHS = (
-    f"admission hook; hooks are POST /admission/validate/<plural> and /admission/mutate/<plural> for {', '.join(KINDS)}"
+    "an admission hook; hooks are POST /admission/validate/<plural> and /admission/mutate/<plural> "
+    f"for {', '.join(KINDS)}"
 )
 """The reason of a denial whose rule names none."""
 

@@ -1,1 +1,1 @@
-"""Certificates of the admission port: made, kept in a Secret, trusted by webhooks."""
+"""Certificates of the admission port: how they are created, stored in a Secret, and trusted by the webhooks."""

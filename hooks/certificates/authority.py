@@ -1,7 +1,7 @@
-"""Certificates for the admission port: an authority that signs one certificate and is forgotten.
+"""Certificates for the admission port: each is signed by an authority whose key is thrown away.
 
-The authority's key is kept nowhere, so nobody can sign with it later; each renewal makes a new one, and for a while its
-certificate stands beside the one before. Decides when that is due; knows neither files nor a cluster.
+The authority's key is stored nowhere, so nobody can sign with it later. Each renewal creates a new authority, and the
+previous authority stays trusted for a while. This module decides when to renew; it knows neither files nor a cluster.
 """
 
 import ipaddress
@@ -30,10 +30,10 @@ class Issued:
 
 
 def issue(names: Sequence[str], now: datetime, lifetime: timedelta, known: str = "") -> Issued:
-    """Make an authority and a certificate for these DNS names and IP addresses, valid from now.
+    """Create an authority and a certificate for these DNS names and IP addresses, valid from now.
 
-    `known` are the authorities trusted so far; the newest of them stays trusted, as a server may still show a
-    certificate of its.
+    `known` are the authorities trusted so far. The newest of them stays trusted, because a server may still use a
+    certificate that it signed.
     """
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, AUTHORITY_NAME)])
@@ -64,9 +64,9 @@ def issue(names: Sequence[str], now: datetime, lifetime: timedelta, known: str =
 
 
 def why_renew(issued: Issued, names: Sequence[str], now: datetime) -> str:
-    """Why a certificate must be replaced, as words for a log; empty while it is good.
+    """Why a certificate must be replaced, as half a sentence for a log; empty while it is good.
 
-    It is good for these names, with a key and an authority of its own, while more than a third of its life is left.
+    It is good if it covers these names, has its key and its authority, and more than a third of its lifetime is left.
     """
     try:
         certificate = x509.load_pem_x509_certificate(issued.certificate.encode())
@@ -76,11 +76,11 @@ def why_renew(issued: Issued, names: Sequence[str], now: datetime) -> str:
     except (ValueError, TypeError, x509.ExtensionNotFound) as error:
         return f"it cannot be read: {error}"
     if key.public_key() != certificate.public_key():
-        return "the key is not that of the certificate"
+        return "the key does not match the certificate"
     if not any(_is_signed_by(certificate, authority) for authority in authorities):
         return "none of its authorities has signed it"
     if lacking := sorted(set(names) - covered):
-        return f"it is not for {', '.join(lacking)}"
+        return f"it does not cover {', '.join(lacking)}"
     left, whole = (
         certificate.not_valid_after_utc - now,
         certificate.not_valid_after_utc - certificate.not_valid_before_utc,
@@ -132,7 +132,7 @@ def _names_of(certificate: x509.Certificate) -> list[str]:
 
 
 def _is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
-    """Whether the authority's key made the signature; all that are named alike are tried."""
+    """Whether the authority signed the certificate; all authorities have the same name, so the signature decides."""
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature):
@@ -141,7 +141,7 @@ def _is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) ->
 
 
 def _read_authorities(text: str) -> list[x509.Certificate]:
-    """The certificates of a PEM bundle; [] where there is none, or none that can be read."""
+    """The certificates of a PEM bundle; [] if it is empty or cannot be read."""
     try:
         return x509.load_pem_x509_certificates(text.encode())
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where certificates live in a cluster: a Secret that the hooks mount, and the authorities that the webhooks trust."""
+"""Certificates in a cluster: the Secret that the hooks mount, and the `caBundle` of the webhook configurations."""
 
 import base64
 import binascii
@@ -11,18 +11,18 @@ from hooks.certificates.authority import Issued
 from hooks.clients.api_server import Answer, Conversation
 
 PARTS = {"certificate": "tls.crt", "key": "tls.key", "authorities": "ca.crt"}
-"""Part of an `Issued` to its key in a Secret, or its file's name; cert-manager and the operator use the same."""
+"""Field of `Issued` to its key in a Secret, which is its file name too; cert-manager and the operator use the same."""
 
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 
 
 class WrittenMeanwhile(Exception):
-    """Somebody else wrote an object between our reading and our writing it; nothing is wrong with trying again."""
+    """Another program changed an object between our read and our write; try again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A Secret's certificate, parts that are missing empty, and the object itself, None where there is none."""
+    """A Secret's certificate, with empty texts for missing keys, and the Secret itself; None if it does not exist."""
 
     issued: Issued
     secret: Mapping[str, Any] | None
@@ -30,7 +30,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateStore:
-    """A Secret, and the webhook configurations that trust what is in it, as paths such as `mutating…/name`."""
+    """A Secret, and the webhook configurations that trust its certificate, as paths such as `mutating…/name`."""
 
     talk: Conversation
     namespace: str
@@ -41,17 +41,17 @@ class CertificateStore:
     def of(
         cls, talk: Conversation, secret: str, *, validating: Iterable[str], mutating: Iterable[str]
     ) -> "CertificateStore":
-        """Take `secret` as NAMESPACE/NAME, and the names of configurations of both sorts."""
+        """Take `secret` as NAMESPACE/NAME, and the names of webhook configurations of both kinds."""
         namespace, _, name = secret.partition("/")
         paths = [f"validatingwebhookconfigurations/{found}" for found in validating]
         paths += [f"mutatingwebhookconfigurations/{found}" for found in mutating]
         return cls(talk=talk, namespace=namespace, name=name, configurations=tuple(paths))
 
     def read(self) -> Stored:
-        """The Secret as it is.
+        """Read the Secret.
 
         Raises:
-            Refused: it is not told.
+            Refused: the API server refuses the request, or does not answer.
         """
         secret = self.talk.find(self._path)
         data = (secret or {}).get("data") or {}
@@ -59,11 +59,11 @@ class CertificateStore:
         return Stored(issued=Issued(**parts), secret=secret)
 
     def write(self, stored: Stored, issued: Issued) -> None:
-        """Put a certificate into the Secret that was read; other keys of it stay.
+        """Write a certificate into the Secret that was read; its other keys stay.
 
         Raises:
-            Refused: the API server does not want to.
-            WrittenMeanwhile: the Secret is another one now.
+            Refused: the API server refuses a request, or does not answer.
+            WrittenMeanwhile: another program changed the Secret since it was read.
         """
         data = {key: _encode(getattr(issued, part)) for part, key in PARTS.items()}
         if stored.secret is not None:
@@ -80,11 +80,11 @@ class CertificateStore:
         _expect_no_conflict(self.talk.ask("POST", path, secret, also=(HTTPStatus.CONFLICT,)))
 
     def publish(self, authorities: str, *, dry_run: bool = False) -> list[str]:
-        """Let every webhook trust these authorities; returns a sentence for each configuration that does not yet.
+        """Write these authorities into every webhook configuration; returns a sentence for each one that lacked them.
 
         Raises:
-            Refused: the API server does not want to.
-            WrittenMeanwhile: a configuration is another one now.
+            Refused: the API server refuses a request, or does not answer.
+            WrittenMeanwhile: another program changed a configuration since it was read.
         """
         bundle = _encode(authorities)
         return [said for path in self.configurations if (said := self._publish_to(path, bundle, dry_run=dry_run))]
@@ -92,14 +92,14 @@ class CertificateStore:
     def _publish_to(self, path: str, bundle: str, *, dry_run: bool) -> str:
         found = self.talk.find(f"{_WEBHOOKS}/{path}")
         if found is None:
-            return f"{path} does not exist, so nothing trusts the certificate there"
+            return f"{path} does not exist, so its webhooks do not trust the certificate"
         webhooks = found.get("webhooks") or []
         trusting = [{**hook, "clientConfig": {**hook["clientConfig"], "caBundle": bundle}} for hook in webhooks]
         if trusting == webhooks:
             return ""
         if dry_run:
-            return f"{path} would be told to trust the certificate"
-        version = found["metadata"]["resourceVersion"]  # a patch that names it is refused on any other
+            return f"{path} would trust the certificate"
+        version = found["metadata"]["resourceVersion"]  # a patch with another version is refused
         patch = {"metadata": {"resourceVersion": version}, "webhooks": trusting}
         _expect_no_conflict(self.talk.ask("PATCH", f"{_WEBHOOKS}/{path}", patch, also=(HTTPStatus.CONFLICT,)))
         return f"{path} trusts the certificate now"
@@ -111,7 +111,7 @@ class CertificateStore:
 
 def _expect_no_conflict(answer: Answer) -> None:
     if answer.status == HTTPStatus.CONFLICT:
-        raise WrittenMeanwhile(str(answer.body.get("message", "somebody else wrote in between")))
+        raise WrittenMeanwhile(str(answer.body.get("message", "another program changed it in between")))
 
 
 def _encode(text: str) -> str:
@@ -119,7 +119,7 @@ def _encode(text: str) -> str:
 
 
 def _decode(data: str) -> str:
-    """The text; empty where it is none."""
+    """The decoded text; empty if `data` is not base64 of UTF-8."""
     try:
         return base64.b64decode(data, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):

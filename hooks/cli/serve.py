@@ -15,7 +15,7 @@ from hooks.effects import effects_of_api_server, without_api_server
 from hooks.serving.logs import logger, set_up_logging
 from hooks.serving.server import DRAIN_SECONDS, SecurePort, ServerOptions, run_server
 from hooks.serving.standard_input import end_with_stdin_option
-from hooks.serving.tls import TwoDoors, WsgiApp
+from hooks.serving.tls import AppByPort, WsgiApp
 from hooks.settings import Settings
 
 
@@ -104,7 +104,7 @@ class ServedApps:
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build what answers requests."""
         hooks = self._load_hooks(is_draining)
-        return TwoDoors(plain=hooks, secure=self._load_admission(is_draining)) if self.serves_admission else hooks
+        return AppByPort(plain=hooks, secure=self._load_admission(is_draining)) if self.serves_admission else hooks
 
     def begin(self, is_draining: Callable[[], bool]) -> None:
         """Start, in a worker, what goes on beside its requests."""
@@ -113,7 +113,7 @@ class ServedApps:
             self.installed.keep()
 
     def _load_hooks(self, is_draining: Callable[[], bool]) -> WsgiApp:
-        from hooks.app import create_app, guard, served_hooks  # noqa: PLC0415 - reads the environment when imported
+        from hooks.app import create_app, respect_locks, served_hooks  # noqa: PLC0415 - reads the environment when imported
         from hooks.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
 
         server = find_api_server(self.settings)
@@ -123,7 +123,7 @@ class ServedApps:
             lambda: datetime.now(UTC),
             carry_out=EffectsClient(server=server) if server else None,
             is_draining=is_draining,
-            hooks=guard(served_hooks(told), self.locks.look),
+            hooks=respect_locks(served_hooks(told), self.locks.look),
         )
 
     def _load_admission(self, is_draining: Callable[[], bool]) -> WsgiApp:

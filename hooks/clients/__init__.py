@@ -1,1 +1,1 @@
-"""Talks to the cluster's own servers, the API server and etcd, for what no answer to Metacontroller can say."""
+"""Clients of the API server and of etcd, for all that an answer to Metacontroller cannot express."""

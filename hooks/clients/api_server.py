@@ -1,4 +1,4 @@
-"""Requests to the Kubernetes API server as the pod's own account, with one deadline for a whole conversation."""
+"""Requests to the Kubernetes API server with the pod's own ServiceAccount, and one deadline for a conversation."""
 
 import os
 import time
@@ -17,7 +17,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class Refused(Exception):
-    """There was no answer (`status` is 0), or not the one that was asked for; the message is a sentence."""
+    """The API server refused the request, or did not answer (`status` is 0); the message is a sentence."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An HTTP status and the JSON object that came with it; {} where none did."""
+    """An HTTP status and the JSON object of the body; {} if the body is none."""
 
     status: int
     body: Mapping[str, Any]
@@ -34,9 +34,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServer:
-    """An API server and the account to act as; `url` has no slash at its end.
+    """An API server, and the account for requests to it; `url` has no slash at its end.
 
-    `token_file` is read for every request, as the kubelet renews it. `clock` counts seconds and never goes back.
+    `token_file` is read for every request, because the kubelet renews it. `clock` counts seconds and never goes back.
     """
 
     url: str
@@ -48,7 +48,7 @@ class ApiServer:
     def in_cluster(
         cls, environment: Mapping[str, str] = os.environ, folder: Path = ACCOUNT_FOLDER
     ) -> "ApiServer | None":
-        """The server that this pod belongs to; None outside of a cluster, or where the pod mounts no token."""
+        """The API server of this pod's cluster; None outside of a cluster, or if the pod mounts no token."""
         host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")
         if not host or not port or not (folder / "token").is_file():
             return None
@@ -57,9 +57,9 @@ class ApiServer:
 
     @contextmanager
     def converse(self, seconds: float) -> Iterator["Conversation"]:
-        """Ask several things within so many seconds."""
+        """Open a conversation whose requests must all end within `seconds`."""
         with requests.Session() as session:
-            session.trust_env = False  # no proxy and no netrc stands between a pod and its API server
+            session.trust_env = False  # no proxy or netrc of the environment
             yield Conversation(server=self, session=session, seconds=seconds, until=self.clock() + seconds)
 
 
@@ -81,14 +81,14 @@ class Conversation:
         also: tuple[HTTPStatus, ...] = (),
         patch: str = MERGE_PATCH,
     ) -> Answer:
-        """The answer to one request: a success, or one of the statuses in `also`; `patch` is the kind of a PATCH.
+        """The answer to one request: a success, or a status in `also`; `patch` is the content type of a PATCH.
 
         Raises:
-            Refused: any other answer, none in time, or no time left to ask.
+            Refused: any other status, no answer in time, or the deadline has passed already.
         """
         left = self.until - self.server.clock()
         if left <= 0:
-            raise Refused(f"no time was left within {self.seconds:g} s")
+            raise Refused(f"{method} {path}: not sent, because earlier requests took the {self.seconds:g} s allowed")
         try:
             headers = {"Authorization": f"Bearer {self.server.token_file.read_text().strip()}"}
             headers |= {"Accept": "application/json"}
@@ -105,17 +105,17 @@ class Conversation:
         raise Refused(f"{method} {path}: {answer.status} {reason}", answer.status)
 
     def find(self, path: str) -> Mapping[str, Any] | None:
-        """The object at a path; None where there is none.
+        """The object at a path; None if it does not exist.
 
         Raises:
-            Refused: as `ask` does.
+            Refused: any other status, no answer in time, or the deadline has passed already.
         """
         answer = self.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
         return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
 
 
 def _read(response: requests.Response) -> Mapping[str, Any]:
-    """The answer as an object; {} where it is no JSON object, as proxies answer."""
+    """The body as a JSON object; {} if it is something else, as from a proxy."""
     try:
         answer = response.json()
     except requests.JSONDecodeError:

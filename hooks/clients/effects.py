@@ -1,7 +1,7 @@
-"""Carries out effects on the Kubernetes API: scaled cliques, replicas of a graph, Events.
+"""Carries out effects through the Kubernetes API: scaling of cliques, replicas of a graph, Events.
 
-It reads before it writes, has two seconds for everything that one sync asks for, and tells what came of each effect
-instead of raising: what failed is asked for again by the next sync.
+It reads before it writes, and has two seconds for all effects of one sync. It returns the outcome of each effect and
+never raises: the next sync returns an effect again that failed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,22 +19,22 @@ from hooks.metacontroller.protocol import plural_of
 
 DEADLINE_SECONDS = 2.0
 MAX_EVENTS = 20
-"""Events of one sync; more than these would say nothing that a person reads."""
+"""Events of one sync; nobody reads more than these."""
 
 _ATTEMPTS = 3
-"""A graph's status is written often, and with it changes the version that a write must name."""
+"""Every write of a graph's status changes the resourceVersion that our write must name, so one attempt may not do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectsClient:
-    """Acts on an API server; `now` is the time that Events bear."""
+    """Carries out effects at one API server; `now` gives the time of Events."""
 
     server: ApiServer
     deadline_seconds: float = DEADLINE_SECONDS
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     def __call__(self, effects: tuple[Effect, ...]) -> tuple[EffectResult, ...]:
-        """Carry out effects in order and say what came of each; never raises."""
+        """Carry out effects in order, and return the outcome of each; never raises."""
         with self.server.converse(self.deadline_seconds) as conversation:
             return tuple(self._carry_out_all(conversation, effects))
 
@@ -43,7 +43,7 @@ class EffectsClient:
         for effect in effects:
             events += isinstance(effect, Event)
             if isinstance(effect, Event) and events > MAX_EVENTS:
-                reason = f"one sync tells at most {MAX_EVENTS} events"
+                reason = f"one sync sends at most {MAX_EVENTS} Events"
                 yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=reason)
                 continue
             try:
@@ -51,8 +51,8 @@ class EffectsClient:
             except Refused as refused:
                 yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=str(refused))
                 if isinstance(effect, WriteBackReplicas) and effect.if_failed is not None:
-                    told = replace(effect.if_failed, message=f"{effect.if_failed.message}: {refused}")
-                    yield from self._carry_out_all(conversation, (told,))
+                    event = replace(effect.if_failed, message=f"{effect.if_failed.message}: {refused}")
+                    yield from self._carry_out_all(conversation, (event,))
 
     def _carry_out_one(self, conversation: Conversation, effect: Effect) -> EffectOutcome:
         match effect:
@@ -61,7 +61,7 @@ class EffectsClient:
             case WriteBackReplicas():
                 return _write_back(conversation, effect)
             case Event():
-                return _tell(conversation, effect, self.now())
+                return _send_event(conversation, effect, self.now())
 
 
 def _scale(conversation: Conversation, effect: ScalePodClique) -> EffectOutcome:
@@ -78,7 +78,7 @@ def _scale(conversation: Conversation, effect: ScalePodClique) -> EffectOutcome:
 
 
 def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> EffectOutcome:
-    """Write the replicas into the graph as it was read; one that changed in between is read again.
+    """Write the replicas into the graph, unless it changed since it was read; then read it again.
 
     Source: Kubernetes, "Optimistic concurrency": a patch that names a resourceVersion is refused on any other.
     """
@@ -101,17 +101,17 @@ def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> Effect
             return EffectOutcome.NOT_YET
         if patched.status != HTTPStatus.CONFLICT:
             return EffectOutcome.DONE
-    raise Refused(f"{path}: changed {_ATTEMPTS} times while it was written")
+    raise Refused(f"{path}: other writers changed it during each of {_ATTEMPTS} attempts")
 
 
 def _adapted_service(graph: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    """The service in the graph's spec; None where it is gone, or no longer takes replicas from an adapter."""
+    """The service in the graph's spec; None if it does not exist, or has no enabled adapter."""
     service = ((graph.get("spec") or {}).get("services") or {}).get(name) or {}
     is_adapted = (service.get("scalingAdapter") or {}).get("enabled") is True
     return service if is_adapted else None
 
 
-def _tell(conversation: Conversation, effect: Event, now: datetime) -> EffectOutcome:
+def _send_event(conversation: Conversation, effect: Event, now: datetime) -> EffectOutcome:
     event = build_event(effect, now)
     path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
     answer = conversation.ask("POST", path, event, also=(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND))

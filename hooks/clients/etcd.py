@@ -1,4 +1,4 @@
-"""Drops keys in etcd through its HTTP gateway, within seconds, and says what came of it.
+"""Deletes keys in etcd through its HTTP gateway, within two seconds.
 
 Source: etcd, "gRPC gateway", and api/etcdserverpb/rpc.proto, DeleteRangeRequest.
 """
@@ -20,7 +20,7 @@ _PATH = "/v3/kv/deleterange"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtcdClient:
-    """The members of one etcd cluster, of which any will do; `clock` counts seconds and never goes back."""
+    """The members of one etcd cluster, each as good as the others; `clock` counts seconds and never goes back."""
 
     urls: tuple[str, ...]
     deadline_seconds: float = DEADLINE_SECONDS
@@ -28,15 +28,15 @@ class EtcdClient:
 
     @classmethod
     def at(cls, addresses: str) -> "EtcdClient":
-        """Take the setting `etcd_address`: host:port or URL, or several of them separated by commas."""
+        """Read the setting `etcd_address`: host:port or URL, or several separated by commas."""
         parts = (part.strip().rstrip("/") for part in addresses.split(","))
         return cls(urls=tuple(part if "://" in part else f"http://{part}" for part in parts if part))
 
     def drop(self, drop: EtcdPrefixDrop) -> DropReport:
-        """Drop all keys under a prefix, at the first member that does it; never raises."""
+        """Delete all keys with a prefix, at the first member that answers correctly; never raises."""
         faults = []
         with requests.Session() as session:
-            session.trust_env = False  # no proxy stands between the hooks and a store of the same cluster
+            session.trust_env = False  # no proxy of the environment
             for url, seconds in self._turns():
                 fault = _drop_at(session, url, drop.prefix, seconds)
                 if not fault:
@@ -45,16 +45,16 @@ class EtcdClient:
         return DropReport(drop=drop, fault="; ".join(faults))
 
     def _turns(self) -> Iterator[tuple[str, float]]:
-        """Each member, and for how many seconds it may be tried: an equal part of what is left."""
+        """Each member and its timeout in seconds: an equal part of the time that is left."""
         until = self.clock() + self.deadline_seconds
         for index, url in enumerate(self.urls):
             yield url, max(0.05, (until - self.clock()) / (len(self.urls) - index))
 
 
 def _drop_at(session: requests.Session, url: str, prefix: str, seconds: float) -> str:
-    """Why nothing is known to be dropped, in words that are the same each time; empty when it is.
+    """Why the keys may still be there; empty if they were deleted.
 
-    A password that the URL may hold is not repeated.
+    The text is the same for the same cause, and leaves out a password in the URL.
     """
     parts = urlsplit(url)
     member = parts.netloc.rpartition("@")[2]
@@ -77,7 +77,7 @@ def _is_of_etcd(response: requests.Response) -> bool:
 
 
 def _end_of(prefix: bytes) -> bytes:
-    """The first key behind all that begin with the prefix, whose last byte is never 0xff in UTF-8."""
+    """The first key after all keys with the prefix; in UTF-8 its last byte is never 0xff, so it can be increased."""
     return prefix[:-1] + bytes([prefix[-1] + 1])
 
 

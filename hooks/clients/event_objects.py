@@ -1,7 +1,7 @@
 """An Event effect as the object that the API server stores.
 
-Its name follows from all that the effect says, so that the same effect carried out again, by whichever process, meets
-the object that is there.
+The object's name is derived from the whole effect. So the same effect, carried out again by any process, meets the
+existing object.
 
 Source: Kubernetes API reference, Event v1 core, and its validation (pkg/apis/core/validation/events.go).
 """
@@ -19,11 +19,11 @@ COMPONENT = "dynamo-hooks"
 MAX_MESSAGE_CHARACTERS = 1024
 _HASH_LENGTH = 16
 _OF_THE_CLUSTER = "default"
-"""Where Events about objects without a namespace are kept; the API server takes them nowhere else."""
+"""The namespace of Events about cluster-scoped objects; the API server accepts no other."""
 
 
 def build_event(effect: Event, now: datetime) -> Manifest:
-    """Build the Event of the core API; `now` is when it happened."""
+    """Build the Event of the core API; `now` becomes its timestamps."""
     about, message, moment = effect.about, effect.message, format_time(now)
     mark = short_hash(canonical_json(asdict(effect)), _HASH_LENGTH)
     name = f"{fit_name(about.name, MAX_SUBDOMAIN - _HASH_LENGTH - 1)}.{mark}"

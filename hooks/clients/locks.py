@@ -1,4 +1,4 @@
-"""Which namespace locks `dynamo-hooks serve` minds, by its settings: those of others are read, one of its own held."""
+"""Sets up the namespace locks of `dynamo-hooks serve`: by its settings it reads those of others, or holds its own."""
 
 import socket
 import sys
@@ -17,23 +17,23 @@ from hooks.settings import Settings, Switch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locks:
-    """What is asked before a parent is looked after, and the lock that is held meanwhile, if any."""
+    """`look` says whether a parent's namespace is locked; `own` is the lock of a namespace-restricted installation."""
 
     look: Look
     own: OwnLock | None = None
 
     def is_locked(self, namespace: str) -> bool:
-        """Whether the namespace is known to be another operator's; what nobody can tell is none."""
+        """Whether another operator has certainly locked the namespace."""
         hold = self.look(namespace)
         return hold is not None and hold.is_certain
 
     def keep(self, is_draining: Callable[[], bool]) -> None:
-        """Look after our own lock in this process, until it ends."""
+        """Renew our own lock, if any, until this process ends."""
         if self.own is not None:
             start_keeping(self.own, is_draining)
 
     def release(self) -> None:
-        """Let our own lock go, as far as the API server lets us: it ends by itself soon."""
+        """Release our own lock, if any; if that fails, the lock expires soon."""
         if self.own is None:
             return
         try:
@@ -46,17 +46,17 @@ NO_LOCKS = Locks(look=lambda _namespace: None)
 
 
 def set_up_locks(settings: Settings) -> Locks:
-    """The locks that the settings ask for; ends the process with one sentence and status 2 where they cannot be had."""
+    """The locks for these settings; if they cannot work, end the process with one sentence and exit status 2."""
     if settings.namespace_locks is Switch.OFF:
         return NO_LOCKS
     server = ApiServer.in_cluster()
     if server is None:
-        _refuse("no service account's token is mounted here, by which Leases could be read")
+        _refuse("this pod mounts no ServiceAccount token, which is needed to read Leases")
     if not settings.installation:
         reader = LockReader(server=server, clock=_now)
         return Locks(look=reader.look)
     if not settings.installation_namespace:
-        _refuse("the setting installation has a value and installation_namespace has none")
+        _refuse("the setting installation needs the setting installation_namespace too")
     own = OwnLock(
         server=server,
         clock=_now,

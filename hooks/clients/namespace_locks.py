@@ -1,7 +1,7 @@
-"""Leases by which operators mark a namespace as their own: read with a cache, and one of our own held and let go.
+"""Namespace locks: Leases with which an operator reserves a namespace. Reads those of others, and holds one of our own.
 
-A namespace-restricted operator, the Go one or ours, holds a Lease of a fixed name; whoever serves the whole cluster
-leaves such a namespace alone. Every reading of the clock is given from outside.
+A namespace-restricted operator, the Go one or ours, holds a Lease with a fixed name in its namespace. An operator for
+the whole cluster leaves such a namespace alone.
 
 Source: Dynamo operator, internal/namespace_scope; Kubernetes API reference, coordination.k8s.io/v1 Lease.
 """
@@ -22,21 +22,21 @@ from hooks.serving.logs import logger
 Clock = Callable[[], datetime]
 """Returns the time, aware and in UTC."""
 Look = Callable[[str], "Hold | None"]
-"""Says why a namespace is left alone, or None."""
+"""The reason for leaving a namespace alone, or None."""
 
 CACHE_SECONDS = 10
 RETRY_SECONDS = 30
-"""How long Metacontroller waits before it asks again about a namespace that is left alone."""
+"""How long Metacontroller waits until it calls again about a parent in a locked namespace."""
 
 LEASE_SECONDS = 30
 RENEW_SECONDS = 10
 TICK_SECONDS = 5.0
-"""How often a process looks after the Lease; several processes share one holder's work."""
+"""How often each process of an installation checks the installation's Lease."""
 
 _TAKE_OVER_SECONDS = 15
-"""Age at which another process of the same installation steps in for a holder that renews no more."""
+"""Age at which another process of the same installation takes the Lease over from a holder that stopped renewing."""
 _LAST_SECONDS = 10
-"""What a stopping holder leaves: enough for another process to step in, and soon over where there is none."""
+"""Duration that a stopping holder writes: long enough for another process to take over, and short if there is none."""
 
 _REQUEST_SECONDS = 2.0
 _RELEASE_SECONDS = 5.0
@@ -46,7 +46,7 @@ _LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """Who holds it, since when it is renewed (None: never), and until when it counts."""
+    """Its holder, the time of its last renewal (None: never), and its duration from then."""
 
     holder: str = ""
     renewed: datetime | None = None
@@ -54,10 +54,10 @@ class Lease:
 
     @property
     def expires(self) -> datetime | None:
-        """None for one that never counted."""
+        """When it expires; None if it was never valid."""
         return None if self.renewed is None or not self.seconds else self.renewed + timedelta(seconds=self.seconds)
 
-    def counts(self, now: datetime) -> bool:
+    def is_valid(self, now: datetime) -> bool:
         """Whether it has not expired."""
         return self.expires is not None and now < self.expires
 
@@ -67,14 +67,14 @@ NO_LEASE = Lease()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """Why a namespace is left alone; `is_certain` unless nobody could say whether it is locked."""
+    """Why a namespace is left alone; not `is_certain` if it is unknown whether the namespace is locked."""
 
     reason: str
     is_certain: bool = True
 
 
 def _held(namespace: str, lease: Lease) -> Hold:
-    return Hold(reason=f"namespace {namespace} belongs to {lease.holder or 'another operator'}, by its Lease")
+    return Hold(reason=f"namespace {namespace} is locked by the Lease of {lease.holder or 'another operator'}")
 
 
 def _path_of(namespace: str) -> str:
@@ -82,7 +82,7 @@ def _path_of(namespace: str) -> str:
 
 
 def parse_lease(manifest: Mapping[str, Any]) -> Lease:
-    """Read a Lease; one without duration or time of renewal never counts."""
+    """Read a Lease; without a duration or a renewal time it is not valid."""
     spec = manifest.get("spec") or {}
     holder, seconds = spec.get("holderIdentity") or "", spec.get("leaseDurationSeconds") or 0
     try:
@@ -96,7 +96,7 @@ def parse_lease(manifest: Mapping[str, Any]) -> Lease:
 
 @dataclass(slots=True, kw_only=True)
 class LockReader:
-    """Says which namespaces other operators hold; `ours` begins the names under which we hold some ourselves."""
+    """Finds the namespaces that other operators have locked; holders whose name begins with `ours` are our own."""
 
     server: ApiServer
     clock: Clock
@@ -104,12 +104,12 @@ class LockReader:
     _seen: dict[str, tuple[datetime, Lease | Hold]] = field(default_factory=dict, init=False)
 
     def look(self, namespace: str) -> Hold | None:
-        """Why the namespace is to be left alone, or None; asks the API server at most every 10 s."""
+        """Why to leave the namespace alone, or None; asks the API server at most every 10 s per namespace."""
         now = self.clock()
         found = self._find(namespace, now)
         if isinstance(found, Hold):
             return found
-        if not found.counts(now) or (self.ours and found.holder.startswith(self.ours)):
+        if not found.is_valid(now) or (self.ours and found.holder.startswith(self.ours)):
             return None
         return _held(namespace, found)
 
@@ -121,8 +121,8 @@ class LockReader:
             found: Lease | Hold = self._read(namespace)
         except Refused as refused:
             logger.warning("namespace lock not read: %s", refused)
-            is_enough = known is not None and isinstance(known[1], Lease) and known[1].counts(now)
-            reason = f"nobody can say whether namespace {namespace} is locked: {refused}"
+            is_enough = known is not None and isinstance(known[1], Lease) and known[1].is_valid(now)
+            reason = f"it is unknown whether namespace {namespace} is locked: {refused}"
             found = known[1] if known is not None and is_enough else Hold(reason=reason, is_certain=False)
         if len(self._seen) >= _MAX_REMEMBERED:
             self._seen.clear()
@@ -136,10 +136,10 @@ class LockReader:
 
 @dataclass(slots=True, kw_only=True)
 class OwnLock:
-    """The Lease of a namespace-restricted installation, which all its processes look after together.
+    """The Lease of a namespace-restricted installation, shared by all its processes.
 
-    One of them is the holder, normally the newest, and renews; the others step in where it does not. `is_alone` says
-    that there is no other pod. A Lease that somebody else holds is never taken.
+    One process is the holder, normally the newest, and renews the Lease. If it stops, another process takes over.
+    `is_alone`: there is no other pod. A valid Lease of another operator is never taken over.
     """
 
     server: ApiServer
@@ -153,20 +153,20 @@ class OwnLock:
 
     @property
     def ours(self) -> str:
-        """How the names of all holders of this installation begin."""
+        """The prefix of the names of all holders of this installation."""
         return f"dynamo-hooks/{self.installation}/"
 
     @property
     def holder(self) -> str:
-        """The name under which this process holds; it tells the version, as the operator's does."""
+        """This process's name as a holder; it ends with the version, as the Go operator's does."""
         return f"{self.ours}{self.process}@{__version__}"
 
     def look(self, namespace: str) -> Hold | None:
-        """Why the namespace is to be left alone: it is ours, and the Lease is not; None otherwise."""
+        """Why to leave the namespace alone: it is our own, and we do not hold its Lease; otherwise None."""
         if namespace != self.namespace:
             return None
         lease, now = self._lease, self.clock()
-        if lease.counts(now):
+        if lease.is_valid(now):
             if lease.holder.startswith(self.ours):
                 return None
             return _held(namespace, lease)
@@ -174,10 +174,10 @@ class OwnLock:
         return Hold(reason=reason, is_certain=False)
 
     def keep(self, *, may_take: bool = True) -> None:
-        """Look at the Lease and renew or take it where that is due; a process that stops takes it no more.
+        """Read the Lease, and renew it or take it over if that is due; with `may_take` False, never take it over.
 
         Raises:
-            Refused: the API server does not say, or does not want to.
+            Refused: the API server refuses a request, or does not answer.
         """
         with self.server.converse(_REQUEST_SECONDS) as talk:
             found = talk.find(self._path)
@@ -187,15 +187,15 @@ class OwnLock:
                 method, path = ("POST", _LEASES.format(self.namespace)) if found is None else ("PUT", self._path)
                 written = talk.ask(method, path, self._build(found, wanted), also=(HTTPStatus.CONFLICT,))
                 if written.status == HTTPStatus.CONFLICT:
-                    return  # another process was faster; the next look shows it
+                    return  # another process was faster; the next check reads its Lease
                 lease, self._has_begun = wanted, True
             self._lease = lease
 
     def release(self) -> None:
-        """Let the Lease go, if this process holds it: at once, or, where there are other pods, in ten seconds.
+        """Release the Lease if this process holds it: at once, or within ten seconds if there are other pods.
 
         Raises:
-            Refused: the API server does not say, or does not want to.
+            Refused: the API server refuses a request, or does not answer.
         """
         with self.server.converse(_RELEASE_SECONDS) as talk:
             found = talk.find(self._path)
@@ -210,17 +210,17 @@ class OwnLock:
                 talk.ask("PUT", self._path, self._build(found, last), also=gone)
 
     def _is_due(self, lease: Lease, now: datetime, *, may_take: bool) -> bool:
-        """Whether this process is to write the Lease now."""
+        """Whether this process should write the Lease now."""
         age = now - (lease.renewed or now)
-        if lease.counts(now) and not lease.holder.startswith(self.ours):
+        if lease.is_valid(now) and not lease.holder.startswith(self.ours):
             return False
-        if lease.counts(now) and lease.holder == self.holder and self._has_begun:
+        if lease.is_valid(now) and lease.holder == self.holder and self._has_begun:
             return age >= timedelta(seconds=RENEW_SECONDS)
-        ends = not lease.counts(now + timedelta(seconds=_LAST_SECONDS))
+        ends = not lease.is_valid(now + timedelta(seconds=_LAST_SECONDS))
         return may_take and (ends or not self._has_begun or age >= timedelta(seconds=_TAKE_OVER_SECONDS))
 
     def _build(self, found: Mapping[str, Any] | None, lease: Lease) -> dict[str, Any]:
-        """The Lease as an object; one that was found keeps its version, so that a change in between is a conflict."""
+        """The Lease as an object; an existing one keeps its resourceVersion, so a change in between is a conflict."""
         spec = {
             "holderIdentity": lease.holder,
             "leaseDurationSeconds": lease.seconds,
@@ -237,12 +237,12 @@ class OwnLock:
 
 
 def start_keeping(lock: OwnLock, is_draining: Callable[[], bool]) -> threading.Thread:
-    """Look after the Lease from now on, in a thread that ends with the process."""
+    """Check and renew the Lease from now on, in a thread that ends with the process."""
     return start_repeating("namespace-lock", partial(keep_once, lock, is_draining), TICK_SECONDS)
 
 
 def keep_once(lock: OwnLock, is_draining: Callable[[], bool]) -> None:
-    """Look after the Lease once; what fails is logged, and `look` tells when it has failed for too long."""
+    """Check the Lease once, and log a failure; `look` returns a reason once the Lease has expired."""
     try:
         lock.keep(may_take=not is_draining())
     except Refused as refused:

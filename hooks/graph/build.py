@@ -10,7 +10,7 @@ from hooks.graph.model_services import build_model_service
 from hooks.graph.plan import GraphPlan
 from hooks.graph.scaling import build_adapter
 from hooks.k8s.types import Manifest, sort_manifests
-from hooks.metacontroller.installation import hand_down
+from hooks.metacontroller.installation import label_like_parent
 
 
 def build_children(plan: GraphPlan) -> list[Manifest]:
@@ -24,7 +24,7 @@ def build_children(plan: GraphPlan) -> list[Manifest]:
         *(build_picker(plan.picker) if plan.picker else ()),
         *(build_model_service(service) for service in plan.model_services),
     ]
-    return sort_manifests([hand_down(plan.labels, child) for child in children])
+    return sort_manifests([label_like_parent(plan.labels, child) for child in children])
 
 
 def _build_workloads(plan: GraphPlan) -> list[Manifest]:

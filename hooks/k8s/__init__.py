@@ -1,1 +1,1 @@
-"""Kubernetes vocabulary: shapes, names, quantities, conditions. Knows nothing of Dynamo."""
+"""Kubernetes objects and what they report: shapes, names, quantities, conditions, readiness; nothing of Dynamo."""

@@ -1,4 +1,4 @@
-"""Conditions whose transition time moves only when their status does.
+"""Status conditions; the transition time changes only when the status does.
 
 Source: Kubernetes, metav1.Condition, and its SetStatusCondition.
 """
@@ -11,16 +11,16 @@ from typing import Literal
 from hooks.k8s.types import Json, ReadManifest
 
 READY = "Ready"
-"""Type of the condition that says whether an object is as its spec wants it."""
+"""Type of the condition that says whether the object runs as its newest spec wants it."""
 MAX_MESSAGE = 32_768
-"""The longest message that the schema of a condition allows."""
+"""The longest message that the schema of a condition allows; `merge_conditions` cuts longer ones."""
 
 Truth = Literal["True", "False", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What we say of an object now; `reason` is CamelCase, `message` for a person."""
+    """A condition without its times; `reason` is one word for programs, `message` is for a person."""
 
     type: str
     status: Truth
@@ -29,7 +29,7 @@ class Condition:
 
 
 def format_time(moment: datetime) -> str:
-    """Write a moment as Kubernetes does: UTC, whole seconds, `2026-01-31T09:30:00Z`."""
+    """Write a time as Kubernetes does: UTC, whole seconds, `2026-01-31T09:30:00Z`."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -40,9 +40,9 @@ def merge_conditions(
     now: datetime,
     generation: int,
 ) -> list[dict[str, Json]]:
-    """Write the conditions, in the order given, keeping each one's transition time while its status is unchanged.
+    """The `current` conditions as JSON, in their order; one whose status is unchanged keeps its transition time.
 
-    Conditions that are no longer said are dropped. `generation` is the parent's, as `observedGeneration` of each.
+    Previous conditions that are not in `current` are dropped. `generation` becomes the `observedGeneration` of each.
     """
     before = {str(condition["type"]): condition for condition in previous}
     return [_write(condition, before.get(condition.type), now, generation) for condition in current]
@@ -55,7 +55,7 @@ def _write(condition: Condition, before: Mapping[str, Json] | None, now: datetim
         "type": condition.type,
         "status": condition.status,
         "reason": condition.reason,
-        "message": condition.message,
+        "message": condition.message[:MAX_MESSAGE],
         "lastTransitionTime": since or format_time(now),
         "observedGeneration": generation,
     }
@@ -67,11 +67,11 @@ def find_condition(conditions: Iterable[Mapping[str, Json]], condition_type: str
 
 
 def is_true(conditions: Iterable[Mapping[str, Json]], condition_type: str) -> bool:
-    """Whether the condition is there and `True`."""
+    """Whether there is such a condition and it is `True`."""
     condition = find_condition(conditions, condition_type)
     return condition is not None and condition.get("status") == "True"
 
 
 def is_pod_ready(pod: ReadManifest) -> bool:
-    """Whether a pod says that it takes part in its Services."""
+    """Whether a pod's condition Ready is `True`."""
     return is_true((pod.get("status") or {}).get("conditions") or (), READY)

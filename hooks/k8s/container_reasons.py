@@ -1,6 +1,6 @@
-"""Why a pod's containers are not ready, as the kubelet reports them.
+"""Why a pod's containers are not ready, from what the kubelet reports.
 
-Its messages are not repeated where they may hold what a registry, a program or a user wrote: addresses with
+The kubelet's messages are not repeated if they may contain text of a registry, a program or a user: addresses with
 credentials, output of the container, values of variables.
 
 Source: Kubernetes, API reference, ContainerStatus; pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go.
@@ -16,21 +16,21 @@ from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 
 
 def explain_containers(pod: ReadManifest, now: datetime) -> Explanation | None:
-    """Explain by the worst of a pod's containers; None where none of them shows why the pod is not ready."""
+    """The worst explanation of a pod's containers; None if none of them explains why the pod is not ready."""
     found = (_explain_container(pod, container, now) for container in _containers(pod))
     return choose_worst(explanation for explanation in found if explanation is not None)
 
 
 def lacks_image(pod: ReadManifest) -> bool:
-    """Whether a registry does not give an image of a container, as without the right pull secret."""
+    """Whether the image of a container cannot be pulled, for example because the pull secret is missing."""
     states = (container.status.get("state") or {} for container in _containers(pod))
     return any((state.get("waiting") or {}).get("reason") in _PULL_REASONS for state in states)
 
 
 def broke_its_group(pod: ReadManifest) -> bool:
-    """Whether a container of it ended badly, for which LeaderWorkerSet deletes all pods of the group at once.
+    """Whether a container failed, so that LeaderWorkerSet deleted all pods of the group at once.
 
-    Containers that are ended because the pod is deleted end badly too, but after that was asked for.
+    The containers of a pod that is deleted for another reason may fail too, but after the deletion began.
 
     Source: LeaderWorkerSet, pkg/controllers/pod_controller.go, handleRestartPolicy (RecreateGroupOnPodRestart).
     """
@@ -52,9 +52,9 @@ _START_REASONS = frozenset({"CrashLoopBackOff", "CreateContainerError", "RunCont
 _CONFIG_REASON = "CreateContainerConfigError"
 _KILLED = {137: "killed, as after a failed liveness or startup probe", 143: "asked to stop, as after a failed probe"}
 _REPEATED = 2
-"""Ends after which a container is said to be in a loop; one restart may be a dependency that was late."""
+"""Ends from which on a container is in a crash loop; a single restart may come from a dependency that was late."""
 _RECOVERED_SECONDS = 600
-"""Source: Kubernetes, pod lifecycle: after so long without an end the back-off begins anew."""
+"""Source: Kubernetes, pod lifecycle: after this time without an end the back-off is reset."""
 
 _GROUP_LABEL = "leaderworkerset.sigs.k8s.io/name"
 
@@ -65,7 +65,7 @@ _ABSENT = re.compile(r"not found|manifest unknown|\b404\b|does not exist", re.IG
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Container:
-    """A container as its pod declares it and as the kubelet reports it; `runs_on` is False for one that ends."""
+    """A container as its pod declares it and as the kubelet reports it; `runs_on` is False for one that should end."""
 
     name: str
     image: str
@@ -75,17 +75,17 @@ class _Container:
 
 
 def _containers(pod: ReadManifest) -> Iterator[_Container]:
-    """Init containers first, as they run first; those that the kubelet says nothing of yet are left out."""
+    """The containers that the kubelet reports: init containers first, because they run first."""
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     for declared, reported in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
-        said = {one.get("name"): one for one in status.get(reported) or ()}
+        statuses = {one.get("name"): one for one in status.get(reported) or ()}
         for container in spec.get(declared) or ():
-            if container["name"] in said:
+            if container["name"] in statuses:
                 yield _Container(
                     name=container["name"],
                     image=str(container.get("image") or ""),
                     readiness_probe=container.get("readinessProbe") or {},
-                    status=said[container["name"]],
+                    status=statuses[container["name"]],
                     runs_on=declared == "containers" or container.get("restartPolicy") == "Always",
                 )
 
@@ -109,10 +109,10 @@ def _explain_container(pod: ReadManifest, container: _Container, now: datetime) 
 
 
 def _explain_image(container: _Container, reason: str, message: str) -> Explanation:
-    """The registry's answer is not repeated, and whether the kubelet tries or waits makes no difference."""
+    """Explain an image that cannot be pulled, without the registry's answer; pulling and back-off are the same here."""
     finding, remedy = "cannot be pulled", "see that it exists and that the pod has a pull secret for its registry"
     if reason == "InvalidImageName":
-        finding, remedy = "is no name of an image", "correct it"
+        finding, remedy = "is not a valid image name", "correct it"
     elif _DENIED.search(message):
         finding, remedy = "is refused by its registry", "give the pod a pull secret, or correct the name"
     elif _ABSENT.search(message):
@@ -134,22 +134,22 @@ def _explain_configuration(pod: ReadManifest, container: _Container, message: st
         )
     return Explanation(
         reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
-        finding=f"container {container.name} needs something that is not there: {missing[0]}",
+        finding=f"container {container.name} needs an object that does not exist: {missing[0]}",
         remedy="create it",
     )
 
 
 def _how_often_it_ends(pod: ReadManifest, status: Mapping[str, Json], reason: str, now: datetime) -> str:
-    """Half a sentence on a container that crashes; empty for one of which that cannot be said."""
+    """Half a sentence on how a container crashes; empty if it does not."""
     if reason in _START_REASONS or (_ends(status) >= _REPEATED and not _has_recovered(status, now)):
-        return "ends again and again, last"
+        return "crashes repeatedly, last"
     if _GROUP_LABEL in labels_of(pod) and _ended_before_deletion(pod, status):
-        return "ends, and its whole group is made anew,"
+        return "crashed, so its whole group is recreated,"
     return ""
 
 
 def _explain_crash(pod: ReadManifest, container: _Container, reason: str, how_often: str) -> Explanation:
-    """Say how it last ended; the number of times is left out, as the status would be written at every restart."""
+    """Explain a crash by the last end; without a count, which would cause a status write at every restart."""
     ended = _last_end(container.status)
     if not ended:
         return Explanation(
@@ -171,7 +171,7 @@ def _explain_crash(pod: ReadManifest, container: _Container, reason: str, how_of
 
 
 def _explain_probe(pod: ReadManifest, container: _Container, since: str, now: datetime) -> Explanation | None:
-    """A container that runs has the time that its probe allows before it counts as failing."""
+    """Explain a running container: its readiness probe fails, or its allowed time to start is not over."""
     probe = container.readiness_probe
     if not probe or not since:
         return None
@@ -182,19 +182,19 @@ def _explain_probe(pod: ReadManifest, container: _Container, since: str, now: da
         return Explanation(reason=NotReadyReason.PROGRESSING, finding="it is starting", seconds=min(left, allowed))
     return Explanation(
         reason=NotReadyReason.PROBE_FAILING,
-        finding=f"container {container.name} runs, but its readiness probe does not succeed",
+        finding=f"container {container.name} runs, but its readiness probe fails",
         remedy=f"read kubectl logs {_address(pod)} -c {container.name}",
     )
 
 
 def _ends(status: Mapping[str, Json]) -> int:
-    """How often the container has ended, by whatever code: those of a workload are there to run on."""
+    """How often the container has ended, with any exit code: a workload's containers should not end."""
     is_over = bool((status.get("state") or {}).get("terminated"))
     return int(status.get("restartCount") or 0) + is_over
 
 
 def _has_recovered(status: Mapping[str, Json], now: datetime) -> bool:
-    """Whether the container has run for so long since its last end that the kubelet too has forgotten it."""
+    """Whether the container has run so long since its last end that the kubelet has reset its back-off."""
     since = ((status.get("state") or {}).get("running") or {}).get("startedAt")
     if not since or not status.get("started"):
         return False

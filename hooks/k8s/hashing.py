@@ -7,7 +7,7 @@ from hooks.k8s.types import Json
 
 
 def canonical_json(value: Json) -> str:
-    """Compact JSON with sorted keys: equal values give equal text."""
+    """Compact JSON with sorted keys, so that equal values give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

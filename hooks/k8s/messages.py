@@ -1,7 +1,4 @@
-"""Texts of other programs as messages of ours: one line, of a length that a status or an Event can show.
-
-And what a value is, in the words of who wrote it as JSON or YAML.
-"""
+"""Parts of messages: other programs' texts as one short line, and the names of JSON types."""
 
 from typing import Any
 
@@ -17,11 +14,11 @@ _JSON_TYPES = {
 
 
 def one_line(text: str, limit: int) -> str:
-    """The text without line breaks and other control characters, at most `limit` characters long."""
+    """The text on one line, without control characters, at most `limit` characters long."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def describe_type(value: Any) -> str:
-    """What the value is as JSON: `null`, `a string`, `an array`, …"""
-    return _JSON_TYPES.get(type(value), "no JSON value")
+    """The JSON type of the value with its article: `null`, `a string`, `an array`, …"""
+    return _JSON_TYPES.get(type(value), "not a JSON value")

@@ -1,4 +1,4 @@
-"""Object names and label values that always fit: DNS labels, cut and marked with a hash where they are too long.
+"""Object names and label values: checks of their form, and a hash in place of the end of those that are too long.
 
 Source: Kubernetes, "Object Names and IDs" and "Labels and Selectors".
 """
@@ -24,51 +24,51 @@ def is_dns_label(name: str, limit: int = MAX_LABEL) -> bool:
 
 
 def is_subdomain(name: str) -> bool:
-    """Whether the text is an RFC 1123 subdomain, as most objects are named."""
+    """Whether the text is an RFC 1123 subdomain, the form of most objects' names."""
     return len(name) <= MAX_SUBDOMAIN and has_subdomain_form(name)
 
 
 def has_subdomain_form(name: str) -> bool:
-    """Whether the text is a subdomain but for its length."""
+    """Whether the text is an RFC 1123 subdomain of any length."""
     return _SUBDOMAIN.fullmatch(name) is not None
 
 
 def has_label_value_form(value: str) -> bool:
-    """Whether the text is a label's value, and not an empty one, but for its length."""
+    """Whether the text is a label value of any length, and not empty."""
     return _LABEL_VALUE.fullmatch(value) is not None
 
 
 def is_label_value(value: str) -> bool:
-    """Whether the text is a label's value; an empty one is."""
+    """Whether the text is a label value; the empty text is one."""
     return not value or (len(value) <= MAX_LABEL and has_label_value_form(value))
 
 
 @lru_cache(maxsize=1024)
 def is_label_key(key: str) -> bool:
-    """Whether the text is a label's key: a name of at most 63 characters, with or without `<subdomain>/` before it."""
+    """Whether the text is a label key: a name of at most 63 characters, optionally after `<subdomain>/`."""
     prefix, slash, name = key.rpartition("/")
     return len(name) <= MAX_LABEL and has_label_value_form(name) and (not slash or is_subdomain(prefix))
 
 
 def is_annotation_key(key: str) -> bool:
-    """Whether the text is an annotation's key: as a label's, but for capitals before the slash."""
+    """Whether the text is an annotation key: like a label key, but capitals are allowed before the slash."""
     return is_label_key(key.lower())
 
 
 def is_port_name(name: str) -> bool:
-    """Whether the text is the name of a container's port: an IANA service name."""
+    """Whether the text is the name of a container port: an IANA service name."""
     return len(name) <= MAX_PORT_NAME and _PORT_NAME.fullmatch(name) is not None
 
 
 def to_dns_label(name: str) -> str:
-    """Turn dots and underscores into dashes, and lower-case; nothing else is changed."""
+    """The name in lower case, with dashes for dots and underscores; nothing else changes."""
     return name.lower().replace(".", "-").replace("_", "-")
 
 
 def fit_name(name: str, limit: int = MAX_LABEL) -> str:
-    """Give back the name, or, past the limit, its beginning with a hash of the whole behind it.
+    """The name; if it is longer than the limit, its beginning and a hash of the whole name.
 
-    Two names that differ never fit to the same text (but for a collision of 32 bits).
+    Different names give different results, except for collisions of 32 bits.
     """
     if len(name) <= limit:
         return name
@@ -76,5 +76,5 @@ def fit_name(name: str, limit: int = MAX_LABEL) -> str:
 
 
 def fit_label_value(value: str) -> str:
-    """Cut a label's value to 63 characters in the same way."""
+    """The label value; if it is longer than 63 characters, its beginning and a hash, as in `fit_name`."""
     return fit_name(value, MAX_LABEL)

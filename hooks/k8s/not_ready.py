@@ -1,4 +1,4 @@
-"""Why something is not ready: one reason of a fixed table, the pod that shows it, and what to do."""
+"""Why a workload is not ready: one reason of a fixed list, the pod that shows it, and what to do."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class NotReadyReason(StrEnum):
-    """Reasons, the worst first: of several pods the one with the worst speaks for all."""
+    """The reasons, the worst first; of several pods, the one with the worst reason is reported."""
 
     UNSCHEDULABLE = "Unschedulable"
     IMAGE_PULL = "ImagePull"
@@ -19,15 +19,15 @@ class NotReadyReason(StrEnum):
 
 
 NEEDS_ACTION = frozenset(NotReadyReason) - {NotReadyReason.ROLLING_OUT, NotReadyReason.PROGRESSING}
-"""Reasons that do not go away by waiting."""
+"""Reasons that waiting does not resolve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why something is not ready.
+    """Why a workload is not ready.
 
-    `pod` is empty where none shows it; `finding` is half a sentence or empty, `remedy` what to do. Of itself the
-    explanation may become another one after `seconds`; 0 for never.
+    `pod` is empty if no pod shows it. `finding` is half a sentence or empty, `remedy` says what to do. After `seconds`
+    the explanation may change without any event in the cluster; 0: it does not.
     """
 
     reason: NotReadyReason
@@ -44,9 +44,9 @@ class Explanation:
 
 
 def choose_worst(found: Iterable[Explanation]) -> Explanation | None:
-    """The worst, of several equally bad ones that of the first pod by name; None where there is none.
+    """The explanation with the worst reason, then of the first pod by name; None if there is none.
 
-    It keeps the soonest moment at which any of them may change.
+    Its `seconds` are the least of all explanations: then any of them may change.
     """
     explanations = sorted(found, key=lambda one: (_RANK[one.reason], one.pod, one.finding))
     if not explanations:

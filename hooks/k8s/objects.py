@@ -1,7 +1,7 @@
 """Builds Services, Ingresses and Istio VirtualServices; decides nothing.
 
-Only fields that someone decided are written, in the form in which the API server stores them: a value that it rewrites
-would cost a write at every sync.
+It writes only decided fields, and values as the API server stores them: a value that the server rewrites would cause a
+write at every sync.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ class ServicePort(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpBackend:
-    """The Service, and the number of its port, that an Ingress or VirtualService sends requests to."""
+    """The Service and the port number to which an Ingress or VirtualService sends requests."""
 
     service: str
     port: int
@@ -33,9 +33,9 @@ class HttpBackend:
 def build_service(
     metadata: ObjectMeta, *, selector: Mapping[str, str], ports: Sequence[ServicePort], headless: bool = False
 ) -> Manifest:
-    """Build a Service; a headless one has no address of its own, its EndpointSlices are what is read.
+    """Build a Service; a headless one has no cluster IP, and clients read its EndpointSlices.
 
-    Ports must differ in number: Metacontroller merges them by it and would lose one.
+    No two ports may have the same number: Metacontroller merges ports by number and would lose one.
     """
     spec = {"selector": dict(sorted(selector.items())), "ports": list(ports)}
     return build_manifest(kinds.SERVICE, metadata, spec={"clusterIP": "None", **spec} if headless else spec)
@@ -44,7 +44,7 @@ def build_service(
 def build_ingress(
     metadata: ObjectMeta, *, class_name: str, host: str, backend: HttpBackend, tls: Sequence[Mapping[str, object]] = ()
 ) -> Manifest:
-    """Build an Ingress that sends everything for one host to one Service.
+    """Build an Ingress that sends all requests for one host to one Service.
 
     `tls` are whole entries: `{"hosts": [...], "secretName": ...}`.
     """
@@ -60,7 +60,7 @@ def build_ingress(
 
 
 def build_virtual_service(metadata: ObjectMeta, *, gateway: str, host: str, backend: HttpBackend) -> Manifest:
-    """Build an Istio VirtualService that sends everything for one host at one gateway to one Service.
+    """Build an Istio VirtualService that sends all requests for one host at one gateway to one Service.
 
     Source: istio.io/v1beta1 VirtualService.
     """

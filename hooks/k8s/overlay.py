@@ -1,12 +1,12 @@
-"""Lays a user's fragment over ours: who wins, field by field.
+"""Merges a user's fragment over our default, field by field.
 
 | field | rule |
 |---|---|
-| scalar | the user's wins, 0 and false too; null and "" never do |
-| list | the user's replaces ours whole, unless it is empty |
+| scalar | the user's value wins, also 0 and false; null and "" count as absent |
+| list | the user's list replaces ours as a whole, unless it is empty |
 | object | field by field, by these rules |
 
-A user can set 0 and false here; upstream's merge takes them for absent.
+Unlike upstream's merge, this lets a user set 0 and false.
 
 Source: Dynamo operator, internal/dynamo/graph.go (mergo with override).
 """
@@ -19,7 +19,7 @@ PROBE_HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
 
 
 def overlay(ours: Mapping[str, Json], users: Mapping[str, Json]) -> dict[str, Json]:
-    """Give our object with the user's laid over it; neither is changed."""
+    """Our object, overridden by the user's; neither argument is changed."""
     laid = dict(ours)
     for key, value in users.items():
         if value is None or value in ("", []):
@@ -33,13 +33,13 @@ def overlay(ours: Mapping[str, Json], users: Mapping[str, Json]) -> dict[str, Js
 
 
 def overlay_probe(ours: Mapping[str, Json] | None, users: Mapping[str, Json]) -> dict[str, Json]:
-    """Give the user's probe; one that names no handler keeps ours and changes only the numbers it gives.
+    """The user's probe if it has a handler; otherwise our probe, overridden by the user's numbers.
 
-    Two handlers in one probe would be refused, so a user's own handler never meets ours.
+    The API server refuses a probe with two handlers, so a user's handler is never merged with ours.
     """
     return overlay(ours, users) if ours is not None and not has_handler(users) else dict(users)
 
 
 def has_handler(probe: Mapping[str, Json]) -> bool:
-    """Whether the probe says how to probe, and not only how often."""
+    """Whether the probe has a handler, and not only numbers."""
     return any(handler in probe for handler in PROBE_HANDLERS)

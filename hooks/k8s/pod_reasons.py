@@ -1,4 +1,4 @@
-"""Why the pods of a workload are not ready, or cannot be made: what scheduler, kubelet and API server report.
+"""Why the pods of a workload are not ready or cannot be created, from what scheduler, kubelet and API server report.
 
 Source: Kubernetes, API reference, PodStatus and DeploymentStatus.
 """
@@ -15,15 +15,15 @@ from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
 
 
 def explain_pods(pods: Iterable[ReadManifest], now: datetime) -> Explanation | None:
-    """Explain from the pods of one workload; None where each that counts is ready, or there is none.
+    """The worst explanation of one workload's pods; None if none of them is unready.
 
-    Where old and new pods stand side by side only the newer count: what is wrong with the others is being replaced.
+    During a rollout only the pods of the newest revision count, because the others are being replaced.
     """
     return choose_worst(found for pod in _newest(pods) if (found := _explain_pod(pod, now)) is not None)
 
 
 def cannot_pull(pods: Iterable[ReadManifest]) -> bool:
-    """Whether the image of a pod cannot be pulled; of old and new pods side by side only the newer count."""
+    """Whether the image of a pod cannot be pulled; during a rollout only the pods of the newest revision count."""
     return any(lacks_image(pod) for pod in _newest(pods))
 
 
@@ -38,7 +38,7 @@ def _newest(pods: Iterable[ReadManifest]) -> list[ReadManifest]:
 
 
 def explain_denial(workload_status: Mapping[str, Json]) -> Explanation | None:
-    """Explain why no pods can be made, from a Deployment's status; None while they can."""
+    """Why the pods of a Deployment cannot be created, from its status; None if they can."""
     failure = find_condition(workload_status.get("conditions") or (), "ReplicaFailure")
     if failure is None or failure.get("status") != "True":
         return None
@@ -60,7 +60,7 @@ _REVISION_LABELS = (
     "grove.io/pod-template-hash",
 )
 _FAMILY_LABEL = "grove.io/podclique"
-"""Cliques differ in template, so each has its own newest revision."""
+"""Each clique has its own template, so its own newest revision."""
 
 _ACCOUNT = re.compile(r"serviceaccount \S+ not found")
 _CLAIM = re.compile(
@@ -70,7 +70,7 @@ _MAX_FINDING = 300
 
 
 def _counts(pod: ReadManifest) -> bool:
-    """Whether the pod may tell something: one that goes does so only where it goes because it broke."""
+    """Whether the pod counts: not if it has ended, or is being deleted for a reason other than a crash."""
     if (pod.get("status") or {}).get("phase") in _ENDED:
         return False
     return not is_deleting(pod) or broke_its_group(pod)
@@ -95,10 +95,10 @@ def _explain_pod(pod: ReadManifest, now: datetime) -> Explanation | None:
 
 
 def _explain_beyond_containers(pod: ReadManifest, conditions: Sequence[Mapping[str, Json]]) -> Explanation | None:
-    """Explain a pod whose containers are all ready: by its readiness gates, or else by its node.
+    """Explain a pod whose containers are all ready: by its readiness gates, otherwise by its node.
 
-    Where a node no longer reports, the control plane takes a pod's readiness away and leaves that of its containers.
-    A load balancer opens its gate some time after every start.
+    If a node stops reporting, the control plane sets the pod to not ready, but leaves its containers ready. A load
+    balancer opens its readiness gate some time after every start.
 
     Source: Kubernetes, pkg/kubelet/status/generate.go, GeneratePodReadyCondition; pkg/controller/util/node,
     MarkPodsNotReady.
@@ -111,12 +111,12 @@ def _explain_beyond_containers(pod: ReadManifest, conditions: Sequence[Mapping[s
         return Explanation(
             reason=NotReadyReason.PROGRESSING,
             finding=f"its containers are ready, but not its readiness gate {closed}",
-            remedy="wait; if it stays so, see that who sets this condition of the pod runs",
+            remedy="wait; if nothing changes, check that the controller which sets this condition of the pod runs",
         )
     if node := spec.get("nodeName"):
         return Explanation(
             reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
-            finding=f"its containers were ready, but its node {node} seems to be lost",
+            finding=f"its containers were ready, but its node {node} no longer reports",
             remedy=f"see kubectl describe node {node}",
         )
     return None
@@ -131,21 +131,21 @@ def _explain_scheduling(pod: ReadManifest, scheduled: Mapping[str, Json]) -> Exp
         return Explanation(
             reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
             finding=f"its scheduling is held back by {gates or 'a gate'}",
-            remedy="see that who set the gate runs, and that the rest of its gang can be placed",
+            remedy="check that the controller which set the gate runs, and that the rest of its gang can be scheduled",
         )
     if reason == "SchedulerError":
         return Explanation(
             reason=NotReadyReason.UNSCHEDULABLE,
             finding=_shorten(f"the scheduler failed: {message}" if message else "the scheduler failed"),
-            remedy="it tries again; if it goes on failing, read its log",
+            remedy="the scheduler tries again; if it still fails, read its log",
         )
-    # What preemption found is said again at every attempt, in other numbers.
+    # The part about preemption has other numbers at every attempt.
     finding = _shorten(message.split(" preemption:", maxsplit=1)[0]) or "no node fits"
     if _CLAIM.search(message):
         return Explanation(
             reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
             finding=finding,
-            remedy="create the PersistentVolumeClaim, or see why it is not bound",
+            remedy="create the PersistentVolumeClaim, or find out why it is not bound",
         )
     return Explanation(
         reason=NotReadyReason.UNSCHEDULABLE,

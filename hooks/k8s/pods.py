@@ -7,7 +7,7 @@ from itertools import chain
 from hooks.k8s.types import EnvVar, Json
 
 MAX_ENV_BYTES = 131_072
-"""Linux gives a process no variable longer than this (MAX_ARG_STRLEN)."""
+"""The longest environment variable that Linux allows (MAX_ARG_STRLEN)."""
 
 MAX_REFERENCE_DEPTH = 32
 _Lookup = Callable[[str, tuple[str, ...]], str | None]
@@ -16,7 +16,7 @@ _DOLLARS = re.compile(r"\$\$|\$")
 
 
 def merge_env(*layers: Iterable[EnvVar]) -> list[EnvVar]:
-    """Merge variables by name, the later layer and within a layer the later entry winning whole; sorted by name.
+    """The variables of all layers, sorted by name; of those with one name, the last entry of the last layer counts.
 
     Source: Dynamo operator, internal/dynamo/graph.go, MergeEnvs.
     """
@@ -25,23 +25,23 @@ def merge_env(*layers: Iterable[EnvVar]) -> list[EnvVar]:
 
 
 def literal_env(values: Mapping[str, str]) -> list[EnvVar]:
-    """Write variables with literal values; those with none are left out."""
+    """Variables with these literal values; empty values are left out."""
     return [{"name": name, "value": value} for name, value in values.items() if value]
 
 
 def field_env(name: str, field_path: str) -> EnvVar:
-    """Write a variable that takes its value from a field of the pod."""
+    """A variable whose value is a field of the pod."""
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": field_path}}}
 
 
 def expand_references(env: Sequence[EnvVar]) -> list[EnvVar]:
-    """Replace `$(NAME)` in values by the literal value of that variable of the same container.
+    """Replace `$(NAME)` in values by the literal value of the variable NAME of the same container.
 
-    The kubelet expands only what stands earlier in the list, and in a live object a new variable stands last, so its
-    answer would depend on history. References to anything else, `$$(NAME)` and cycles stay as they are.
+    The kubelet expands only references to earlier variables, and a new variable is last in a live object's list. So
+    without this the result would depend on the order of changes. References to other names, `$$(NAME)` and cycles stay.
 
     Raises:
-        ValueError: a value grows past what a process can be given, or references are nested too deep.
+        ValueError: a value becomes longer than Linux allows, or references are nested too deep.
 
     Source: Kubernetes, third_party/forked/golang/expansion/expand.go.
     """
@@ -63,7 +63,7 @@ def expand_references(env: Sequence[EnvVar]) -> list[EnvVar]:
 
 
 def referenced_first(env: Sequence[EnvVar]) -> list[EnvVar]:
-    """Put variables without a literal value in front where some other value refers to them, as in `$(POD_IP)`."""
+    """The variables, with those first that have no literal value but are referenced, as in `$(POD_IP)`."""
     unknown = {entry["name"] for entry in env if "valueFrom" in entry}
     texts = (entry.get("value", "") for entry in env)
     found = {match[1] for text in texts if "$(" in text for match in _REFERENCE.finditer(text) if match[1] in unknown}
@@ -79,13 +79,13 @@ def _expand_entry(entry: EnvVar, embed: _Lookup) -> EnvVar:
 
 
 def _substitute(text: str, active: tuple[str, ...], lookup: _Lookup, *, embedded: bool) -> str:
-    """Replace the references of one text; `active` are the variables on the way here.
+    """Replace the references in one text; `active` are the variables that led here.
 
-    Embedded text meets the kubelet's own expansion as part of another value, so a lone `$` is escaped in it.
+    An embedded text becomes part of another value, which the kubelet expands again, so a single `$` is escaped in it.
     """
     parts: list[str] = []
     size = position = 0
-    closed = text.rfind(")") + 1  # behind it nothing is a reference; to look for one there would take quadratic time
+    closed = text.rfind(")") + 1  # no reference ends after it; searching there would take quadratic time
     for match in chain(_REFERENCE.finditer(text, 0, closed), _DOLLARS.finditer(text, closed)):
         name = match[1] if match.lastindex else None
         found = lookup(name, active) if name is not None else ("$$" if embedded else match[0])
@@ -99,12 +99,12 @@ def _substitute(text: str, active: tuple[str, ...], lookup: _Lookup, *, embedded
 
 
 def without_named(items: Iterable[Json], names: frozenset[str]) -> list[Json]:
-    """The items (volumes, mounts, containers) whose name is not among these, in their order."""
+    """The items (volumes, mounts, containers) that have none of these names, in their order."""
     return [item for item in items if item.get("name") not in names]
 
 
 def add_named(items: Sequence[Json], added: Iterable[Json]) -> list[Json]:
-    """The items, and behind them those added whose name is new, each name once."""
+    """The items, then the added ones with new names, each name once."""
     present = frozenset(item.get("name") for item in items)
     new = {item["name"]: item for item in reversed(tuple(added)) if item["name"] not in present}
     return [*items, *reversed(new.values())]

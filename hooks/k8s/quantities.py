@@ -1,6 +1,6 @@
-"""Kubernetes quantities (`500m`, `2Gi`) in the form that the API server stores.
+"""Kubernetes quantities (`500m`, `2Gi`), in the canonical form that the API server stores.
 
-A quantity that the server rewrites costs a useless write at every sync, so all that we return are canonical.
+We return only canonical quantities: one that the server rewrites would cause a write at every sync.
 
 Source: Kubernetes, apimachinery pkg/api/resource/quantity.go: the suffixes and the canonical form.
 """
@@ -21,7 +21,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 
 @lru_cache(maxsize=1024)
 def parse_quantity(text: str) -> Fraction:
-    """Read a quantity's exact value.
+    """The exact value of a quantity.
 
     Raises:
         ValueError: the text is not a quantity; one line that says so.
@@ -34,9 +34,9 @@ def parse_quantity(text: str) -> Fraction:
 
 @lru_cache(maxsize=1024, typed=True)
 def canonical_quantity(value: str | float) -> str:
-    """Write a quantity as the API server prints it: `1000m` as `1`, `0.5` as `500m`, `2048Mi` as `2Gi`.
+    """The quantity as the API server prints it: `1000m` as `1`, `0.5` as `500m`, `2048Mi` as `2Gi`.
 
-    What is smaller than a nano is rounded up, as the server does.
+    Fractions of a nano are rounded up, as the server does.
 
     Raises:
         ValueError: the value is not a quantity.
@@ -54,7 +54,7 @@ def canonical_quantity(value: str | float) -> str:
 
 
 def is_negative(value: Json) -> bool:
-    """Whether the value is a quantity below zero; what is no quantity is not."""
+    """Whether the value is a quantity below zero."""
     try:
         return isinstance(value, str | int | float) and parse_quantity(str(value)) < 0
     except ValueError:

@@ -1,4 +1,4 @@
-"""ServiceAccounts and what they may do: Role and RoleBinding.
+"""Builds ServiceAccounts, Roles and RoleBindings.
 
 Source: Kubernetes API reference, rbac.authorization.k8s.io/v1.
 """
@@ -12,7 +12,7 @@ from hooks.k8s.types import Manifest, build_manifest, build_metadata
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRule:
-    """What may be done with some resources of one API group; the core group is empty."""
+    """The verbs allowed for some resources of one API group; the core group is empty."""
 
     group: str
     resources: tuple[str, ...]
@@ -21,7 +21,7 @@ class PolicyRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleReference:
-    """What a binding grants: `kind` is `Role` or `ClusterRole`. A binding can never change it."""
+    """The role of a binding, which can never change; `kind` is `Role` or `ClusterRole`."""
 
     kind: str
     name: str
@@ -47,7 +47,7 @@ def build_role(name: str, namespace: str, labels: Mapping[str, str], rules: Sequ
 def build_role_binding(
     name: str, namespace: str, labels: Mapping[str, str], *, account: str, role: RoleReference
 ) -> Manifest:
-    """Build a RoleBinding of one ServiceAccount of the same namespace."""
+    """Build a RoleBinding for one ServiceAccount of the same namespace."""
     subject = {"kind": kinds.SERVICE_ACCOUNT.kind, "name": account, "namespace": namespace}
     metadata = build_metadata(name, namespace, labels=labels)
     return build_manifest(kinds.ROLE_BINDING, metadata, roleRef=role.to_json(), subjects=[subject])

@@ -1,4 +1,4 @@
-"""Is a workload ready, and if not, why. Reads what its controller reports, knows nothing of what was asked for since.
+"""Whether a workload is ready, and if not, why: from the status that its controller reports.
 
 Source: Kubernetes, kubectl's rollout_status.go; Dynamo operator, internal/controller, IsDeploymentReady and
 IsLeaderWorkerSetReady; LeaderWorkerSet, pkg/controllers/leaderworkerset_controller.go.
@@ -13,9 +13,9 @@ from hooks.k8s.types import Json, ReadManifest, is_deleting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """Whether a workload is ready; `reason` is half a sentence, empty when it is.
+    """Whether a workload is ready; `reason` is half a sentence, empty if it is.
 
-    `is_current` is False while its controller does not act on its newest spec, so that its pods say nothing of that.
+    `is_current` is False while its controller does not act on the newest spec; then its pods do not explain that spec.
     """
 
     ready: bool
@@ -24,53 +24,53 @@ class Readiness:
 
 
 def read_deployment(deployment: ReadManifest | None) -> Readiness:
-    """Whether a Deployment runs all its pods, all of its newest spec, and no older ones."""
+    """Whether a Deployment has all its pods, all of the newest spec, and no older ones."""
     if deployment is None:
         return Readiness(ready=False, reason="it is not created yet")
-    if hindrance := _hindrance(deployment):
-        return Readiness(ready=False, reason=hindrance, is_current=False)
+    if why := _why_inactive(deployment):
+        return Readiness(ready=False, reason=why, is_current=False)
     reason = _shortage(deployment)
     if not reason:
         return Readiness(ready=True)
-    trouble = _trouble(deployment.get("status") or {})
-    return Readiness(ready=False, reason=f"{reason}; {trouble}" if trouble else reason)
+    why_stuck = _why_stuck(deployment.get("status") or {})
+    return Readiness(ready=False, reason=f"{reason}; {why_stuck}" if why_stuck else reason)
 
 
 def read_leader_worker_set(found: ReadManifest | None) -> Readiness:
-    """Whether a LeaderWorkerSet runs all its groups, all of its newest spec.
+    """Whether a LeaderWorkerSet has all its groups, all of the newest spec.
 
-    Counts of 0 are absent from its status, and surge groups may be counted. Where it says no generation (before version
-    0.9, see `reports_generation`) the status may be that of an older spec.
+    In its status, counts of 0 are absent, and surge groups may be counted. Before version 0.9 it reports no generation
+    (see `reports_generation`), so the status may belong to an older spec.
     """
     if found is None:
         return Readiness(ready=False, reason="it is not created yet")
-    if hindrance := _set_hindrance(found):
-        return Readiness(ready=False, reason=hindrance, is_current=False)
+    if why := _set_why_inactive(found):
+        return Readiness(ready=False, reason=why, is_current=False)
     reason = _set_shortage(found)
     return Readiness(ready=not reason, reason=reason)
 
 
 def has_old_pods(workload: ReadManifest) -> bool:
-    """Whether some of its pods or groups are of an older spec than its newest, as far as its controller has seen it."""
+    """Whether some of its pods or groups have an older spec than the newest that its controller has seen."""
     return _count(workload, "replicas") > _count(workload, "updatedReplicas")
 
 
 def is_paused(deployment: ReadManifest) -> bool:
-    """Whether somebody holds up its rollouts, as `kubectl rollout pause` does; one that goes needs no rollout."""
+    """Whether its rollouts are paused, as by `kubectl rollout pause`, and it is not being deleted."""
     return bool((deployment.get("spec") or {}).get("paused")) and not is_deleting(deployment)
 
 
 def has_ready_pods(workload: ReadManifest) -> bool:
-    """Whether any of its pods or groups is ready, of whatever spec."""
+    """Whether any of its pods or groups is ready, of any spec."""
     return _count(workload, "readyReplicas") > 0
 
 
 def reports_generation(workload: ReadManifest) -> bool:
-    """Whether the status says which generation of the spec it is of."""
+    """Whether the status has `observedGeneration`."""
     return "observedGeneration" in (workload.get("status") or {})
 
 
-def _set_hindrance(found: ReadManifest) -> str:
+def _set_why_inactive(found: ReadManifest) -> str:
     if is_deleting(found):
         return "it is being deleted"
     return _unseen_generation(found) if reports_generation(found) else ""
@@ -84,7 +84,7 @@ def _set_shortage(found: ReadManifest) -> str:
     conditions = (found.get("status") or {}).get("conditions") or ()
     available = find_condition(conditions, "Available") or {}
     generation = int(found["metadata"].get("generation", 0))
-    # A condition that turned False keeps its old reason and message, so only its status counts.
+    # A condition that becomes False keeps its old reason and message, so only its status counts.
     if available.get("status") != "True" or int(available.get("observedGeneration", generation)) != generation:
         return "it does not report Available"
     if is_true(conditions, "UpdateInProgress"):
@@ -92,7 +92,7 @@ def _set_shortage(found: ReadManifest) -> str:
     return ""
 
 
-def _hindrance(deployment: ReadManifest) -> str:
+def _why_inactive(deployment: ReadManifest) -> str:
     if is_deleting(deployment):
         return "it is being deleted"
     if is_paused(deployment):
@@ -122,16 +122,16 @@ def _shortage(deployment: ReadManifest) -> str:
 
 
 def _desired_replicas(workload: ReadManifest) -> int:
-    """How many pods or groups a workload wants; 1 where it does not say."""
+    """How many pods or groups the spec wants; 1 if it does not say."""
     replicas = (workload.get("spec") or {}).get("replicas")
     return 1 if replicas is None else int(replicas)
 
 
-def _trouble(status: Mapping[str, Json]) -> str:
-    """Whether the Deployment's controller says that a rollout stands still; pods that cannot be made are told apart."""
+def _why_stuck(status: Mapping[str, Json]) -> str:
+    """Why a rollout makes no progress, says the Deployment's controller; `explain_denial` reads ReplicaFailure."""
     progress = find_condition(status.get("conditions") or (), "Progressing")
     if progress is not None and progress.get("status") == "False":
-        return str(progress.get("message") or progress.get("reason") or "the rollout stands still")
+        return str(progress.get("message") or progress.get("reason") or "the rollout makes no progress")
     return ""
 
 

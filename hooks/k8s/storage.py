@@ -1,4 +1,4 @@
-"""What holds data: PersistentVolumeClaim and ConfigMap.
+"""Builds PersistentVolumeClaims and ConfigMaps.
 
 Source: Kubernetes API reference, core v1.
 """
@@ -12,7 +12,7 @@ from hooks.k8s.types import Manifest, build_manifest, build_metadata
 def build_claim(name: str, namespace: str, *, size: str, access_mode: str, storage_class: str) -> Manifest:
     """Build a PersistentVolumeClaim; `size` is a canonical quantity.
 
-    `storage_class` is always written: left out it would mean the cluster's default class.
+    `storage_class` is always written: without it the claim would get the cluster's default class.
     """
     spec = {
         "accessModes": [access_mode],
@@ -23,11 +23,11 @@ def build_claim(name: str, namespace: str, *, size: str, access_mode: str, stora
 
 
 def build_claim_stub(name: str, namespace: str) -> Manifest:
-    """Build what keeps an existing claim alive; under the strategy OnDelete nothing of it is applied."""
+    """Build the stub that keeps an existing claim; with the strategy OnDelete it is never applied."""
     return build_manifest(kinds.PERSISTENT_VOLUME_CLAIM, build_metadata(name, namespace))
 
 
 def build_config_map(name: str, namespace: str, labels: Mapping[str, str], data: Mapping[str, str]) -> Manifest:
-    """Build a ConfigMap; the values are texts."""
+    """Build a ConfigMap of text values."""
     metadata = build_metadata(name, namespace, labels=labels)
     return build_manifest(kinds.CONFIG_MAP, metadata, data=dict(sorted(data.items())))

@@ -1,6 +1,6 @@
-"""Types of the plain dicts that children are made of, and the few ways of reading them.
+"""Types of the plain dicts that children are made of, and functions that read them.
 
-Only the keys that this project writes are named; a user's own fragments pass through as `Json`.
+The TypedDicts have only the keys that this project writes; a user's own fragments are `Json`.
 
 Source: Kubernetes API reference, v1.36.
 """
@@ -11,13 +11,13 @@ from functools import lru_cache
 from typing import Any, NotRequired, TypedDict
 
 Json = Any
-"""A JSON value that a user wrote or a server answered; only `overlay` and `canonical` look inside."""
+"""A JSON value of a user or of a server; only `overlay` and `canonical` read a user's values."""
 
 Manifest = dict[str, Any]
 """A whole Kubernetes object: apiVersion, kind, metadata and the rest."""
 
 ReadManifest = Mapping[str, Any]
-"""A Kubernetes object that is only read."""
+"""A Kubernetes object that is only read, never changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class GroupVersionKind:
     """Metacontroller's key in `children` and `related`: `Service.v1`, `Deployment.apps/v1`."""
 
     def __post_init__(self) -> None:
-        """Join the parts once; every look at a request's children asks for the key."""
+        """Join the parts once: the key is used at every access to a request's children."""
         api_version = f"{self.group}/{self.version}" if self.group else self.version
         object.__setattr__(self, "api_version", api_version)
         object.__setattr__(self, "key", f"{self.kind}.{api_version}")
 
     @classmethod
     def of(cls, api_version: str, kind: str) -> "GroupVersionKind":
-        """Take the two fields of a manifest apart."""
+        """The kind of a manifest with these two fields."""
         return _of(api_version, kind)
 
 
@@ -77,7 +77,7 @@ class ContainerPort(TypedDict):
 
 
 class VolumeMount(TypedDict):
-    """A volume as one container sees it."""
+    """The mount of a volume in one container."""
 
     name: str
     mountPath: str
@@ -85,7 +85,7 @@ class VolumeMount(TypedDict):
 
 
 class Container(TypedDict):
-    """A container, as far as we decide it; a user's further fields ride along."""
+    """The fields of a container that we decide; a user's further fields are kept."""
 
     name: str
     image: NotRequired[str]
@@ -104,7 +104,7 @@ class Container(TypedDict):
 
 
 class PodSpec(TypedDict):
-    """A pod's spec, as far as we decide it; a user's further fields ride along."""
+    """The fields of a pod's spec that we decide; a user's further fields are kept."""
 
     containers: list[Container]
     initContainers: NotRequired[list[dict[str, Any]]]
@@ -141,7 +141,7 @@ def build_manifest(gvk: GroupVersionKind, metadata: ObjectMeta, **fields: Json) 
 
 
 def gvk_of(manifest: ReadManifest) -> GroupVersionKind:
-    """Read the kind of a manifest that has apiVersion and kind."""
+    """The kind of a manifest that has apiVersion and kind."""
     return GroupVersionKind.of(manifest["apiVersion"], manifest["kind"])
 
 
@@ -161,16 +161,16 @@ def annotations_of(manifest: ReadManifest) -> Mapping[str, str]:
 
 
 def is_deleting(manifest: ReadManifest) -> bool:
-    """Whether the object is on its way out."""
+    """Whether the object is being deleted."""
     return "deletionTimestamp" in manifest["metadata"]
 
 
 def is_controlled_by(manifest: ReadManifest, uid: str) -> bool:
-    """Whether the object of that uid is this one's controller."""
+    """Whether the owner with this uid is the object's controller."""
     owners = manifest["metadata"].get("ownerReferences") or ()
     return any(owner.get("controller") and owner.get("uid") == uid for owner in owners)
 
 
 def sort_manifests(manifests: Sequence[Manifest]) -> list[Manifest]:
-    """Sort by kind, then name: the order in which children are returned."""
+    """The manifests by kind, then name: the order of the children in an answer."""
     return sorted(manifests, key=lambda m: (m["kind"], m["apiVersion"], m["metadata"]["name"]))

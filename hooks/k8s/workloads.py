@@ -1,4 +1,4 @@
-"""Builds workloads around a pod template; decides nothing."""
+"""Builds the workloads that run a pod template; decides nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ RECREATE: Mapping[str, Json] = {"type": "Recreate"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodTemplate:
-    """A pod as a workload makes it."""
+    """The template from which a workload creates pods."""
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     spec: PodSpec
 
     def to_json(self) -> dict[str, Json]:
-        """Write the template; a pod of a workload has no name of its own."""
+        """Write the template; it has no name, because the workload names its pods."""
         metadata: dict[str, Json] = {"labels": dict(sorted(self.labels.items()))}
         if self.annotations:
             metadata["annotations"] = dict(sorted(self.annotations.items()))
@@ -41,7 +41,7 @@ def build_deployment(
     strategy: Mapping[str, Json],
     template: PodTemplate,
 ) -> Manifest:
-    """Build a Deployment; its selector can never change while the object exists."""
+    """Build a Deployment; its selector can never change."""
     spec = {
         "replicas": replicas,
         "selector": {"matchLabels": dict(match_labels)},
@@ -52,7 +52,7 @@ def build_deployment(
 
 
 def build_leader_worker_set(metadata: ObjectMeta, *, size: int, leader: PodTemplate, worker: PodTemplate) -> Manifest:
-    """Build a LeaderWorkerSet of one group: a leader and `size - 1` workers, made as soon as there is a leader.
+    """Build a LeaderWorkerSet of one group: a leader and `size - 1` workers, created as soon as the leader exists.
 
     Source: leaderworkerset.x-k8s.io/v1 LeaderWorkerSet.
     """
@@ -69,9 +69,9 @@ def build_leader_worker_set(metadata: ObjectMeta, *, size: int, leader: PodTempl
 
 
 def build_pod_group(metadata: ObjectMeta, *, min_member: int) -> Manifest:
-    """Build a Volcano PodGroup: none of its pods is placed before `min_member` of them can be.
+    """Build a Volcano PodGroup: its pods are scheduled only when `min_member` of them can be scheduled together.
 
-    Nothing else is set: the scheduler writes its own fields into the object, which has no status subresource.
+    No other field is set: the object has no status subresource, so the scheduler writes into the object itself.
 
     Source: scheduling.volcano.sh/v1beta1 PodGroup.
     """
@@ -86,10 +86,10 @@ def build_job(
     deadline_seconds: int,
     failure_rules: Sequence[Mapping[str, Json]] = (),
 ) -> Manifest:
-    """Build a Job of one pod, made anew up to `retries` times; past the deadline it fails whatever it does.
+    """Build a Job of one pod, created again up to `retries` times; the Job fails at its deadline.
 
-    `failure_rules` are `podFailurePolicy` rules, the first that matches a failed pod counting. Nothing of a Job's
-    template can change once it exists.
+    `failure_rules` are `podFailurePolicy` rules; the first one that matches a failed pod counts. A Job's template can
+    never change.
 
     Source: Kubernetes API reference, batch/v1 Job.
     """

@@ -1,1 +1,1 @@
-"""What Metacontroller and the hooks say to each other: requests, answers, children, and the controllers to install."""
+"""Metacontroller's side of the hooks: its requests, our answers and their children, and its controllers as files."""

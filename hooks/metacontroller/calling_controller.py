@@ -1,4 +1,4 @@
-"""What a request says of the controller that sends it: which version its hooks are of, which kinds it declares.
+"""The controller that sent a request: the version of its hooks, and the child kinds that it declares.
 
 Source: Metacontroller v4.17, pkg/apis/metacontroller/v1alpha1/types.go.
 """
@@ -10,11 +10,11 @@ from hooks.errors import InvalidRequest
 
 _VERSION = "v2"
 _HOOKS = ("sync", "finalize", "customize")
-_MALFORMED = "the request's controller is malformed, should be the controller that calls this hook"
+_MALFORMED = "the request's controller is malformed; it should be the controller that calls this hook"
 
 
 def read_controller(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The controller's spec; empty where the request has none.
+    """The controller's spec; {} if the request has none.
 
     Raises:
         InvalidRequest: it is malformed.
@@ -27,12 +27,12 @@ def read_controller(call: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def check_versions(spec: Mapping[str, Any]) -> None:
-    """Make sure that no hook is of version v1, for which Metacontroller takes one without a version.
+    """Check that all hooks have version v2; without a version, Metacontroller uses v1.
 
-    Such a hook gets its children under other keys, and related objects of one namespace only.
+    A hook of version v1 gets its children with other keys, and related objects of one namespace only.
 
     Raises:
-        InvalidRequest: one is, and what to set.
+        InvalidRequest: a hook has version v1, or the controller is malformed.
     """
     hooks = spec.get("hooks") or {}
     if not isinstance(hooks, dict):
@@ -45,12 +45,12 @@ def check_versions(spec: Mapping[str, Any]) -> None:
             raise InvalidRequest(_MALFORMED)
         if (version := hook.get("version") or "v1") != _VERSION:
             raise InvalidRequest(
-                f"the controller's {name} hook is of version {version}; set spec.hooks.{name}.version to {_VERSION}"
+                f"the controller's {name} hook has version {version}; set spec.hooks.{name}.version to {_VERSION}"
             )
 
 
 def read_declared(spec: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
-    """apiVersion and resource of the child kinds that the controller declares.
+    """apiVersion and resource (plural) of the child kinds that the controller declares.
 
     Raises:
         InvalidRequest: they are malformed.

@@ -1,7 +1,7 @@
-"""The children of an answer: written as JSON, with the check in front of it.
+"""The children of an answer: checked, then written as JSON.
 
-A child that Metacontroller could not apply as it is meant never leaves. What is written and checked never changes, so
-whoever remembers children remembers that with them.
+A child that Metacontroller would apply wrongly, or not at all, never leaves. Check and JSON are cached in the object:
+children that a hook has cached are not checked and written again.
 
 Source: Metacontroller v4.17, pkg/controller/common/children.go and dynamic/apply/apply.go.
 """
@@ -18,30 +18,30 @@ from hooks.errors import InvalidAnswer
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
 
 MAX_CHILD_BYTES = 200 * 1024
-"""Metacontroller stores each child whole in an annotation, which may hold 256 KiB together with the others."""
+"""Metacontroller stores each child in an annotation of the child; all annotations together may have 256 KiB."""
 
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 class Children(tuple[Manifest, ...]):
-    """Desired children in the order of the answer; none of them may be changed any more."""
+    """Wanted children in the order of the answer; they must not be changed after this."""
 
     @classmethod
     def of(cls, children: Iterable[Manifest]) -> "Children":
-        """The children as they are where something is remembered of them, or new ones."""
+        """The same object if it is of this class already, with its cached check and JSON; otherwise a new one."""
         return children if isinstance(children, cls) else cls(children)
 
     def check(self, declared: Container[str]) -> None:
-        """Refuse children that Metacontroller could not apply as they are meant.
+        """Check that Metacontroller will apply all children correctly.
 
-        `declared` are the keys of the kinds that the asking controller declares.
+        `declared` are the keys of the kinds that the calling controller declares.
 
         Raises:
-            InvalidAnswer: names the child and the fault.
+            InvalidAnswer: it will not; the message has the child and the fault.
         """
         for key, title in self._first_of_kinds.items():
             if key not in declared:
-                raise InvalidAnswer(f"{title} is of {key}, which the controller does not declare")
+                raise InvalidAnswer(f"{title} has the kind {key}, which the controller does not declare")
         _ = self.text
 
     @cached_property
@@ -49,7 +49,7 @@ class Children(tuple[Manifest, ...]):
         """A JSON list of the children, each with sorted keys.
 
         Raises:
-            InvalidAnswer: a child cannot be applied as it is meant; names the child and the fault.
+            InvalidAnswer: Metacontroller would not apply a child correctly; the message has the child and the fault.
         """
         seen: dict[tuple[str, str], set[str]] = {}
         texts: list[bytes] = []
@@ -64,27 +64,27 @@ class Children(tuple[Manifest, ...]):
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """How many children there are of each kind; what is no object, which no answer may hold, counts as `None`."""
+        """The number of children of each kind; a child that is not an object, which is an error, counts as `None`."""
         kinds = (child.get("kind") if isinstance(child, dict) else None for child in self)
         return dict(sorted(Counter(map(str, kinds)).items()))
 
     @cached_property
     def _first_of_kinds(self) -> Mapping[str, str]:
-        """Metacontroller's key of each kind to the first child of that kind, as an error names it."""
+        """Metacontroller's key of each kind to the title, for error messages, of the first child of that kind."""
         return {_read_identity(child)[0]: _title(child) for child in reversed(self)}
 
 
 def write_values(value: Any) -> bytes:
-    """Write plain JSON values, keys sorted.
+    """The JSON text of plain values, with sorted keys.
 
     Raises:
-        TypeError: something in it is not plain JSON, such as a time or a dataclass.
+        TypeError: the value contains something else, such as a time or a dataclass.
     """
     return orjson.dumps(value, option=_OPTIONS)
 
 
 def find_fault(value: Json, path: str = "") -> str | None:
-    """The first value that Metacontroller or the API server would take for something else, and where it stands."""
+    """The path of the first value that Metacontroller or the API server would misunderstand, and what is wrong."""
     if isinstance(value, dict):
         entries: Iterable[tuple[str, Json]] = ((f"{path}.{key}", item) for key, item in value.items())
     elif isinstance(value, (list, tuple)):
@@ -105,7 +105,7 @@ def _title(child: Mapping[str, Any]) -> str:
 
 
 def _read_identity(child: Any) -> tuple[str, str, str]:
-    """Key of the kind, namespace (empty for the parent's) and name."""
+    """The key of the kind, the namespace (empty: that of the parent) and the name."""
     if not isinstance(child, dict):
         raise InvalidAnswer(f"a child is {type(child).__name__}, must be an object")
     api_version, kind, metadata = child.get("apiVersion"), child.get("kind"), child.get("metadata")
@@ -130,7 +130,7 @@ def _write_child(child: Manifest) -> bytes:
 
 @lru_cache(maxsize=2048)
 def _check_text(text: bytes) -> None:
-    """Check what a child says; the same text, as most syncs return it, is looked through once."""
+    """Check the values of a child; most syncs return the same text again, which is checked only once."""
     child = orjson.loads(text)
     _check_labels(child)
     if fault := find_fault(child):
@@ -144,4 +144,4 @@ def _check_labels(child: Manifest) -> None:
         if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
             raise InvalidAnswer(f"{_title(child)} has {key} that are not strings")
     if contract.LABEL_CONTROLLER_UID in metadata.get("labels", {}):
-        raise InvalidAnswer(f"{_title(child)} carries the label controller-uid, which only Metacontroller may set")
+        raise InvalidAnswer(f"{_title(child)} has the label controller-uid, which only Metacontroller may set")

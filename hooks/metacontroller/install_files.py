@@ -1,6 +1,6 @@
-"""What is to be installed: the CRDs and Metacontroller's controllers, as the project's YAML files say.
+"""The CRDs and Metacontroller's controllers from the project's YAML files, for `dynamo-hooks crds` and `controllers`.
 
-An installed package carries the files within itself; a source tree has them beside the package.
+An installed package contains the files; in a source tree they are beside the package.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from hooks.k8s.types import Manifest
 from hooks.metacontroller.installation import build_selector, name_controller
 
 CONTROLLER_FILES = ("request.yaml", "graph.yaml", "component.yaml", "scaling-adapter.yaml", "model.yaml")
-"""One file a hook, parents before what they are made of."""
+"""One file per hook, parents before their children."""
 
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -34,14 +34,14 @@ def crd_texts() -> dict[str, str]:
 def controllers(
     url: str, with_kinds: Iterable[str] = (), *, etcd_finalize: bool = False, installation: str = ""
 ) -> list[Manifest]:
-    """The controllers for hooks at a URL, in the order of `CONTROLLER_FILES`; an empty URL leaves the files' Service.
+    """The controllers for hooks at a URL (empty: the files' Service), in the order of `CONTROLLER_FILES`.
 
-    `with_kinds` are names of `OPTIONAL_KINDS`; `etcd_finalize` declares the component's finalize hook, which drops
-    its keys in etcd. With `installation` they are those of a namespace-restricted installation: named after it, for
-    parents that bear its label; without, for parents that bear none.
+    `with_kinds` are keys of `OPTIONAL_KINDS`. `etcd_finalize` adds the component's finalize hook, which deletes keys in
+    etcd. `installation` is the name of a namespace-restricted installation: the controllers' names end with it, and
+    they select parents with its label. If it is empty, they select parents without such a label.
 
     Raises:
-        KeyError: a name is no optional kind.
+        KeyError: a name is not that of an optional kind.
     """
     optional = read_optional_kinds()
     chosen = [optional[name] for name in sorted(with_kinds)]
@@ -50,12 +50,12 @@ def controllers(
 
 
 def controller_text(name: str) -> str:
-    """Content of one file of the folder `metacontroller`."""
+    """The content of a file in the folder `metacontroller`."""
     return (_folder("metacontroller") / name).read_text("utf-8")
 
 
 def read_optional_kinds() -> dict[str, Mapping[str, Any]]:
-    """Name to entry of `metacontroller/optional.yaml`, which says what each entry holds."""
+    """Name to entry of `metacontroller/optional.yaml`; the file describes the entries."""
     return _parse(controller_text("optional.yaml"))
 
 
@@ -79,16 +79,16 @@ def _complete(controller: Manifest, url: str, chosen: Iterable[Mapping[str, Any]
     name, spec = controller["metadata"]["name"], dict(controller["spec"])
     if "childResources" in spec:
         added = [_child_rule(entry) for entry in chosen if name in entry["controllers"]]
-        spec["childResources"] = sorted([*spec["childResources"], *added], key=_canonical)
+        spec["childResources"] = sorted([*spec["childResources"], *added], key=_order_of)
     if etcd_finalize and name == "dynamo-component":
         spec["hooks"] = {**spec["hooks"], "finalize": _finalize_like(spec["hooks"]["sync"])}
     if url:
-        spec["hooks"] = {call: _aim(hook, url) for call, hook in spec["hooks"].items()}
+        spec["hooks"] = {call: _call_url(hook, url) for call, hook in spec["hooks"].items()}
     return {**controller, "spec": spec}
 
 
 def _restrict(controller: Manifest, installation: str) -> Manifest:
-    """The controller of one installation: its own name, and a selector on its parents."""
+    """The controller with the name of its installation and a selector for its parents."""
     spec, selector = dict(controller["spec"]), build_selector(installation)
     if "parentResource" in spec:
         spec["parentResource"] = {**spec["parentResource"], "labelSelector": selector}
@@ -102,8 +102,8 @@ def _child_rule(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: entry[key] for key in ("apiVersion", "resource", "updateStrategy")}
 
 
-def _canonical(rule: Mapping[str, Any]) -> tuple[str, str]:
-    """Group, then resource; the core group comes first."""
+def _order_of(rule: Mapping[str, Any]) -> tuple[str, str]:
+    """The sort key: group, then resource; the core group is first."""
     group, _, _ = rule["apiVersion"].rpartition("/")
     return group, rule["resource"]
 
@@ -113,6 +113,6 @@ def _finalize_like(sync: Mapping[str, Any]) -> dict[str, Any]:
     return {**sync, "webhook": {**sync["webhook"], "path": path}}
 
 
-def _aim(hook: Mapping[str, Any], url: str) -> dict[str, Any]:
+def _call_url(hook: Mapping[str, Any], url: str) -> dict[str, Any]:
     webhook = {key: value for key, value in hook["webhook"].items() if key not in {"service", "path"}}
     return {**hook, "webhook": {"url": url.rstrip("/") + hook["webhook"]["path"], **webhook}}

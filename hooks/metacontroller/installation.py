@@ -1,6 +1,6 @@
-"""Which of several installations an object belongs to: a label, selected by controllers and handed down to children.
+"""Several installations in one cluster: a label on parents says which one serves them.
 
-The installation that serves the whole cluster takes what bears no such label.
+Controllers select parents by the label. The installation for the whole cluster serves parents without it.
 """
 
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ from hooks.k8s.types import Json, Manifest, ReadManifest, labels_of
 
 
 def build_selector(installation: str) -> dict[str, Json]:
-    """The label selector of an installation's parents; an empty name is the one of the whole cluster."""
+    """The label selector of an installation's parents; an empty name is the installation for the whole cluster."""
     if installation:
         return {"matchLabels": {contract.LABEL_INSTALLATION: installation}}
     return {"matchExpressions": [{"key": contract.LABEL_INSTALLATION, "operator": "DoesNotExist"}]}
 
 
 def name_controller(name: str, installation: str) -> str:
-    """A controller's name; controllers are cluster-scoped, so that each installation needs names of its own."""
+    """A controller's name in an installation; controllers are cluster-scoped, so each installation needs its own."""
     return f"{name}-{installation}" if installation else name
 
 
-def hand_down(parent_labels: Mapping[str, str], child: Manifest) -> Manifest:
-    """The child as one of the parent's installation; only our own kinds are parents themselves and need the label."""
+def label_like_parent(parent_labels: Mapping[str, str], child: Manifest) -> Manifest:
+    """The child with the label of its parent's installation, if the child's kind is one of ours and so a parent too."""
     installation = parent_labels.get(contract.LABEL_INSTALLATION)
     if not installation or not is_parent_kind(child):
         return child
@@ -31,5 +31,5 @@ def hand_down(parent_labels: Mapping[str, str], child: Manifest) -> Manifest:
 
 
 def is_parent_kind(manifest: ReadManifest) -> bool:
-    """Whether it is of the group of the five kinds."""
+    """Whether the object has one of our own kinds."""
     return str(manifest["apiVersion"]).partition("/")[0] == contract.GROUP

@@ -1,4 +1,4 @@
-"""Children as they were last applied, for a spec that cannot be rendered: nothing running changes.
+"""Children as they were last applied: the answer for an invalid spec, so that nothing that runs changes.
 
 Source: Metacontroller, dynamic/apply/apply.go: the annotation holds the complete desired object of the last apply.
 """
@@ -13,10 +13,10 @@ from hooks.problems import Problem
 
 
 def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Problem, ...]) -> list[Manifest]:
-    """Rebuild the desired children of the last good sync from those observed; [] when there are none yet.
+    """The wanted children of the last good sync, from the observed children; [] if there are none yet.
 
     Raises:
-        InvalidSpec: a child carries no last-applied annotation (server-side apply), so nothing safe can be answered.
+        InvalidSpec: a child has no last-applied annotation (server-side apply), so no safe answer is possible.
     """
     return [_last_applied(child, problems) for child in observed if not is_deleting(child)]
 

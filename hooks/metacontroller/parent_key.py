@@ -1,7 +1,7 @@
-"""The cache key of a parent: the bytes that its children follow from.
+"""The cache key of a parent: the JSON of all fields from which hooks derive children.
 
-Most syncs come because a child changed, not the parent. What was read from a parent and found valid is cached by this
-key; that changes no answer, as the same bytes always read the same.
+Most syncs come because a child changed, not the parent. So hooks cache what they read from a parent and found valid. A
+cached function takes the key alone and reads the parent from it, so the same key always gives the same result.
 """
 
 import orjson
@@ -9,19 +9,19 @@ import orjson
 from hooks.k8s.types import Manifest, ReadManifest
 
 CACHED_PARENTS = 256
-"""Parents that a process keeps for each hook; a few megabytes."""
+"""Parents that a process caches for each hook; a few megabytes."""
 
 _METADATA = ("name", "namespace", "uid", "generation", "labels", "annotations", "ownerReferences", "deletionTimestamp")
 
 
 def make_parent_key(parent: ReadManifest) -> bytes:
-    """The parent's spec and the metadata that hooks read, as JSON; no status, nothing that only the API server uses."""
+    """The parent's spec and the metadata that hooks read, as JSON; without status and the API server's own metadata."""
     metadata = parent["metadata"]
     known = {key: metadata[key] for key in _METADATA if key in metadata}
     return orjson.dumps({"metadata": known, "spec": parent.get("spec") or {}})
 
 
 def read_parent_key(key: bytes) -> Manifest:
-    """The parent that the key was made from, without kind and status."""
+    """The parent of a key, without kind and status."""
     parent: Manifest = orjson.loads(key)
     return parent

@@ -1,7 +1,7 @@
-"""Metacontroller's hook protocol, version 2: requests in, answers out, and the check in front of every answer.
+"""Metacontroller's hook protocol, version 2: reads requests, checks and writes answers.
 
-A wrong answer can take the whole Metacontroller, or all children, down, so what breaks the contract never leaves: it
-becomes a 500 with one line.
+A wrong answer can stop the whole Metacontroller or delete all children. So an answer that breaks the protocol never
+leaves; it becomes a 500 with one line.
 
 Source: Metacontroller v4.17, pkg/controller/common/api/v2, composite/api/v2, decorator/api/v2, customize/api/v2.
 """
@@ -23,20 +23,20 @@ from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
 from hooks.problems import Problem
 
 Read = Callable[[bytes], Any]
-"""Reads the values of a JSON text; raises orjson.JSONDecodeError."""
+"""Parses a JSON text; raises orjson.JSONDecodeError."""
 
 
 class Objects:
-    """Observed objects by kind and `namespace/name`, as a request brings them; reading never changes them."""
+    """The observed objects of a request, by kind and `namespace/name`; they must not be changed."""
 
     __slots__ = ("_by_kind",)
 
     def __init__(self, by_kind: Mapping[str, Mapping[str, ReadManifest]]) -> None:
-        """Take Metacontroller's map: key of the kind to key of the object to object."""
+        """Take Metacontroller's map: key of the kind to a map of `namespace/name` to object."""
         self._by_kind = by_kind
 
     def has_kind(self, kind: GroupVersionKind) -> bool:
-        """Whether the controller declares the kind (as a child) or asked for it (as related); it may hold none."""
+        """Whether the controller declares the kind (children) or asked for it (related); there may be no objects."""
         return kind.key in self._by_kind
 
     def optional_kinds(self) -> frozenset[GroupVersionKind]:
@@ -44,7 +44,7 @@ class Objects:
         return frozenset(kind for kind in OPTIONAL_CHILD_KINDS if self.has_kind(kind))
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is an entry of that key, as `has_kind` tells of a kind."""
+        """As `has_kind`, by Metacontroller's key of the kind."""
         return key in self._by_kind
 
     def get(self, kind: GroupVersionKind, name: str, namespace: str = "") -> ReadManifest | None:
@@ -63,7 +63,7 @@ class Objects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncRequest:
-    """A composite's or decorator's sync or finalize call; `children` are a decorator's attachments there."""
+    """A sync or finalize call; a DecoratorController's attachments are `children` here."""
 
     parent: ReadManifest
     children: Objects
@@ -72,18 +72,18 @@ class SyncRequest:
 
     @property
     def generation(self) -> int:
-        """The parent's generation; 0 for an object that was never stored."""
+        """The parent's generation; 0 if the parent was never stored."""
         return int(self.parent["metadata"].get("generation", 0))
 
     @property
     def status(self) -> Mapping[str, Json]:
-        """The parent's status as last written; empty at first."""
+        """The parent's status as last written; {} at first."""
         return self.parent.get("status") or {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomizeRequest:
-    """The question which objects a parent's sync wants to see."""
+    """A customize call, which asks for the related objects of a parent; `child_kinds` are optional kinds."""
 
     parent: ReadManifest
     child_kinds: frozenset[GroupVersionKind] = frozenset()
@@ -91,9 +91,9 @@ class CustomizeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncAnswer:
-    """Desired children and status; `notes` say why, for the log line.
+    """Wanted children and status; `notes` say why, for the log line.
 
-    `problems` are what is wrong with the spec; where there are any, the children are those of the last good sync.
+    `problems` say what is wrong with the spec; if there are any, the children are those of the last good sync.
     """
 
     children: Sequence[Manifest] = ()
@@ -107,9 +107,9 @@ class SyncAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedRule:
-    """Objects that a sync wants to see: by names, by labels, or all of a kind in a namespace.
+    """Related objects that a sync needs: by names, by labels, or all of a kind in a namespace.
 
-    `namespace` is empty only for cluster-scoped kinds: without it a rule means every namespace of the cluster.
+    `namespace` is empty only for cluster-scoped kinds; for others, an empty one would mean all namespaces.
     """
 
     api_version: str
@@ -127,7 +127,7 @@ class RelatedRule:
         names: tuple[str, ...] = (),
         match_labels: Mapping[str, str] | None = None,
     ) -> "RelatedRule":
-        """Ask for objects of a kind."""
+        """A rule for objects of a kind."""
         return cls(
             api_version=kind.api_version,
             resource=plural_of(kind),
@@ -137,7 +137,7 @@ class RelatedRule:
         )
 
     def to_json(self) -> dict[str, Json]:
-        """Write the rule as Metacontroller reads it."""
+        """The rule in Metacontroller's JSON."""
         rule: dict[str, Json] = {"apiVersion": self.api_version, "resource": self.resource}
         if self.namespace:
             rule["namespace"] = self.namespace
@@ -151,10 +151,10 @@ class RelatedRule:
 def parse_sync_request(
     body: bytes, parent_kind: GroupVersionKind, *, decorator: bool = False, read: Read = orjson.loads
 ) -> SyncRequest:
-    """Read a sync or finalize call about a parent of that kind.
+    """Read a sync or finalize call about a parent of this kind.
 
     Raises:
-        InvalidRequest: not JSON, not such a call, another kind of parent, or hook version v1.
+        InvalidRequest: the body is not such a call, its parent has another kind, or the hook has version v1.
     """
     call = _parse_body(body, read)
     check_versions(read_controller(call))
@@ -168,10 +168,10 @@ def parse_sync_request(
 
 
 def parse_customize_request(body: bytes, parent_kind: GroupVersionKind) -> CustomizeRequest:
-    """Read a customize call; the child kinds come from the controller that asks.
+    """Read a customize call; the child kinds are those that the calling controller declares.
 
     Raises:
-        InvalidRequest: not JSON, not such a call, another kind of parent, or hook version v1.
+        InvalidRequest: the body is not such a call, its parent has another kind, or the hook has version v1.
     """
     call = _parse_body(body, orjson.loads)
     controller = read_controller(call)
@@ -184,18 +184,18 @@ def parse_customize_request(body: bytes, parent_kind: GroupVersionKind) -> Custo
 
 
 def plural_of(kind: GroupVersionKind) -> str:
-    """The resource's name of a kind whose plural is regular, as all of ours and our children's are."""
+    """The plural (resource name) of a kind; all our kinds and those of our children have a regular plural."""
     word = kind.kind.lower()
     return f"{word}es" if word.endswith("s") else f"{word}s"
 
 
 def write_sync_answer(answer: SyncAnswer, declared: Objects, *, decorator: bool = False) -> bytes:
-    """Check an answer and write it; keys are sorted, so that equal answers are equal bytes.
+    """Check an answer and write it; keys are sorted, so equal answers are equal bytes.
 
-    `declared` are the request's children: a child of a kind that is no key there was not declared by the controller.
+    `declared` are the request's children: its keys are the kinds that the controller declares.
 
     Raises:
-        InvalidAnswer: the answer breaks the contract; one line that names the child and the fault.
+        InvalidAnswer: the answer breaks the protocol; the message has the child and the fault.
     """
     children = Children.of(answer.children)
     children.check(declared)
@@ -215,10 +215,10 @@ def write_sync_answer(answer: SyncAnswer, declared: Objects, *, decorator: bool 
 
 
 def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:
-    """Write the rules of a customize call, in a fixed order.
+    """Write the answer to a customize call, with the rules in a fixed order.
 
     Raises:
-        InvalidAnswer: a rule that Metacontroller would refuse.
+        InvalidAnswer: Metacontroller would refuse a rule.
     """
     for rule in rules:
         if rule.names and rule.match_labels:
@@ -261,7 +261,7 @@ def _check_metadata(key: str, metadata: Mapping[str, Any]) -> None:
             found = describe_type(metadata[name])
             raise InvalidRequest(f"metadata.{name} of the request's {key} is {found}, should be a string")
     if type(generation := metadata.get("generation", 0)) is not int:
-        found = "no integer" if isinstance(generation, float) else describe_type(generation)
+        found = "not an integer" if isinstance(generation, float) else describe_type(generation)
         raise InvalidRequest(f"metadata.generation of the request's {key} is {found}, should be an integer")
 
 
@@ -291,9 +291,9 @@ def _check_observed(key: str, kind: str, name: str, manifest: Any) -> None:
         or "kind" not in manifest
         or "apiVersion" not in manifest
     ):
-        raise InvalidRequest(f"{key}[{kind}][{name}] is no Kubernetes object")
+        raise InvalidRequest(f"{key}[{kind}][{name}] is not a Kubernetes object")
     if "namespace" in metadata and "/" not in name:
-        raise InvalidRequest(f"{key}[{kind}] has the key {name}, as hooks of version v1 have; declare version v2")
+        raise InvalidRequest(f"{key}[{kind}] has the key {name}, which is that of hook version v1; declare version v2")
 
 
 def _check_status(status: Any) -> None:

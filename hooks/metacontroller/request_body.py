@@ -1,7 +1,7 @@
-"""A call's body as plain values; of objects that come again and again, the values that were read before.
+"""Parses the body of a call, and caches the parsed values of objects that come again and again.
 
-Metacontroller sends the whole object and all its children with every call, most of them as they were the last time.
-An object is remembered by its text, which says all of it, so remembering changes no answer; Secrets are not kept.
+Every call has the whole parent and all its children, and most of them are the same as last time. The cache's key is an
+object's whole JSON text, so the cache changes no answer. Secrets are not cached.
 """
 
 from collections import OrderedDict
@@ -15,14 +15,14 @@ import orjson
 from hooks.k8s import kinds
 
 MAX_KEPT_BYTES = 4 * 2**20
-"""Text of the objects that a process remembers; as values they take some four times as much again."""
+"""Total JSON text that a process caches; its parsed values take about four times as much memory."""
 
-_MAX_SIGHTED = 4096
+_MAX_HASHES = 4096
 _Groups = dict[str, dict[str, msgspec.Raw]]
 
 
 class _Call(msgspec.Struct, gc=False):
-    """What of a sync or finalize call is read, the objects as text; `object` and `attachments` are a decorator's."""
+    """The fields of a sync or finalize call that hooks read; `object` and `attachments` are a DecoratorController's."""
 
     controller: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     parent: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -38,20 +38,21 @@ _KEYS = _Call.__struct_fields__
 
 
 class JsonCache:
-    """JSON values by their text; what it returns must not be changed.
+    """A cache of JSON text to parsed value; callers must not change the values.
 
-    A text is kept when it comes the second time, as many never do, and the one not asked for the longest goes first.
+    A text is cached when it comes the second time, because many texts come only once. The least recently used text is
+    dropped first.
     """
 
     def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
         self.kept_bytes = 0
         self._max_bytes = max_bytes
         self._values: OrderedDict[bytes, Any] = OrderedDict()
-        self._sighted: OrderedDict[int, None] = OrderedDict()
+        self._hashes: OrderedDict[int, None] = OrderedDict()
         self._lock = Lock()
 
     def read_call(self, body: bytes) -> Any:
-        """The values of a sync or finalize call, as far as hooks look at them; of any other body, all values.
+        """The fields of a sync or finalize call that hooks read; all values of any other body.
 
         Raises:
             orjson.JSONDecodeError: it is not JSON.
@@ -60,29 +61,29 @@ class JsonCache:
             call = _CALL.decode(body)
             return {key: self._read_part(part) for key in _KEYS if (part := getattr(call, key)) is not msgspec.UNSET}
         except (msgspec.MsgspecError, orjson.JSONDecodeError, RecursionError):
-            return orjson.loads(body)  # says what is wrong, or is well-formed and wrong for who looks closer
+            return orjson.loads(body)  # raises, or returns a value that the protocol refuses
 
     def read(self, text: bytes) -> Any:
-        """The value of a JSON text; raises orjson.JSONDecodeError."""
+        """The parsed value of a JSON text; raises orjson.JSONDecodeError."""
         with self._lock:
             if text in self._values:
                 self._values.move_to_end(text)
                 return self._values[text]
         value = orjson.loads(text)
         with self._lock:
-            if self._is_sighted(text) and text not in self._values:
+            if self._came_before(text) and text not in self._values:
                 self._keep(text, value)
         return value
 
-    def _is_sighted(self, text: bytes) -> bool:
-        """Whether the text was seen before, which it then was; one taken for another does no harm."""
+    def _came_before(self, text: bytes) -> bool:
+        """Whether the text came before; it is noted now. A wrong yes, by equal hashes, only caches a text too early."""
         mark = hash(text)
-        if mark in self._sighted:
-            del self._sighted[mark]
+        if mark in self._hashes:
+            del self._hashes[mark]
             return True
-        self._sighted[mark] = None
-        if len(self._sighted) > _MAX_SIGHTED:
-            self._sighted.popitem(last=False)
+        self._hashes[mark] = None
+        if len(self._hashes) > _MAX_HASHES:
+            self._hashes.popitem(last=False)
         return False
 
     def _keep(self, text: bytes, value: Any) -> None:

@@ -1,1 +1,1 @@
-"""The container beside a profiler: it waits for the profiler's end and hands its files over as a ConfigMap."""
+"""The container beside a profiler: it waits until the profiler ends, and copies its files into a ConfigMap."""

@@ -1,4 +1,4 @@
-"""The command `dynamo-hooks copy-output`: beside a profiler in its pod, hands what it wrote over to the request."""
+"""The command `dynamo-hooks copy-output`: runs in a profiler's pod, and copies the profiler's files to the request."""
 
 import signal
 import sys
@@ -24,8 +24,10 @@ Examples:
   POD_NAME=p POD_NAMESPACE=ns dynamo-hooks copy-output --config-map out --request qwen --deadline 3600""",
 )
 @click.option("--config-map", required=True, metavar="NAME", help="The ConfigMap to write.")
-@click.option("--request", required=True, metavar="NAME", help="The request that it belongs to, as its label says.")
-@click.option("--request-uid", default="", metavar="UID", help="The request's uid, kept as an annotation.")
+@click.option(
+    "--request", required=True, metavar="NAME", help="The request whose output this is; the ConfigMap's label names it."
+)
+@click.option("--request-uid", default="", metavar="UID", help="The request's uid, for an annotation of the ConfigMap.")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
@@ -39,7 +41,7 @@ Examples:
     type=click.Choice([contract.PROFILER_OUTPUT, contract.PROFILER_MOCKER_OUTPUT]),
     default=contract.PROFILER_OUTPUT,
     show_default=True,
-    help="The file that must be there.",
+    help="The file that the profiler must have written.",
 )
 @click.option(
     "--deadline",
@@ -47,11 +49,15 @@ Examples:
     default=86_400.0,
     show_default=True,
     metavar="SECONDS",
-    help="When to give up, whatever the profiler does.",
+    help="After how many seconds to give up, even if the profiler still runs.",
 )
-@click.option("--pod", envvar="POD_NAME", required=True, metavar="NAME", help="This pod. [env: POD_NAME]")
+@click.option("--pod", envvar="POD_NAME", required=True, metavar="NAME", help="The name of this pod. [env: POD_NAME]")
 @click.option(
-    "--namespace", envvar="POD_NAMESPACE", required=True, metavar="NAME", help="Its namespace. [env: POD_NAMESPACE]"
+    "--namespace",
+    envvar="POD_NAMESPACE",
+    required=True,
+    metavar="NAME",
+    help="The namespace of this pod. [env: POD_NAMESPACE]",
 )
 @click.option(
     "--account-folder",
@@ -59,7 +65,7 @@ Examples:
     default=ACCOUNT_FOLDER,
     show_default=True,
     metavar="DIR",
-    help="Where the pod's account is mounted: token and ca.crt.",
+    help="Where the pod's ServiceAccount is mounted: token and ca.crt.",
 )
 def copy_output(  # noqa: PLR0913 - one parameter for each option
     *,
@@ -75,11 +81,12 @@ def copy_output(  # noqa: PLR0913 - one parameter for each option
 ) -> None:
     """Wait until the container `profiler` of this pod has ended, then write its files into a ConfigMap.
 
-    The API server says when it has ended. Its files are applied server-side and belong to nobody, so they outlive Job
-    and request. Exit status 0 when the ConfigMap is written; 1 with a sentence, which is the pod's termination message
-    too, when the profiler failed or left nothing, or the deadline has passed; 143 at SIGTERM.
+    The pod's status shows when it has ended. The ConfigMap is applied server-side and has no owner, so it outlives the
+    Job and the request. The exit status is 0 when the ConfigMap is written, and 143 after SIGTERM. It is 1, with a
+    sentence that is also the container's termination message, if the profiler failed, wrote no output or exceeded the
+    deadline.
 
-    The pod's account needs `get` on pods, `create` and `patch` on configmaps.
+    The pod's ServiceAccount needs `get` on pods, `create` and `patch` on configmaps.
     """
     signal.signal(signal.SIGTERM, _leave)
     task = CopyTask(
@@ -104,8 +111,8 @@ def _find_server(account_folder: Path) -> ApiServer:
     server = ApiServer.in_cluster(folder=account_folder)
     if server is None:
         raise CopyFailed(
-            f"KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and {account_folder / 'token'} are needed: this runs in "
-            f"a pod that mounts the token of its ServiceAccount"
+            f"KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT or {account_folder / 'token'} is missing; run this in a "
+            f"pod that mounts the token of its ServiceAccount"
         )
     return server
 
@@ -115,7 +122,7 @@ def _say(line: str) -> None:
 
 
 def _write_termination_message(text: str) -> None:
-    """Tell the kubelet, where one listens; elsewhere the sentence on standard error is all."""
+    """Write the container's termination message, if this runs in a container."""
     if _TERMINATION_LOG.is_file():
         try:
             _TERMINATION_LOG.write_text(text)
@@ -124,5 +131,5 @@ def _write_termination_message(text: str) -> None:
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
-    """Go at once; without a handler the first process of a container would ignore SIGTERM."""
+    """Exit at once; without a handler the first process of a container ignores SIGTERM."""
     sys.exit(128 + signal.SIGTERM)

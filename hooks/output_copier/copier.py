@@ -1,7 +1,7 @@
-"""Stands beside a profiler until it ends, and then applies its files as a ConfigMap; or says why it cannot.
+"""Waits until a profiler ends, then applies its files as a ConfigMap; or says why it cannot.
 
-`profiler_output` decides; here are the clock, the folder and the API server. Nothing is waited for longer than the
-deadline, and a refusal that will stay one ends the wait at once.
+`hooks/graph/request/profiler_output.py` decides; this module has the clock, the folder and the API server. Every wait
+ends at the deadline, or at once if the API server refuses a request for good.
 """
 
 import random
@@ -31,7 +31,7 @@ SAY_SECONDS = 300.0
 REQUEST_SECONDS = 30.0
 MAX_BACK_OFF_SECONDS = 30.0
 DENIED_SECONDS = 300.0
-"""How long a denial is taken for a right that is on its way: a binding is made at the same time as the Job."""
+"""How long 401 and 403 are retried: the RoleBinding is created at the same time as the Job, and may come later."""
 
 _DENIED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
@@ -40,12 +40,12 @@ T = TypeVar("T")
 
 
 class CopyFailed(Exception):
-    """Nothing was handed over; the message is a sentence for the pod's termination message."""
+    """Nothing was copied; the message is the container's termination message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How to wait, in seconds; `jitter` gives 0 to 1."""
+    """How to sleep, in seconds, and a random number from 0 to 1."""
 
     sleep: Callable[[float], None] = field(default=time.sleep)
     jitter: Callable[[], float] = field(default=random.random)
@@ -53,7 +53,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputCopier:
-    """One task, to be done within `deadline_seconds`; `say` takes a line now and then."""
+    """One task and its deadline in seconds; `say` prints a line of progress."""
 
     task: CopyTask
     folder: Path
@@ -63,10 +63,10 @@ class OutputCopier:
     pace: Pace = field(default_factory=Pace)
 
     def run(self) -> None:
-        """Wait for the profiler to end, then hand its files over.
+        """Wait until the profiler ends, then copy its files.
 
         Raises:
-            CopyFailed: the profiler failed, left nothing usable or ran too long, or the API server refuses.
+            CopyFailed: the profiler failed, wrote no usable output or ran too long, or the API server refused.
         """
         caller = _Caller(
             server=self.server, until=self.server.clock() + self.deadline_seconds, pace=self.pace, say=self.say
@@ -95,7 +95,7 @@ class OutputCopier:
 
 
 def read_files(folder: Path) -> dict[str, OutputFile]:
-    """The profiler's files that exist; of each no more than a ConfigMap could take."""
+    """The profiler's files that exist; of a large file only slightly more than fits into a ConfigMap."""
     found = {}
     for name in FILES:
         try:
@@ -113,7 +113,7 @@ def read_files(folder: Path) -> dict[str, OutputFile]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Caller:
-    """Calls the API server, again and again until a moment of its clock, where that may help."""
+    """Calls the API server, and repeats calls that may succeed later, until a moment of its clock."""
 
     server: ApiServer
     until: float
@@ -121,7 +121,7 @@ class _Caller:
     say: Callable[[str], None]
 
     def read_pod(self, namespace: str, name: str) -> Mapping[str, Any] | None:
-        """The pod, None when there is none; raises CopyFailed."""
+        """The pod; None if it does not exist; raises CopyFailed."""
 
         def read(conversation: Conversation) -> Mapping[str, Any] | None:
             return conversation.find(f"/api/v1/namespaces/{namespace}/pods/{name}")
@@ -129,7 +129,7 @@ class _Caller:
         return self._retry(f"read pod {name}", read)
 
     def apply(self, obj: Manifest) -> None:
-        """Apply a ConfigMap server-side, which takes back what an earlier attempt added to it; raises CopyFailed."""
+        """Apply a ConfigMap server-side, which removes keys that an earlier attempt wrote; raises CopyFailed."""
         path = f"/api/v1/namespaces/{obj['metadata']['namespace']}/configmaps/{name_of(obj)}"
         query = f"?fieldManager={FIELD_MANAGER}&force=true"
         self._retry(
@@ -138,10 +138,10 @@ class _Caller:
         )
 
     def _retry(self, what: str, call: Callable[[Conversation], T]) -> T:
-        """Call until it succeeds, with a back-off.
+        """Repeat a call with back-off until it succeeds.
 
         Raises:
-            CopyFailed: it would fail for ever, was denied for too long, or the deadline has passed.
+            CopyFailed: the call cannot succeed, was denied for too long, or the deadline has passed.
         """
         back_off, denied_since = 1.0, self.server.clock()
         while True:
@@ -164,5 +164,5 @@ class _Caller:
 
 
 def _may_pass(status: int) -> bool:
-    """Whether the same call may succeed a little later; 0 is no answer at all."""
+    """Whether the same call may succeed later; status 0 means that there was no answer."""
     return status == 0 or status in _DENIED | _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR

@@ -1,1 +1,1 @@
-"""What every served process shares: gunicorn, TLS, log lines, metrics, request ids and probes."""
+"""What every HTTP server of ours shares: gunicorn, TLS, logs, metrics, request ids, health probes."""

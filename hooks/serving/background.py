@@ -1,18 +1,18 @@
-"""What a process does again and again beside its requests, in a thread that ends with it."""
+"""Repeated work beside the requests, in a thread that ends with its process."""
 
 import threading
 from collections.abc import Callable
 
 
 def start_repeating(name: str, action: Callable[[], None], seconds: float) -> threading.Thread:
-    """Do something now and then again, so many seconds after it was done; `action` lets no error out."""
+    """Start a thread that calls `action` at once, and `seconds` after each call returned; `action` must not raise."""
 
-    def go_on() -> None:
+    def repeat() -> None:
         pause = threading.Event()
         while True:
             action()
             pause.wait(seconds)
 
-    thread = threading.Thread(target=go_on, name=name, daemon=True)
+    thread = threading.Thread(target=repeat, name=name, daemon=True)
     thread.start()
     return thread

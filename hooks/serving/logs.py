@@ -1,6 +1,6 @@
-"""Log lines as JSON on standard error, and bodies without what must stay secret.
+"""Log lines as JSON on standard error, and request bodies without secrets.
 
-It decides how a line looks, not what is logged: `app` does.
+This decides how a line looks; `app` decides what is logged.
 """
 
 import json
@@ -25,15 +25,15 @@ REDACTED = "(redacted)"
 _ENV_KEYS = frozenset({"env", "envs"})
 _SECRET_KEYS = frozenset({"data", "stringData"})
 _LAST_APPLIED = "last-applied-configuration"
-"""Ends the annotations in which kubectl and Metacontroller keep a whole object, values and all."""
+"""The end of the annotation keys under which kubectl and Metacontroller keep a whole object with all its values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallReport:
-    """One answered call: which, how it ended, and what it cost.
+    """One answered call: which one, its outcome, and its cost.
 
-    `namespace` is empty for a body that was not understood, `error_type` is empty for success, else one of the
-    operator's categories. `comes_back` says that the parent is asked about again without a change.
+    `namespace` is empty if the body could not be read. `error_type` is empty for a success, otherwise one of the
+    operator's categories. `comes_back` says that Metacontroller will call again even if nothing changes.
     """
 
     hook: str
@@ -50,10 +50,10 @@ class CallReport:
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: `time` (UTC), `level`, `message`, the record's `fields`, and a traceback if any."""
+    """One JSON object per line: `time` (UTC), `level`, `message`, the record's `fields`, and a traceback if any."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write one record; keys that the record's `fields` bring follow the fixed ones."""
+        """Write one record: the fixed keys first, then the record's `fields`."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -66,12 +66,12 @@ class JsonFormatter(logging.Formatter):
             line["traceback"] = _format_failure(record.exc_info[1])
         try:
             return orjson.dumps(line, default=str).decode()
-        except orjson.JSONEncodeError:  # text that is no Unicode, such as a file's name
+        except orjson.JSONEncodeError:  # text that is not Unicode, such as a file's name
             return json.dumps(line, default=str)
 
 
 def set_up_logging(level: str) -> None:
-    """Send every log line of this process to standard error as JSON, from `level` (a setting's value) upwards."""
+    """Send all log lines of this process from `level` (the setting's value) upwards to standard error, as JSON."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
@@ -88,9 +88,9 @@ def log_call(
     answer: SyncAnswer | None,
     more: Mapping[str, str],
 ) -> None:
-    """Write the one line of a call: what was asked about, what came out, why, and what it cost.
+    """Write the one line of a call: its parent, its answer, why, and its cost.
 
-    `children` counts the children of the answer by kind. `more` are further fields, such as `fault`.
+    The field `children` counts the answer's children by kind. `more` are further fields, such as `fault`.
     """
     if not logger.isEnabledFor(logging.INFO):
         return
@@ -101,16 +101,16 @@ def log_call(
         fields.update({key: metadata[key] for key in ("uid", "generation") if key in metadata})
     if answer is not None:
         fields["children"] = dict(Children.of(answer.children).counts)
-        said = {"notes": answer.notes, "problems": texts_of(answer.problems)}
-        fields.update({key: list(lines) for key, lines in said.items() if lines})
+        texts = {"notes": answer.notes, "problems": texts_of(answer.problems)}
+        fields.update({key: list(lines) for key, lines in texts.items() if lines})
     fields.update(more)
     fields.update(outcome=report.outcome, status=report.status, duration_ms=round(report.seconds * 1000, 3))
-    # Not `info`, which walks the stack to say where it was called: nobody reads that, and it is the dearest part.
+    # Not `logger.info`: it walks the stack to find its caller, which we do not log, and costs most of the time.
     logger.handle(logger.makeRecord(logger.name, logging.INFO, "", 0, "call", (), None, extra={"fields": fields}))
 
 
 def log_bodies(sync_id: str, request: bytes, answer: bytes) -> None:
-    """Write a call's bodies at DEBUG, without what must stay secret; an error's sentence is in the call's line."""
+    """Write a call's bodies at DEBUG, without secrets; the message of an error is in the call's own line."""
     fields: dict[str, Any] = {"sync_id": sync_id, "request": redact(orjson.loads(request))}
     try:
         fields["answer"] = redact(orjson.loads(answer))
@@ -120,7 +120,7 @@ def log_bodies(sync_id: str, request: bytes, answer: bytes) -> None:
 
 
 def redact(value: Json) -> Json:
-    """A JSON value without the data of Secrets, values of environment variables and last-applied annotations."""
+    """The JSON value with `(redacted)` for data of Secrets, values of environment variables, last-applied objects."""
     if isinstance(value, Mapping):
         is_secret = value.get("kind") == "Secret"
         return {key: _redact_entry(key, item, is_secret=is_secret) for key, item in value.items()}
@@ -146,7 +146,7 @@ def _redact_variable(variable: Json) -> Json:
 
 
 def _format_failure(error: BaseException | None) -> str:
-    """Frames and message of an error and of those that led to it, the last one first."""
+    """Frames and message of an error and of the errors that caused it, the last one first."""
     parts: list[str] = []
     while error is not None:
         frames = "".join(traceback.format_tb(error.__traceback__))
@@ -156,7 +156,7 @@ def _format_failure(error: BaseException | None) -> str:
 
 
 def _describe(error: BaseException) -> str:
-    """The message; that of pydantic would quote the input, so it is written anew."""
+    """The error's message; pydantic's own would quote the input, so its faults are listed without it."""
     if not isinstance(error, ValidationError):
         return str(error)
     faults = error.errors(include_url=False, include_context=False, include_input=False)

@@ -1,7 +1,7 @@
-"""What Prometheus is told about each call, across the server's processes.
+"""The Prometheus metrics of each call, added up over the server's processes.
 
-Names and labels that mean what the Go operator's mean are the operator's, so that its dashboards and alerts go on
-working; the rest begins with `dynamo_hooks_`.
+A metric that means the same as one of the Go operator's has its name and labels, so dashboards and alerts keep working.
+The names of all others begin with `dynamo_hooks_`.
 
 Source: Dynamo operator, internal/observability/metrics.go.
 """
@@ -9,6 +9,7 @@ Source: Dynamo operator, internal/observability/metrics.go.
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from flask import Flask
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -19,10 +20,10 @@ from hooks.effects import EffectResult
 from hooks.serving.logs import CallReport
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
-"""Variable that names the directory where the server's processes keep their values; set before this import."""
+"""Variable with the directory where the server's processes keep their values; set before this module is imported."""
 
 MAX_NAMESPACES = 300
-"""Further namespaces count under `OTHER_NAMESPACES`: each one costs some 50 series."""
+"""Further namespaces are counted under `OTHER_NAMESPACES`, because each namespace costs some 50 series."""
 OTHER_NAMESPACES = "(other)"
 
 _RECONCILE_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -31,9 +32,21 @@ _REVIEW_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _BYTES = tuple(4.0**power * 1024 for power in range(8))
 
 
+class _Labels(NamedTuple):
+    """All labels of a call's series; `result` is the operator's: success, error or requeue."""
+
+    hook: str
+    call: str
+    outcome: str
+    kind: str
+    namespace: str
+    result: str
+    error_type: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Series:
-    """What one sort of call adds to."""
+    """The histograms and counters to which a call with certain labels is added."""
 
     seconds: tuple[Histogram, ...]
     counts: tuple[Counter, ...]
@@ -43,7 +56,7 @@ class _Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """The counters and histograms of one application; `namespaces` are those that have series of their own."""
+    """The counters and histograms of one application; `namespaces` have series of their own."""
 
     reconcile_seconds: Histogram
     reconciles: Counter
@@ -54,11 +67,11 @@ class Metrics:
     answer_bytes: Histogram
     effects: Counter
     namespaces: set[str] = field(default_factory=set)
-    series: dict[tuple[str, ...], _Series] = field(default_factory=dict)
+    series: dict[_Labels, _Series] = field(default_factory=dict)
 
 
 def create_metrics(app: Flask) -> Metrics:
-    """Register the metrics and give the application its page `/metrics`."""
+    """Register the metrics and add the route `/metrics` to the application."""
     registry = CollectorRegistry()
     exporter = GunicornInternalPrometheusMetrics if MULTIPROCESS_DIR in os.environ else PrometheusMetrics
     exporter(app, path="/metrics", export_defaults=False, registry=registry)
@@ -90,7 +103,7 @@ def create_metrics(app: Flask) -> Metrics:
         request_bytes=_create_sizes("dynamo_hooks_request_bytes", "Bytes of a call's body.", registry),
         answer_bytes=_create_sizes("dynamo_hooks_answer_bytes", "Bytes of a call's answer.", registry),
         effects=Counter(
-            "dynamo_hooks_effects_total", "Effects by what came of them.", ("effect", "outcome"), registry=registry
+            "dynamo_hooks_effects_total", "Effects by their outcome.", ("effect", "outcome"), registry=registry
         ),
     )
 
@@ -100,13 +113,19 @@ def _create_sizes(name: str, text: str, registry: CollectorRegistry) -> Histogra
 
 
 def record_call(metrics: Metrics, report: CallReport) -> None:
-    """Count one call; only sync and finalize are what the operator calls a reconcile."""
-    namespace = _bound(metrics.namespaces, report.namespace)
-    result = "error" if report.error_type else "requeue" if report.comes_back else "success"
-    key = (report.hook, report.call, report.outcome, namespace, result)
-    series = metrics.series.get(key)
-    if series is None:  # finding them by their labels costs more than counting
-        series = metrics.series[key] = _find_series(metrics, report, namespace, result)
+    """Count one call; sync and finalize are what the operator calls a reconcile, customize is not."""
+    labels = _Labels(
+        hook=report.hook,
+        call=report.call,
+        outcome=report.outcome,
+        kind=report.kind,
+        namespace=_bound(metrics.namespaces, report.namespace),
+        result="error" if report.error_type else "requeue" if report.comes_back else "success",
+        error_type=report.error_type,
+    )
+    series = metrics.series.get(labels)
+    if series is None:  # prometheus_client's search by labels costs more than the counting
+        series = metrics.series[labels] = _find_series(metrics, labels)
     for histogram in series.seconds:
         histogram.observe(report.seconds)
     for counter in series.counts:
@@ -116,29 +135,30 @@ def record_call(metrics: Metrics, report: CallReport) -> None:
 
 
 def record_effects(metrics: Metrics, results: Iterable[EffectResult]) -> None:
-    """Count effects by kind and by what came of them."""
+    """Count effects by kind and outcome."""
     for result in results:
         metrics.effects.labels(type(result.effect).__name__, result.outcome.value).inc()
 
 
-def _find_series(metrics: Metrics, report: CallReport, namespace: str, result: str) -> _Series:
-    call, reconcile = (report.hook, report.call, report.outcome), (report.kind, namespace, result)
+def _find_series(metrics: Metrics, labels: _Labels) -> _Series:
+    call = (labels.hook, labels.call, labels.outcome)
+    reconcile = (labels.kind, labels.namespace, labels.result)
     seconds, counts = [metrics.call_seconds.labels(*call)], [metrics.calls.labels(*call)]
-    if report.call != "customize":
+    if labels.call != "customize":
         seconds.append(metrics.reconcile_seconds.labels(*reconcile))
         counts.append(metrics.reconciles.labels(*reconcile))
-        if report.error_type:
-            counts.append(metrics.reconcile_errors.labels(report.kind, namespace, report.error_type))
+        if labels.error_type:
+            counts.append(metrics.reconcile_errors.labels(labels.kind, labels.namespace, labels.error_type))
     return _Series(
         seconds=tuple(seconds),
         counts=tuple(counts),
-        request_bytes=metrics.request_bytes.labels(report.hook, report.call),
-        answer_bytes=metrics.answer_bytes.labels(report.hook, report.call),
+        request_bytes=metrics.request_bytes.labels(labels.hook, labels.call),
+        answer_bytes=metrics.answer_bytes.labels(labels.hook, labels.call),
     )
 
 
 def _bound(known: set[str], namespace: str) -> str:
-    """The namespace as a label's value; a set only grows, and two threads may pass the limit by one."""
+    """The namespace as a label's value; two threads at once may exceed the limit by one."""
     if namespace not in known:
         if len(known) >= MAX_NAMESPACES:
             return OTHER_NAMESPACES
@@ -148,7 +168,7 @@ def _bound(known: set[str], namespace: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionMetrics:
-    """The counters of validating admission; the server's page `/metrics` shows them with all others."""
+    """The metrics of validating admission; `/metrics` of the same server shows them too."""
 
     seconds: Histogram
     requests: Counter
@@ -157,26 +177,26 @@ class AdmissionMetrics:
 
 
 def create_admission_metrics() -> AdmissionMetrics:
-    """Make the operator's three metrics of its webhooks."""
+    """Register the operator's three metrics of its webhooks."""
     registry = CollectorRegistry()
     asked = ("resource_type", "operation")
     return AdmissionMetrics(
         seconds=Histogram(
             "dynamo_operator_webhook_duration_seconds",
-            "Seconds that judging an object took.",
+            "Seconds that the check of an object took.",
             asked,
             buckets=_REVIEW_SECONDS,
             registry=registry,
         ),
         requests=Counter(
             "dynamo_operator_webhook_requests_total",
-            "Objects judged; result is allowed or denied.",
+            "Objects checked; result is allowed or denied.",
             (*asked, "result"),
             registry=registry,
         ),
         denials=Counter(
             "dynamo_operator_webhook_denials_total",
-            "Denials by the rule that was broken; one that breaks several counts under each.",
+            "Denials by the reason of the broken rule; an object that breaks several rules counts under each reason.",
             (*asked, "reason"),
             registry=registry,
         ),
@@ -187,7 +207,7 @@ def create_admission_metrics() -> AdmissionMetrics:
 def record_review(
     metrics: AdmissionMetrics, kind: str, operation: str, *, reasons: Sequence[str], seconds: float
 ) -> None:
-    """Count one validating review; it was allowed unless there are reasons against it."""
+    """Count one validating review: denied if there are `reasons`, otherwise allowed."""
     metrics.seconds.labels(kind, operation).observe(seconds)
     metrics.requests.labels(kind, operation, "denied" if reasons else "allowed").inc()
     for reason in reasons:

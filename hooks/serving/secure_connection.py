@@ -1,4 +1,4 @@
-"""A connection to the secure port, as gunicorn's gthread worker takes connections.
+"""A connection to the HTTPS port, for gunicorn's gthread worker.
 
 Source: gunicorn, gunicorn/workers/gthread.py, 27.0.
 """
@@ -14,26 +14,26 @@ from hooks.serving.logs import logger
 from hooks.serving.tls import ServedCertificate
 
 HANDSHAKE_SECONDS = 5.0
-"""How long a client may hold a thread until it and we have agreed on TLS, and again until its first request begins."""
+"""How long a client may occupy a thread with its TLS handshake, and again until its first request begins."""
 
 
 class SecureConnection(TConn):  # type: ignore[misc]  # gunicorn has no types
-    """A connection whose handshake takes place on the thread that answers the first request."""
+    """A connection whose TLS handshake runs on the thread that answers its first request."""
 
     sock: socket.socket
 
     def __init__(
         self, cfg: Any, accepted: tuple[socket.socket, Any], server: Any, certificate: ServedCertificate
     ) -> None:
-        """Take what `accept` returned, and the address of the listener."""
+        """Take what `accept` returned, and the listener's address."""
         super().__init__(cfg, *accepted, server)
         self._certificate = certificate
 
     def init(self) -> None:
-        """Shake hands, then go on as any connection does.
+        """Do the TLS handshake, then initialise the connection as gunicorn does.
 
         Raises:
-            StopIteration: there is nothing to go on with; to gunicorn, a connection that is to be closed.
+            StopIteration: the handshake failed or no request began in time; gunicorn then closes the connection.
         """
         if not self.initialized:
             self.sock.settimeout(HANDSHAKE_SECONDS)
@@ -50,13 +50,13 @@ class SecureConnection(TConn):  # type: ignore[misc]  # gunicorn has no types
         super().init()
 
     def _drop(self) -> None:
-        """Close at once; gunicorn is left an unconnected socket to close, as a closed one would upset its count."""
+        """Close at once, and leave gunicorn an unconnected socket to close: a closed one would upset its count."""
         self.sock.close()
         self.sock = socket.socket()
 
 
 def _has_data(secure: ssl.SSLSocket) -> bool:
-    """Whether a request begins in time; gunicorn waits in that way only for what comes in the clear."""
+    """Whether a request begins in time; gunicorn itself waits for this only on plain connections."""
     if secure.pending():
         return True
     with selectors.DefaultSelector() as selector:

@@ -1,9 +1,11 @@
-"""Gunicorn inside our own process: how many processes and threads, and how they stop without losing a request.
+"""Gunicorn inside our own process: how many workers and threads, and how they stop without losing a request.
 
-Gunicorn stops accepting at once on SIGTERM and resets what then waits in the listeners' queue, although a Service still
-sends requests for a while. So a worker drains first: `/readyz` says 503 and every answer closes its connection while
-the worker goes on accepting; then new handshakes are kept out, the queue is emptied, and only then does gunicorn's own
-shutdown finish what is in flight.
+On SIGTERM gunicorn stops accepting at once and resets the connections that wait in the listeners' queue, although a
+Service still sends requests for some seconds. So a worker drains first:
+
+1. `/readyz` answers 503 and every answer closes its connection, while the worker still accepts new ones.
+2. The kernel drops new TCP handshakes, and the worker accepts all connections that wait in the queue.
+3. Gunicorn's own shutdown finishes the requests in flight.
 
 Source: gunicorn, gunicorn/workers/gthread.py and gunicorn/arbiter.py, 27.0.
 """
@@ -29,29 +31,29 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
-from hooks.serving.connection_counts import ConnectionCounts, Courtesy
+from hooks.serving.connection_counts import ConnectionCounts, FairAccept
 from hooks.serving.logs import logger
 from hooks.serving.secure_connection import SecureConnection
 from hooks.serving.standard_input import stop_with_stdin
 from hooks.serving.tls import ServedCertificate, WsgiApp
 
 DRAIN_SECONDS = 5.0
-"""How long a stopping worker goes on accepting: kube-proxies need some seconds to take the pod out of the Service."""
+"""How long a stopping worker still accepts: kube-proxies need some seconds to remove the pod from the Service."""
 
 REQUEST_SECONDS = 20
-"""How long a request in flight may still take after that; with the drain it stays within a pod's usual 30 seconds."""
+"""How long a request in flight may take after the drain; both together stay below a pod's usual 30 seconds."""
 
 KEEP_ALIVE_SECONDS = 95
-"""Longer than the 90 seconds after which a Go client drops an idle connection: the client, who knows whether it is
-about to send, closes first, and no request meets a connection that is being closed."""
+"""Longer than the 90 seconds after which a Go client closes an idle connection. So the client closes first, and none of
+its requests arrives on a connection that the server is closing."""
 
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
-"""Variable of prometheus_client, which looks at it when it is imported."""
+"""Variable of prometheus_client, which reads it when it is imported."""
 
 _ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 _HANDSHAKE_SECONDS = 0.3
-"""How long handshakes that began before the listeners were shut to new ones may take to finish."""
+"""How long TCP handshakes may still take that began before the kernel drops new ones."""
 
 _SO_ATTACH_FILTER = 26
 _DROP_NEW_CONNECTIONS = b"".join(
@@ -63,12 +65,12 @@ _DROP_NEW_CONNECTIONS = b"".join(
         (0x06, 0, 0, 0xFFFFFFFF),  # keep
     )
 )
-"""A classic BPF program; the kernel runs it on every packet to a listener."""
+"""A classic BPF program that the kernel runs on every packet to a listener."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurePort:
-    """A second port, HOST:PORT, that speaks HTTPS alone."""
+    """A second port, HOST:PORT, for HTTPS only."""
 
     bind: str
     certificate: ServedCertificate
@@ -76,10 +78,10 @@ class SecurePort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How to serve: `bind` is HOST:PORT, `drain` seconds.
+    """How to serve: `bind` is HOST:PORT, `drain` is in seconds.
 
-    `begin` runs in each worker and gets what tells whether it is draining; `end` runs once, after all workers ended.
-    With `end_with_stdin` the end of standard input is taken for SIGTERM.
+    `begin` runs in each worker, with a function that says whether the worker is draining. `end` runs once, after all
+    workers ended. With `end_with_stdin` the server stops when standard input ends, as on SIGTERM.
     """
 
     bind: str
@@ -93,15 +95,15 @@ class ServerOptions:
 
 
 LoadApp = Callable[[Callable[[], bool]], WsgiApp]
-"""Makes the application; gets a function that says whether this process is draining."""
+"""Creates the application from a function that says whether this process is draining."""
 
 
 def run_server(options: ServerOptions, load_app: LoadApp) -> None:
-    """Serve until SIGTERM; returns never, it ends the process.
+    """Serve until SIGTERM, then end the process; never returns.
 
-    `load_app` runs after the metrics' directory is known and must import `hooks.serving.metrics` itself, not before.
+    `load_app` runs after the metrics directory is set, and must itself import `hooks.serving.metrics`, not earlier.
     """
-    for number in _ENDING:  # until gunicorn has its own handlers: clean up then too
+    for number in _ENDING:  # until gunicorn installs its own handlers, so that the directory is removed then too
         signal.signal(number, lambda *_: sys.exit(0))
     owner = os.getpid()
     given = os.environ.get(METRICS_DIR)
@@ -111,12 +113,12 @@ def run_server(options: ServerOptions, load_app: LoadApp) -> None:
         os.environ[METRICS_DIR] = str(directory)
         Server(options, load_app).run()
     finally:
-        if not given and os.getpid() == owner:  # workers, which are forks, end here too
+        if not given and os.getpid() == owner:  # workers are forks and get here too
             shutil.rmtree(directory, ignore_errors=True)
 
 
 def _find_temporary_dir() -> str:
-    """Where Python puts temporary files; it tries the place with a file, which no signal must make it leave behind."""
+    """Python's directory for temporary files; signals wait, so that Python removes the file with which it tests it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         return tempfile.gettempdir()
@@ -125,14 +127,14 @@ def _find_temporary_dir() -> str:
 
 
 def _empty(directory: Path) -> None:
-    """Make the directory, or drop what an earlier run left there: its process ids would be taken for ours."""
+    """Create the directory, or delete the files of an earlier run, whose process ids could be those of ours."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in directory.glob("*.db"):
         old.unlink()
 
 
 class JsonLog(Logger):  # type: ignore[misc]  # gunicorn has no types
-    """Sends gunicorn's own messages where ours go."""
+    """Sends gunicorn's messages to our log."""
 
     def setup(self, cfg: Any) -> None:
         """Leave the handlers to the root logger."""
@@ -142,65 +144,65 @@ class JsonLog(Logger):  # type: ignore[misc]  # gunicorn has no types
 
 
 class DrainingWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """A gthread worker that shares connections evenly with the others, and drains before it stops."""
+    """A gthread worker that takes its fair share of connections, and drains before it stops."""
 
     def init_process(self) -> None:
-        """Enter the shared counts."""
-        self.courtesy = Courtesy(self.app.counts)
+        """Add this worker to the shared counts."""
+        self.fair_accept = FairAccept(self.app.counts)
         self.app.counts.publish(self.age, 0)
         super().init_process()
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
-        """Keep the count of connections up to date: they end in several of gunicorn's methods."""
+        """Publish the number of connections after each round: they end in several of gunicorn's methods."""
         super().wait_for_and_dispatch_events(timeout)
         self.app.counts.publish(self.age, self.nr_conns)
 
     def init_signals(self) -> None:
-        """Use SIGALRM as the clock of the drain: a signal handler must not start a thread or take a lock."""
+        """Time the drain by SIGALRM: a signal handler must not start a thread or take a lock."""
         super().init_signals()
         signal.signal(signal.SIGALRM, self.handle_alarm)
         signal.siginterrupt(signal.SIGALRM, False)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - gunicorn's signature
-        """Begin to drain; a second SIGTERM changes nothing."""
+        """Start to drain; a second SIGTERM changes nothing."""
         if not self.app.is_draining:
             self.app.is_draining = True
             self.max_keepalived = 0  # from now on every answer says "Connection: close"
             signal.setitimer(signal.ITIMER_REAL, max(self.app.options.drain, 0.001))
 
     def handle_alarm(self, sig: int, frame: FrameType | None) -> None:
-        """Shut the listeners to new handshakes, then, when those that had begun are through, stop."""
+        """First alarm: let the kernel drop new handshakes. Second alarm, when earlier ones are finished: stop."""
         if not self.app.is_shut:
             self.app.is_shut = True
             for listener in self.sockets:
-                keep_out_new_connections(listener.sock)
+                drop_new_handshakes(listener.sock)
             signal.setitimer(signal.ITIMER_REAL, _HANDSHAKE_SECONDS)
         else:
             super().handle_exit(sig, frame)
 
     def accept(self, listener: Any) -> None:
-        """Take a connection that waits, unless a worker with fewer does; stopping workers take what there is."""
-        if not self.app.is_draining and self.courtesy.gives_way(self.nr_conns):
+        """Accept a connection, unless it is left to a worker with fewer; a draining worker accepts all."""
+        if not self.app.is_draining and self.fair_accept.yields_next(self.nr_conns):
             return
         self._take(listener)
         self.app.counts.publish(self.age, self.nr_conns)
 
     def _take(self, listener: Any) -> None:
-        """Accept; the second listener, if there is one, is the secure port."""
+        """Accept; the second listener, if any, is the secure port."""
         secure_port = self.app.options.secure_port
         if secure_port is None or listener is not self.sockets[1]:
             super().accept(listener)
             return
         try:
             accepted = listener.accept()
-        except (BlockingIOError, ConnectionAbortedError):  # another worker took it, or the client gave up
+        except (BlockingIOError, ConnectionAbortedError):  # another worker was faster, or the client gave up
             return
         self.nr_conns += 1
         server = listener.getsockname()
         self.enqueue_req(SecureConnection(self.cfg, accepted, server, secure_port.certificate))
 
     def set_accept_enabled(self, enabled: bool) -> None:
-        """Before accepting ends for good, accept what waits: closing a listener resets it."""
+        """Before the listeners close for good, accept all waiting connections: closing would reset them."""
         if not enabled and not self.alive:
             for listener in self.sockets:
                 self._accept_waiting(listener)
@@ -213,10 +215,10 @@ class DrainingWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             self.accept(listener)
 
 
-def keep_out_new_connections(listener: socket.socket) -> None:
-    """Let the kernel drop packets that begin a connection; the peer tries again, and is refused once we are gone.
+def drop_new_handshakes(listener: socket.socket) -> None:
+    """Let the kernel drop packets that begin a connection; the client sends them again, and is refused after we ended.
 
-    Where the kernel cannot do that, a connection made in the listener's last moments may still be reset.
+    If the kernel cannot do this, a connection from the listener's last moments may be reset.
     """
     if sys.platform != "linux":
         return
@@ -225,11 +227,11 @@ def keep_out_new_connections(listener: socket.socket) -> None:
     try:
         listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HP", count, ctypes.addressof(program)))
     except OSError as error:
-        logger.warning("new connections are not kept out while stopping: %s", error)
+        logger.warning("new connections may be reset while the server stops: %s", error)
 
 
 class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    """The hooks under gunicorn; the two flags are each worker's own, as it sets them after the fork."""
+    """The application under gunicorn. Workers set `is_draining` and `is_shut` after the fork, each for itself."""
 
     def __init__(self, options: ServerOptions, load_app: LoadApp) -> None:
         self.options = options
@@ -240,7 +242,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         super().__init__()
 
     def load_config(self) -> None:
-        """Set gunicorn up; files, arguments and variables that it would read are not."""
+        """Configure gunicorn by these values only: not by files, arguments or variables."""
         secure_port = self.options.secure_port
         values: dict[str, Any] = {
             "bind": [self.options.bind, *([secure_port.bind] if secure_port else [])],
@@ -248,7 +250,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "threads": self.options.threads,
             "worker_class": DrainingWorker,
             "logger_class": JsonLog,
-            "preload_app": True,  # pages made before the fork are shared by all workers
+            "preload_app": True,  # all workers share memory pages from before the fork
             "keepalive": KEEP_ALIVE_SECONDS,
             "graceful_timeout": round(self.options.drain + REQUEST_SECONDS),
             "forwarded_allow_ips": "127.0.0.1",
@@ -265,7 +267,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             self.cfg.set(key, value)
 
     def load(self) -> WsgiApp:
-        """Build the application, once, before the fork."""
+        """Create the application, once, before the fork."""
         return self._load_app(lambda: self.is_draining)
 
     def _begin(self, worker: Any) -> None:
@@ -274,7 +276,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             stop_with_stdin(worker)
 
     def _forget_worker(self, _server: Any, worker: Any) -> None:
-        """Drop a dead worker's connections and live gauges; its counters stay, as a counter must never fall."""
+        """Remove a dead worker's connections and live gauges; its counters stay, because a counter must never fall."""
         from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - reads the environment
 
         self.counts.forget(worker.age)
@@ -282,13 +284,13 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
 
 def _find_memory_dir() -> str:
-    """Where workers touch a file once a second to show that they live: in memory, as a slow disk would stop them."""
-    shared = Path("/dev/shm")  # noqa: S108 - gunicorn makes a file of its own there, unlinked at once
+    """Directory of the files that workers touch once a second as a heartbeat: in memory, as a slow disk would block."""
+    shared = Path("/dev/shm")  # noqa: S108 - gunicorn creates an anonymous file there
     return str(shared) if os.access(shared, os.W_OK) else tempfile.gettempdir()
 
 
 def _begin_serving(server: Any) -> None:
-    """Say where admission is served, as gunicorn takes all ports for plain ones, and settle the memory."""
+    """Log the address of admission, which gunicorn logs as plain HTTP, and freeze the memory."""
     for listener in server.LISTENERS[1:]:
         host, port = listener.sock.getsockname()[:2]
         logger.info("admission is served at https://%s:%d", f"[{host}]" if ":" in host else host, port)
@@ -296,9 +298,9 @@ def _begin_serving(server: Any) -> None:
 
 
 def freeze_memory() -> None:
-    """Keep the collector off what was loaded so far: it would copy pages that forks share, and find nothing.
+    """Exclude everything loaded so far from garbage collection: a collection would copy pages that the forks share.
 
-    The larger threshold suits bodies of thousands of small objects, which die by reference counting alone.
+    The larger threshold suits bodies of thousands of small objects, which reference counting alone frees.
     """
     gc.collect()
     gc.freeze()
@@ -306,5 +308,5 @@ def freeze_memory() -> None:
 
 
 def _let_sigterm_end(_server: Any, _worker: Any) -> None:
-    """A worker that is not set up yet serves nobody; with the parent's handler it would not notice SIGTERM at all."""
+    """Let SIGTERM end a worker that is still starting: the handler that it inherited would ignore the signal."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

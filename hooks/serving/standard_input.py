@@ -1,6 +1,6 @@
-"""A server that ends when its standard input does: the pipe of a program that started it closes however that one ends.
+"""Stops a server when its standard input ends: the pipe closes however the program that started the server ends.
 
-A worker watches, not the arbiter, which forks: a thread must not be about then.
+A worker watches, not gunicorn's arbiter: the arbiter forks, and must have no threads then.
 """
 
 import os
@@ -14,7 +14,7 @@ end_with_stdin_option = click.option(
     "--end-with-stdin",
     is_flag=True,
     hidden=True,
-    help="End, as on SIGTERM, when standard input ends; for programs that start this one.",
+    help="Stop when standard input ends, as on SIGTERM; for programs that start this one.",
 )
 """Gives a command `end_with_stdin`."""
 
@@ -23,12 +23,12 @@ _CHUNK = 4096
 
 
 def stop_with_stdin(worker: Any) -> None:
-    """Let a gunicorn worker end its server when standard input ends."""
+    """Let a gunicorn worker stop its server when standard input ends."""
     threading.Thread(target=_wait, args=(worker.ppid,), name="standard-input", daemon=True).start()
 
 
 def _wait(arbiter: int) -> None:
     while os.read(_STDIN, _CHUNK):
         pass
-    if os.getppid() == arbiter:  # otherwise it is gone, and the worker about to follow
+    if os.getppid() == arbiter:  # otherwise the arbiter has ended already, and this worker will too
         os.kill(arbiter, signal.SIGTERM)

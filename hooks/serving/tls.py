@@ -1,6 +1,6 @@
-"""A certificate that follows its files, and the door behind it: one server, plain HTTP and HTTPS on ports of their own.
+"""A certificate that is read again when its files change, and a WSGI application with another answer for each port.
 
-A new certificate counts for connections that begin after it; those that are open go on with the one they began with.
+A new certificate is used for new connections; open connections keep the one that they began with.
 """
 
 import ssl
@@ -18,16 +18,16 @@ _Stamp = tuple[tuple[int, int, int, int], ...]
 
 
 class ServedCertificate:
-    """The TLS context of a certificate's two PEM files, made anew when either of them changes.
+    """The TLS context of a certificate's two PEM files, read again when either of them changes.
 
-    Files that do not belong together, as between two writes of a renewal, are passed over: the last good pair counts.
+    Key and certificate do not match between the two writes of a renewal. Until they match, the last good pair is used.
     """
 
     def __init__(self, certificate: Path, key: Path) -> None:
         """Read the files.
 
         Raises:
-            OSError: a file is missing, malformed (ssl.SSLError), or the key is not that of the certificate.
+            OSError: a file is missing; ssl.SSLError: it is malformed, or the key does not match the certificate.
         """
         self._files = (certificate, key)
         self._lock = threading.Lock()
@@ -35,24 +35,24 @@ class ServedCertificate:
         self._context = self._load()
 
     def context(self) -> ssl.SSLContext:
-        """The context for a handshake that begins now."""
+        """The context for a new handshake."""
         with self._lock:
             try:
                 self._renew()
             except OSError as error:
-                logger.warning("the certificate in %s is not taken over: %s", self._files[0], error)
+                logger.warning("the certificate in %s cannot be used, the one before stays: %s", self._files[0], error)
             return self._context
 
     def _renew(self) -> None:
         stamp = self._stamp()
         if stamp == self._seen:
             return
-        self._seen = stamp  # before reading: a change while we read is seen the next time
+        self._seen = stamp  # before reading, so that a change during the reading is noticed next time
         self._context = self._load()
         logger.info("the certificate in %s was renewed", self._files[0])
 
     def _stamp(self) -> _Stamp:
-        """What tells one state of the files from another: the kubelet swaps a link, others write in place."""
+        """A value that differs after each change: the kubelet replaces a link, other programs write in place."""
         found = (path.stat() for path in self._files)
         return tuple((stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size) for stat in found)
 
@@ -65,13 +65,13 @@ class ServedCertificate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoDoors:
-    """A WSGI application that is one behind TLS and another in plain HTTP; neither is reached through the other."""
+class AppByPort:
+    """A WSGI application that sends requests of the plain port to one application, of the HTTPS port to another."""
 
     plain: WsgiApp
     secure: WsgiApp
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Answer by the application of the port where the request came in."""
+        """Let the application of the request's port answer."""
         is_secure = isinstance(environ["gunicorn.socket"], ssl.SSLSocket)
         return (self.secure if is_secure else self.plain)(environ, start_response)

@@ -1,4 +1,4 @@
-"""What both applications that we serve have: request ids, bodies of a bounded size, probes, faults as one line."""
+"""What hooks and admission have in common: request ids, bodies of limited size, health probes, errors as one line."""
 
 import time
 import uuid
@@ -14,20 +14,21 @@ from hooks.serving.logs import logger
 
 MAX_ID_CHARACTERS = 128
 MAX_MESSAGE_CHARACTERS = 2000
-"""An error's body becomes the message of an Event."""
+"""Metacontroller shows the body of an error as the message of an Event."""
 
 
 def create_bare_app(name: str, known_paths: str, max_body_bytes: int, is_draining: Callable[[], bool]) -> Flask:
-    """Build an application without routes of its own: it has the probes, and answers every fault with one line.
+    """Build an application that has only the health probes, and answers every error with one line.
 
-    A path that does not exist "is no <known_paths>". While `is_draining`, `/readyz` says 503.
+    `known_paths` completes the message about an unknown path: "/x is not <known_paths>". While `is_draining`,
+    `/readyz` answers 503.
     """
     app = Flask(name, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = max_body_bytes + 1
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.url_map.merge_slashes = False
     app.add_url_rule("/healthz", "healthz", lambda: _text("alive"), methods=["GET"])
-    app.add_url_rule("/readyz", "readyz", lambda: _tell_readiness(is_draining()), methods=["GET"])
+    app.add_url_rule("/readyz", "readyz", lambda: _report_readiness(is_draining()), methods=["GET"])
     app.before_request(_begin)
     app.register_error_handler(HTTPException, lambda error: _refuse_request(error, known_paths))
     app.register_error_handler(Exception, _answer_failure)
@@ -35,12 +36,12 @@ def create_bare_app(name: str, known_paths: str, max_body_bytes: int, is_drainin
 
 
 def read_body(limit: int) -> bytes:
-    """The whole body of the request at hand, unless it is longer than `limit` bytes.
+    """The whole body of the current request.
 
-    Flask cuts a body that comes in chunks at its own limit and says nothing; that limit is one byte higher for this.
+    Flask silently cuts a chunked body at its own limit. That limit is one byte higher than ours, so the cut is noticed.
 
     Raises:
-        BodyTooLarge: it is longer.
+        BodyTooLarge: it has more than `limit` bytes.
     """
     try:
         g.body = request.get_data(cache=False)
@@ -56,7 +57,7 @@ def _too_large(limit: int) -> BodyTooLarge:
     return BodyTooLarge(f"the body is larger than {limit} bytes; raise the setting max_body_bytes")
 
 
-def _tell_readiness(is_draining: bool) -> Response:
+def _report_readiness(is_draining: bool) -> Response:
     return _text("draining: this server is about to stop", 503) if is_draining else _text("ready")
 
 
@@ -74,16 +75,16 @@ def _begin() -> None:
 
 
 def _choose_id(asked: str) -> str:
-    """The caller's id as far as it is printable ASCII, or a new one."""
+    """The printable ASCII characters of the caller's id; a new id if there are none."""
     kept = "".join(c for c in asked[: 4 * MAX_ID_CHARACTERS] if "!" <= c <= "~")[:MAX_ID_CHARACTERS]
     return kept or uuid.uuid4().hex
 
 
 def _refuse_request(error: HTTPException, known_paths: str) -> Response:
-    """What Flask itself refuses: an unknown path, a wrong method."""
+    """Answer a request that Flask itself refuses: an unknown path, a wrong method."""
     status = error.code or 500
     if status == HTTPStatus.NOT_FOUND:
-        line = f"{request.path} is no {known_paths}"
+        line = f"{request.path} is not {known_paths}"
     elif status == HTTPStatus.METHOD_NOT_ALLOWED:
         right = ", ".join(sorted(set(getattr(error, "valid_methods", None) or ()) - {"HEAD", "OPTIONS"}))
         line = f"{request.method} {request.path} is not allowed; use {right}"
@@ -97,7 +98,7 @@ def _refuse_request(error: HTTPException, known_paths: str) -> Response:
 
 
 def _answer_failure(error: Exception) -> Response:
-    """A hook's own refusal, or a bug of ours: its traceback is logged once, and the caller gets one sentence."""
+    """Answer a hook's refusal, or a bug of ours: then the traceback is logged, and the caller gets one sentence."""
     if isinstance(error, HookError) and error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
         g.fault = _one_line(str(error))
     else:

@@ -168,8 +168,8 @@ def test_too_large_review_is_refused() -> None:
     [
         ("/admission/validate/pods", 404, "dynamographdeployments"),
         ("/admission/judge/dynamographdeployments", 404, "/admission/validate/<plural>"),
-        ("/graph/sync", 404, "is no admission hook"),
-        ("/metrics", 404, "is no admission hook"),
+        ("/graph/sync", 404, "is not an admission hook"),
+        ("/metrics", 404, "is not an admission hook"),
         ("/readyz", 405, "use GET"),
     ],
 )

@@ -98,7 +98,7 @@ def test_renewal_that_broke_off_is_made_good(played: PlayedApiServer, store: Cer
 def test_configuration_that_comes_later_is_told(played: PlayedApiServer, store: CertificateStore) -> None:
     late = played.objects.pop(MUTATING)
     said = keep_in_cluster(store, wish())
-    assert "mutatingwebhookconfigurations/hooks does not exist, so nothing trusts the certificate there" in said
+    assert "mutatingwebhookconfigurations/hooks does not exist, so its webhooks do not trust the certificate" in said
     played.put(MUTATING, late)
     said = keep_in_cluster(store, wish(days=1))
     assert said == ["mutatingwebhookconfigurations/hooks trusts the certificate now"]
@@ -121,7 +121,7 @@ def test_dry_run_writes_nothing(played: PlayedApiServer, store: CertificateStore
     played.objects[MUTATING]["webhooks"][0]["clientConfig"] = {}
     played.asked.clear()
     assert keep_in_cluster(store, wish(dry_run=True)) == [
-        "mutatingwebhookconfigurations/hooks would be told to trust the certificate"
+        "mutatingwebhookconfigurations/hooks would trust the certificate"
     ]
     assert played.writes() == []
 

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from hooks import contract
-from hooks.app import guard
+from hooks.app import respect_locks
 from hooks.clients.api_server import Refused
 from hooks.clients.locks import NO_LOCKS, Locks, set_up_locks
 from hooks.clients.namespace_locks import (
@@ -103,7 +103,7 @@ def lease(holder: str = GO, renewed: datetime | None = make.NOW, seconds: int | 
     ],
 )
 def test_lease_counts_until_it_expires(manifest: dict[str, Any], expected: bool) -> None:
-    assert parse_lease(manifest).counts(make.NOW) is expected
+    assert parse_lease(manifest).is_valid(make.NOW) is expected
 
 
 def test_absent_lease_never_counts() -> None:
@@ -118,7 +118,7 @@ def test_locked_namespace_is_left_alone_until_the_lease_expires(played: PlayedAp
     reader = LockReader(server=played.server, clock=clock)
     assert reader.look("free") is None
     hold = reader.look("taken")
-    assert hold == Hold(reason=f"namespace taken belongs to {GO}, by its Lease")
+    assert hold == Hold(reason=f"namespace taken is locked by the Lease of {GO}")
     clock.after(31)
     assert reader.look("taken") is None
 
@@ -156,7 +156,7 @@ def test_lock_that_cannot_be_read_is_respected_but_not_certain(played: PlayedApi
     hold = LockReader(server=played.server, clock=clock).look("some")
     assert hold is not None
     assert not hold.is_certain
-    assert hold.reason.startswith("nobody can say whether namespace some is locked: GET ")
+    assert hold.reason.startswith("it is unknown whether namespace some is locked: GET ")
     assert "403" in hold.reason
 
 
@@ -216,7 +216,7 @@ def test_lease_of_another_operator_is_not_taken_until_it_expires(played: PlayedA
     lock = own(played, clock)
     lock.keep()
     assert played.writes() == []
-    assert lock.look("team") == Hold(reason=f"namespace team belongs to {GO}, by its Lease")
+    assert lock.look("team") == Hold(reason=f"namespace team is locked by the Lease of {GO}")
     clock.after(30)
     lock.keep()
     assert held(played).holder == lock.holder
@@ -242,7 +242,7 @@ def test_older_process_steps_in_before_the_lease_ends(played: PlayedApiServer, c
     new.keep()
     for _ in range(3):
         clock.after(5)
-        assert held(played).counts(clock.now)
+        assert held(played).is_valid(clock.now)
         old.keep()
     assert held(played).holder == old.holder
 
@@ -287,7 +287,7 @@ def test_stopping_process_renews_what_it_holds_and_takes_nothing(played: PlayedA
     assert held(played).renewed == clock.now
     clock.after(40)
     other.keep(may_take=False)
-    assert not held(played).counts(clock.now)
+    assert not held(played).is_valid(clock.now)
 
 
 def test_only_pod_deletes_the_lease_when_it_stops(played: PlayedApiServer, clock: Clock) -> None:
@@ -305,7 +305,7 @@ def test_one_pod_of_several_leaves_the_lease_for_another_to_step_in(played: Play
     stopping.release()
     assert held(played).seconds == 10
     clock.after(5)
-    assert held(played).counts(clock.now)
+    assert held(played).is_valid(clock.now)
     staying.keep()
     assert (held(played).holder, held(played).seconds) == (staying.holder, 30)
 
@@ -320,35 +320,37 @@ def test_lease_of_somebody_else_is_not_released(played: PlayedApiServer, clock: 
 
 # What the hooks do about it
 
-LOCKED = Hold(reason="namespace default belongs to them, by its Lease")
+LOCKED = Hold(reason="namespace default is locked by the Lease of them")
 UNKNOWN = Hold(reason="nobody can say", is_certain=False)
 DELETING = {**make.graph(status={"state": "x"}), "metadata": {**make.graph()["metadata"], "deletionTimestamp": "t"}}
 
 
-def guarded(hold: Hold | None, answer: SyncAnswer = GOOD) -> Any:
-    return hook_with(answer, lambda table: guard(table, lambda namespace: hold if namespace == "default" else None))
+def hook_under_lock(hold: Hold | None, answer: SyncAnswer = GOOD) -> Any:
+    return hook_with(
+        answer, lambda table: respect_locks(table, lambda namespace: hold if namespace == "default" else None)
+    )
 
 
 @pytest.mark.parametrize("hold", [LOCKED, UNKNOWN], ids=["locked", "unknown"])
 @pytest.mark.parametrize("path", ["/graph/sync", "/graph/finalize"])
 def test_parent_in_a_locked_namespace_is_left_exactly_as_it_is(hold: Hold, path: str) -> None:
-    answer = guarded(hold).post(path, data=call(finalizing=path.endswith("finalize")))
+    answer = hook_under_lock(hold).post(path, data=call(finalizing=path.endswith("finalize")))
     assert answer.status_code == 429
     assert answer.headers["Retry-After"] == str(RETRY_SECONDS)
     assert answer.text == f"{hold.reason}\n"
 
 
 def test_parent_in_another_namespace_is_looked_after() -> None:
-    assert guarded(None).post("/graph/sync", data=call()).status_code == 200
+    assert hook_under_lock(None).post("/graph/sync", data=call()).status_code == 200
 
 
 def test_deleted_parent_in_a_locked_namespace_may_go() -> None:
-    answer = guarded(LOCKED).post("/graph/finalize", data=call(parent=DELETING, finalizing=True))
+    answer = hook_under_lock(LOCKED).post("/graph/finalize", data=call(parent=DELETING, finalizing=True))
     assert orjson.loads(answer.data) == {"children": [], "finalized": True, "status": {"state": "x"}}
 
 
 def test_deleted_parent_waits_while_nobody_knows() -> None:
-    answer = guarded(UNKNOWN).post("/graph/finalize", data=call(parent=DELETING, finalizing=True))
+    answer = hook_under_lock(UNKNOWN).post("/graph/finalize", data=call(parent=DELETING, finalizing=True))
     assert answer.status_code == 429
 
 
@@ -372,7 +374,7 @@ def test_locks_without_an_account_are_refused_with_one_sentence(
     with pytest.raises(SystemExit) as ended:
         set_up_locks(parse_settings({}, {"namespace_locks": "on"}))
     assert ended.value.code == 2
-    assert "no service account's token is mounted here" in capsys.readouterr().err
+    assert "this pod mounts no ServiceAccount token" in capsys.readouterr().err
 
 
 def test_release_that_is_refused_is_logged_and_no_failure(

@@ -12,7 +12,7 @@ import pytest
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from hooks import contract
-from hooks.app import Hook, create_app, guard, served_hooks
+from hooks.app import Hook, create_app, respect_locks, served_hooks
 from hooks.clients.api_server import ApiServer
 from hooks.clients.namespace_locks import LockReader, Look, OwnLock, keep_once
 from hooks.settings import parse_settings
@@ -87,7 +87,7 @@ def installation(look: Look, **settings: str) -> Iterator[Installation]:
             left.add(namespace)
         return hold
 
-    table = guard(recording(served_hooks(read), served), noting)
+    table = respect_locks(recording(served_hooks(read), served), noting)
     app = create_app(read, lambda: datetime.now(UTC), hooks=table)
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Silent)
     thread = threading.Thread(target=server.serve_forever)

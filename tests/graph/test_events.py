@@ -146,7 +146,7 @@ def test_trouble_of_a_service_under_grove_is_told_when_it_comes_up() -> None:
     assert graph.look() == []
     (event,) = graph.look(crashing("a"))
     assert (event.type, event.reason) == ("Warning", "CrashLoop")
-    assert event.message.startswith("Frontend: CrashLoop: pod g-0-frontend-a: container main ends again and again")
+    assert event.message.startswith("Frontend: CrashLoop: pod g-0-frontend-a: container main crashes repeatedly")
     assert graph.look(crashing("a")) == []
     assert graph.look() == []
 

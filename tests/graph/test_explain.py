@@ -43,7 +43,7 @@ def test_pod_of_a_service_that_is_not_ready_is_named_with_what_to_do() -> None:
     answer = grove.ask(graph, grove.settled(graph), [*SHORT, *pods])
     assert world.ready(answer)["message"] == (
         "Resources not ready: g: podclique/g-0-frontend: desired=2, ready=1 (CrashLoop: pod g-0-frontend-a: "
-        "container main ends again and again, last with exit code 1 - "
+        "container main crashes repeatedly, last with exit code 1 - "
         "read why with kubectl logs -n default g-0-frontend-a -c main --previous)"
     )
     assert answer.status is not None

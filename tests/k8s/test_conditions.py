@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hooks.k8s.conditions import Condition, is_true, merge_conditions
+from hooks.k8s.conditions import MAX_MESSAGE, Condition, is_true, merge_conditions
 
 MORNING = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 EVENING = datetime(2026, 1, 31, 21, 0, 0, 999, tzinfo=UTC)
@@ -33,6 +33,12 @@ def test_another_status_moves_the_time() -> None:
     broken = Condition(type="Ready", status="False", reason="Broken")
     (after,) = merge_conditions(before, [broken], now=EVENING, generation=3)
     assert after["lastTransitionTime"] == "2026-01-31T21:00:00Z"
+
+
+def test_message_is_cut_to_what_the_schema_allows() -> None:
+    long = Condition(type="Ready", status="False", reason="Broken", message="x" * (MAX_MESSAGE + 1))
+    (written,) = merge_conditions([], [long], now=MORNING, generation=1)
+    assert len(written["message"]) == MAX_MESSAGE
 
 
 def test_condition_that_is_absent_is_not_true() -> None:

@@ -94,22 +94,22 @@ CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
     "scheduler that fails": (
         pod(scheduled=unscheduled('binding rejected: Post "http://extender": refused.', "SchedulerError")),
         NotReadyReason.UNSCHEDULABLE,
-        'pod p: the scheduler failed: binding rejected: Post "http://extender": refused - it tries again',
+        'pod p: the scheduler failed: binding rejected: Post "http://extender": refused - the scheduler tries again',
     ),
     "scheduler that fails and does not say why": (
         pod(scheduled=unscheduled("", "SchedulerError")),
         NotReadyReason.UNSCHEDULABLE,
-        "pod p: the scheduler failed - it tries again; if it goes on failing, read its log",
+        "pod p: the scheduler failed - the scheduler tries again; if it still fails, read its log",
     ),
     "readiness gate that is closed": (
         behind("lb/a", "lb/b", "lb/c", met=("lb/b",)),
         NotReadyReason.PROGRESSING,
-        "its containers are ready, but not its readiness gate lb/a, lb/c - wait; if it stays so, see that who sets",
+        "its containers are ready, but not its readiness gate lb/a, lb/c - wait; if nothing changes, check that the",
     ),
     "node that is lost": (
         behind("lb/a", met=("lb/a",)),
         NotReadyReason.WAITING_FOR_DEPENDENCY,
-        "its containers were ready, but its node n-1 seems to be lost - see kubectl describe node n-1",
+        "its containers were ready, but its node n-1 no longer reports - see kubectl describe node n-1",
     ),
     "readiness gate of a pod that is starting": (
         pod(container=running(29), spec={"readinessGates": [{"conditionType": "lb/a"}], "nodeName": "n-1"}),
@@ -134,7 +134,7 @@ CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
     "image that is none": (
         pod(container=waiting("InvalidImageName")),
         NotReadyReason.IMAGE_PULL,
-        "is no name of an image",
+        "is not a valid image name",
     ),
     "crash": (
         pod(container=ended(1)),
@@ -154,7 +154,7 @@ CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
     "running between two crashes": (
         pod(container={**ended(2), **running(1)}),
         NotReadyReason.CRASH_LOOP,
-        "ends again and again, last with exit code 2",
+        "crashes repeatedly, last with exit code 2",
     ),
     "just crashed for the second time": (
         pod(container={"state": {"terminated": {"exitCode": 3, "reason": "Error"}}, "restartCount": 1}),
@@ -164,12 +164,12 @@ CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
     "ends well, but ends": (
         pod(container={**ended(0, "Completed"), **running(1)}),
         NotReadyReason.CRASH_LOOP,
-        "ends again and again, last with exit code 0",
+        "crashes repeatedly, last with exit code 0",
     ),
     "crashed long ago": (
         pod(container={**ended(2), **running(600)}),
         NotReadyReason.PROBE_FAILING,
-        "container main runs, but its readiness probe does not succeed",
+        "container main runs, but its readiness probe fails",
     ),
     "has been loading since its last crash": (
         pod(container={**ended(2), **running(1200, started=False)}),
@@ -189,7 +189,7 @@ CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
     "Secret that is not there": (
         pod(container=waiting("CreateContainerConfigError", 'secret "hf" not found')),
         NotReadyReason.WAITING_FOR_DEPENDENCY,
-        'container main needs something that is not there: secret "hf" not found - create it',
+        'container main needs an object that does not exist: secret "hf" not found - create it',
     ),
     "configuration that cannot be": (
         pod(container=waiting("CreateContainerConfigError", "invalid value hunter2")),
@@ -199,7 +199,7 @@ CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
     "not ready past its start": (
         pod(container=running(31)),
         NotReadyReason.PROBE_FAILING,
-        "container main runs, but its readiness probe does not succeed - read kubectl logs -n ns p -c main",
+        "container main runs, but its readiness probe fails - read kubectl logs -n ns p -c main",
     ),
     "not ready while its probe allows it": (pod(container=running(29)), NotReadyReason.PROGRESSING, "it is starting"),
     "startup probe that has not passed": (
@@ -294,7 +294,7 @@ def test_init_container_comes_before_the_containers_that_wait_for_it() -> None:
     )
     explanation = explain_pods([found], make.NOW)
     assert explanation is not None
-    assert "container fetch ends again and again, last with exit code 7" in explanation.finding
+    assert "container fetch crashes repeatedly, last with exit code 7" in explanation.finding
 
 
 def test_init_container_that_runs_is_no_failing_probe() -> None:
@@ -354,7 +354,7 @@ def test_pod_for_whose_end_its_group_is_made_anew_is_named() -> None:
     explanation = explain_pods([over(1, "2026-03-01T11:59:59Z")], make.NOW)
     assert explanation is not None
     assert explanation.reason is NotReadyReason.CRASH_LOOP
-    assert explanation.finding == "container main ends, and its whole group is made anew, with exit code 1"
+    assert explanation.finding == "container main crashed, so its whole group is recreated, with exit code 1"
 
 
 def test_pod_that_ends_because_it_is_deleted_explains_nothing() -> None:

@@ -72,7 +72,7 @@ class Word(StrEnum):
         ([child(metadata={"labels": {"a": None}})], "labels that are not strings"),
         ([child(metadata={"labels": None})], "labels that are not strings"),
         ([child(metadata={"annotations": {"a": True}})], "annotations that are not strings"),
-        ([child(metadata={"labels": {"controller-uid": "u"}})], "carries the label controller-uid"),
+        ([child(metadata={"labels": {"controller-uid": "u"}})], "has the label controller-uid"),
         ([child(data={"a": None})], "data.a is null"),
         ([child(data={"a": [{"b": "x"}, {"b": None}]})], "data.a[1].b is null"),
         ([child(data={"a": (None,)})], "data.a[0] is null"),
@@ -200,7 +200,7 @@ def test_decorators_request_has_an_object_and_attachments() -> None:
     [
         (body(children=None), "children is null"),
         (body(children={"ConfigMap.v1": []}), "children[ConfigMap.v1] is an array"),
-        (body(children={"ConfigMap.v1": {"default/c": []}}), "no Kubernetes object"),
+        (body(children={"ConfigMap.v1": {"default/c": []}}), "not a Kubernetes object"),
         (body(related=[]), "related is an array"),
         (body(related={"Secret.v1": {"s": make.observed(child())}}), "declare version v2"),
         (body(parent=None), "no parent"),
@@ -211,7 +211,7 @@ def test_decorators_request_has_an_object_and_attachments() -> None:
         (body(parent=with_metadata(uid=None)), "metadata.uid of the request's parent is null"),
         (body(parent=with_metadata(generation="x")), "metadata.generation of the request's parent is a string"),
         (body(parent=with_metadata(generation=True)), "is a boolean, should be an integer"),
-        (body(parent=with_metadata(generation=1.5)), "is no integer, should be an integer"),
+        (body(parent=with_metadata(generation=1.5)), "is not an integer, should be an integer"),
         (orjson.dumps({"object": make.graph(), "attachments": {}}), "no parent"),
         (b"null", "the body is null"),
         (b'"text"', "the body is a string"),
@@ -278,9 +278,7 @@ def test_controller_with_a_hook_of_version_v1_is_refused_before_it_has_children(
     call |= {"object": make.graph(), "attachments": {}}
     with pytest.raises(InvalidRequest) as caught:
         read(orjson.dumps(call), contract.GRAPH)
-    assert str(caught.value) == (
-        f"the controller's {named} hook is of version v1; set spec.hooks.{named}.version to v2"
-    )
+    assert str(caught.value) == (f"the controller's {named} hook has version v1; set spec.hooks.{named}.version to v2")
 
 
 @pytest.mark.parametrize("controller", [None, {}, {"spec": {}}, hooks_of(), hooks_of(sync="v2", customize="v2")])

@@ -23,8 +23,8 @@ def run(*arguments: str, env: Mapping[str, str | None] = NO_CLUSTER) -> Result:
 def test_outside_of_a_pod_it_fails_with_a_sentence() -> None:
     result = run(*OPTIONS)
     assert result.exit_code == 1
-    assert result.stderr.startswith("KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and /var/run/secrets/")
-    assert result.stderr.endswith("this runs in a pod that mounts the token of its ServiceAccount\n")
+    assert result.stderr.startswith("KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT or /var/run/secrets/")
+    assert result.stderr.endswith("run this in a pod that mounts the token of its ServiceAccount\n")
 
 
 @pytest.mark.parametrize(

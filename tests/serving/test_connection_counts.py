@@ -2,24 +2,24 @@
 
 import os
 
-from hooks.serving.connection_counts import ConnectionCounts, Courtesy
+from hooks.serving.connection_counts import ConnectionCounts, FairAccept
 
 
 def test_worker_with_more_connections_than_another_leaves_the_next_to_it() -> None:
     counts = ConnectionCounts()
     counts.publish(1, 3)
     counts.publish(2, 2)
-    assert Courtesy(counts).gives_way(3)
-    assert not Courtesy(counts).gives_way(2)
+    assert FairAccept(counts).yields_next(3)
+    assert not FairAccept(counts).yields_next(2)
 
 
 def test_worker_alone_takes_all() -> None:
     counts = ConnectionCounts()
     counts.publish(1, 50)
-    assert not Courtesy(counts).gives_way(50)
+    assert not FairAccept(counts).yields_next(50)
 
 
-def test_worker_that_ended_counts_no_more_and_its_successor_does() -> None:
+def test_worker_that_ended_is_not_counted_and_its_successor_is() -> None:
     counts = ConnectionCounts()
     counts.publish(1, 5)
     counts.publish(2, 0)
@@ -29,12 +29,12 @@ def test_worker_that_ended_counts_no_more_and_its_successor_does() -> None:
     assert counts.is_above_least(5)
 
 
-def test_patience_ends_and_begins_anew_with_the_next_connection() -> None:
+def test_waiting_ends_and_starts_again_with_the_next_connection() -> None:
     counts = ConnectionCounts()
     counts.publish(2, 0)
-    courtesy = Courtesy(counts)
+    fair_accept = FairAccept(counts)
     for _ in range(2):
-        assert [courtesy.gives_way(1) for _ in range(11)] == [True] * 10 + [False]
+        assert [fair_accept.yields_next(1) for _ in range(11)] == [True] * 10 + [False]
 
 
 def test_counts_are_seen_by_processes_forked_later() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from hooks.serving.server import keep_out_new_connections
+from hooks.serving.server import drop_new_handshakes
 from tests import make
 
 SYNC = orjson.dumps(
@@ -251,7 +251,7 @@ def test_listener_that_keeps_out_new_connections_keeps_those_it_has() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
         waiting = socket.create_connection(address, timeout=5)
-        keep_out_new_connections(listener)
+        drop_new_handshakes(listener)
         with pytest.raises(TimeoutError):
             socket.create_connection(address, timeout=0.2)
         accepted, _ = listener.accept()

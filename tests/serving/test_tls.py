@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hooks.certificates.authority import Issued, issue
-from hooks.serving.tls import ServedCertificate, TwoDoors
+from hooks.serving.tls import ServedCertificate, AppByPort
 
 
 def issue_now() -> Issued:
@@ -106,16 +106,16 @@ def test_old_tls_is_not_spoken(tmp_path: Path) -> None:
 
 def test_each_port_has_its_own_application(tmp_path: Path) -> None:
     context = ServedCertificate(*write(issue_now(), tmp_path)).context()
-    doors = TwoDoors(plain=lambda _environ, _start: [b"plain"], secure=lambda _environ, _start: [b"secure"])
+    by_port = AppByPort(plain=lambda _environ, _start: [b"plain"], secure=lambda _environ, _start: [b"secure"])
 
     def start(*_: Any) -> None:
         raise AssertionError("the applications here start no answer")
 
     here, there = socket.socketpair()
     with here, there:
-        assert doors({"gunicorn.socket": here}, start) == [b"plain"]
+        assert by_port({"gunicorn.socket": here}, start) == [b"plain"]
         with context.wrap_socket(there, server_side=True, do_handshake_on_connect=False) as wrapped:
-            assert doors({"gunicorn.socket": wrapped}, start) == [b"secure"]
+            assert by_port({"gunicorn.socket": wrapped}, start) == [b"secure"]
 
 
 def test_stamp_sees_a_file_that_is_written_in_place(tmp_path: Path) -> None:

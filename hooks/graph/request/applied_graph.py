@@ -11,7 +11,7 @@ from hooks.api.graph_request import DeploymentOverrides, GraphRequest
 from hooks.component.subject import ComponentType
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest
-from hooks.metacontroller.installation import hand_down
+from hooks.metacontroller.installation import label_like_parent
 
 _NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
 """Labels that name an object's owner; a profiler may have copied them from a running graph."""
@@ -43,7 +43,7 @@ def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: Grap
         **({"annotations": dict(sorted(annotations.items()))} if annotations else {}),
     }
     spec = with_image(generated["spec"], overrides.workers_image)
-    return hand_down(request.metadata.labels, {**generated, "metadata": described, "spec": spec})
+    return label_like_parent(request.metadata.labels, {**generated, "metadata": described, "spec": spec})
 
 
 def with_image(spec: Mapping[str, Json], image: str) -> Mapping[str, Json]:
