@@ -19,12 +19,13 @@ from hooks.validation.rules import (
     profiling,
     reading,
     request,
+    schema,
     spec,
     topology,
 )
 
 _MODULES: tuple[ModuleType, ...] = (
-    *(reading, graph, config, grove, topology, spec, component),
+    *(reading, schema, graph, config, grove, topology, spec, component),
     *(model, request, profiling, adapter),
 )
 

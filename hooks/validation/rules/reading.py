@@ -2,5 +2,4 @@
 
 from hooks.problems import Reason, Rule
 
-TYPE = Rule(name="type", text="{path}: {what}")
 DEPTH = Rule(name="depth", text="the object is nested too deeply", reason=Reason.DEPTH)
