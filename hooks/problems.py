@@ -157,7 +157,7 @@ def texts_of(problems: Iterable[Problem]) -> tuple[str, ...]:
     return tuple(problem.text for problem in problems)
 
 
-def join_texts(problems: tuple[Problem, ...]) -> str:
+def join_texts(problems: Iterable[Problem]) -> str:
     """All problems as one line, for a condition's message."""
     return "; ".join(problem.text for problem in problems)
 

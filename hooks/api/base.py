@@ -6,8 +6,8 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from hooks.api.schema import Rule
 from hooks.api.misfits import find_misfits, repair
+from hooks.api.schema import SchemaRule
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import ReadManifest
 from hooks.problems import FieldPath, Problem, sort_problems
@@ -23,7 +23,7 @@ class ApiModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
-    rules: ClassVar[tuple[Rule, ...]] = ()
+    rules: ClassVar[tuple[SchemaRule, ...]] = ()
     """What the API server checks beyond single fields."""
 
     @model_validator(mode="before")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hooks import contract
-from hooks.crds.sentences import suggest
+from hooks.crds.suggestions import suggest
 from hooks.k8s.kinds import SECRET
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import GroupVersionKind

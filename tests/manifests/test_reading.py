@@ -86,7 +86,7 @@ def test_merge_keys_and_anchors_are_resolved(write: Write) -> None:
         (b"a: \0", "m.yaml:1: is not text: it holds NUL bytes; write YAML or JSON in UTF-8"),
         ("a:\n  b: 1\n c: 2\n", "m.yaml:3: is not valid YAML: did not find expected key"),
         ("a: [1,\n", "m.yaml:2: is not valid YAML: did not find expected node content"),
-        ("- a\n", "m.yaml:1: is a list, should be an object with apiVersion, kind and metadata"),
+        ("- a\n", "m.yaml:1: is an array, should be an object with apiVersion, kind and metadata"),
         ("kind: X\nmetadata: {name: a}\n", "m.yaml:1: apiVersion: is missing; every Kubernetes object has it"),
         ("apiVersion: v1\nkind: X\n", "m.yaml:1: metadata: is missing; write metadata.name"),
         (
@@ -182,7 +182,7 @@ def test_other_kinds_of_our_group_are_foreign(write: Write, api_version: str, ki
     [
         ("name: a, labels: [1]", ["metadata.labels: should be an object whose values are text"]),
         ("name: a, annotations: {a: 1}", ["metadata.annotations: should be an object whose values are text"]),
-        ("name: a, ownerReferences: [1]", ["metadata.ownerReferences: should be a list of objects"]),
+        ("name: a, ownerReferences: [1]", ["metadata.ownerReferences: should be an array of objects"]),
         (
             "name: 12, namespace: 3",
             ["metadata.name: is missing or no text; every object needs a name", "metadata.namespace: should be text"],

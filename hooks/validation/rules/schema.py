@@ -20,14 +20,10 @@ MAX_ENTRIES = Rule(name="max-entries", text="{path}: has {count} entries, should
 REPEATED = Rule(name="repeated", text="{path}: repeats {keys} of entry {first}; every entry needs its own")
 OTHER = Rule(name="schema", text="{path}: {why}")
 
-CHECKPOINT = Rule(
-    name="checkpoint",
-    text=(
-        "{path}: When enabled, either checkpointRef or both identity.model and identity.backendFramework must be "
-        "specified"
-    ),
-    reason=Reason.REQUIRED,
+CHECKPOINT_NAMED = (
+    "When enabled, either checkpointRef or both identity.model and identity.backendFramework must be specified"
 )
+CHECKPOINT = Rule(name="checkpoint", text=f"{{path}}: {CHECKPOINT_NAMED}", reason=Reason.REQUIRED)
 
 VERSION = Rule(name="version", text="{path}: is {found}, should be {wanted}")
 KIND = Rule(name="kind", text="{path}: {kind} is not a kind of {version}; {hint}")
