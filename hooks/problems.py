@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from string import Formatter
 from typing import TypeAlias
 
 
@@ -99,6 +100,12 @@ class Rule:
     place: Place = Place.HOOKS
     severity: Severity = Severity.ERROR
     why: str = ""
+
+    @property
+    def names_field(self) -> bool:
+        """Whether the text itself names the field, or the spec that it stands in."""
+        named = {name for _, name, _, _ in Formatter().parse(self.text)}
+        return bool(named & {"path", "spec"}) or self is _UNNAMED
 
     def at(self, path: FieldPath, **values: Value) -> "Problem":
         """The problem that the field breaks this rule; `values` are by name what the text leaves open.

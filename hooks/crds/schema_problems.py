@@ -23,9 +23,9 @@ def describe_error(error: ValidationError, path: FieldPath) -> Problem:
     kind, value = error.kind, error.instance
     match kind:
         case ValidationErrorKind.Type():
-            return _describe_type(value, kind.types, path)
+            return describe_type(value, kind.types, path)
         case ValidationErrorKind.AnyOf():
-            return _describe_type(value, ["integer", "string"], path)
+            return describe_type(value, ["integer", "string"], path)
         case ValidationErrorKind.Enum():
             options = [str(option) for option in kind.options]
             guess = suggest(str(value), options)
@@ -57,7 +57,8 @@ def _describe_limit(error: ValidationError, path: FieldPath) -> Problem:
             return rules.OTHER.at(path, why=error.message)
 
 
-def _describe_type(value: Json, types: list[str], path: FieldPath) -> Problem:
+def describe_type(value: Json, types: list[str], path: FieldPath) -> Problem:
+    """The problem of a value that is of none of the types."""
     return rules.TYPE.at(path, found=name_value(value), wanted=name_types(types), hint=suggest_value(value, types))
 
 
