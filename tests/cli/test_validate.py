@@ -310,7 +310,7 @@ def test_deployment_config_that_cannot_be_read_is_told_once(options: tuple[str, 
     result = validate(BROKEN, *options)
     assert result.exit_code == 1
     fault, summary = result.stderr.splitlines()
-    assert "spec.services[main]: failed to parse DYN_DEPLOYMENT_CONFIG: it is not JSON" in fault
+    assert "spec.services[main].envs[0].value: failed to parse DYN_DEPLOYMENT_CONFIG: it is not JSON" in fault
     assert summary == "1 fault; nothing was done"
 
 
