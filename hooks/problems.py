@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from string import Formatter
 from typing import TypeAlias
 
 
@@ -100,6 +101,12 @@ class Rule:
     severity: Severity = Severity.ERROR
     why: str = ""
 
+    @property
+    def names_field(self) -> bool:
+        """Whether the text itself names the field, or the spec that it stands in."""
+        named = {name for _, name, _, _ in Formatter().parse(self.text)}
+        return bool(named & {"path", "spec"}) or self is _UNNAMED
+
     def at(self, path: FieldPath, **values: Value) -> "Problem":
         """The problem that the field breaks this rule; `values` are by name what the text leaves open.
 
@@ -157,7 +164,7 @@ def texts_of(problems: Iterable[Problem]) -> tuple[str, ...]:
     return tuple(problem.text for problem in problems)
 
 
-def join_texts(problems: tuple[Problem, ...]) -> str:
+def join_texts(problems: Iterable[Problem]) -> str:
     """All problems as one line, for a condition's message."""
     return "; ".join(problem.text for problem in problems)
 

@@ -26,7 +26,8 @@ from hooks.k8s.types import (
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, plural_of
-from hooks.problems import Problem, as_problems
+from hooks.problems import HERE, SPEC, Key, Problem
+from hooks.validation.rules import reading as rules
 
 _EVERYWHERE = (
     contract.COMPONENT,
@@ -106,7 +107,7 @@ def _render_one(document: Manifest, world: _World) -> Rendered:
     except InvalidSpec as error:
         return Rendered(source=document, problems=error.problems)
     except InvalidAnswer as error:
-        return Rendered(source=document, problems=as_problems([str(error)]))
+        return Rendered(source=document, problems=(rules.CHILDREN.at(HERE, why=str(error)),))
     if answer.problems:
         return Rendered(source=document, problems=answer.problems, status=answer.status)
     children: list[Manifest] = []
@@ -115,16 +116,22 @@ def _render_one(document: Manifest, world: _World) -> Rendered:
         if gvk_of(child) in _HOOKS:
             below = _render_one(_adopt(child, document), world)
             if below.problems:
-                problems = as_problems(_name_child(child, problem) for problem in below.problems)
+                problems = tuple(_place_in_parent(child, problem) for problem in below.problems)
                 return Rendered(source=document, problems=problems, status=answer.status)
             children.extend(below.children)
     return Rendered(source=document, children=tuple(children), status=answer.status)
 
 
-def _name_child(child: Manifest, problem: Problem) -> str:
-    """A child's problem in words of its parent, which has no fields of the paths that the problem names."""
+def _place_in_parent(child: Manifest, problem: Problem) -> Problem:
+    """A child's problem as one of its parent, which has a component's spec as that of a service."""
     service = child["spec"].get("serviceName") if gvk_of(child) == contract.COMPONENT else None
-    return f"{f'spec.services[{service}]: ' if service else ''}{child['kind']} {name_of(child)}: {problem.text}"
+    kind, name = str(child["kind"]), name_of(child)
+    if not service:
+        return rules.CHILD.at(HERE, kind=kind, name=name, problem=problem)
+    path = SPEC / "services" / Key(service)
+    if problem.path.is_within(SPEC):
+        return problem.under(path, instead_of=SPEC)
+    return rules.CHILD_OF_SERVICE.at(path, kind=kind, name=name, problem=problem)
 
 
 def _ask(hook: Hook, parent: Manifest, world: _World) -> SyncAnswer:

@@ -6,22 +6,16 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from hooks.api.schema import Rule
+from hooks.api.misfits import find_misfits, repair
+from hooks.api.schema import SchemaRule
 from hooks.errors import InvalidSpec
-from hooks.k8s.messages import describe_type
 from hooks.k8s.types import ReadManifest
+from hooks.problems import FieldPath, Problem, sort_problems
 
 Model = TypeVar("Model", bound="ApiModel")
 
-_WANTED = {
-    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type", "mapping_type"), "an object"),
-    **dict.fromkeys(("list_type", "tuple_type"), "an array"),
-    "string_type": "a string",
-    **dict.fromkeys(("int_type", "int_parsing"), "an integer"),
-    **dict.fromkeys(("bool_type", "bool_parsing"), "a boolean"),
-    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
-}
-"""What a field of the wrong type should be, by pydantic's type of fault."""
+_ROUNDS = 16
+"""A field that was left out may be missing then, and so may the fields of an empty object in its place."""
 
 
 class ApiModel(BaseModel):
@@ -29,7 +23,7 @@ class ApiModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
-    rules: ClassVar[tuple[Rule, ...]] = ()
+    rules: ClassVar[tuple[SchemaRule, ...]] = ()
     """What the API server checks beyond single fields."""
 
     @model_validator(mode="before")
@@ -58,19 +52,26 @@ def parse_parent(model: type[Model], manifest: ReadManifest) -> Model:
     """Read a parent.
 
     Raises:
-        InvalidSpec: all fields that do not fit, sorted, each as `path: what is wrong`.
+        InvalidSpec: all fields that do not fit, sorted.
     """
     try:
         return model.model_validate(manifest)
     except ValidationError as error:
-        raise InvalidSpec(tuple(sorted(_describe(fault) for fault in error.errors()))) from error
+        problems = (misfit.problem for misfit in find_misfits(model, error))
+        raise InvalidSpec(sort_problems(problems)) from error
 
 
-def _describe(fault: Mapping[str, Any]) -> str:
-    """Field and fault, in Kubernetes' words rather than in those of the language that reads it."""
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"]).lstrip(".")
-    wanted = _WANTED.get(fault["type"])
-    if wanted is None:
-        said = str(fault["msg"]).removeprefix("Value error, ").replace("Input should be", "should be", 1)
-        return f"{path}: {said}"
-    return f"{path}: should be {wanted}, is {describe_type(fault['input'])}"
+def read_parent(model: type[Model], manifest: ReadManifest) -> tuple[Model, tuple[Problem, ...]]:
+    """Read a parent as far as it fits, and say in a fixed order which fields do not fit and were replaced."""
+    found: dict[FieldPath, Problem] = {}
+    readable = manifest
+    for _ in range(_ROUNDS):
+        try:
+            return model.model_validate(readable), sort_problems(found.values())
+        except ValidationError as error:
+            misfits = find_misfits(model, error)
+            # What is wrong at or below a field that was replaced follows from that.
+            new = [misfit for misfit in misfits if not any(misfit.path.is_within(path) for path in found)]
+            found |= {misfit.path: misfit.problem for misfit in new}
+            readable = repair(readable, misfits)
+    return model.model_validate(readable), sort_problems(found.values())

@@ -9,7 +9,8 @@ from typing import Annotated
 from pydantic import Field
 
 from hooks.api.base import ApiModel
-from hooks.api.schema import INT32, Rule, Schema
+from hooks.api.schema import INT32, Schema, SchemaRule
+from hooks.validation.rules.schema import CHECKPOINT_NAMED
 
 
 class CheckpointIdentity(ApiModel):
@@ -33,10 +34,10 @@ class ServiceCheckpoint(ApiModel):
     """Which checkpoint a service starts from."""
 
     rules = (
-        Rule(
+        SchemaRule(
             "!self.enabled || (has(self.checkpointRef) && size(self.checkpointRef) > 0) || "
             "(has(self.identity) && has(self.identity.model) && has(self.identity.backendFramework))",
-            "When enabled, either checkpointRef or both identity.model and identity.backendFramework must be specified",
+            CHECKPOINT_NAMED,
         ),
     )
 

@@ -7,19 +7,22 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel, ObjectMeta
 from hooks.api.component_spec import ComponentSpec, TopologyConstraint
-from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Rule, Schema
+from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Schema, SchemaRule
 from hooks.api.status import UNSEEN, Condition, ServiceReplicaStatus
 from hooks.k8s.types import Json
+from hooks.validation.rules.graph import CREATED_CLAIM
+
+_CREATED_CLAIM = sorted(CREATED_CLAIM)
 
 
 class PersistentVolumeClaimRequest(ApiModel):
     """A claim that services mount by name; created where `create` says so."""
 
     rules = (
-        Rule(
+        SchemaRule(
             "!has(self.create) || self.create == false || "
-            "(has(self.size) && has(self.storageClass) && has(self.volumeAccessMode))",
-            "When create is true, size, storageClass, and volumeAccessMode are required",
+            f"({' && '.join(f'has(self.{name})' for name in _CREATED_CLAIM)})",
+            f"When create is true, {', '.join(_CREATED_CLAIM[:-1])}, and {_CREATED_CLAIM[-1]} are required",
         ),
     )
 

@@ -30,8 +30,8 @@ BACKENDS = ("sglang", "vllm", "trtllm")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A validation rule in the Common Expression Language, and what a user reads when it does not hold."""
+class SchemaRule:
+    """What an object must fulfil, in the Common Expression Language, and what a user reads when it does not."""
 
     expression: str
     message: str

@@ -6,23 +6,23 @@ import click
 
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.validate import refuse
-from hooks.manifests.judging import Judged, judge_rendered
+from hooks.manifests.checking import Checked, check_rendered
 from hooks.manifests.reading import ManifestFaults, load_manifests
 from hooks.manifests.writing import format_documents, guard_output
 from hooks.rendering import every_child
 from hooks.settings import Settings
 
 
-def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, installed: frozenset[str]) -> Judged:
+def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, installed: frozenset[str]) -> Checked:
     """Read, judge and render manifests, with the API server's defaults.
 
     Raises:
         ManifestFaults: every fault of every file, and specs that cannot be rendered, each problem at its field.
     """
-    judged = judge_rendered(load_manifests(paths, namespace), settings, installed)
-    if judged.faults:
-        raise ManifestFaults(judged.faults)
-    return judged
+    checked = check_rendered(load_manifests(paths, namespace), settings, installed)
+    if checked.faults:
+        raise ManifestFaults(checked.faults)
+    return checked
 
 
 @click.command(
@@ -49,11 +49,11 @@ def render(
     """
     settings = read_offline_settings(set_values)
     try:
-        judged = render_manifests(files, namespace, settings, installed)
+        checked = render_manifests(files, namespace, settings, installed)
     except ManifestFaults as error:
         refuse(error.faults)
         return
-    for warning in judged.warnings:
+    for warning in checked.warnings:
         click.echo(f"warning: {warning}", err=True)
     with guard_output():
-        click.echo(format_documents(every_child(judged.rendered), output), nl=False)
+        click.echo(format_documents(every_child(checked.rendered), output), nl=False)

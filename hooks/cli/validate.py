@@ -8,7 +8,7 @@ import orjson
 
 from hooks import contract
 from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
-from hooks.manifests.judging import check_document, judge_manifests, judge_rendered
+from hooks.manifests.checking import check_document, check_manifests, check_rendered
 from hooks.manifests.reading import Document, Fault, ManifestFaults, load_manifests
 from hooks.manifests.writing import guard_output
 
@@ -60,18 +60,18 @@ def validate(
 ) -> None:
     """Check manifests as the API server and admission would, and print every fault and warning with file and line.
 
-    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not judged. Exit
+    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not checked. Exit
     status 0 without faults, though there be warnings, and 1 with.
     """
     settings = read_offline_settings(set_values)
     loaded = load_manifests(files, namespace)
     if installed is None:
-        judged = judge_manifests(loaded, settings, installed)
+        checked = check_manifests(loaded, settings, installed)
     else:
-        judged = judge_rendered(loaded, settings, installed, _SELF_CONTAINED)
-    faults, warnings = judged.faults, judged.warnings
+        checked = check_rendered(loaded, settings, installed, _SELF_CONTAINED)
+    faults, warnings = checked.faults, checked.warnings
     if output == "json":
-        rows = [*(_row(fault, "error") for fault in faults), *(_row(warning, "warning") for warning in warnings)]
+        rows = [_row(fault) for fault in (*faults, *warnings)]
         with guard_output():
             click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         sys.exit(1 if faults else 0)
@@ -83,19 +83,22 @@ def validate(
         click.echo(_summary(loaded.documents, len(warnings)))
 
 
-def _row(fault: Fault, severity: str) -> dict[str, str | int]:
+def _row(fault: Fault) -> dict[str, str | int]:
+    problem = fault.problem
     return {
         "file": fault.file,
-        "line": fault.line,
-        "severity": severity,
-        "field": fault.field,
-        "message": fault.message,
+        "line": fault.mark.line,
+        "column": fault.mark.column,
+        "path": str(problem.path),
+        "rule": problem.rule.name,
+        "severity": problem.severity.value,
+        "message": problem.text,
     }
 
 
 def _summary(documents: Sequence[Document], warnings: int) -> str:
     ours = sum(document.is_ours for document in documents)
-    passed = f", {len(documents) - ours} of other kinds not judged" if len(documents) > ours else ""
+    passed = f", {len(documents) - ours} of other kinds not checked" if len(documents) > ours else ""
     warned = f", {_count(warnings, 'warning')}" if warnings else ""
     return f"{_count(ours, 'manifest')} valid{passed}{warned}"
 

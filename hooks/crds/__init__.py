@@ -1,7 +1,7 @@
 """The custom resource definitions, and what the API server does by them: refuse, fill in, drop."""
 
 from hooks.crds.definitions import build_crds
-from hooks.crds.faults import Fault, find_faults
+from hooks.crds.faults import find_faults
 from hooks.crds.stored import apply_defaults, prune
 
-__all__ = ["Fault", "apply_defaults", "build_crds", "find_faults", "prune"]
+__all__ = ["apply_defaults", "build_crds", "find_faults", "prune"]

@@ -7,11 +7,13 @@ measured, never compared or gone through.
 Source: Kubernetes, CustomResourceDefinition v1, "Validation rules".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from string import Formatter
 
 from hooks.api.structural import SchemaNode
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Rule
 
 At = tuple[str, ...]
 """Where a rule stands: the names of properties from the root on."""
@@ -21,20 +23,75 @@ NAME = "self.metadata.name"
 VALIDATIONS = "x-kubernetes-validations"
 
 
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text with an expression for each `%s` (a text's value) and `%d` (a number's) in it."""
+
+    form: str
+    values: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CelRule:
-    """One rule: its name in `validation.rules`, its place in the schema, what must hold, what is said if not.
+    """One rule: its place in the schema, what must hold, and what is said if not.
 
     `text` is an expression, `message` a plain text; one of them is given. With `may_be_new`, `oldSelf` is an optional
-    value, absent on create; a rule that says `oldSelf` without it is asked of updates only.
+    value, absent on create; a rule that reads `oldSelf` without it is asked of updates only.
     """
 
-    name: str
+    rule: Rule
     at: At
     holds: str
     text: str = ""
     message: str = ""
     may_be_new: bool = False
+
+
+def cel_rule(
+    rule: Rule,
+    at: At,
+    holds: str,
+    path: FieldPath | Phrase,
+    *,
+    values: Mapping[str, Phrase] | None = None,
+    first_key: str = "",
+) -> CelRule:
+    """The rule in CEL, with its own words about the field `path`.
+
+    `values` are by name what the words leave open. With `first_key`, which says when a key `k` of the map `self` breaks
+    the rule, path and values may name `k`.
+    """
+    said = fill_text(rule.text, **{**(values or {}), "path": path})
+    if not said.values:
+        return CelRule(rule=rule, at=at, holds=holds, message=said.form)
+    text = of_first_key(first_key, format_text(said)) if first_key else format_text(said)
+    return CelRule(rule=rule, at=at, holds=holds, text=text)
+
+
+def fill_text(text: str, **parts: FieldPath | Phrase) -> Phrase:
+    """A rule's text with phrases for what it leaves open.
+
+    Raises:
+        KeyError: the text names a part that is not given.
+    """
+    form = ""
+    values: list[str] = []
+    for literal, name, _, conversion in Formatter().parse(text):
+        form += literal
+        if name is not None:
+            given = parts[name]
+            part = given if isinstance(given, Phrase) else Phrase(str(given))
+            form += f"'{part.form}'" if conversion == "r" else part.form
+            values += part.values
+    return Phrase(form, tuple(values))
+
+
+def format_text(phrase: Phrase) -> str:
+    """An expression for the text.
+
+    What is put together with `+` would be charged with the longest texts that there could be, which no budget allows.
+    """
+    return f"{quote(phrase.form)}.format([{', '.join(phrase.values)}])"
 
 
 def quote(text: str) -> str:
@@ -43,21 +100,13 @@ def quote(text: str) -> str:
     return f"'{escaped}'"
 
 
-def formatted(text: str, *values: str) -> str:
-    """An expression for a text in which each `%s` and `%d` is replaced by an expression's value.
-
-    What is put together with `+` would be charged with the longest texts that there could be, which no budget allows.
-    """
-    return f"{quote(text)}.format([{', '.join(values)}])"
-
-
-def name_rule(name: str, broken: str, text: str) -> CelRule:
+def name_rule(rule: Rule, broken: str, text: str) -> CelRule:
     """A rule about an object's name; such a rule stands at the root and is asked on create alone.
 
     An expression sees `metadata` only at the root, where the status stands too: so the status of an object that was
-    stored before the rule came can still be told. A name does not change.
+    stored before the rule came can still be written. A name does not change.
     """
-    return CelRule(name=name, at=(), holds=f"oldSelf.hasValue() || !({broken})", text=text, may_be_new=True)
+    return CelRule(rule=rule, at=(), holds=f"oldSelf.hasValue() || !({broken})", text=text, may_be_new=True)
 
 
 def fixed(field: str) -> str:
@@ -66,9 +115,9 @@ def fixed(field: str) -> str:
     return f"{new} == 0 && {old} == 0 || has(self.{field}) && has(oldSelf.{field}) && self.{field} == oldSelf.{field}"
 
 
-def of_first_key(broken: str, text: str) -> str:
-    """An expression for a text about a key `k` of the map `self` for which something holds."""
-    return f"[self.filter(k, {broken})[0]].map(k, {text})[0]"
+def of_first_key(broken: str, text: str, of: str = "self") -> str:
+    """An expression for a text about a key `k` of a map for which something holds."""
+    return f"[{of}.filter(k, {broken})[0]].map(k, {text})[0]"
 
 
 def is_zero(quantity: str) -> str:
@@ -102,6 +151,6 @@ def _add(schema: SchemaNode, at: At, written: dict[str, Json]) -> SchemaNode:
 def _write(rule: CelRule) -> dict[str, Json]:
     optional = {"optionalOldSelf": True} if rule.may_be_new else {}
     if rule.text:
-        said = {"message": f"broken rule: {rule.name}", "messageExpression": rule.text}
+        said = {"message": f"broken rule: {rule.rule.name}", "messageExpression": rule.text}
         return {"rule": rule.holds, **said, **optional}
     return {"rule": rule.holds, "message": rule.message, **optional}

@@ -1,4 +1,4 @@
-"""All rules that the API server holds, by kind; texts are those of the webhook.
+"""All rules that the API server holds, by kind, with the words of `hooks.validation.rules`.
 
 Source: Dynamo operator, internal/webhook/validation, as the packages' `validate` modules have it.
 """
@@ -6,124 +6,102 @@ Source: Dynamo operator, internal/webhook/validation, as the packages' `validate
 from collections.abc import Mapping
 
 from hooks import contract
-from hooks.crds.cel import NAME, At, CelRule, fixed, formatted, name_rule
+from hooks.crds.cel import NAME, At, CelRule, Phrase, cel_rule, fill_text, fixed, format_text, name_rule
 from hooks.crds.cel_graph import GRAPH_CHANGE_RULES, GRAPH_RULES
 from hooks.crds.cel_spec import COMPONENT_SPEC_RULES, SERVICE_RULES
 from hooks.crds.cel_topology import COMPONENT_TOPOLOGY_RULES, TOPOLOGY_CHANGE_RULES, TOPOLOGY_RULES
+from hooks.problems import HERE, METADATA, SPEC, Rule
+from hooks.validation.rules import adapter, component, model, request, spec
 
 _SPEC: At = ("spec",)
 
-_BACKEND = CelRule(
-    name="backend-framework",
-    at=_SPEC,
-    holds=fixed("backendFramework"),
-    message="spec.backendFramework is immutable and cannot be changed after creation",
-)
+
+def _required(rule: Rule, field: str) -> CelRule:
+    return cel_rule(rule, _SPEC, f"size(self.?{field}.orValue('')) > 0", SPEC / field)
 
 
-_LABELLED = "must have at most 63: pods are selected by it, and Service and Deployment are named so"
+def _immutable(rule: Rule, field: str) -> CelRule:
+    return cel_rule(rule, _SPEC, fixed(field), SPEC / field)
+
+
+def _measured(name: str) -> dict[str, Phrase]:
+    """The values `name` and `length` of a text about a name that is too long."""
+    return {"name": Phrase("%s", (name,)), "length": Phrase("%d", (f"size({name})",))}
+
+
+_BACKEND = _immutable(spec.BACKEND_FRAMEWORK, "backendFramework")
 
 _LABEL_RULES = (
     name_rule(
-        "component-name-length",
+        component.COMPONENT_NAME_LENGTH,
         f"size({NAME}) > 63",
-        formatted(f"metadata.name: '%s' has %d characters, {_LABELLED}", NAME, f"size({NAME})"),
+        format_text(fill_text(component.COMPONENT_NAME_LENGTH.text, path=METADATA / "name", **_measured(NAME))),
     ),
-    CelRule(
-        name="service-label-length",
-        at=_SPEC,
-        holds="size(self.?serviceName.orValue('')) <= 63",
-        text=formatted(
-            f"spec.serviceName: '%s' has %d characters, {_LABELLED}", "self.serviceName", "size(self.serviceName)"
-        ),
+    cel_rule(
+        component.SERVICE_LABEL_LENGTH,
+        _SPEC,
+        "size(self.?serviceName.orValue('')) <= 63",
+        SPEC / "serviceName",
+        values=_measured("self.serviceName"),
     ),
 )
-
-
-def _required(name: str, field: str) -> CelRule:
-    return CelRule(
-        name=name, at=_SPEC, holds=f"size(self.?{field}.orValue('')) > 0", message=f"spec.{field} is required"
-    )
-
-
-def _immutable(name: str, field: str) -> CelRule:
-    message = f"spec.{field} is immutable and cannot be changed after creation"
-    return CelRule(name=name, at=_SPEC, holds=fixed(field), message=message)
-
 
 _LORA = "self.?modelType.orValue('') == 'lora'"
 
 _MODEL_RULES = (
-    _required("model-name", "modelName"),
-    _required("base-model-name", "baseModelName"),
-    CelRule(
-        name="source",
-        at=_SPEC,
-        holds=f"!({_LORA}) || has(self.source)",
-        message="spec.source is required when modelType is 'lora'",
+    _required(model.MODEL_NAME, "modelName"),
+    _required(model.BASE_MODEL_NAME, "baseModelName"),
+    cel_rule(model.SOURCE, _SPEC, f"!({_LORA}) || has(self.source)", SPEC / "source"),
+    cel_rule(
+        model.SOURCE_URI,
+        _SPEC,
+        f"!({_LORA}) || !has(self.source) || size(self.source.?uri.orValue('')) > 0",
+        SPEC / "source.uri",
     ),
-    CelRule(
-        name="source-uri",
-        at=_SPEC,
-        holds=f"!({_LORA}) || !has(self.source) || size(self.source.?uri.orValue('')) > 0",
-        message="spec.source.uri must be specified when modelType is 'lora'",
+    cel_rule(
+        model.SOURCE_SCHEME,
+        _SPEC,
+        f"!({_LORA}) || size(self.?source.?uri.orValue('')) == 0 || self.source.uri.startsWith('s3://') || "
+        "self.source.uri.startsWith('hf://') || self.source.uri.startsWith('file://')",
+        SPEC / "source.uri",
+        values={"uri": Phrase("%s", ("self.source.uri",))},
     ),
-    CelRule(
-        name="source-scheme",
-        at=_SPEC,
-        holds=(
-            f"!({_LORA}) || size(self.?source.?uri.orValue('')) == 0 || self.source.uri.startsWith('s3://') || "
-            "self.source.uri.startsWith('hf://') || self.source.uri.startsWith('file://')"
-        ),
-        text=formatted("source URI must start with 's3://' or 'hf://', got: %s", "self.source.uri"),
-    ),
-    _immutable("model-type", "modelType"),
-    _immutable("base-model", "baseModelName"),
+    _immutable(model.MODEL_TYPE, "modelType"),
+    _immutable(model.BASE_MODEL, "baseModelName"),
 )
 
 _STARTED = "['Profiling', 'Deploying', 'Ready', 'DeploymentDeleted']"
 _FROZEN = "oldSelf.?status.?conditions[?0].?reason.orValue('') == 'SpecChangeRejected'"
 """A change slipped through, and Ready, the first condition, says so: it must be possible to take it back."""
 
+_PROFILING: At = ("spec", "profilingConfig")
+
 _REQUEST_RULES = (
-    CelRule(
-        name="profiler-image",
-        at=("spec", "profilingConfig"),
-        holds="size(self.?profilerImage.orValue('')) > 0",
-        message="spec.profilingConfig.profilerImage is required",
+    cel_rule(
+        request.PROFILER_IMAGE,
+        _PROFILING,
+        "size(self.?profilerImage.orValue('')) > 0",
+        SPEC / "profilingConfig.profilerImage",
     ),
-    CelRule(
-        name="profiling-config",
-        at=("spec", "profilingConfig"),
-        holds="has(self.config)",
-        message="spec.profilingConfig.config is required and must not be empty",
-    ),
-    CelRule(
-        name="profiling-started",
-        at=(),
-        holds=f"!(oldSelf.?status.?state.orValue('') in {_STARTED}) || self.spec == oldSelf.spec || {_FROZEN}",
-        text=formatted(
-            "Cannot modify spec in state '%s'. DynamoGraphDeploymentRequest is immutable once profiling starts. Create "
-            "a new resource with a different name instead.",
-            "oldSelf.status.state",
-        ),
+    cel_rule(request.PROFILING_CONFIG, _PROFILING, "has(self.config)", SPEC / "profilingConfig.config"),
+    cel_rule(
+        request.PROFILING_STARTED,
+        (),
+        f"!(oldSelf.?status.?state.orValue('') in {_STARTED}) || self.spec == oldSelf.spec || {_FROZEN}",
+        HERE,
+        values={"state": Phrase("%s", ("oldSelf.status.state",))},
     ),
 )
 
 
-def _reference(name: str, field: str) -> CelRule:
-    return CelRule(
-        name=name,
-        at=("spec", "dgdRef"),
-        holds=f"size(self.?{field}.orValue('')) > 0",
-        message=f"spec.dgdRef.{field} is required",
-    )
+def _reference(rule: Rule, field: str) -> CelRule:
+    return cel_rule(rule, ("spec", "dgdRef"), f"size(self.?{field}.orValue('')) > 0", SPEC / "dgdRef" / field)
 
 
 _ADAPTER_RULES = (
-    CelRule(name="replicas", at=_SPEC, holds="self.replicas >= 0", message="spec.replicas must be non-negative"),
-    _reference("adapter-graph", "name"),
-    _reference("adapter-service", "serviceName"),
+    cel_rule(spec.REPLICAS, _SPEC, "self.replicas >= 0", SPEC / "replicas"),
+    _reference(adapter.ADAPTER_GRAPH, "name"),
+    _reference(adapter.ADAPTER_SERVICE, "serviceName"),
 )
 
 CEL_RULES: Mapping[str, tuple[CelRule, ...]] = {

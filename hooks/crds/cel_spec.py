@@ -3,25 +3,28 @@
 Source: Dynamo operator, internal/webhook/validation/shared.go, as `hooks.component.spec_rules` has it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hooks import contract
-from hooks.crds.cel import CelRule, formatted, is_zero, of_first_key
+from hooks.crds.cel import CelRule, Phrase, cel_rule, is_zero
+from hooks.problems import Rule
+from hooks.validation.rules import spec as rules
 
 _EXECUTOR = contract.ANNOTATION_EXECUTOR_BACKEND
 
 
 @dataclass(frozen=True, slots=True)
 class _SpecRule:
-    """A rule about `$s`, a component's spec or a graph's service: when it is broken, and the text after its path.
+    """A rule about `$s`, a component's spec or a graph's service, and when it is broken.
 
-    Each `%s` and `%d` of the text is the value of an expression of `values`.
+    `place` is the field's path from the spec on, `values` are by name what the text leaves open.
     """
 
-    name: str
+    rule: Rule
     broken: str
-    text: str
-    values: tuple[str, ...] = ()
+    place: Phrase
+    values: Mapping[str, Phrase] = field(default_factory=dict)
 
 
 _PICKER = "$s.?componentType.orValue('') == 'epp'"
@@ -29,82 +32,82 @@ _CONFIGURED = f"{_PICKER} && has($s.eppConfig)"
 _NO_MOUNT_POINT = "!(has(m.useAsCompilationCache) && m.useAsCompilationCache) && size(m.?mountPoint.orValue('')) == 0"
 
 _RULES = (
-    _SpecRule("replicas", "has($s.replicas) && $s.replicas < 0", ".replicas must be non-negative"),
+    _SpecRule(rules.REPLICAS, "has($s.replicas) && $s.replicas < 0", Phrase(".replicas")),
     _SpecRule(
-        "ingress-host",
+        rules.INGRESS_HOST,
         "$s.?ingress.?enabled.orValue(false) && size($s.ingress.?host.orValue('')) == 0",
-        ".ingress.host is required when ingress is enabled",
+        Phrase(".ingress.host"),
     ),
     _SpecRule(
-        "mount-point",
+        rules.MOUNT_POINT,
         f"has($s.volumeMounts) && $s.volumeMounts.exists(m, {_NO_MOUNT_POINT})",
-        ".volumeMounts[%d].mountPoint is required when useAsCompilationCache is false",
-        (f"$s.volumeMounts.map(m, {_NO_MOUNT_POINT}).indexOf(true)",),
+        Phrase(".volumeMounts[%d].mountPoint", (f"$s.volumeMounts.map(m, {_NO_MOUNT_POINT}).indexOf(true)",)),
     ),
     _SpecRule(
-        "shared-memory-size",
+        rules.SHARED_MEMORY_SIZE,
         "has($s.sharedMemory) && !$s.sharedMemory.?disabled.orValue(false) && (!has($s.sharedMemory.size) || "
         f"{is_zero('$s.sharedMemory.size')})",
-        ".sharedMemory.size is required when disabled is false",
+        Phrase(".sharedMemory.size"),
     ),
     _SpecRule(
-        "executor",
+        rules.EXECUTOR,
         f"has($s.annotations) && '{_EXECUTOR}' in $s.annotations && "
         f"!($s.annotations['{_EXECUTOR}'].lowerAscii() in ['mp', 'ray'])",
-        f'.annotations[{_EXECUTOR}] has invalid value "%s": must be "mp" or "ray"',
-        (f"$s.annotations['{_EXECUTOR}']",),
+        Phrase(f".annotations[{_EXECUTOR}]"),
+        {"value": Phrase('"%s"', (f"$s.annotations['{_EXECUTOR}']",))},
     ),
+    _SpecRule(rules.EPP_NODES, f"{_PICKER} && $s.?multinode.?nodeCount.orValue(1) > 1", Phrase("")),
     _SpecRule(
-        "epp-nodes",
-        f"{_PICKER} && $s.?multinode.?nodeCount.orValue(1) > 1",
-        ": EPP component cannot be multinode (multinode field must be nil or nodeCount must be 1)",
-    ),
-    _SpecRule(
-        "epp-replicas",
+        rules.EPP_REPLICAS,
         f"{_PICKER} && $s.?replicas.orValue(1) != 1",
-        ": EPP component must have exactly 1 replica (found %d replicas)",
-        ("$s.replicas",),
+        Phrase(""),
+        {"count": Phrase("%d", ("$s.replicas",))},
     ),
-    _SpecRule("epp-config", f"{_PICKER} && !has($s.eppConfig)", ".eppConfig is required for EPP components"),
+    _SpecRule(rules.EPP_CONFIG, f"{_PICKER} && !has($s.eppConfig)", Phrase(".eppConfig")),
     _SpecRule(
-        "epp-config-either",
+        rules.EPP_CONFIG_EITHER,
         f"{_CONFIGURED} && !has($s.eppConfig.configMapRef) && !has($s.eppConfig.config)",
-        ".eppConfig: either configMapRef or config must be specified (no default configuration provided)",
+        Phrase(".eppConfig"),
     ),
     _SpecRule(
-        "epp-config-both",
+        rules.EPP_CONFIG_BOTH,
         f"{_CONFIGURED} && has($s.eppConfig.configMapRef) && has($s.eppConfig.config)",
-        ".eppConfig: configMapRef and config are mutually exclusive, only one can be specified",
+        Phrase(".eppConfig"),
     ),
     _SpecRule(
-        "epp-config-name",
+        rules.EPP_CONFIG_NAME,
         f"{_CONFIGURED} && has($s.eppConfig.configMapRef) && !has($s.eppConfig.config) && "
         "size($s.eppConfig.configMapRef.?name.orValue('')) == 0",
-        ".eppConfig.configMapRef.name is required",
+        Phrase(".eppConfig.configMapRef.name"),
     ),
 )
 
 
 def _of_component(rule: _SpecRule) -> CelRule:
-    broken, values = _about(rule, "self")
-    text = f"spec{rule.text}"
-    if not values:
-        return CelRule(name=rule.name, at=("spec",), holds=f"!({broken})", message=text)
-    return CelRule(name=rule.name, at=("spec",), holds=f"!({broken})", text=formatted(text, *values))
+    holds = f"!({_about(rule.broken, 'self')})"
+    parts = _parts_of(rule, Phrase("spec"), "self")
+    return cel_rule(rule.rule, ("spec",), holds, parts["path"], values=parts)
 
 
 def _of_service(rule: _SpecRule) -> CelRule:
-    broken, values = _about(rule, "self[k]")
-    return CelRule(
-        name=rule.name,
-        at=("spec", "services"),
-        holds=f"self.all(k, !({broken}))",
-        text=of_first_key(broken, formatted(f"spec.services[%s]{rule.text}", "k", *values)),
+    broken = _about(rule.broken, "self[k]")
+    parts = _parts_of(rule, Phrase("spec.services[%s]", ("k",)), "self[k]")
+    return cel_rule(
+        rule.rule, ("spec", "services"), f"self.all(k, !({broken}))", parts["path"], values=parts, first_key=broken
     )
 
 
-def _about(rule: _SpecRule, spec: str) -> tuple[str, tuple[str, ...]]:
-    return rule.broken.replace("$s", spec), tuple(value.replace("$s", spec) for value in rule.values)
+def _parts_of(rule: _SpecRule, place: Phrase, spec: str) -> dict[str, Phrase]:
+    """What the text leaves open, where the spec is at that place and an expression reads it."""
+    path = Phrase(f"{place.form}{rule.place.form}", (*place.values, *rule.place.values))
+    given = {"path": path, "spec": place, **rule.values}
+    return {
+        name: Phrase(part.form, tuple(_about(value, spec) for value in part.values)) for name, part in given.items()
+    }
+
+
+def _about(expression: str, spec: str) -> str:
+    return expression.replace("$s", spec)
 
 
 COMPONENT_SPEC_RULES = tuple(_of_component(rule) for rule in _RULES)

@@ -3,14 +3,14 @@
 Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.go, as `hooks.graph.topology` has it.
 """
 
-from hooks.crds.cel import At, CelRule, formatted, of_first_key
+from hooks.crds.cel import At, Phrase, cel_rule
+from hooks.problems import SPEC
+from hooks.validation.rules import topology as rules
 
 _SPEC: At = ("spec",)
 _SERVICES: At = ("spec", "services")
-_FIXED = (
-    "topologyConstraint is immutable and cannot be added, removed, or changed after creation; delete and recreate the "
-    "DynamoGraphDeployment to change topology constraints"
-)
+_TOPOLOGY = SPEC / "topologyConstraint"
+_TOPOLOGY_OF_SERVICE = Phrase("spec.services[%s].topologyConstraint", ("k",))
 _WHOLE = "has(self.topologyConstraint)"
 _PROFILE = "size(self.topologyConstraint.?topologyProfile.orValue(''))"
 _DOMAIN = "size(self.topologyConstraint.?packDomain.orValue(''))"
@@ -23,61 +23,43 @@ _CHANGED = (
 )
 
 TOPOLOGY_RULES = (
-    CelRule(
-        name="topology",
-        at=_SPEC,
-        holds=f"{_WHOLE} || !has(self.services) || !self.services.exists(k, {_OF_SERVICE})",
-        message=(
-            "spec.topologyConstraint with topologyProfile is required when any topology constraint is set (at spec or "
-            "service level)"
-        ),
+    cel_rule(
+        rules.TOPOLOGY,
+        _SPEC,
+        f"{_WHOLE} || !has(self.services) || !self.services.exists(k, {_OF_SERVICE})",
+        _TOPOLOGY,
     ),
-    CelRule(
-        name="topology-profile",
-        at=_SPEC,
-        holds=f"!{_WHOLE} || {_PROFILE} > 0",
-        message="spec.topologyConstraint.topologyProfile is required when any topology constraint is set",
+    cel_rule(rules.TOPOLOGY_PROFILE, _SPEC, f"!{_WHOLE} || {_PROFILE} > 0", _TOPOLOGY / "topologyProfile"),
+    cel_rule(
+        rules.TOPOLOGY_DOMAIN,
+        _SERVICES,
+        f"self.all(k, !({_LACKS_DOMAIN}))",
+        Phrase(f"{_TOPOLOGY_OF_SERVICE.form}.packDomain", _TOPOLOGY_OF_SERVICE.values),
+        first_key=_LACKS_DOMAIN,
     ),
-    CelRule(
-        name="topology-domain",
-        at=_SERVICES,
-        holds=f"self.all(k, !({_LACKS_DOMAIN}))",
-        text=of_first_key(_LACKS_DOMAIN, formatted("spec.services[%s].topologyConstraint.packDomain is required", "k")),
-    ),
-    CelRule(
-        name="topology-of-service",
-        at=_SPEC,
-        holds=f"!({_LACKS_ALL})",
-        text=formatted(
-            "spec.services[%s].topologyConstraint is required, as spec.topologyConstraint.packDomain is not set",
-            f"self.services.filter(k, !{_OF_SERVICE})[0]",
-        ),
+    cel_rule(
+        rules.TOPOLOGY_OF_SERVICE,
+        _SPEC,
+        f"!({_LACKS_ALL})",
+        Phrase(_TOPOLOGY_OF_SERVICE.form, (f"self.services.filter(k, !{_OF_SERVICE})[0]",)),
     ),
 )
 
 TOPOLOGY_CHANGE_RULES = (
-    CelRule(
-        name="topology-change",
-        at=_SPEC,
-        holds=(
-            "has(self.topologyConstraint) == has(oldSelf.topologyConstraint) && (!has(self.topologyConstraint) || "
-            "self.topologyConstraint == oldSelf.topologyConstraint)"
-        ),
-        message=f"spec.{_FIXED}",
+    cel_rule(
+        rules.TOPOLOGY_CHANGE,
+        _SPEC,
+        "has(self.topologyConstraint) == has(oldSelf.topologyConstraint) && (!has(self.topologyConstraint) || "
+        "self.topologyConstraint == oldSelf.topologyConstraint)",
+        _TOPOLOGY,
     ),
-    CelRule(
-        name="topology-change-of-service",
-        at=_SERVICES,
-        holds=f"self.all(k, !({_CHANGED}))",
-        text=of_first_key(_CHANGED, formatted(f"spec.services[%s].{_FIXED}", "k")),
+    cel_rule(
+        rules.TOPOLOGY_CHANGE_OF_SERVICE,
+        _SERVICES,
+        f"self.all(k, !({_CHANGED}))",
+        _TOPOLOGY_OF_SERVICE,
+        first_key=_CHANGED,
     ),
 )
 
-COMPONENT_TOPOLOGY_RULES = (
-    CelRule(
-        name="component-topology",
-        at=_SPEC,
-        holds=f"!{_WHOLE}",
-        message="spec.topologyConstraint needs Grove, under which only services of a graph can run",
-    ),
-)
+COMPONENT_TOPOLOGY_RULES = (cel_rule(rules.COMPONENT_TOPOLOGY, _SPEC, f"!{_WHOLE}", _TOPOLOGY),)

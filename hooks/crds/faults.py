@@ -1,4 +1,4 @@
-"""Everything that the API server would refuse in a manifest of ours, in sentences for a person.
+"""Everything that the API server would refuse in an object of ours, as problems.
 
 Knows the schemas and the rules that the models hold. The rules of admission, of which the API server evaluates most in
 CEL, are the packages' own (`hooks.admission.rules`).
@@ -7,7 +7,6 @@ Source: Kubernetes, apiextensions-apiserver: strict field validation, schema val
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
@@ -17,53 +16,50 @@ from hooks.api.checkpoint import ServiceCheckpoint
 from hooks.api.graph import PersistentVolumeClaimRequest
 from hooks.api.structural import SchemaNode
 from hooks.crds.definitions import CUSTOM_RESOURCES, OPEN, read_root_schema
-from hooks.crds.sentences import Path, describe_error, explain_unknown, suggest
+from hooks.crds.paths import add_name, name_path
+from hooks.crds.schema_problems import describe_error, describe_unknown
 from hooks.crds.stored import apply_defaults, schema_of
+from hooks.crds.suggestions import suggest
 from hooks.k8s.types import Json, ReadManifest
+from hooks.problems import HERE, FieldPath, Problem
+from hooks.validation.rules import graph as graph_rules
+from hooks.validation.rules import schema as rules
 
 _LIMITS = {"int32": 2**31, "int64": 2**63}
 _SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 _LABEL_VALUE = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
+_STATUS = HERE / "status"
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One thing wrong: the field (keys and 0-based indices from the root), and a sentence that starts with a verb."""
+def find_faults(manifest: ReadManifest, *, with_status: bool = False) -> list[Problem]:
+    """Find all problems of an object with its schema, in the order of its fields; [] for kinds of other API groups.
 
-    path: Path
-    message: str
-
-
-def find_faults(manifest: ReadManifest, *, with_status: bool = False) -> list[Fault]:
-    """Find all faults of a manifest, in the order of its fields; [] for kinds of other API groups.
-
-    Without `with_status`, only unknown fields of `status` are faults: the API server drops the rest of what a user
+    Without `with_status`, only unknown fields of `status` are problems: the API server drops the rest of what a user
     writes there. With it, status is judged as when a controller writes it.
     """
     schema = read_root_schema(manifest)
     if schema is None:
         return _find_kind_faults(manifest)
     readable = apply_defaults(manifest)
-    unknown: set[Fault] = set()
-    wrong = set(_find_value_faults(readable, schema, ()))
+    found = set(_find_value_faults(readable, schema, HERE))
     for error in _validator_of(str(manifest["kind"])).iter_errors(readable):
-        is_unknown = isinstance(error.kind, ValidationErrorKind.AdditionalProperties)
-        (unknown if is_unknown else wrong).update(_read_error(error, schema))
-    judged = unknown | {fault for fault in wrong if with_status or fault.path[:1] != ("status",)}
-    return sorted(judged, key=lambda fault: (_position(fault.path, manifest), str(fault.path), fault.message))
+        found |= set(_read_error(error, schema))
+    judged = [p for p in found if with_status or p.rule is rules.UNKNOWN_FIELD or not p.path.is_within(_STATUS)]
+    return sorted(judged, key=lambda problem: (_position(problem.path, manifest), problem.text))
 
 
-def _find_kind_faults(manifest: ReadManifest) -> list[Fault]:
+def _find_kind_faults(manifest: ReadManifest) -> list[Problem]:
     """Judge an object of our API group whose kind or version is not ours."""
     group, _, version = str(manifest.get("apiVersion", "")).partition("/")
+    ours = contract.GRAPH.api_version
     if group != contract.GROUP:
         return []
     if version != contract.VERSION:
-        return [Fault(("apiVersion",), f"is {group}/{version}, should be {contract.GRAPH.api_version}")]
+        return [rules.VERSION.at(HERE / "apiVersion", found=f"{group}/{version}", wanted=ours)]
     kinds = [resource.kind for resource in CUSTOM_RESOURCES]
     kind = str(manifest.get("kind", ""))
     hint = suggest(kind, kinds) or f"should be one of {', '.join(kinds)}"
-    return [Fault(("kind",), f"{kind or 'nothing'} is no kind of {contract.GRAPH.api_version}; {hint}")]
+    return [rules.KIND.at(HERE / "kind", kind=kind or "nothing", version=ours, hint=hint)]
 
 
 @cache
@@ -96,46 +92,46 @@ def _close(schema: SchemaNode) -> SchemaNode:
     return {"minimum": -limit, "maximum": limit - 1, **closed} if limit else closed
 
 
-def _read_error(error: ValidationError, root: SchemaNode) -> Iterator[Fault]:
-    path = tuple(error.instance_path)
+def _read_error(error: ValidationError, root: SchemaNode) -> Iterator[Problem]:
+    parts = tuple(error.instance_path)
     match error.kind:
         case ValidationErrorKind.Required():
-            yield Fault((*path, error.kind.property), "is missing")
+            yield rules.REQUIRED.at(name_path((*parts, error.kind.property), root))
         case ValidationErrorKind.AdditionalProperties():
-            schema = _schema_at(path, root)
-            above = [(path[:depth], _schema_at(path[:depth], root)) for depth in range(len(path) - 1, 0, -1)]
+            schema = _schema_at(parts, root)
+            depths = range(len(parts) - 1, 0, -1)
+            above = [(name_path(parts[:depth], root), _schema_at(parts[:depth], root)) for depth in depths]
             for name in error.kind.unexpected:
-                yield Fault((*path, name), explain_unknown(name, schema, above))
+                yield describe_unknown(name_path((*parts, name), root), schema, above)
         case ValidationErrorKind.Enum() if not isinstance(error.instance, str):
-            return  # its type is a fault already
+            return  # its type is a problem already
         case _:
-            yield Fault(path, describe_error(error))
+            yield describe_error(error, name_path(parts, root))
 
 
-def _schema_at(path: Path, root: SchemaNode) -> SchemaNode:
+def _schema_at(parts: tuple[str | int, ...], root: SchemaNode) -> SchemaNode:
     schema = root
-    for part in path:
+    for part in parts:
         schema = (schema["items"] if isinstance(part, int) else schema_of(part, schema)) or {}
     return schema
 
 
-def _find_value_faults(value: Json, schema: SchemaNode, path: Path) -> Iterator[Fault]:
+def _find_value_faults(value: Json, schema: SchemaNode, path: FieldPath) -> Iterator[Problem]:
     """What depends on more than one field: entries of one key, and rules."""
     if isinstance(value, Mapping):
         for rule in schema.get("x-kubernetes-validations", ()):
-            if not _RULES[rule["rule"]](value):
-                yield Fault(path, rule["message"])
+            yield from _RULES[rule["rule"]](value, path)
         for name, item in value.items():
             part = schema_of(name, schema)
             if part is not None:
-                yield from _find_value_faults(item, part, (*path, name))
+                yield from _find_value_faults(item, part, add_name(path, name, schema))
     elif isinstance(value, list) and "items" in schema:
         yield from _find_repeated(value, schema, path)
         for index, item in enumerate(value):
-            yield from _find_value_faults(item, schema["items"], (*path, index))
+            yield from _find_value_faults(item, schema["items"], path / index)
 
 
-def _find_repeated(items: list[Json], schema: SchemaNode, path: Path) -> Iterator[Fault]:
+def _find_repeated(items: list[Json], schema: SchemaNode, path: FieldPath) -> Iterator[Problem]:
     """Entries of a map list that have the keys of an earlier one."""
     keys = schema.get("x-kubernetes-list-map-keys", ())
     seen: dict[str, int] = {}
@@ -145,14 +141,33 @@ def _find_repeated(items: list[Json], schema: SchemaNode, path: Path) -> Iterato
         identity = ", ".join(f"{key} {item.get(key)}" for key in keys)
         first = seen.setdefault(identity, index)
         if first != index:
-            yield Fault((*path, index), f"repeats {identity} of entry {first}; every entry needs its own")
+            yield rules.REPEATED.at(path / index, keys=identity, first=first)
 
 
-def _position(path: Path, manifest: Json) -> tuple[int, ...]:
+def _find_missing_of_claim(claim: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
+    if claim.get("create") is True:
+        yield from (rule.at(path / name) for name, rule in graph_rules.CREATED_CLAIM.items() if name not in claim)
+
+
+def _find_nameless_checkpoint(checkpoint: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
+    identity = checkpoint.get("identity")
+    is_identified = isinstance(identity, Mapping) and {"model", "backendFramework"} <= identity.keys()
+    if checkpoint.get("enabled") is True and not checkpoint.get("checkpointRef") and not is_identified:
+        yield rules.CHECKPOINT.at(path)
+
+
+_RULES: Mapping[str, Callable[[Mapping[str, Json], FieldPath], Iterator[Problem]]] = {
+    PersistentVolumeClaimRequest.rules[0].expression: _find_missing_of_claim,
+    ServiceCheckpoint.rules[0].expression: _find_nameless_checkpoint,
+}
+"""What each rule's expression says; there is no CEL in Python, and the cluster tests hold both to the same answers."""
+
+
+def _position(path: FieldPath, manifest: Json) -> tuple[int, ...]:
     """Where a field stands in the manifest; a missing one stands before its siblings."""
     position = []
     value = manifest
-    for part in path:
+    for part in path.parts:
         if isinstance(part, int):
             position.append(part)
             value = value[part] if isinstance(value, list) and part < len(value) else None
@@ -161,20 +176,3 @@ def _position(path: Path, manifest: Json) -> tuple[int, ...]:
             position.append(keys.index(part) if part in keys else -1)
             value = value[part] if part in keys else None
     return tuple(position)
-
-
-def _is_claim_complete(claim: Mapping[str, Json]) -> bool:
-    return claim.get("create") is not True or {"size", "storageClass", "volumeAccessMode"} <= claim.keys()
-
-
-def _is_checkpoint_named(checkpoint: Mapping[str, Json]) -> bool:
-    identity = checkpoint.get("identity")
-    is_identified = isinstance(identity, Mapping) and {"model", "backendFramework"} <= identity.keys()
-    return checkpoint.get("enabled") is not True or bool(checkpoint.get("checkpointRef")) or is_identified
-
-
-_RULES: Mapping[str, Callable[[Mapping[str, Json]], bool]] = {
-    PersistentVolumeClaimRequest.rules[0].expression: _is_claim_complete,
-    ServiceCheckpoint.rules[0].expression: _is_checkpoint_named,
-}
-"""What each rule's expression says; there is no CEL in Python, and the cluster tests hold both to the same answers."""

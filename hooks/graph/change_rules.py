@@ -57,8 +57,8 @@ def _find_flipped_nodes(new: Mapping[str, ComponentSpec], old: Mapping[str, Json
 
 
 def _find_changed_services(new: Mapping[str, Json], old: Mapping[str, Json]) -> Iterator[Problem]:
-    changes = (("added", new.keys() - old.keys()), ("removed", old.keys() - new.keys()))
-    texts = [f"services {what}: [{' '.join(sorted(names))}]" for what, names in changes if names]
+    changes = ((rules.SERVICES_ADDED, new.keys() - old.keys()), (rules.SERVICES_REMOVED, old.keys() - new.keys()))
+    texts = [text.format(names=f"[{' '.join(sorted(names))}]") for text, names in changes if names]
     if texts:
         yield rules.SERVICE_TOPOLOGY.at(SPEC / "services", changes=", ".join(texts))
 

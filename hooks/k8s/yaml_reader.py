@@ -1,4 +1,4 @@
-"""Reads YAML as kubectl does, with the line of every field.
+"""Reads YAML as kubectl does, with line and column of every field.
 
 Dates stay text, `yes` and `on` are booleans, there is no base 60, `1e3` is a number, a key given twice is a fault.
 An integer of more than 64 bits is a float, and a float out of range is text.
@@ -11,40 +11,57 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isinf
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
-FieldPath = tuple[str | int, ...]
+YamlPath = tuple[str | int, ...]
+"""Keys and 0-based indices from the root of a document on."""
 
 MAX_VALUES = 500_000
 """Values of one document, those behind aliases counted each time; an object of the API server's size has far fewer."""
 
 
+class Mark(NamedTuple):
+    """A place in a text, both 1-based."""
+
+    line: int = 1
+    column: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class YamlFault:
-    """One thing wrong in a document: the line (1-based), the field, a sentence."""
+    """One thing wrong in a document: where, at which field, and a sentence without its subject."""
 
-    line: int
-    path: FieldPath
+    mark: Mark
+    path: YamlPath
     message: str
+
+    @property
+    def line(self) -> int:
+        """The line, 1-based."""
+        return self.mark.line
 
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """One document: its value, the line of every path in it, and what is wrong with it."""
+    """One document: its value, the place of each field's key and each list's entry, and what is wrong."""
 
     value: Any
-    line: int
-    lines: dict[FieldPath, int] = field(repr=False)
+    marks: dict[YamlPath, Mark] = field(repr=False)
     faults: tuple[YamlFault, ...] = ()
+
+    @property
+    def start(self) -> Mark:
+        """Where the document begins."""
+        return self.marks[()]
 
 
 def read_yaml(text: str) -> Iterator[YamlDocument]:
     """Read all documents that are not empty.
 
     Raises:
-        SyntaxError: the text is not YAML; `lineno` is set.
+        SyntaxError: the text is not YAML; `lineno` and `offset` are set.
     """
     try:
         for root in yaml.compose_all(text, Loader=ManifestLoader):
@@ -52,21 +69,26 @@ def read_yaml(text: str) -> Iterator[YamlDocument]:
                 continue
             reader = _NodeReader()
             value = reader.read(root, ())
-            yield YamlDocument(value, root.start_mark.line + 1, reader.lines, tuple(reader.faults))
+            yield YamlDocument(value, reader.marks, tuple(reader.faults))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise _syntax_error(str(error.problem), mark.line + 1 if mark else 1) from error
+        raise _syntax_error(str(error.problem), _place(mark) if mark else Mark()) from error
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise _syntax_error(f"character {error.character!r} is not allowed", line) from error
+        before = text[: error.position]
+        place = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise _syntax_error(f"character {error.character!r} is not allowed", place) from error
     except RecursionError as error:
-        raise _syntax_error("it is nested too deeply, or an alias stands for what it is part of", 1) from error
+        raise _syntax_error("it is nested too deeply, or an alias stands for what it is part of", Mark()) from error
 
 
-def _syntax_error(message: str, line: int) -> SyntaxError:
+def _syntax_error(message: str, mark: Mark) -> SyntaxError:
     error = SyntaxError(message)
-    error.lineno = line
+    error.lineno, error.offset = mark
     return error
+
+
+def _place(mark: yaml.Mark) -> Mark:
+    return Mark(mark.line + 1, mark.column + 1)
 
 
 class ManifestLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -92,25 +114,25 @@ for _tag, _pattern, _first in (
 
 
 class _NodeReader:
-    """Turns one document's nodes into values, noting the line of every path and the faults on the way."""
+    """Turns one document's nodes into values, noting the place of every path and the faults on the way."""
 
     def __init__(self) -> None:
-        self.lines: dict[FieldPath, int] = {}
+        self.marks: dict[YamlPath, Mark] = {}
         self.faults: list[YamlFault] = []
         self._count = 0
 
-    def read(self, node: yaml.Node, path: FieldPath) -> Any:
+    def read(self, node: yaml.Node, path: YamlPath) -> Any:
         self._count += 1
         if self._count > MAX_VALUES:
-            raise _syntax_error(f"its aliases stand for more than {MAX_VALUES} values", node.start_mark.line + 1)
-        self.lines.setdefault(path, node.start_mark.line + 1)
+            raise _syntax_error(f"its aliases stand for more than {MAX_VALUES} values", _place(node.start_mark))
+        self.marks.setdefault(path, _place(node.start_mark))
         if isinstance(node, yaml.MappingNode):
             return self._read_mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(item, (*path, index)) for index, item in enumerate(node.value)]
         return self._read_scalar(node, path)
 
-    def _read_mapping(self, node: yaml.MappingNode, path: FieldPath) -> dict[str, Any]:
+    def _read_mapping(self, node: yaml.MappingNode, path: YamlPath) -> dict[str, Any]:
         merged: dict[str, Any] = {}
         own: dict[str, Any] = {}
         for key_node, value_node in node.value:
@@ -120,11 +142,11 @@ class _NodeReader:
             key = self._read_key(key_node, path)
             if key in own:
                 self._refuse(key_node, (*path, key), "is given twice")
-            self.lines[*path, key] = key_node.start_mark.line + 1
+            self.marks[*path, key] = _place(key_node.start_mark)
             own[key] = self.read(value_node, (*path, key))
         return {**merged, **own}
 
-    def _read_merge(self, node: yaml.Node, path: FieldPath) -> dict[str, Any]:
+    def _read_merge(self, node: yaml.Node, path: YamlPath) -> dict[str, Any]:
         sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
         merged: dict[str, Any] = {}
         for source in reversed(sources):
@@ -134,13 +156,13 @@ class _NodeReader:
             merged.update(self._read_mapping(source, path))
         return merged
 
-    def _read_key(self, node: yaml.Node, path: FieldPath) -> str:
+    def _read_key(self, node: yaml.Node, path: YamlPath) -> str:
         if isinstance(node, yaml.ScalarNode):
             return str(node.value)
-        self._refuse(node, path, "has a key that is no text")
+        self._refuse(node, path, "has a key that is not text")
         return ""
 
-    def _read_scalar(self, node: yaml.Node, path: FieldPath) -> Any:
+    def _read_scalar(self, node: yaml.Node, path: YamlPath) -> Any:
         text = str(node.value)
         match node.tag.removeprefix(_PREFIX):
             case "null":
@@ -157,8 +179,8 @@ class _NodeReader:
                 self._refuse(node, path, f"has the YAML tag {tag}, which Kubernetes does not know")
                 return None
 
-    def _refuse(self, node: yaml.Node, path: FieldPath, message: str) -> None:
-        self.faults.append(YamlFault(node.start_mark.line + 1, path, message))
+    def _refuse(self, node: yaml.Node, path: YamlPath, message: str) -> None:
+        self.faults.append(YamlFault(_place(node.start_mark), path, message))
 
 
 def _read_number(text: str) -> int | float | str:

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from hooks import contract
-from hooks.crds.sentences import suggest
+from hooks.crds.schema_problems import describe_type
+from hooks.crds.suggestions import suggest
 from hooks.k8s.kinds import SECRET
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import GroupVersionKind
-from hooks.k8s.yaml_reader import FieldPath
+from hooks.problems import HERE, FieldPath, Problem, Rule
+from hooks.validation.rules import reading as rules
+from hooks.validation.rules import schema as schema_rules
+from hooks.validation.values import name_value
 
 OUR_KINDS = frozenset(
     {contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER}
@@ -24,16 +28,7 @@ _LIKENESS = 0.7
 """How like a kind is to one of ours that is meant to be it, from 0 to 1; DynamoWorkerMetadata comes to 0.55."""
 
 _HEADER = ("apiVersion", "kind")
-_TEXT_MAP = "should be an object whose values are text"
-_TYPE_NAMES = {
-    dict: "object",
-    list: "list",
-    str: "text",
-    int: "number",
-    float: "number",
-    bool: "boolean",
-    type(None): "null",
-}
+_METADATA = HERE / "metadata"
 
 
 def has_kind(value: Any) -> bool:
@@ -41,59 +36,70 @@ def has_kind(value: Any) -> bool:
     return isinstance(value, dict) and all(value.get(key) and isinstance(value[key], str) for key in _HEADER)
 
 
-def find_header_faults(value: Any) -> Iterator[tuple[FieldPath, str]]:
-    """Each fault's field, and a sentence that starts with a verb; in kinds of ours only what their schemas leave."""
+def find_header_problems(value: Any) -> Iterator[Problem]:
+    """What is wrong with any object; in kinds of ours only what their schemas do not say."""
     if not isinstance(value, dict):
-        yield (), f"is a {_TYPE_NAMES[type(value)]}, should be an object with apiVersion, kind and metadata"
+        yield rules.NOT_AN_OBJECT.at(HERE, found=name_value(value))
         return
     for key in _HEADER:
         if not isinstance(value.get(key), str) or not value[key]:
-            yield (key,), "is missing; every Kubernetes object has it" if key not in value else "should be text"
+            yield _describe_text(HERE / key, value.get(key), rules.HEADER)
     kind = GroupVersionKind.of(value["apiVersion"], value["kind"]) if has_kind(value) else None
     if kind is not None:
-        yield from _find_kind_faults(kind)
+        yield from _find_kind_problems(kind)
     metadata = value.get("metadata")
     if metadata is None:
-        yield ("metadata",), "is missing; write metadata.name"
+        yield rules.METADATA.at(_METADATA)
     elif kind not in OUR_KINDS:
-        yield from _find_metadata_faults(metadata)
+        yield from _find_metadata_problems(metadata)
     elif isinstance(metadata, dict) and metadata.get("name") is None:
-        yield ("metadata", "name"), "is missing; write metadata.name, as the names of children follow from it"
+        yield rules.NAME_OF_PARENT.at(_METADATA / "name")
     if kind == SECRET and not _is_text_map(value.get("data")):
-        yield ("data",), _TEXT_MAP
+        yield rules.TEXT_MAP.at(HERE / "data")
     namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
     if namespace and isinstance(namespace, str) and not is_dns_label(namespace):
-        message = "at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
-        yield ("metadata", "namespace"), f"is {namespace!r}; write {message}"
+        yield rules.NAMESPACE.at(_METADATA / "namespace", found=repr(namespace))
 
 
-def _find_kind_faults(kind: GroupVersionKind) -> Iterator[tuple[FieldPath, str]]:
+def _find_kind_problems(kind: GroupVersionKind) -> Iterator[Problem]:
     """What is nearly one of our kinds; other kinds of our group are foreign, as its owner has more programs."""
     names = {ours.kind for ours in OUR_KINDS}
+    version = contract.GRAPH.api_version
     if kind.kind in names:
         if kind not in OUR_KINDS:
-            yield ("apiVersion",), f"is {kind.api_version}; write {contract.GRAPH.api_version}"
+            yield schema_rules.VERSION.at(HERE / "apiVersion", found=kind.api_version, wanted=version)
     elif kind.group == contract.GROUP and kind.kind not in _SISTER_KINDS:
         guess = suggest(kind.kind, names, cutoff=_LIKENESS)
         if guess:
-            yield ("kind",), f"{kind.kind} is no kind of {contract.GRAPH.api_version}; {guess}"
+            yield schema_rules.KIND.at(HERE / "kind", kind=kind.kind, version=version, hint=guess)
 
 
-def _find_metadata_faults(metadata: Any) -> Iterator[tuple[FieldPath, str]]:
+def _find_metadata_problems(metadata: Any) -> Iterator[Problem]:
     """What no object can have; for kinds of ours their schemas say it."""
     if not isinstance(metadata, dict):
-        yield ("metadata",), f"is a {_TYPE_NAMES[type(metadata)]}, should be an object; write metadata.name"
+        yield describe_type(metadata, ["object"], _METADATA)
         return
-    if not isinstance(metadata.get("name") or metadata.get("generateName"), str):
-        yield ("metadata", "name"), "is missing or no text; every object needs a name"
-    if not isinstance(metadata.get("namespace") or "", str):
-        yield ("metadata", "namespace"), "should be text"
+    name = metadata.get("name") or metadata.get("generateName")
+    if not isinstance(name, str):
+        yield _describe_text(_METADATA / "name", name, rules.NAME)
+    namespace = metadata.get("namespace")
+    if namespace and not isinstance(namespace, str):
+        yield describe_type(namespace, ["string"], _METADATA / "namespace")
     for key in ("labels", "annotations"):
         if not _is_text_map(metadata.get(key)):
-            yield ("metadata", key), _TEXT_MAP
+            yield rules.TEXT_MAP.at(_METADATA / key)
     owners = metadata.get("ownerReferences") or []
-    if not isinstance(owners, list) or not all(isinstance(owner, dict) for owner in owners):
-        yield ("metadata", "ownerReferences"), "should be a list of objects"
+    if not isinstance(owners, list):
+        yield describe_type(owners, ["array"], _METADATA / "ownerReferences")
+        return
+    for index, owner in enumerate(owners):
+        if not isinstance(owner, dict):
+            yield describe_type(owner, ["object"], _METADATA / "ownerReferences" / index)
+
+
+def _describe_text(path: FieldPath, value: Any, missing: Rule) -> Problem:
+    """The problem of a field that holds no text, or nothing."""
+    return describe_type(value, ["string"], path) if value else missing.at(path)
 
 
 def _is_text_map(value: Any) -> bool:

@@ -1,39 +1,47 @@
-"""Reads manifests: files, directories or standard input, with the line of every field.
+"""Reads manifests: files, directories or standard input, with line and column of every field.
 
 What cannot be read hides nothing of the rest: objects and faults are given back together.
 """
 
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hooks.crds.definitions import read_root_schema
+from hooks.crds.paths import name_path
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.k8s.yaml_reader import FieldPath, YamlDocument, YamlFault, read_yaml
-from hooks.manifests.object_header import OUR_KINDS, find_header_faults, has_kind
+from hooks.k8s.yaml_reader import Mark, YamlDocument, YamlFault, YamlPath, read_yaml
+from hooks.manifests.object_header import OUR_KINDS, find_header_problems, has_kind
+from hooks.problems import HERE, METADATA, Problem
+from hooks.validation.rules import reading as rules
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with the input: where, at which field, and what would be right.
-
-    `names_field` says that the message itself names the field.
-    """
+    """A problem or warning, and where the input has it; line and column are 1-based."""
 
     file: str
-    line: int
-    field: str
-    message: str
-    names_field: bool = False
+    mark: Mark
+    problem: Problem
 
     def __str__(self) -> str:
         """`file:line: field: message`, as compilers write it."""
-        field = "" if self.names_field or not self.field else f"{self.field}: "
-        return f"{self.file}:{self.line}: {field}{self.message}"
+        problem = self.problem
+        is_named = problem.rule.names_field or not problem.path.parts
+        field = "" if is_named else f"{problem.path}: "
+        return f"{self.file}:{self.mark.line}: {field}{problem.text}"
+
+    def __lt__(self, other: "Fault") -> bool:
+        """By place, then by field."""
+        return self._order < other._order
+
+    @property
+    def _order(self) -> tuple[str, int, str, str]:
+        return (self.file, self.mark.line, str(self.problem.path), self.problem.text)
 
 
 class ManifestFaults(Exception):
@@ -50,10 +58,14 @@ class Document:
     """One object of the input, where its fields stand, and what is wrong with it whatever its schema says."""
 
     file: str
-    line: int
     object: Manifest
-    lines: dict[FieldPath, int] = field(repr=False)
+    marks: dict[YamlPath, Mark] = field(repr=False)
     faults: tuple[Fault, ...] = ()
+
+    @property
+    def line(self) -> int:
+        """Where the object begins."""
+        return self.marks[()].line
 
     @property
     def kind(self) -> GroupVersionKind:
@@ -65,10 +77,11 @@ class Document:
         """Whether the object is one of the five kinds; others pass through untouched."""
         return self.kind in OUR_KINDS
 
-    def fault(self, path: FieldPath, message: str) -> Fault:
-        """A fault at a field, or at the nearest field above it that was written."""
-        known = next((path[:end] for end in range(len(path), 0, -1) if path[:end] in self.lines), None)
-        return Fault(self.file, self.lines[known] if known else self.line, format_path(path), message)
+    def place(self, problem: Problem) -> Fault:
+        """The problem at its field, or at the nearest field around it that was written."""
+        parts = problem.path.parts
+        known = next(parts[:end] for end in range(len(parts), -1, -1) if parts[:end] in self.marks)
+        return Fault(self.file, self.marks[known], problem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +90,6 @@ class Loaded:
 
     documents: tuple[Document, ...]
     unreadable: tuple[Fault, ...] = ()
-
-
-def format_path(path: FieldPath) -> str:
-    """`spec.services[main].envs[0].name`: keys that are no identifiers stand in brackets."""
-    text = ""
-    for part in path:
-        plain = isinstance(part, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", part)
-        text += f".{part}" if plain else f"[{part}]"
-    return text.lstrip(".")
 
 
 def load_manifests(paths: Iterable[str], namespace: str) -> Loaded:
@@ -100,8 +104,7 @@ def load_manifests(paths: Iterable[str], namespace: str) -> Loaded:
         before = len(documents), len(unreadable)
         documents.extend(_read_documents(name, content, namespace, unreadable))
         if before == (len(documents), len(unreadable)):
-            message = "holds no object; write a manifest with apiVersion, kind and metadata"
-            unreadable.append(Fault(name, 1, "", message))
+            unreadable.append(Fault(name, Mark(), rules.NO_OBJECT.at(HERE)))
     return Loaded(documents=tuple(_mark_duplicates(documents)), unreadable=tuple(unreadable))
 
 
@@ -111,12 +114,13 @@ def _read_files(paths: Iterable[str], faults: list[Fault]) -> Iterator[tuple[str
         try:
             content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         except OSError as error:
-            faults.append(Fault(name, 1, "", f"cannot be read: {error.strerror}"))
+            faults.append(Fault(name, Mark(), rules.UNREADABLE_FILE.at(HERE, why=str(error.strerror))))
             continue
-        try:
-            yield name, _decode(content)
-        except ValueError as error:
-            faults.append(Fault(name, 1, "", str(error)))
+        text, problem = _decode(content)
+        if problem is not None:
+            faults.append(Fault(name, Mark(), problem))
+        else:
+            yield name, text
 
 
 def _expand(paths: Iterable[str], faults: list[Fault]) -> Iterator[str]:
@@ -126,18 +130,17 @@ def _expand(paths: Iterable[str], faults: list[Fault]) -> Iterator[str]:
             continue
         found = sorted(str(p) for p in Path(path).rglob("*") if p.suffix in SUFFIXES and p.is_file())
         if not found:
-            faults.append(Fault(path, 1, "", f"the directory holds no {', '.join(sorted(SUFFIXES))} file"))
+            faults.append(Fault(path, Mark(), rules.NO_FILES.at(HERE, suffixes=", ".join(sorted(SUFFIXES)))))
         yield from found
 
 
-def _decode(content: bytes) -> str:
+def _decode(content: bytes) -> tuple[str, Problem | None]:
+    """The text, or what is wrong with it."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"is not text: byte {error.start} is not UTF-8; write YAML or JSON in UTF-8") from error
-    if "\0" in text:
-        raise ValueError("is not text: it holds NUL bytes; write YAML or JSON in UTF-8")
-    return text
+        return "", rules.NOT_UTF8.at(HERE, offset=error.start)
+    return text, rules.NUL_BYTES.at(HERE) if "\0" in text else None
 
 
 def _read_documents(file: str, text: str, namespace: str, unreadable: list[Fault]) -> Iterator[Document]:
@@ -151,9 +154,11 @@ def _read_documents(file: str, text: str, namespace: str, unreadable: list[Fault
                 else:
                     unreadable.extend(found.faults)
             if is_list:
-                unreadable.extend(_place(file, (fault for fault in document.faults if not _is_in_item(fault.path))))
+                outside = (fault for fault in document.faults if not _is_in_item(fault.path))
+                unreadable.extend(_place(file, outside, document.value))
     except SyntaxError as error:
-        unreadable.append(Fault(file, error.lineno or 1, "", f"is not valid YAML: {error.msg}"))
+        mark = Mark(error.lineno or 1, error.offset or 1)
+        unreadable.append(Fault(file, mark, rules.NOT_YAML.at(HERE, why=error.msg)))
 
 
 def _is_list(value: Any) -> bool:
@@ -161,28 +166,30 @@ def _is_list(value: Any) -> bool:
     return is_kind and isinstance(value.get("items"), list)
 
 
-def _is_in_item(path: FieldPath) -> bool:
+def _is_in_item(path: YamlPath) -> bool:
     return len(path) > 1 and path[0] == "items"
 
 
 def _split_list(document: YamlDocument) -> Iterator[YamlDocument]:
-    """The items of a list of objects, each with its own lines and faults."""
+    """The items of a list of objects, each with its own places and faults."""
     for index, item in enumerate(document.value["items"]):
         at = ("items", index)
-        lines = {path[2:]: line for path, line in document.lines.items() if path[:2] == at}
+        marks = {path[2:]: mark for path, mark in document.marks.items() if path[:2] == at}
         faults = tuple(replace(fault, path=fault.path[2:]) for fault in document.faults if fault.path[:2] == at)
-        yield YamlDocument(item, lines.get((), document.line), lines, faults)
+        yield YamlDocument(item, {(): document.start, **marks}, faults)
 
 
-def _place(file: str, faults: Iterable[YamlFault]) -> Iterator[Fault]:
-    return (Fault(file, fault.line, format_path(fault.path), fault.message) for fault in faults)
+def _place(file: str, faults: Iterable[YamlFault], value: Any) -> Iterator[Fault]:
+    schema = read_root_schema(value) if isinstance(value, dict) else None
+    for fault in faults:
+        yield Fault(file, fault.mark, rules.YAML.at(name_path(fault.path, schema), why=fault.message))
 
 
 def _read_object(file: str, part: YamlDocument, namespace: str) -> Document:
-    """The object with a namespace and its faults; without a kind it is none that anybody could judge."""
-    found = Document(file, part.line, part.value, part.lines)
-    identity = (found.fault(path, text) for path, text in find_header_faults(part.value))
-    faults = (*_place(file, part.faults), *identity)
+    """The object with a namespace, and its faults; without a kind it cannot be judged any further."""
+    found = Document(file, part.value, part.marks)
+    header = (found.place(problem) for problem in find_header_problems(part.value))
+    faults = (*_place(file, part.faults, part.value), *header)
     is_ours = has_kind(part.value) and found.is_ours
     return replace(found, object=_fill_namespace(part.value, namespace) if is_ours else part.value, faults=faults)
 
@@ -208,5 +215,6 @@ def _mark_duplicates(documents: Iterable[Document]) -> Iterator[Document]:
         if first is document:
             yield document
             continue
-        message = f"a second {document.kind.kind} of the name {name}, the first is at {first.file}:{first.line}"
-        yield replace(document, faults=(*document.faults, document.fault(("metadata", "name"), message)))
+        place = f"{first.file}:{first.line}"
+        problem = rules.SECOND_OBJECT.at(METADATA / "name", kind=document.kind.kind, name=name, place=place)
+        yield replace(document, faults=(*document.faults, document.place(problem)))

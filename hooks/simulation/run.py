@@ -11,8 +11,9 @@ from hooks import contract
 from hooks.crds import apply_defaults, find_faults, prune
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.manifests.object_header import OUR_KINDS
-from hooks.manifests.reading import Document, format_path
+from hooks.manifests.reading import Document
 from hooks.metacontroller import install_files
+from hooks.problems import join_texts
 from hooks.simulation.processes import Servers, run_servers
 from hooks.simulation.progress import Family, Progress, has_ended, is_ready, kind_of, measure_progress
 from hooks.simulator.clock import Clock
@@ -200,9 +201,9 @@ def admit_custom(obj: Manifest) -> Manifest:
     if GroupVersionKind.of(obj["apiVersion"], obj["kind"]) not in OUR_KINDS:
         return obj
     stored = apply_defaults(prune(obj))
-    faults = [f"{format_path(fault.path)}: {fault.message}" for fault in find_faults(stored)]
+    faults = find_faults(stored)
     if faults:
-        raise ApiError(422, "Invalid", f"{obj['kind']} {obj['metadata']['name']}: {'; '.join(faults)}")
+        raise ApiError(422, "Invalid", f"{obj['kind']} {obj['metadata']['name']}: {join_texts(faults)}")
     return stored
 
 

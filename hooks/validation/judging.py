@@ -7,10 +7,10 @@ resources, for what an update of an object that is bad already may do.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from hooks.api.base import Model, parse_parent
-from hooks.errors import InvalidSpec
+from hooks.api.base import Model, read_parent
 from hooks.k8s.types import ReadManifest
 from hooks.problems import Problem, as_problems
+from hooks.validation.reading import drop_consequences
 from hooks.validation.review import GENERATED_SUFFIX, Review, Verdict
 
 
@@ -43,25 +43,27 @@ def judge(
     """
     if _is_going(review.new):
         return Verdict(problems=())
-    alone, new = _judge_alone(review.new, review, model, of_object)
+    new, misfits = read_parent(model, _prepare(review.new))
+    alone = _judge_alone(new, misfits, review, of_object)
     problems = alone.problems
     if problems and review.old is not None:
-        before = frozenset(_judge_alone(review.old, review, model, of_object)[0].problems)
-        problems = tuple(problem for problem in problems if problem not in before)
-    change = Findings() if new is None or review.old is None else of_change(new, review.old, review)
-    problems = (*problems, *change.problems)
-    told = alone.warnings if warns_always or not problems else ()
-    return Verdict(problems=problems, warnings=(*told, *change.warnings))
+        old, before = read_parent(model, _prepare(review.old))
+        known = frozenset(_judge_alone(old, before, review, of_object).problems)
+        problems = tuple(problem for problem in problems if problem not in known)
+    change = Findings() if review.old is None else of_change(new, review.old, review)
+    problems = (*problems, *drop_consequences(change.problems, misfits))
+    warnings = alone.warnings if warns_always or not problems else ()
+    return Verdict(problems=problems, warnings=(*warnings, *drop_consequences(change.warnings, misfits)))
 
 
 def _judge_alone(
-    manifest: ReadManifest, review: Review, model: type[Model], of_object: Callable[[Model, Review], Findings]
-) -> tuple[Findings, Model | None]:
-    try:
-        parsed = parse_parent(model, _prepare(manifest))
-    except InvalidSpec as error:
-        return Findings(problems=error.problems), None
-    return of_object(parsed, review), parsed
+    parent: Model, misfits: tuple[Problem, ...], review: Review, of_object: Callable[[Model, Review], Findings]
+) -> Findings:
+    found = of_object(parent, review)
+    return Findings(
+        problems=(*misfits, *drop_consequences(found.problems, misfits)),
+        warnings=drop_consequences(found.warnings, misfits),
+    )
 
 
 def _prepare(manifest: ReadManifest) -> ReadManifest:

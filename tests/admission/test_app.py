@@ -223,7 +223,7 @@ def test_denial_is_counted_under_each_rule_that_was_broken() -> None:
         "duration_seconds_count DynamoGraphDeployment/UPDATE": 1,
         "requests_total DynamoGraphDeployment/UPDATE/denied": 1,
         "denials_total DynamoGraphDeployment/UPDATE/name": 1,
-        "denials_total DynamoGraphDeployment/UPDATE/replicas": 1,
+        "denials_total DynamoGraphDeployment/UPDATE/replicas_managed": 1,
     }
 
 
@@ -249,7 +249,7 @@ def test_one_line_is_logged_with_the_verdict(caplog: pytest.LogCaptureFixture) -
         "object": "default/g",
         "allowed": False,
         "problems": ["first is wrong", "second is wrong"],
-        "reasons": ["name", "replicas"],
+        "reasons": ["name", "replicas_managed"],
         "status": 200,
     }
 

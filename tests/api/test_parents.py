@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from hooks.api.base import ApiModel, parse_parent
+from hooks.api.base import ApiModel, parse_parent, read_parent
 from hooks.api.component import ComponentDeployment
 from hooks.api.graph import GraphDeployment
 from hooks.api.graph_request import GraphRequest
 from hooks.api.model import Model
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.errors import InvalidSpec
+from hooks.problems import SPEC, Key, texts_of
 
 
 def parent(spec: Any, status: Any = None, **metadata: Any) -> dict[str, Any]:
@@ -170,27 +171,70 @@ def test_limits_are_left_to_admission() -> None:
 def test_every_field_that_does_not_fit_is_named() -> None:
     with pytest.raises(InvalidSpec) as raised:
         parse_parent(GraphDeployment, parent({"services": {"a": {"replicas": "x"}, "b": []}, "envs": "y"}))
-    paths = [problem.partition(":")[0] for problem in raised.value.problems]
-    assert sorted(paths) == ["spec.envs", "spec.services.a.replicas", "spec.services.b"]
+    services = SPEC / "services"
+    paths = [problem.path for problem in raised.value.problems]
+    assert paths == [SPEC / "envs", services / Key("a") / "replicas", services / Key("b")]
 
 
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ({"services": {"a": []}}, "spec.services.a: should be an object, is an array"),
-        ({"services": 1}, "spec.services: should be an object, is a number"),
-        ({"envs": "y"}, "spec.envs: should be an array, is a string"),
-        ({"backendFramework": True}, "spec.backendFramework: should be a string, is a boolean"),
-        ({"services": {"a": {"replicas": "x"}}}, "spec.services.a.replicas: should be an integer, is a string"),
+        ({"services": {"a": []}}, "spec.services[a]: is an array, should be an object"),
+        ({"services": 1}, "spec.services: is the integer 1, should be an object"),
+        ({"envs": "y"}, 'spec.envs: is the string "y", should be an array'),
+        ({"backendFramework": True}, 'spec.backendFramework: is the boolean true, should be a string: write "true"'),
+        ({"services": {"a": {"replicas": "x"}}}, 'spec.services[a].replicas: is the string "x", should be an integer'),
         (
             {"services": {"a": {"replicas": 1.5}}},
-            "spec.services.a.replicas: should be a valid integer, got a number with a fractional part",
+            "spec.services[a].replicas: is the number 1.5, should be an integer",
         ),
-        ({"pvcs": [{"create": {}}]}, "spec.pvcs[0].create: should be a boolean, is an object"),
+        ({"pvcs": [{"create": {}}]}, "spec.pvcs[0].create: is an object, should be a boolean"),
+        ({"pvcs": [{"size": {}}]}, "spec.pvcs[0].size: is an object, should be an integer or a string"),
+        (
+            {"services": {"a": {"labels": {"x/y": 1}}}},
+            'spec.services[a].labels[x/y]: is the integer 1, should be a string: write "1"',
+        ),
+        ({"services": {"a": {"modelRef": {}}}}, "spec.services[a].modelRef.name: is missing"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_field_that_does_not_fit_is_told_in_the_words_of_its_json(spec: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidSpec) as raised:
         parse_parent(GraphDeployment, parent(spec))
-    assert raised.value.problems == (problem,)
+    assert texts_of(raised.value.problems) == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("spec", "repaired"),
+    [
+        ({"backendFramework": 1}, {"backendFramework": "1"}),
+        ({"backendFramework": {}}, {}),
+        ({"services": {"a": [], "b": {}}}, {"services": {"a": {}, "b": {}}}),
+        (
+            {"services": {"a": {"labels": {"x/y": True, "z": None}}}},
+            {"services": {"a": {"labels": {"x/y": "true", "z": ""}}}},
+        ),
+        ({"services": {"a": {"modelRef": {}}}}, {"services": {"a": {"modelRef": {"name": ""}}}}),
+        ({"services": {"a": {"modelRef": {"name": []}}}}, {"services": {"a": {"modelRef": {"name": ""}}}}),
+        ({"services": {"a": {"multinode": 2}}}, {"services": {"a": {}}}),
+        ({"pvcs": [5, {"name": "b"}]}, {"pvcs": [{}, {"name": "b"}]}),
+        ({"restart": {"strategy": {"order": ["a", 1, {}]}}}, {"restart": {"strategy": {"order": ["a", "1", ""]}}}),
+        ([], {}),
+    ],
+    ids=str,
+)
+def test_object_that_does_not_fit_is_read_as_far_as_it_does(spec: Any, repaired: dict[str, Any]) -> None:
+    graph, problems = read_parent(GraphDeployment, parent(spec))
+    assert graph == parse_parent(GraphDeployment, parent(repaired))
+    with pytest.raises(InvalidSpec) as raised:
+        parse_parent(GraphDeployment, parent(spec))
+    assert problems == raised.value.problems
+
+
+def test_object_that_fits_is_read_without_problems() -> None:
+    assert read_parent(GraphDeployment, GRAPH) == (parse_parent(GraphDeployment, GRAPH), ())
+
+
+def test_object_without_metadata_is_read_too() -> None:
+    graph, problems = read_parent(GraphDeployment, {"metadata": []})
+    assert (graph.metadata.name, texts_of(problems)) == ("", ("metadata: is an array, should be an object",))

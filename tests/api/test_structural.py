@@ -7,14 +7,14 @@ import pytest
 from pydantic import Field
 
 from hooks.api.base import ApiModel
-from hooks.api.schema import CONFIG_MAP_KEY, QUANTITY, Rule, Schema
+from hooks.api.schema import CONFIG_MAP_KEY, QUANTITY, Schema, SchemaRule
 from hooks.api.structural import build_kubernetes_schema, build_object_schema
 
 
 class Part(ApiModel):
     """A part."""
 
-    rules = (Rule("has(self.word)", "Say a word."),)
+    rules = (SchemaRule("has(self.word)", "Say a word."),)
 
     word: Annotated[str, Schema("A word.", required=True, min_length=1)] = ""
     upper: Annotated[bool, Schema("Loud.", default=False)] = Field(default=False, alias="upperCASE")

@@ -49,18 +49,18 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 @pytest.mark.parametrize(
     ("old", "new", "place", "words"),
     [
-        ("componentType", "componentTyp", "m.yaml:8: spec.services.Frontend", ["componentTyp", "componentType"]),
+        ("componentType", "componentTyp", "m.yaml:8: spec.services[Frontend]", ["componentTyp", "componentType"]),
         (
             "img:1",
             "img:1\n          comand: []",
-            "m.yaml:12: spec.services.Frontend.extraPodSpec",
+            "m.yaml:12: spec.services[Frontend].extraPodSpec",
             ["comand", "command"],
         ),
-        ("frontend\n", "frontend\n      replicas: two\n", "m.yaml:9: spec.services.Frontend.replicas", ["integer"]),
+        ("frontend\n", "frontend\n      replicas: two\n", "m.yaml:9: spec.services[Frontend].replicas", ["integer"]),
         (
             "frontend\n",
             "frontend\n      resources: {limits: {gpu: 1}}\n",
-            "m.yaml:9: spec.services.Frontend.resources.limits.gpu",
+            "m.yaml:9: spec.services[Frontend].resources.limits.gpu",
             ['"1"', "string"],
         ),
         (
@@ -69,7 +69,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
             "m.yaml:6: spec.backendFramework",
             ["vllm", "sglang", "trtllm"],
         ),
-        ("frontend\n", "frontend\n      replicas: -1\n", "m.yaml:9: spec.services.Frontend.replicas", ["0"]),
+        ("frontend\n", "frontend\n      replicas: -1\n", "m.yaml:9: spec.services[Frontend].replicas", ["0"]),
     ],
     ids=[
         "unknown field",
@@ -107,7 +107,7 @@ def test_faults_as_json_are_for_programs(write: Write) -> None:
 
 def test_valid_manifests_are_counted_and_foreign_ones_not_judged(write: Write) -> None:
     result = run("validate", write(f"{GRAPH}---\n{CONFIG_MAP}"))
-    assert (result.exit_code, result.stdout) == (0, "1 manifest valid, 1 of other kinds not judged\n")
+    assert (result.exit_code, result.stdout) == (0, "1 manifest valid, 1 of other kinds not checked\n")
 
 
 def test_foreign_objects_pass_through_a_rendering(write: Write) -> None:

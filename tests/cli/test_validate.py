@@ -42,14 +42,14 @@ spec:
 """
 FAULTS = [
     "<stdin>:9: spec.pvcs[1].name is required",
-    "<stdin>:13: spec.services.Frontend.replicas: is -1, should be at least 0",
+    "<stdin>:13: spec.services[Frontend].replicas: is -1, should be at least 0",
     "<stdin>:17: spec.services[0].sharedMemory.size is required when disabled is false",
     (
         "<stdin>:19: spec.services[0].annotations[nvidia.com/vllm-distributed-executor-backend] has invalid value "
         '"gloo": must be "mp" or "ray"'
     ),
     "<stdin>:25: spec.modelName: is missing",
-    "<stdin>:29: source URI must start with 's3://' or 'hf://', got: http://x",
+    "<stdin>:29: spec.source.uri: source URI must start with 's3://' or 'hf://', got: http://x",
 ]
 WARNED = """\
 apiVersion: nvidia.com/v1alpha1
@@ -123,15 +123,15 @@ def test_what_is_wrong_with_one_object_hides_nothing_of_the_others(tmp_path: Pat
     assert result.exit_code == 1
     assert result.stderr.replace(f"{tmp_path}/", "").splitlines() == [
         "a.yaml:1: is not text: byte 0 is not UTF-8; write YAML or JSON in UTF-8",
-        "b.yaml:4: spec.pvc: is no field here; did you mean pvcs?",
+        "b.yaml:4: spec.pvc: unknown field; did you mean pvcs?",
         "b.yaml:7: is not valid YAML: did not find expected node content",
-        "c.yaml:3: metadata.name: a second DynamoGraphDeployment of the name g, the first is at b.yaml:1",
-        "c.yaml:4: spec.services.F.replica: is no field here; did you mean replicas?",
+        "c.yaml:3: metadata.name: a second DynamoGraphDeployment named g, the first is at b.yaml:1",
+        "c.yaml:4: spec.services[F].replica: unknown field; did you mean replicas?",
         "c.yaml:6: apiVersion: is missing; every Kubernetes object has it",
         "c.yaml:6: metadata: is missing; write metadata.name",
         'c.yaml:10: metadata.name: is the integer 12, should be a string: write "12"',
         'c.yaml:10: metadata.namespace: is the integer 3, should be a string: write "3"',
-        "c.yaml:11: spec.services.F.replicas: is -1, should be at least 0",
+        "c.yaml:11: spec.services[F].replicas: is -1, should be at least 0",
         "10 faults; nothing was done",
     ]
 
@@ -185,9 +185,9 @@ def test_object_without_a_name_is_told_so_once(manifests: str, faults: list[str]
 def test_second_object_of_one_name_hides_nothing_of_what_rules_say_of_the_name() -> None:
     manifest = f"{HEADER}metadata: {{name: {'g' * 64}}}\nspec: {{services: {{F: {{{IMAGE}}}}}}}\n"
     lines = validate(f"{manifest}---\n{manifest}").stderr.splitlines()
-    assert [line.split(": ")[1] for line in lines if ":8: " in line] == [
-        "metadata.name",
-        "metadata.name has 64 characters, must have at most 63",
+    assert [line for line in lines if ":8: " in line] == [
+        "<stdin>:8: metadata.name has 64 characters, must have at most 63: it becomes a label",
+        f"<stdin>:8: metadata.name: a second DynamoGraphDeployment named {'g' * 64}, the first is at <stdin>:1",
     ]
 
 
@@ -198,17 +198,67 @@ def test_rendering_of_one_object_is_judged_beside_the_schema_faults_of_another()
     assert "spec: is missing" in result.stderr
 
 
-def test_json_names_field_and_severity() -> None:
+def test_json_names_place_field_rule_and_severity() -> None:
     result = validate(BAD, "-o", "json")
     rows = json.loads(result.stdout)
     assert (result.exit_code, len(rows)) == (1, 6)
     assert rows[2] == {
         "file": "<stdin>",
         "line": 17,
+        "column": 7,
+        "path": "spec.services[0].sharedMemory.size",
+        "rule": "shared-memory-size",
         "severity": "error",
-        "field": "spec.services[0].sharedMemory.size",
         "message": "spec.services[0].sharedMemory.size is required when disabled is false",
     }
+
+
+HIDING = f"""\
+{HEADER}metadata: {{name: g}}
+spec:
+  services:
+    A:
+      resources: {{limits: {{gpu: 1}}}}
+      {IMAGE}
+    B:
+      resources: {{limits: {{memory: 10GB}}}}
+      {IMAGE}
+"""
+
+
+def test_number_for_text_in_one_service_hides_nothing_of_the_next() -> None:
+    lines = validate(HIDING).stderr.splitlines()
+    assert len(lines) == 3
+    assert (
+        lines[0] == '<stdin>:7: spec.services[A].resources.limits.gpu: is the integer 1, should be a string: write "1"'
+    )
+    assert lines[1].startswith("<stdin>:10: spec.services[B].resources.limits.memory: ")
+    rows = json.loads(validate(HIDING, "-o", "json").stdout)
+    assert [(row["line"], row["column"], row["path"], row["rule"]) for row in rows] == [
+        (7, 28, "spec.services[A].resources.limits.gpu", "type"),
+        (10, 28, "spec.services[B].resources.limits.memory", "resource-quantity"),
+    ]
+
+
+def test_two_volumes_of_one_name_are_one_fault() -> None:
+    volumes = "volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]"
+    pod = f"extraPodSpec: {{mainContainer: {{image: i}}, {volumes}}}"
+    result = validate(f"{HEADER}metadata: {{name: g}}\nspec: {{services: {{F: {{{pod}}}}}}}\n")
+    assert result.stderr.splitlines() == [
+        "<stdin>:4: spec.services[F].extraPodSpec.volumes[1]: repeats name v of entry 0; every entry needs its own",
+        "1 fault; nothing was done",
+    ]
+
+
+def test_what_follows_from_a_field_of_the_wrong_type_is_left_out() -> None:
+    restart = "restart: {id: '1', strategy: {order: [F]}}"
+    topology = "topologyConstraint: {topologyProfile: p, packDomain: {}}"
+    manifest = f"{HEADER}metadata: {{name: g}}\nspec: {{services: [], {restart}, {topology}}}\n"
+    assert validate(manifest).stderr.splitlines() == [
+        "<stdin>:4: spec.services: is an array, should be an object",
+        "<stdin>:4: spec.topologyConstraint.packDomain: is an object, should be a string",
+        "2 faults; nothing was done",
+    ]
 
 
 def test_warning_is_told_and_no_fault() -> None:
@@ -260,7 +310,7 @@ def test_deployment_config_that_cannot_be_read_is_told_once(options: tuple[str, 
     result = validate(BROKEN, *options)
     assert result.exit_code == 1
     fault, summary = result.stderr.splitlines()
-    assert "spec.services[main]: failed to parse DYN_DEPLOYMENT_CONFIG: it is not JSON" in fault
+    assert "spec.services[main].envs[0].value: failed to parse DYN_DEPLOYMENT_CONFIG: it is not JSON" in fault
     assert summary == "1 fault; nothing was done"
 
 

@@ -44,89 +44,88 @@ def request(**fields: Json) -> Json:
     return {"model": "m", "backend": "vllm", "profilingConfig": {"profilerImage": "i"}} | fields
 
 
-CLAIM = "When create is true, size, storageClass, and volumeAccessMode are required"
 CHECKPOINT = "When enabled, either checkpointRef or both identity.model and identity.backendFramework must be specified"
 OWN = "every entry needs its own"
-MAIN = "spec.services.main"
+MAIN = "spec.services[main]"
 
 REFUSED = (
     Refused(
         "unknown-field",
         GRAPH,
         {"service": {}},
-        ("spec.service: is no field here; did you mean services?",),
+        ("spec.service: unknown field; did you mean services?",),
     ),
     Refused(
         "unknown-field-of-service",
         GRAPH,
         one_service(env=[]),
-        (f"{MAIN}.env: is no field here; did you mean envs?",),
+        (f"{MAIN}.env: unknown field; did you mean envs?",),
     ),
     Refused(
         "unknown-field-like-nothing",
         GRAPH,
         one_service(zzz=1),
-        (f"{MAIN}.zzz: is no field here",),
+        (f"{MAIN}.zzz: unknown field",),
     ),
     Refused(
         "unknown-null-field",
         GRAPH,
         one_service(zzz=None),
-        (f"{MAIN}.zzz: is no field here",),
+        (f"{MAIN}.zzz: unknown field",),
     ),
     Refused(
         "unknown-field-in-another-case",
         COMPONENT,
         {"Replicas": 1},
-        ("spec.Replicas: is no field here; did you mean replicas?",),
+        ("spec.Replicas: unknown field; did you mean replicas?",),
     ),
     Refused(
         "field-of-the-container-on-the-service",
         GRAPH,
         one_service(image="i"),
-        (f"{MAIN}.image: is no field here; it belongs into extraPodSpec.mainContainer",),
+        (f"{MAIN}.image: unknown field; it belongs in extraPodSpec.mainContainer",),
     ),
     Refused(
         "field-of-the-graph-on-the-service",
         GRAPH,
         one_service(backendFramework="vllm"),
-        (f"{MAIN}.backendFramework: is no field here; it belongs into spec",),
+        (f"{MAIN}.backendFramework: unknown field; it belongs in spec",),
     ),
     Refused(
         "field-of-the-service-on-the-container",
         GRAPH,
         one_service(extraPodSpec={"mainContainer": {"replicas": 1}}),
-        (f"{MAIN}.extraPodSpec.mainContainer.replicas: is no field here; it belongs into {MAIN}",),
+        (f"{MAIN}.extraPodSpec.mainContainer.replicas: unknown field; it belongs in {MAIN}",),
     ),
     Refused(
         "field-of-the-pod-that-is-like-one-of-the-service",
         GRAPH,
         one_service(serviceAccountName="a"),
-        (f"{MAIN}.serviceAccountName: is no field here; it belongs into extraPodSpec",),
+        (f"{MAIN}.serviceAccountName: unknown field; it belongs in extraPodSpec",),
     ),
     Refused(
         "field-of-several-parts",
         GRAPH,
         one_service(enabled=True),
-        (f"{MAIN}.enabled: is no field here; it belongs into ingress or scalingAdapter",),
+        (f"{MAIN}.enabled: unknown field; it belongs in ingress or scalingAdapter",),
     ),
     Refused(
         "field-of-the-pod-on-the-component",
         COMPONENT,
         {"tolerations": []},
-        ("spec.tolerations: is no field here; it belongs into extraPodSpec",),
+        ("spec.tolerations: unknown field; it belongs in extraPodSpec",),
     ),
     Refused(
         "typo-in-main-container",
         GRAPH,
         one_service(extraPodSpec={"mainContainer": {"comand": ["x"]}}),
-        (f"{MAIN}.extraPodSpec.mainContainer.comand: is no field here; did you mean command?",),
+        (f"{MAIN}.extraPodSpec.mainContainer.comand: unknown field; did you mean command?",),
     ),
     Refused(
         "typo-in-volume",
         COMPONENT,
         {"extraPodSpec": {"volumes": [{"name": "v", "emptydir": {}}]}},
-        ("spec.extraPodSpec.volumes.0.emptydir: is no field here; did you mean emptyDir?",),
+        ("spec.extraPodSpec.volumes[0].emptydir: unknown field; did you mean emptyDir?",),
     ),
     Refused(
         "integer-for-string",
@@ -138,7 +137,7 @@ REFUSED = (
         "boolean-for-string",
         GRAPH,
         {"envs": [{"name": "A", "value": True}]},
-        ('spec.envs.0.value: is the boolean true, should be a string: write "true"',),
+        ('spec.envs[0].value: is the boolean true, should be a string: write "true"',),
     ),
     Refused(
         "string-for-integer",
@@ -156,9 +155,9 @@ REFUSED = (
         "string-for-list",
         GRAPH,
         one_service(extraPodSpec={"mainContainer": {"args": "--model x"}}),
-        (f'{MAIN}.extraPodSpec.mainContainer.args: is the string "--model x", should be a list',),
+        (f'{MAIN}.extraPodSpec.mainContainer.args: is the string "--model x", should be an array',),
     ),
-    Refused("list-for-object", GRAPH, {"services": []}, ("spec.services: is a list, should be an object",)),
+    Refused("list-for-object", GRAPH, {"services": []}, ("spec.services: is an array, should be an object",)),
     Refused(
         "object-for-string", COMPONENT, {"componentType": {}}, ("spec.componentType: is an object, should be a string",)
     ),
@@ -166,7 +165,7 @@ REFUSED = (
         "null-in-list",
         COMPONENT,
         {"extraPodSpec": {"mainContainer": {"args": [None]}}},
-        ("spec.extraPodSpec.mainContainer.args.0: is null, should be a string",),
+        ("spec.extraPodSpec.mainContainer.args[0]: is null, should be a string",),
     ),
     Refused(
         "fraction-for-integer",
@@ -219,7 +218,7 @@ REFUSED = (
     ),
     Refused("empty-restart-id", GRAPH, {"restart": {"id": ""}}, ("spec.restart.id: is empty",)),
     Refused("missing-restart-id", GRAPH, {"restart": {}}, ("spec.restart.id: is missing",)),
-    Refused("null-required-field", GRAPH, {"pvcs": [{"name": None}]}, ("spec.pvcs.0.name: is missing",)),
+    Refused("null-required-field", GRAPH, {"pvcs": [{"name": None}]}, ("spec.pvcs[0].name: is missing",)),
     Refused(
         "too-many-services",
         GRAPH,
@@ -233,7 +232,13 @@ REFUSED = (
         ("spec.pvcs: has 101 entries, should have at most 100",),
     ),
     Refused(
-        "incomplete-claim", GRAPH, {"pvcs": [{"name": "a", "create": True, "size": "1Gi"}]}, (f"spec.pvcs.0: {CLAIM}",)
+        "incomplete-claim",
+        GRAPH,
+        {"pvcs": [{"name": "a", "create": True, "size": "1Gi"}]},
+        (
+            "spec.pvcs[0].storageClass is required when create is true",
+            "spec.pvcs[0].volumeAccessMode is required when create is true",
+        ),
     ),
     Refused(
         "checkpoint-of-nothing", GRAPH, one_service(checkpoint={"enabled": True}), (f"{MAIN}.checkpoint: {CHECKPOINT}",)
@@ -248,25 +253,25 @@ REFUSED = (
         "two-containers-of-one-name",
         COMPONENT,
         {"extraPodSpec": {"containers": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}},
-        (f"spec.extraPodSpec.containers.2: repeats name a of entry 0; {OWN}",),
+        (f"spec.extraPodSpec.containers[2]: repeats name a of entry 0; {OWN}",),
     ),
     Refused(
         "two-ports-of-one-number-and-default-protocol",
         COMPONENT,
         {"extraPodSpec": {"mainContainer": {"ports": [{"containerPort": 1}, {"containerPort": 1, "protocol": "TCP"}]}}},
-        (f"spec.extraPodSpec.mainContainer.ports.1: repeats containerPort 1, protocol TCP of entry 0; {OWN}",),
+        (f"spec.extraPodSpec.mainContainer.ports[1]: repeats containerPort 1, protocol TCP of entry 0; {OWN}",),
     ),
     Refused(
         "container-without-name",
         COMPONENT,
         {"extraPodSpec": {"containers": [{"image": "i"}]}},
-        ("spec.extraPodSpec.containers.0.name: is missing",),
+        ("spec.extraPodSpec.containers[0].name: is missing",),
     ),
     Refused(
         "mount-without-name",
         COMPONENT,
         {"volumeMounts": [{"mountPoint": "/m"}]},
-        ("spec.volumeMounts.0.name: is missing",),
+        ("spec.volumeMounts[0].name: is missing",),
     ),
     Refused(
         "empty-model",
@@ -286,7 +291,7 @@ REFUSED = (
         {"replicas": 1, "dgdRef": {"name": "g", "service": "s"}},
         (
             "spec.dgdRef.serviceName: is missing",
-            "spec.dgdRef.service: is no field here; did you mean serviceName?",
+            "spec.dgdRef.service: unknown field; did you mean serviceName?",
         ),
     ),
     Refused("no-spec", ADAPTER, None, ("spec: is missing",)),
@@ -297,9 +302,9 @@ REFUSED = (
         {"backendFramework": 1, "services": {"a": {"replicas": -1}, "b": {"sharedMemory": {"size": True}}}, "x": 1},
         (
             'spec.backendFramework: is the integer 1, should be a string: write "1"',
-            "spec.services.a.replicas: is -1, should be at least 0",
-            'spec.services.b.sharedMemory.size: is the boolean true, should be an integer or a string: write "true"',
-            "spec.x: is no field here",
+            "spec.services[a].replicas: is -1, should be at least 0",
+            'spec.services[b].sharedMemory.size: is the boolean true, should be an integer or a string: write "true"',
+            "spec.x: unknown field",
         ),
     ),
 )

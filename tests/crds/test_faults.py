@@ -6,19 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.crds import Fault, find_faults
+from hooks.crds import find_faults
+from hooks.problems import HERE, SPEC, Key, texts_of
+from hooks.validation.rules import graph as graph_rules
 from tests.crds.cases import COMPONENT, GRAPH, KEPT, MODEL, REFUSED, Kept, Refused, manifest
 
 LETTERS = "and ., starting and ending with a letter or digit"
 
 
-def write(faults: list[Fault]) -> tuple[str, ...]:
-    return tuple(f"{'.'.join(map(str, fault.path))}: {fault.message}" for fault in faults)
-
-
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.id)
 def test_every_fault_is_found_in_the_order_of_the_manifest(case: Refused) -> None:
-    assert write(find_faults(manifest(case.kind, case.spec))) == case.faults
+    assert texts_of(find_faults(manifest(case.kind, case.spec))) == case.faults
 
 
 @pytest.mark.parametrize("case", KEPT, ids=lambda case: case.id)
@@ -30,10 +28,10 @@ def test_what_the_api_server_takes_has_no_fault(case: Kept) -> None:
 METADATA: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"name": "a", "creationTimestamp": None, "managedFields": [{"manager": "m", "x": 1}]}, ()),
     ({"generateName": "a-"}, ()),
-    ({"name": "a", "lables": {}}, ("metadata.lables: is no field here; did you mean labels?",)),
+    ({"name": "a", "lables": {}}, ("metadata.lables: unknown field; did you mean labels?",)),
     (
         {"name": "a", "annotations": {"x": 1}},
-        ('metadata.annotations.x: is the integer 1, should be a string: write "1"',),
+        ('metadata.annotations[x]: is the integer 1, should be a string: write "1"',),
     ),
     (
         {"name": "My_Graph"},
@@ -41,19 +39,19 @@ METADATA: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ),
     (
         {"name": "a", "labels": {"x": "a b"}},
-        (f'metadata.labels.x: is "a b", should be a label value of letters, digits, -, _ {LETTERS}',),
+        (f'metadata.labels[x]: is "a b", should be a label value of letters, digits, -, _ {LETTERS}',),
     ),
-    ({"name": "a", "labels": {"x": "a" * 64}}, ("metadata.labels.x: has 64 characters, should have at most 63",)),
+    ({"name": "a", "labels": {"x": "a" * 64}}, ("metadata.labels[x]: has 64 characters, should have at most 63",)),
 ]
 
 
 @pytest.mark.parametrize(("metadata", "expected"), METADATA, ids=lambda value: str(value)[:40])
 def test_metadata_is_judged_too(metadata: dict[str, Any], expected: tuple[str, ...]) -> None:
-    assert write(find_faults({**manifest(GRAPH, {}), "metadata": metadata})) == expected
+    assert texts_of(find_faults({**manifest(GRAPH, {}), "metadata": metadata})) == expected
 
 
 def test_fields_beside_spec_are_judged_too() -> None:
-    assert write(find_faults({**manifest(GRAPH, {}), "specs": {}})) == ("specs: is no field here; did you mean spec?",)
+    assert texts_of(find_faults({**manifest(GRAPH, {}), "specs": {}})) == ("specs: unknown field; did you mean spec?",)
 
 
 HEADERS = [
@@ -67,8 +65,23 @@ HEADERS = [
 @pytest.mark.parametrize(("api_version", "kind", "field", "hint"), HEADERS, ids=[f"{h[0]}-{h[1]}" for h in HEADERS])
 def test_kind_of_our_group_that_is_not_ours_is_a_fault(api_version: str, kind: str, field: str, hint: str) -> None:
     (fault,) = find_faults({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
-    assert fault.path == (field,)
-    assert hint in fault.message
+    assert fault.path == HERE / field
+    assert hint in fault.text
+
+
+def test_path_tells_keys_of_maps_from_fields() -> None:
+    limits = {"gpu": "1", "custom": {"a.b/c": 1}}
+    spec = {"services": {"main": {"resources": {"limits": limits}, "extraPodSpec": {"nodeSelector": {"replicas": 1}}}}}
+    main = SPEC / "services" / Key("main")
+    assert [fault.path for fault in find_faults(manifest(GRAPH, spec))] == [
+        main / "resources.limits.custom" / Key("a.b/c"),
+        main / "extraPodSpec.nodeSelector" / Key("replicas"),
+    ]
+
+
+def test_claim_to_be_created_breaks_the_same_rules_as_in_admission() -> None:
+    (fault,) = find_faults(manifest(GRAPH, {"pvcs": [{"name": "a", "create": True, "size": "1", "storageClass": "s"}]}))
+    assert fault == graph_rules.CLAIM_ACCESS_MODE.at(SPEC / "pvcs" / 0 / "volumeAccessMode")
 
 
 def test_kinds_of_other_groups_are_not_judged() -> None:
@@ -79,18 +92,18 @@ STATUS = {"conditions": [{"type": "Ready"}], "stat": 1, "observedGeneration": "1
 
 
 def test_only_unknown_fields_of_a_written_status_are_faults() -> None:
-    assert write(find_faults({**manifest(GRAPH, {}), "status": STATUS})) == (
-        "status.stat: is no field here; did you mean state?",
+    assert texts_of(find_faults({**manifest(GRAPH, {}), "status": STATUS})) == (
+        "status.stat: unknown field; did you mean state?",
     )
 
 
 def test_status_of_a_controller_is_judged_whole() -> None:
-    assert write(find_faults({**manifest(GRAPH, {}), "status": STATUS}, with_status=True)) == (
-        "status.conditions.0.lastTransitionTime: is missing",
-        "status.conditions.0.message: is missing",
-        "status.conditions.0.reason: is missing",
-        "status.conditions.0.status: is missing",
-        "status.stat: is no field here; did you mean state?",
+    assert texts_of(find_faults({**manifest(GRAPH, {}), "status": STATUS}, with_status=True)) == (
+        "status.conditions[0].lastTransitionTime: is missing",
+        "status.conditions[0].message: is missing",
+        "status.conditions[0].reason: is missing",
+        "status.conditions[0].status: is missing",
+        "status.stat: unknown field; did you mean state?",
         'status.observedGeneration: is the string "1", should be an integer: write 1',
     )
 
@@ -105,8 +118,8 @@ def test_two_conditions_of_one_type_are_refused_in_a_status() -> None:
     }
     status = {"readyEndpoints": 0, "totalEndpoints": 0, "conditions": [condition, condition]}
     spec = {"modelName": "a", "baseModelName": "b"}
-    assert write(find_faults({**manifest(MODEL, spec), "status": status}, with_status=True)) == (
-        "status.conditions.1: repeats type Ready of entry 0; every entry needs its own",
+    assert texts_of(find_faults({**manifest(MODEL, spec), "status": status}, with_status=True)) == (
+        "status.conditions[1]: repeats type Ready of entry 0; every entry needs its own",
     )
 
 
@@ -117,15 +130,15 @@ def test_time_that_is_none_is_refused_in_a_status() -> None:
         "totalEndpoints": 0,
     }
     spec = {"modelName": "a", "baseModelName": "b"}
-    assert write(find_faults({**manifest(MODEL, spec), "status": status}, with_status=True)) == (
-        'status.endpoints.0.since: is "yesterday", should be a date-time, for example 2026-01-31T09:30:00Z',
+    assert texts_of(find_faults({**manifest(MODEL, spec), "status": status}, with_status=True)) == (
+        'status.endpoints[0].since: is "yesterday", should be a date-time, for example 2026-01-31T09:30:00Z',
     )
 
 
 def test_long_values_are_cut_in_the_sentence() -> None:
     (fault,) = find_faults(manifest(GRAPH, {"backendFramework": "v" * 500}))
-    assert len(fault.message) < 120
-    assert "…" in fault.message
+    assert len(fault.text) < 130
+    assert "…" in fault.text
 
 
 SCALARS = (
@@ -153,5 +166,5 @@ ANYTHING = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.
 @given(kind=st.sampled_from([GRAPH, COMPONENT, MODEL]), spec=ANYTHING, metadata=ANYTHING)
 def test_any_json_is_judged_without_a_crash(kind: str, spec: Any, metadata: Any) -> None:
     faults = find_faults({**manifest(kind, spec), "metadata": metadata}, with_status=True)
-    assert all(fault.message and "\n" not in fault.message for fault in faults)
+    assert all(fault.text and "\n" not in fault.text for fault in faults)
     assert len(set(faults)) == len(faults)

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from hooks.k8s.yaml_reader import Mark
 from hooks.manifests.reading import Document, load_manifests
+from hooks.problems import HERE, METADATA, SPEC, FieldPath, Key
+from hooks.validation.rules import schema
 
 Write = Callable[..., str]
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
@@ -86,12 +89,12 @@ def test_merge_keys_and_anchors_are_resolved(write: Write) -> None:
         (b"a: \0", "m.yaml:1: is not text: it holds NUL bytes; write YAML or JSON in UTF-8"),
         ("a:\n  b: 1\n c: 2\n", "m.yaml:3: is not valid YAML: did not find expected key"),
         ("a: [1,\n", "m.yaml:2: is not valid YAML: did not find expected node content"),
-        ("- a\n", "m.yaml:1: is a list, should be an object with apiVersion, kind and metadata"),
+        ("- a\n", "m.yaml:1: is an array, should be an object with apiVersion, kind and metadata"),
         ("kind: X\nmetadata: {name: a}\n", "m.yaml:1: apiVersion: is missing; every Kubernetes object has it"),
         ("apiVersion: v1\nkind: X\n", "m.yaml:1: metadata: is missing; write metadata.name"),
         (
             "apiVersion: v1\nkind: X\nmetadata: {}\n",
-            "m.yaml:3: metadata.name: is missing or no text; every object needs",
+            "m.yaml:3: metadata.name: is missing; every object needs a name",
         ),
         (f"{GOOD}x: 1\nx: 2\n", "m.yaml:6: x: is given twice"),
         (f"{GOOD}x: !secret 2\n", "m.yaml:5: x: has the YAML tag !secret, which Kubernetes does not know"),
@@ -123,7 +126,7 @@ def test_all_faults_of_all_files_are_told_at_once(write: Write) -> None:
 
 def test_second_object_of_one_name_names_the_first(write: Write) -> None:
     found = faults_of(write(f"{GRAPH}---\n{GRAPH}"))
-    assert found == ["m.yaml:10: metadata.name: a second DynamoGraphDeployment of the name g, the first is at m.yaml:1"]
+    assert found == ["m.yaml:10: metadata.name: a second DynamoGraphDeployment named g, the first is at m.yaml:1"]
 
 
 def test_object_with_a_fault_is_given_back_beside_the_others(write: Write) -> None:
@@ -133,27 +136,30 @@ def test_object_with_a_fault_is_given_back_beside_the_others(write: Write) -> No
         ("DynamoGraphDeployment", 1),
         ("ConfigMap", 0),
     ]
-    assert [fault.line for fault in loaded.unreadable] == [9, 9]
+    assert [fault.mark.line for fault in loaded.unreadable] == [9, 9]
 
 
 KIND_FAULTS = [
     (
         "nvidia.com/v1alpha1",
         "DynamoGraphDeploymnt",
-        "m.yaml:2: kind: DynamoGraphDeploymnt is no kind of nvidia.com/v1alpha1; did you mean DynamoGraphDeployment?",
+        (
+            "m.yaml:2: kind: DynamoGraphDeploymnt is not a kind of nvidia.com/v1alpha1; did you mean "
+            "DynamoGraphDeployment?"
+        ),
     ),
     (
         "nvidia.com/v1",
         "dynamomodel",
-        "m.yaml:2: kind: dynamomodel is no kind of nvidia.com/v1alpha1; did you mean DynamoModel?",
+        "m.yaml:2: kind: dynamomodel is not a kind of nvidia.com/v1alpha1; did you mean DynamoModel?",
     ),
     (
         "nvidia.com/v1beta1",
         "DynamoGraphDeployment",
-        "m.yaml:1: apiVersion: is nvidia.com/v1beta1; write nvidia.com/v1alpha1",
+        "m.yaml:1: apiVersion: is nvidia.com/v1beta1, should be nvidia.com/v1alpha1",
     ),
-    ("nvidia.io/v1alpha1", "DynamoModel", "m.yaml:1: apiVersion: is nvidia.io/v1alpha1; write nvidia.com/v1alpha1"),
-    ("v1", "DynamoModel", "m.yaml:1: apiVersion: is v1; write nvidia.com/v1alpha1"),
+    ("nvidia.io/v1alpha1", "DynamoModel", "m.yaml:1: apiVersion: is nvidia.io/v1alpha1, should be nvidia.com/v1alpha1"),
+    ("v1", "DynamoModel", "m.yaml:1: apiVersion: is v1, should be nvidia.com/v1alpha1"),
 ]
 
 
@@ -180,12 +186,15 @@ def test_other_kinds_of_our_group_are_foreign(write: Write, api_version: str, ki
 @pytest.mark.parametrize(
     ("metadata", "faults"),
     [
-        ("name: a, labels: [1]", ["metadata.labels: should be an object whose values are text"]),
-        ("name: a, annotations: {a: 1}", ["metadata.annotations: should be an object whose values are text"]),
-        ("name: a, ownerReferences: [1]", ["metadata.ownerReferences: should be a list of objects"]),
+        ("name: a, labels: [1]", ["metadata.labels: should be an object whose values are strings"]),
+        ("name: a, annotations: {a: 1}", ["metadata.annotations: should be an object whose values are strings"]),
+        ("name: a, ownerReferences: [1]", ["metadata.ownerReferences[0]: is the integer 1, should be an object"]),
         (
             "name: 12, namespace: 3",
-            ["metadata.name: is missing or no text; every object needs a name", "metadata.namespace: should be text"],
+            [
+                'metadata.name: is the integer 12, should be a string: write "12"',
+                'metadata.namespace: is the integer 3, should be a string: write "3"',
+            ],
         ),
         (
             "name: a, namespace: x y",
@@ -201,7 +210,7 @@ def test_foreign_object_needs_the_shape_in_which_hooks_read_it(write: Write, met
 
 def test_secret_holds_text(write: Write) -> None:
     text = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: [1]\n"
-    assert faults_of(write(text)) == ["m.yaml:4: data: should be an object whose values are text"]
+    assert faults_of(write(text)) == ["m.yaml:4: data: should be an object whose values are strings"]
 
 
 def test_name_that_the_api_server_would_make_up_is_only_for_foreign_objects(write: Write) -> None:
@@ -262,5 +271,36 @@ def test_faults_of_a_list_are_those_of_its_items_and_its_own(write: Write) -> No
 
 def test_fault_stands_at_the_nearest_field_that_was_written(write: Write) -> None:
     (document,) = read(write(GRAPH))
-    fault = document.fault(("spec", "services", "my-svc", "envs", 0), "is odd")
+    problem = schema.OTHER.at(SPEC / "services" / Key("my-svc") / "envs" / 0, why="is odd")
+    fault = document.place(problem)
     assert str(fault) == "m.yaml:5: spec.services[my-svc].envs[0]: is odd"
+    assert fault.mark == Mark(line=5, column=1)
+
+
+@pytest.mark.parametrize(
+    ("path", "mark"),
+    [
+        (HERE, (2, 1)),
+        (METADATA / "name", (4, 12)),
+        (SPEC / "pvcs", (6, 3)),
+        (SPEC / "pvcs" / 0, (7, 5)),
+        (SPEC / "pvcs" / 0 / "size", (8, 5)),
+        (SPEC / "services" / Key("a b") / "replicas", (9, 22)),
+    ],
+    ids=str,
+)
+def test_place_of_a_field_is_that_of_its_key(write: Write, path: FieldPath, mark: tuple[int, int]) -> None:
+    spec = 'spec:\n  pvcs:\n  - name: a\n    size: 1\n  services: {"a b": {replicas: 1}}\n'
+    text = f"---\napiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: g}}\n{spec}"
+    (document,) = read(write(text))
+    assert document.place(schema.REQUIRED.at(path)).mark == mark
+
+
+def test_key_given_twice_in_a_map_is_named_as_a_key(write: Write) -> None:
+    (fault,) = faults_of(write(f"{GRAPH.replace('spec: {}', 'spec: {services: {a: {}, a: {}}}')}"))
+    assert fault == "m.yaml:5: spec.services[a]: is given twice"
+
+
+def test_syntax_error_has_line_and_column(write: Write) -> None:
+    loaded = load_manifests([write("a: 1\nb: \x07\n")], "default")
+    assert [fault.mark for fault in loaded.unreadable] == [Mark(line=2, column=4)]

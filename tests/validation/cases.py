@@ -3,6 +3,11 @@
 The pure rules are held to them here, and a real API server in the cluster tests.
 """
 
+from hooks.admission.rules import RULES
+from hooks.k8s.types import gvk_of
+from hooks.metacontroller.protocol import plural_of
+from hooks.settings import parse_settings
+from hooks.validation.review import Review, Verdict
 from tests.validation.cases_change import CHANGES, SCALING
 from tests.validation.cases_graph import GRAPHS, NAMES
 from tests.validation.cases_other import ADAPTERS, MODELS, REQUESTS
@@ -11,3 +16,9 @@ from tests.validation.cases_topology import TOPOLOGIES
 from tests.validation.objects import Case
 
 CASES: tuple[Case, ...] = (*GRAPHS, *NAMES, *TOPOLOGIES, *SPECS, *CHANGES, *MODELS, *REQUESTS, *ADAPTERS, *SCALING)
+
+
+def judge_case(case: Case) -> Verdict:
+    """What admission says of the case in a cluster whose optional kinds are unknown."""
+    review = Review(new=case.new, old=case.old, user=None, settings=parse_settings({}, case.settings), installed=None)
+    return RULES[plural_of(gvk_of(case.new))](review)

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.crds import apply_defaults, find_faults
+from hooks.problems import texts_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
+from hooks.validation.rules import schema
 from tests.validation.cases import CASES
 from tests.validation.objects import Case, Json, Manifest, adapter, component, graph, lora, model, request, service
 
@@ -39,7 +41,7 @@ def test_unrelated_update_of_an_object_stored_before_a_rule_came_passes(case: Ca
 
 def test_update_that_adds_a_problem_is_refused_for_that_alone() -> None:
     old = service(sharedMemory={})
-    assert judge(service(sharedMemory={}, replicas=-1), old).problems == (
+    assert texts_of(judge(service(sharedMemory={}, replicas=-1), old).problems) == (
         "spec.services[main].replicas must be non-negative",
     )
 
@@ -60,12 +62,67 @@ def test_name_that_is_to_be_generated_counts_with_its_suffix() -> None:
 def test_object_that_fits_no_model_is_refused_with_its_field() -> None:
     verdict = judge(service(replicas="two"))
     assert verdict.reasons == ("invalid",)
-    assert verdict.problems[0].startswith("spec.services.main.replicas: ")
+    assert texts_of(verdict.problems) == ('spec.services[main].replicas: is the string "two", should be an integer',)
+
+
+def test_number_for_text_in_one_service_hides_nothing_of_the_next() -> None:
+    services = {"A": {"resources": {"limits": {"gpu": 1}}}, "B": {"resources": {"limits": {"memory": "10GB"}}}}
+    of_type, of_form = judge(graph(services)).problems
+    assert of_type.text == 'spec.services[A].resources.limits.gpu: is the integer 1, should be a string: write "1"'
+    assert str(of_form.path) == "spec.services[B].resources.limits.memory"
+
+
+def test_two_volumes_of_one_name_are_one_problem() -> None:
+    volume = {"name": "v", "emptyDir": {}}
+    (problem,) = judge(service(extraPodSpec={"mainContainer": {"image": "i"}, "volumes": [volume, volume]})).problems
+    assert str(problem.path) == "spec.services[main].extraPodSpec.volumes[1].name"
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ({"services": []}, ["spec.services"]),
+        ({"services": {"main": []}}, ["spec.services[main]"]),
+        ({"services": {"main": {"extraPodSpec": 5}}}, ["spec.services[main].extraPodSpec"]),
+        (
+            {"services": 1, "restart": {"id": "1", "strategy": {"order": ["main"]}}},
+            ["spec.services"],
+        ),
+        (
+            {"restart": {"id": "1", "strategy": {"order": ["main", {}]}}},
+            ["spec.restart.strategy.order[1]"],
+        ),
+        (
+            {"topologyConstraint": {"topologyProfile": "p", "packDomain": []}},
+            ["spec.topologyConstraint.packDomain"],
+        ),
+        (
+            {"pvcs": [{"name": "a", "create": True, "storageClass": [], "size": {}, "volumeAccessMode": "x"}]},
+            ["spec.pvcs[0].size", "spec.pvcs[0].storageClass"],
+        ),
+    ],
+    ids=str,
+)
+def test_what_follows_from_a_field_that_does_not_fit_is_no_problem_of_its_own(spec: Json, fields: list[str]) -> None:
+    new = graph({"main": {}})
+    verdict = judge({**new, "spec": {**new["spec"], **spec}})
+    assert [str(problem.path) for problem in verdict.problems] == fields
+
+
+def test_field_that_does_not_fit_is_no_change_of_what_was_there() -> None:
+    old = graph({"main": {}, "more": {}}, backendFramework="vllm")
+    new = {**old, "spec": {**old["spec"], "services": [], "backendFramework": {}}}
+    assert [str(problem.path) for problem in judge(new, old).problems] == ["spec.backendFramework", "spec.services"]
+
+
+def test_object_that_did_not_fit_before_may_be_labelled() -> None:
+    old = service(replicas="two", sharedMemory={})
+    assert judge(with_labels(old), old).problems == ()
 
 
 def test_warnings_of_an_update_are_told_and_those_of_the_object_are_not() -> None:
     verdict = judge(graph(backendFramework="vllm", services={"main": {"autoscaling": {}}}), graph())
-    assert verdict.warnings == ("Changing spec.backendFramework may cause unexpected behavior",)
+    assert texts_of(verdict.warnings) == ("Changing spec.backendFramework may cause unexpected behavior",)
 
 
 KINDS = [graph(), component(), model(), lora(), request(), adapter()]
@@ -100,7 +157,7 @@ def _damage(draw: st.DrawFn, value: Json, *, depth: int) -> Any:
 def test_no_object_makes_rules_or_defaults_fail(new: Manifest, old: Manifest | None) -> None:
     resource = f"{new['kind'].lower()}s"
     verdict = RULES[resource](review(new, old))
-    assert all(isinstance(text, str) and text for text in (*verdict.problems, *verdict.warnings))
+    assert all(problem.text for problem in (*verdict.problems, *verdict.warnings))
     assert bool(verdict.problems) is bool(verdict.reasons)
     assert all(operation["op"] == "add" for operation in DEFAULTS[resource](review(new, old, installation="a")))
 
@@ -111,4 +168,4 @@ def test_object_that_fits_its_schema_is_read_by_the_rules(new: Manifest) -> None
     if find_faults(new):
         return
     verdict = RULES[f"{new['kind'].lower()}s"](review(apply_defaults(new)))
-    assert all("Input should be" not in problem for problem in verdict.problems)
+    assert all(problem.rule is not schema.TYPE for problem in verdict.problems)

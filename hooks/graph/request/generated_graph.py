@@ -24,7 +24,6 @@ from hooks.k8s.yaml_reader import YamlDocument, read_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
 from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.validation.rules import profiling as rules
-from hooks.validation.rules import reading
 
 MAX_ADDITIONAL_BYTES = 250_000
 _MAX_OWN_BYTES = MAX_CHILD_BYTES - 4096
@@ -80,7 +79,7 @@ def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") ->
     """
     named: Manifest = {**graph, "metadata": {**graph["metadata"], "namespace": namespace}}
     if faults := find_faults(prune(named)):
-        return sort_problems(reading.TYPE.at(FieldPath(fault.path), what=fault.message) for fault in faults)
+        return sort_problems(faults)
     created = {**named, "spec": with_image(named.get("spec") or {}, workers_image)}
     try:
         return validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL}))

@@ -20,12 +20,13 @@ from hooks.validation.rules import (
     profiling,
     reading,
     request,
+    schema,
     spec,
     topology,
 )
 
 _MODULES: tuple[ModuleType, ...] = (
-    *(reading, graph, config, grove, topology, spec, pod, component),
+    *(reading, schema, graph, config, grove, topology, spec, pod, component),
     *(model, request, profiling, adapter),
 )
 

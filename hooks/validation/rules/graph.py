@@ -104,6 +104,10 @@ SERVICE_TOPOLOGY = Rule(
     reason=Reason.IMMUTABLE,
     place=Place.CEL,
 )
+SERVICES_ADDED = "services added: {names}"
+SERVICES_REMOVED = "services removed: {names}"
+"""What `changes` says there; several changes are joined by commas."""
+
 MANAGED_REPLICAS = Rule(
     name="managed-replicas",
     text=(

@@ -1,6 +1,40 @@
-"""Rules about the form of an object: fields of the wrong type, objects that cannot be read."""
+"""Rules about files and objects that cannot be read, or that say too little of what they are."""
 
 from hooks.problems import Reason, Rule
 
-TYPE = Rule(name="type", text="{path}: {what}")
 DEPTH = Rule(name="depth", text="the object is nested too deeply", reason=Reason.DEPTH)
+
+UNREADABLE_FILE = Rule(name="unreadable-file", text="cannot be read: {why}")
+NO_FILES = Rule(name="no-files", text="the directory holds no {suffixes} file")
+NOT_UTF8 = Rule(name="not-utf8", text="is not text: byte {offset} is not UTF-8; write YAML or JSON in UTF-8")
+NUL_BYTES = Rule(name="nul-bytes", text="is not text: it holds NUL bytes; write YAML or JSON in UTF-8")
+NOT_YAML = Rule(name="not-yaml", text="is not valid YAML: {why}")
+YAML = Rule(name="yaml", text="{path}: {why}")
+"""What YAML allows and Kubernetes does not, such as the same key twice."""
+
+NO_OBJECT = Rule(name="no-object", text="holds no object; write a manifest with apiVersion, kind and metadata")
+NOT_AN_OBJECT = Rule(name="not-an-object", text="is {found}, should be an object with apiVersion, kind and metadata")
+HEADER = Rule(name="header", text="{path}: is missing; every Kubernetes object has it", reason=Reason.REQUIRED)
+METADATA = Rule(name="metadata", text="{path}: is missing; write metadata.name", reason=Reason.REQUIRED)
+NAME = Rule(name="name", text="{path}: is missing; every object needs a name", reason=Reason.REQUIRED)
+NAME_OF_PARENT = Rule(
+    name="name-of-parent",
+    text="{path}: is missing; write metadata.name, as the names of children follow from it",
+    reason=Reason.REQUIRED,
+)
+NAMESPACE = Rule(
+    name="namespace",
+    text="{path}: is {found}; write at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends",
+    reason=Reason.NAME,
+)
+TEXT_MAP = Rule(name="text-map", text="{path}: should be an object whose values are strings")
+SECOND_OBJECT = Rule(
+    name="second-object", text="{path}: a second {kind} named {name}, the first is at {place}", reason=Reason.NAME
+)
+
+CHILD = Rule(name="child", text="{kind} {name}: {problem}")
+CHILD_OF_SERVICE = Rule(name="child-of-service", text="{path}: {kind} {name}: {problem}")
+"""A problem of a child that shows when it is rendered, and that is in no field of its parent."""
+
+CHILDREN = Rule(name="children", text="{why}")
+"""Children that Metacontroller would refuse."""

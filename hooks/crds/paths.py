@@ -1,0 +1,27 @@
+"""Paths of fields as a kind's schema knows them: which names are fields, and which are keys of maps."""
+
+import re
+from collections.abc import Iterable
+
+from hooks.api.structural import SchemaNode
+from hooks.crds.stored import schema_of
+from hooks.problems import HERE, FieldPath, Key
+
+_FIELD = re.compile(r"[A-Za-z_$][A-Za-z0-9_]*")
+
+
+def name_path(parts: Iterable[str | int], schema: SchemaNode | None) -> FieldPath:
+    """The path to names and indices, from an object with that schema on; None where the schema is not known."""
+    path = HERE
+    for part in parts:
+        if isinstance(part, int):
+            path, schema = path / part, schema and schema.get("items")
+        else:
+            path, schema = add_name(path, part, schema), schema and schema_of(part, schema)
+    return path
+
+
+def add_name(path: FieldPath, name: str, schema: SchemaNode | None) -> FieldPath:
+    """The path of a field or key of an object with that schema; what could not be a field's name is a key."""
+    is_key = bool(schema and "additionalProperties" in schema) or not _FIELD.fullmatch(name)
+    return FieldPath((*path.parts, Key(name) if is_key else name))

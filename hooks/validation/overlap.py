@@ -1,0 +1,45 @@
+"""Which problems of rules say what a problem of the schema says already, decided by rule and path."""
+
+from collections.abc import Iterable
+
+from hooks.problems import FieldPath, Problem
+from hooks.validation.rules import component, graph, reading, schema
+
+_NO_VALUE = frozenset({schema.REQUIRED, schema.TYPE, reading.METADATA, reading.NAME, reading.NAME_OF_PARENT})
+"""There is no value to judge, in the field and below."""
+
+_BAD_VALUE = frozenset(
+    {
+        *(schema.EMPTY, schema.ENUM, schema.PATTERN, schema.FORMAT, schema.MINIMUM, schema.MAXIMUM),
+        *(schema.MIN_LENGTH, schema.MAX_LENGTH, reading.NAMESPACE),
+    }
+)
+"""The value must change, and other rules about the same field say so too."""
+
+_OF_LENGTH = frozenset(
+    {
+        *(graph.GRAPH_NAME_LENGTH, component.COMPONENT_NAME_LENGTH, component.SERVICE_LABEL_LENGTH),
+        *(component.GROUP_NAME_LENGTH, graph.GROVE_NAME_LENGTH, graph.SERVICE_NAME_LENGTH),
+    }
+)
+"""What these say of a name no pattern says."""
+
+
+def drop_repetitions(problems: Iterable[Problem], of_schema: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems that say something else than those of the schema."""
+    said = tuple(of_schema)
+    return tuple(problem for problem in problems if not any(_says_the_same(problem, other) for other in said))
+
+
+def _says_the_same(problem: Problem, other: Problem) -> bool:
+    if problem == other:
+        return True
+    if other.rule in _NO_VALUE:
+        return problem.path.is_within(other.path)
+    if other.rule in _BAD_VALUE:
+        return problem.path == other.path and problem.rule not in _OF_LENGTH
+    return other.rule is schema.REPEATED and problem.path in (other.path, other.path / "name", _list_of(other.path))
+
+
+def _list_of(entry: FieldPath) -> FieldPath:
+    return FieldPath(entry.parts[:-1])

@@ -1,0 +1,50 @@
+"""Objects that do not fit their model are judged all the same, so that one problem hides no other.
+
+Their fields that do not fit are replaced (`hooks.api.misfits`), the rules judge what is left, and problems that follow
+from a replaced field are left out.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from hooks.api.base import Model, read_parent
+from hooks.k8s.types import ReadManifest
+from hooks.problems import METADATA, SPEC, FieldPath, Problem, Reason, Rule
+from hooks.validation.rules import graph, topology
+
+_ALSO_READS: dict[Rule, tuple[FieldPath, ...]] = {
+    graph.RESTART_COMPLETE: (SPEC / "services",),
+    graph.RESTART_UNKNOWN: (SPEC / "services",),
+    topology.TOPOLOGY_OF_SERVICE: (SPEC / "topologyConstraint.packDomain",),
+}
+"""Fields that a rule reads beside those that its problems name; the rules of names all read `metadata.name`."""
+
+
+def validate_parent(
+    model: type[Model], manifest: ReadManifest, validate: Callable[[Model], Iterable[Problem]]
+) -> tuple[Model, tuple[Problem, ...]]:
+    """Read a parent as far as it fits its model, with all its problems: fields that do not fit, then broken rules."""
+    parent, misfits = read_parent(model, manifest)
+    return parent, (*misfits, *drop_consequences(validate(parent), misfits))
+
+
+def drop_consequences(problems: Iterable[Problem], misfits: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """The problems that do not follow from one of the fields that do not fit."""
+    replaced = [misfit.path for misfit in misfits]
+    return tuple(problem for problem in problems if not any(_follows(problem, path) for path in replaced))
+
+
+def _follows(problem: Problem, replaced: FieldPath) -> bool:
+    if any(path.is_within(replaced) for path in _read_paths(problem)):
+        return True
+    # A list is judged as a whole, and one of its entries is not what was written.
+    above, last = FieldPath(replaced.parts[:-1]), replaced.parts[-1]
+    return isinstance(last, int) and problem.path == above
+
+
+def _read_paths(problem: Problem) -> Iterator[FieldPath]:
+    """The fields that a rule judged together."""
+    yield problem.path
+    yield from (value for _, value in problem.values if isinstance(value, FieldPath))
+    yield from _ALSO_READS.get(problem.rule, ())
+    if problem.rule.reason is Reason.NAME:
+        yield METADATA / "name"

@@ -1,0 +1,29 @@
+"""Rules that the schemas of our kinds hold: which fields there are, of which type, form and size.
+
+Source: Kubernetes, CustomResourceDefinition v1, structural schemas; apiserver, strict field validation.
+"""
+
+from hooks.problems import Reason, Rule
+
+REQUIRED = Rule(name="required", text="{path}: is missing", reason=Reason.REQUIRED)
+EMPTY = Rule(name="empty", text="{path}: is empty", reason=Reason.REQUIRED)
+UNKNOWN_FIELD = Rule(name="unknown-field", text="{path}: unknown field{hint}")
+TYPE = Rule(name="type", text="{path}: is {found}, should be {wanted}{hint}")
+ENUM = Rule(name="enum", text="{path}: is {found}, should be one of {choices}{hint}")
+PATTERN = Rule(name="pattern", text="{path}: is {found}, should be {form}")
+FORMAT = Rule(name="format", text="{path}: is {found}, should be a {form}, for example 2026-01-31T09:30:00Z")
+MINIMUM = Rule(name="minimum", text="{path}: is {found}, should be at least {limit}")
+MAXIMUM = Rule(name="maximum", text="{path}: is {found}, should be at most {limit}")
+MIN_LENGTH = Rule(name="min-length", text="{path}: has {count} characters, should have at least {limit}")
+MAX_LENGTH = Rule(name="max-length", text="{path}: has {count} characters, should have at most {limit}")
+MAX_ENTRIES = Rule(name="max-entries", text="{path}: has {count} entries, should have at most {limit}")
+REPEATED = Rule(name="repeated", text="{path}: repeats {keys} of entry {first}; every entry needs its own")
+OTHER = Rule(name="schema", text="{path}: {why}")
+
+CHECKPOINT_NAMED = (
+    "When enabled, either checkpointRef or both identity.model and identity.backendFramework must be specified"
+)
+CHECKPOINT = Rule(name="checkpoint", text=f"{{path}}: {CHECKPOINT_NAMED}", reason=Reason.REQUIRED)
+
+VERSION = Rule(name="version", text="{path}: is {found}, should be {wanted}")
+KIND = Rule(name="kind", text="{path}: {kind} is not a kind of {version}; {hint}")

@@ -1,0 +1,51 @@
+"""How a problem names a JSON value, a type, and the right way to write the same value."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from hooks.k8s.types import Json
+
+_TYPE_WORDS = {
+    "array": "an array",
+    "boolean": "a boolean",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "an object",
+    "string": "a string",
+}
+_SCALAR_WORDS = {bool: "the boolean", int: "the integer", float: "the number", str: "the string"}
+_SHOWN_CHARACTERS = 60
+
+
+def name_value(value: Json) -> str:
+    """`the integer 1`, `the string "a"`, `an array`."""
+    if value is None:
+        return "null"
+    if isinstance(value, Mapping | list):
+        return "an object" if isinstance(value, Mapping) else "an array"
+    return f"{_SCALAR_WORDS[type(value)]} {show_value(value)}"
+
+
+def show_value(value: Json) -> str:
+    """The value as JSON, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
+
+
+def name_types(types: Iterable[str]) -> str:
+    """`an integer or a string`, by the types' names in a schema."""
+    return " or ".join(_TYPE_WORDS[name] for name in sorted(types))
+
+
+def suggest_value(value: Json, types: Iterable[str]) -> str:
+    """`: write "1"`, the same value in one of the types; empty when it cannot be guessed."""
+    wanted = frozenset(types)
+    if "string" in wanted and isinstance(value, bool | int | float):
+        return f": write {json.dumps(json.dumps(value))}"
+    if not isinstance(value, str):
+        return ""
+    if "integer" in wanted and value.removeprefix("-").isdecimal():
+        return f": write {int(value)}"
+    if "boolean" in wanted and value.lower() in {"true", "false"}:
+        return f": write {value.lower()}"
+    return ""
