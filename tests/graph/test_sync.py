@@ -70,8 +70,10 @@ def test_graph_without_services_has_failed() -> None:
         ({"g-worker": ""}, f"Resources not ready: g-worker: {NOT_AVAILABLE}"),
         (
             {"g-worker": "Deployment is not ready: 1 of 2 ready", "g-frontend": ""},
-            f"Resources not ready: g-frontend: {NOT_AVAILABLE}; g-worker: {NOT_AVAILABLE} "
-            "(Deployment is not ready: 1 of 2 ready)",
+            (
+                f"Resources not ready: g-frontend: {NOT_AVAILABLE}; g-worker: {NOT_AVAILABLE} "
+                "(Deployment is not ready: 1 of 2 ready)"
+            ),
         ),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hooks.certificates.authority import Issued, issue
-from hooks.serving.tls import ServedCertificate, AppByPort
+from hooks.serving.tls import AppByPort, ServedCertificate
 
 
 def issue_now() -> Issued:
