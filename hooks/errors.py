@@ -6,7 +6,7 @@ Event on the parent.
 
 from collections.abc import Iterable
 
-from hooks.problems import Problem, as_problems, join_texts
+from hooks.problems import Problem, join_texts
 
 
 class HookError(Exception):
@@ -32,9 +32,9 @@ class InvalidSpec(HookError):
 
     status = 422
 
-    def __init__(self, problems: Problem | str | Iterable[Problem | str]) -> None:
+    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         """Take one problem, or several in the order in which a user should read them."""
-        self.problems = as_problems((problems,) if isinstance(problems, Problem | str) else problems)
+        self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__(join_texts(self.problems))
 
 

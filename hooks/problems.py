@@ -3,7 +3,6 @@
 A rule owns its words; nothing reads them back. Whoever decides by a problem decides by its rule.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -105,7 +104,7 @@ class Rule:
     def names_field(self) -> bool:
         """Whether the text itself names the field, or the spec that it stands in."""
         named = {name for _, name, _, _ in Formatter().parse(self.text)}
-        return bool(named & {"path", "spec"}) or self is _UNNAMED
+        return bool(named & {"path", "spec"})
 
     def at(self, path: FieldPath, **values: Value) -> "Problem":
         """The problem that the field breaks this rule; `values` are by name what the text leaves open.
@@ -167,19 +166,3 @@ def texts_of(problems: Iterable[Problem]) -> tuple[str, ...]:
 def join_texts(problems: Iterable[Problem]) -> str:
     """All problems as one line, for a condition's message."""
     return "; ".join(problem.text for problem in problems)
-
-
-_UNNAMED = Rule(name="unnamed", text="{text}")
-_PATH = re.compile(r"\b(?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]]*\])*")
-_PART = re.compile(r"\[([^\]]*)\]|([A-Za-z][A-Za-z0-9]*)")
-
-
-def as_problems(found: Iterable["Problem | str"]) -> tuple[Problem, ...]:
-    """TEMPORARY: sentences that have no rule yet, as problems."""
-    return tuple(_UNNAMED.at(_read_path(one), text=one) if isinstance(one, str) else one for one in found)
-
-
-def _read_path(text: str) -> FieldPath:
-    found = _PATH.search(text)
-    parts = [(Key(b) if not b.isdigit() else int(b)) if b else a for b, a in _PART.findall(found[0])] if found else []
-    return FieldPath(tuple(parts))

@@ -105,7 +105,7 @@ def test_body_without_announced_length_is_read_whole() -> None:
 @pytest.mark.parametrize(
     ("error", "status", "words"),
     [
-        (InvalidSpec(("spec.a is wrong", "spec.b\nis wrong")), 422, "spec.a is wrong; spec.b is wrong\n"),
+        (InvalidSpec(make.problems("spec.a is wrong", "spec.b\nis wrong")), 422, "spec.a is wrong; spec.b is wrong\n"),
         (LeaveAlone("another installation owns this namespace", retry_after=7), 429, "another installation owns"),
         (ProberUnavailable("the prober does not answer"), 503, "the prober does not answer\n"),
         (KeyError("token-value"), 500, "a bug of the hook (KeyError); nothing was changed"),
@@ -129,7 +129,7 @@ def test_only_leave_alone_says_when_to_come_back() -> None:
 
 
 def test_very_long_message_is_cut() -> None:
-    response = client_with(InvalidSpec("a problem " * 1000)).post("/graph/sync", data=call())
+    response = client_with(InvalidSpec(make.problem("a problem " * 1000))).post("/graph/sync", data=call())
     assert len(response.text) == 2001
     assert response.text.endswith("…\n")
 

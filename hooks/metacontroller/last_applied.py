@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from hooks import contract
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Manifest, ReadManifest, annotations_of, is_deleting, name_of
-from hooks.problems import Problem
+from hooks.problems import HERE, Problem
+from hooks.validation.rules.reading import NO_LAST_APPLIED
 
 
 def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Problem, ...]) -> list[Manifest]:
@@ -24,7 +25,7 @@ def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Prob
 def _last_applied(child: ReadManifest, problems: tuple[Problem, ...]) -> Manifest:
     text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
     if text is None:
-        hint = f"{child['kind']} {name_of(child)} has no last-applied annotation; run Metacontroller with dynamic apply"
+        hint = NO_LAST_APPLIED.at(HERE, kind=child["kind"], name=name_of(child))
         raise InvalidSpec((*problems, hint))
     applied: Manifest = json.loads(text)
     metadata = dict(applied["metadata"])

@@ -4,12 +4,12 @@ Source: Dynamo operator, internal/webhook/validation/*_handler.go; Kubernetes, "
 resources, for what an update of an object that is bad already may do.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hooks.api.base import Model, read_parent
 from hooks.k8s.types import ReadManifest
-from hooks.problems import Problem, as_problems
+from hooks.problems import Problem
 from hooks.validation.reading import drop_consequences
 from hooks.validation.review import GENERATED_SUFFIX, Review, Verdict
 
@@ -20,11 +20,6 @@ class Findings:
 
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
-
-    @classmethod
-    def of(cls, problems: Iterable[Problem | str], warnings: Iterable[Problem | str] = ()) -> "Findings":
-        """TEMPORARY: findings of which some are sentences."""
-        return cls(problems=as_problems(problems), warnings=as_problems(warnings))
 
 
 def judge(

@@ -18,6 +18,7 @@ from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.simulator.store import copy_json
 from hooks.simulator.workloads import deployments
+from tests import make
 from tests.sequences import invariants, restarts
 from tests.sequences.secrets import secrets_roll_nothing
 from tests.sequences.sequence import run_sequence
@@ -56,7 +57,7 @@ def say_nothing_at_first(request: SyncRequest, answer: SyncAnswer, _facts: Facts
 
 
 def fail(_request: SyncRequest, _answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
-    raise InvalidSpec("a lie")
+    raise InvalidSpec(make.problem("a lie"))
 
 
 def drift() -> Lie:

@@ -52,7 +52,7 @@ def test_answer_with_the_last_good_children_is_told_from_success(caplog: pytest.
 
 def test_refused_call_says_why_in_its_line(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    client_with(InvalidSpec("spec is wrong")).post("/graph/sync", data=call())
+    client_with(InvalidSpec(make.problem("spec is wrong"))).post("/graph/sync", data=call())
     (line,) = logged(caplog, "call")
     assert (line["outcome"], line["status"], line["fault"]) == ("invalid_spec", 422, "spec is wrong")
     assert line["parent"] == "default/g"

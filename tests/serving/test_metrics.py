@@ -23,7 +23,7 @@ def metrics_of(client: FlaskClient) -> dict[str, float]:
         (SyncAnswer(status={}, resync_after_seconds=5), "requeue", None),
         (LeaveAlone("not ours", retry_after=7), "requeue", None),
         (SyncAnswer(status={}, problems=make.problems("wrong")), "error", "validation"),
-        (InvalidSpec("wrong"), "error", "validation"),
+        (InvalidSpec(make.problem("wrong")), "error", "validation"),
         (ProberUnavailable("down"), "error", "unavailable"),
         (KeyError("k"), "error", "internal"),
         (SyncAnswer(), "error", "internal"),

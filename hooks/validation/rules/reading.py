@@ -38,3 +38,7 @@ CHILD_OF_SERVICE = Rule(name="child-of-service", text="{path}: {kind} {name}: {p
 
 CHILDREN = Rule(name="children", text="{why}")
 """Children that Metacontroller would refuse."""
+NO_LAST_APPLIED = Rule(
+    name="no-last-applied",
+    text="{kind} {name} has no last-applied annotation; run Metacontroller with dynamic apply",
+)
