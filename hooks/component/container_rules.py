@@ -59,18 +59,18 @@ def find_container_problems(fields: PodFields) -> Iterator[Problem]:
     yield from _find_volume_sizes(pod.get("volumes") or ())
 
 
-def find_env_problems(entries: Iterable[tuple[FieldPath, Json]]) -> Iterator[Problem]:
-    """Problems of environment variables, each with its path."""
-    for path, entry in entries:
+def find_env_problems(entries: Iterable[tuple[FieldPath, int, Json]]) -> Iterator[Problem]:
+    """Problems of environment variables, each given with the path of its list and its index there."""
+    for env, index, entry in entries:
         name, source = entry["name"], entry.get("valueFrom")
         if _ENV_NAME.fullmatch(name) is None:
-            yield rules.ENV_NAME.at(path / "name", name=name)
+            yield rules.ENV_NAME.at(env / index / "name", name=name)
         if source is None:
             continue
         if entry.get("value"):
-            yield rules.ENV_VALUE_TWICE.at(path / "valueFrom", name=name)
+            yield rules.ENV_VALUE_TWICE.at(env / index / "valueFrom", name=name)
         elif sum(part is not None for part in source.values()) != 1:
-            yield rules.ENV_SOURCE.at(path / "valueFrom")
+            yield rules.ENV_SOURCE.at(env / index / "valueFrom")
 
 
 def find_repeated_names(named: Iterable[tuple[FieldPath, str]]) -> Iterator[Problem]:
@@ -82,14 +82,14 @@ def find_repeated_names(named: Iterable[tuple[FieldPath, str]]) -> Iterator[Prob
             yield rules.NAME_TAKEN.at(path / "name", name=name, other=other)
 
 
-def _entries(env: Iterable[Json] | None, path: FieldPath) -> list[tuple[FieldPath, Json]]:
-    return [(path / index, entry) for index, entry in enumerate(env or ())]
+def _entries(env: Iterable[Json] | None, path: FieldPath) -> list[tuple[FieldPath, int, Json]]:
+    return [(path, index, entry) for index, entry in enumerate(env or ())]
 
 
-def _last_ones(lists: Mapping[FieldPath, Iterable[Json] | None]) -> list[tuple[FieldPath, Json]]:
+def _last_ones(lists: Mapping[FieldPath, Iterable[Json] | None]) -> list[tuple[FieldPath, int, Json]]:
     """The entries that count: of one name, the last one of the last list alone."""
     found = [located for path, env in lists.items() for located in _entries(env, path)]
-    return list({entry["name"]: (path, entry) for path, entry in found}.values())
+    return list({located[2]["name"]: located for located in found}.values())
 
 
 def _find_port_problems(one: _Located) -> Iterator[Problem]:

@@ -30,6 +30,7 @@ _OBJECTS = ("resources", "lifecycle", "securityContext", *_PROBES)
 _LISTS_OF_OBJECTS = ("ports", "envFrom", "volumeMounts", "volumeDevices")
 _LISTS_OF_STRINGS = ("command", "args")
 _POD_OBJECTS = ("mainContainer", "securityContext", "affinity", "nodeSelector")
+_CONTAINERS = ("containers", "initContainers")
 _POD_STRINGS = ("serviceAccountName", "serviceAccount", "schedulerName", "restartPolicy")
 
 
@@ -70,7 +71,7 @@ def _find_wrong_types(fields: PodFields) -> Iterator[Problem]:
     yield from _of_type(pod, _POD_STRINGS, str, _POD)
     for field in ("volumes", "imagePullSecrets"):
         yield from _objects(pod.get(field), _POD / field, named=field == "volumes")
-    for field in ("containers", "initContainers"):
+    for field in _CONTAINERS:
         yield from _objects(pod.get(field), _POD / field, named=True)
         for index, container in enumerate(_items(pod.get(field))):
             yield from _types_in_container(container, _POD / field / index)
@@ -87,7 +88,8 @@ def _types_in_container(container: Json, path: FieldPath) -> Iterator[Problem]:
         yield from _of_type(container["resources"], ("limits", "requests"), dict, path / "resources")
         yield from _objects(container["resources"].get("claims"), path / "resources.claims", named=True)
     for field in _LISTS_OF_OBJECTS:
-        yield from _objects(container.get(field), path / field, named=False)
+        if field in container:
+            yield from _objects(container[field], path / field, named=False)
     for field in _LISTS_OF_STRINGS:
         value = container.get(field)
         if value is not None and not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
@@ -98,7 +100,7 @@ def _types_in_container(container: Json, path: FieldPath) -> Iterator[Problem]:
 def _types_in_env(env: Json, path: FieldPath) -> Iterator[Problem]:
     yield from _objects(env, path, named=True)
     for index, entry in enumerate(_items(env)):
-        if isinstance(entry, dict):
+        if isinstance(entry, dict) and not (type(entry.get("value")) is str and "valueFrom" not in entry):
             yield from _of_type(entry, ("value",), str, path / index)
             yield from _of_type(entry, ("valueFrom",), dict, path / index)
 
@@ -143,7 +145,7 @@ def _find_unreadable(fields: PodFields) -> Iterator[Problem]:
 
 def _find_container_names(fields: PodFields) -> Iterator[Problem]:
     names = [(MAIN_CONTAINER, str(fields.main_container.get("name") or contract.MAIN_CONTAINER))]
-    for field in ("containers", "initContainers"):
+    for field in _CONTAINERS:
         containers = _items(fields.extra_pod_spec.get(field))
         names += ((_POD / field / index, container["name"]) for index, container in enumerate(containers))
     for path, name in names:

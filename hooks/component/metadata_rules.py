@@ -34,13 +34,13 @@ def validate_metadata(spec: ComponentSpec, path: FieldPath, *, replaced: Collect
         yield from _find_label_problems(spec.labels, path / "labels", replaced)
     if spec.annotations:
         yield from _find_annotation_problems(spec.annotations, path / "annotations")
-    for metadata, at, ignored in (
-        (spec.extra_pod_metadata, path / "extraPodMetadata", _OF_ALL_PODS),
-        (spec.ingress if spec.ingress and spec.ingress.enabled else None, path / "ingress", frozenset[str]()),
-    ):
-        if metadata:
-            yield from _find_label_problems(metadata.labels, at / "labels", ignored)
-            yield from _find_annotation_problems(metadata.annotations, at / "annotations")
+    if spec.extra_pod_metadata:
+        labels, annotations = spec.extra_pod_metadata.labels, spec.extra_pod_metadata.annotations
+        yield from _find_label_problems(labels, path / "extraPodMetadata.labels", _OF_ALL_PODS)
+        yield from _find_annotation_problems(annotations, path / "extraPodMetadata.annotations")
+    if spec.ingress and spec.ingress.enabled:
+        yield from _find_label_problems(spec.ingress.labels, path / "ingress.labels", ())
+        yield from _find_annotation_problems(spec.ingress.annotations, path / "ingress.annotations")
 
 
 def _find_label_problems(labels: Mapping[str, str], path: FieldPath, ignored: Collection[str]) -> Iterator[Problem]:

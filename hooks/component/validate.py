@@ -8,7 +8,7 @@ Source: Dynamo operator, internal/webhook/validation/shared.go and internal/dyna
 from collections.abc import Iterator, Mapping
 
 from hooks.api.component import ComponentDeployment
-from hooks.api.component_spec import ComponentSpec, Ingress
+from hooks.api.component_spec import ComponentSpec, Ingress, SharedMemory
 from hooks.component.backends import Backend, resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.exposure import ingress_host
@@ -138,8 +138,10 @@ def _validate_fields(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
             yield rules.LABEL_VALUE.at(path / field, value=value)
     if spec.ingress and spec.ingress.enabled and spec.ingress.host:
         yield from _validate_ingress(spec.ingress, path / "ingress")
-    yield from _validate_shared_memory(spec, path / "sharedMemory.size")
-    yield from validate_strategy(spec.annotations, path / "annotations")
+    if spec.shared_memory:
+        yield from _validate_shared_memory(spec.shared_memory, path / "sharedMemory.size")
+    if spec.annotations:
+        yield from validate_strategy(spec.annotations, path / "annotations")
 
 
 def _validate_mounts(spec: ComponentSpec, backend: Backend, path: FieldPath) -> Iterator[Problem]:
@@ -174,8 +176,8 @@ def _validate_ingress(ingress: Ingress, path: FieldPath) -> Iterator[Problem]:
         yield rules.INGRESS_HOST_NAME.at(path / "host", host=host)
 
 
-def _validate_shared_memory(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
-    size = spec.shared_memory.size if spec.shared_memory else None
+def _validate_shared_memory(shared_memory: SharedMemory, path: FieldPath) -> Iterator[Problem]:
+    size = shared_memory.size
     if size is None:
         return
     try:
@@ -183,7 +185,7 @@ def _validate_shared_memory(spec: ComponentSpec, path: FieldPath) -> Iterator[Pr
     except ValueError as error:
         yield pod_rules.QUANTITY.at(path, why=str(error))
         return
-    if amount < 0 and has_shared_memory(spec.shared_memory):
+    if amount < 0 and has_shared_memory(shared_memory):
         yield pod_rules.NEGATIVE.at(path, amount=size)
 
 

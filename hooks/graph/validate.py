@@ -114,7 +114,7 @@ def _validate_envs(path: FieldPath, envs: Sequence[Json]) -> Iterator[Problem]:
         elif not isinstance(entry.get("value") or "", str):
             yield rules.ENV_VALUE_STRING.at(path / index / "value", name=entry["name"])
         elif isinstance(entry.get("valueFrom") or {}, Mapping):
-            yield from find_env_problems([(path / index, entry)])
+            yield from find_env_problems([(path, index, entry)])
 
 
 def _validate_distinct(graph: GraphDeployment) -> Iterator[Problem]:
