@@ -8,25 +8,33 @@ from collections.abc import Mapping
 from hooks.component.explain import explain_own_pods, explain_progress, explain_rollout
 from hooks.facts import Facts
 from hooks.graph.grove.plan import GrovePlan
+from hooks.graph.grove.progress import is_scaling_off
 from hooks.graph.grove.service import GroveService
-from hooks.graph.grove.status import find_unready_grove_services, is_refused_scaling, is_settled
 from hooks.graph.observe import Observed
 from hooks.graph.plan import GraphPlan
+from hooks.graph.progress import GraphProgress
 from hooks.k8s import kinds
 from hooks.k8s.grove import Scalable
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 
 
-def explain_services(plan: GraphPlan, seen: Observed, facts: Facts) -> Mapping[str, Explanation]:
-    """By service, why it is not ready; nothing for those that are, and for a graph of components."""
-    if plan.grove is None or plan.waits_for:
+def explain_services(
+    plan: GraphPlan, seen: Observed, progress: GraphProgress, facts: Facts
+) -> Mapping[str, Explanation]:
+    """By service, why it is not ready; {} for a graph of components."""
+    if plan.grove is None or progress.grove is None:
         return {}
-    denied, unready = _explain_errors(seen), find_unready_grove_services(plan.grove, seen.grove)
-    return {
-        service.service: _explain(plan, plan.grove, service, seen, facts=facts, denied=denied)
-        for service in plan.grove.services
-        if service.service in unready
-    }
+    unready = [service for service in plan.grove.services if service.service in progress.unready]
+    if not progress.grove.is_settled:
+        return {service.service: _explain_change(plan.grove, service, seen, facts) for service in unready}
+    denied = _explain_errors(seen)
+    return {s.service: _explain(plan, plan.grove, s, seen, facts=facts, denied=denied) for s in unready}
+
+
+def _explain_change(grove: GrovePlan, service: GroveService, seen: Observed, facts: Facts) -> Explanation:
+    """While Grove has not processed the wanted spec, pods explain nothing: the new spec may mend what is wrong."""
+    is_made = (service.kind, service.target) in seen.grove.scalables
+    return explain_rollout() if is_made else explain_progress(grove.namespace, service.service, facts.settings)
 
 
 def _explain(
@@ -38,16 +46,14 @@ def _explain(
     facts: Facts,
     denied: tuple[Explanation, ...],
 ) -> Explanation:
-    """Pods of an older template explain nothing: what is wrong with them may be what was just put right."""
     found = seen.grove.scalables.get((service.kind, service.target))
-    progress = explain_progress(grove.namespace, service.service, facts.settings)
-    if not is_settled(grove, seen.grove):
-        return explain_rollout() if found is not None else progress
-    if is_refused_scaling(grove, service, seen.grove):
+    if is_scaling_off(grove, service, seen.grove):
         remedy = "switch the setting effect_scale on"
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
     pods = explain_own_pods(seen.pods.get(service.service, ()), facts.now, is_rolling=_is_rolling(found))
-    return choose_worst([*denied, *service.lacks, *_explain_key(plan, service), *pods]) or progress
+    return choose_worst([*denied, *service.lacks, *_explain_key(plan, service), *pods]) or explain_progress(
+        grove.namespace, service.service, facts.settings
+    )
 
 
 def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, ...]:

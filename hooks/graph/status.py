@@ -8,17 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from hooks.component.explain import explain_rollout
-from hooks.graph.applied import is_applied
-from hooks.graph.components import ComponentPlan, clean_json
-from hooks.graph.grove.status import (
-    find_remarks,
-    find_unready_grove_services,
-    report_grove_services,
-    why_grove_unready,
-)
-from hooks.graph.observe import Observed, ObservedComponent
+from hooks.graph.components import clean_json
+from hooks.graph.grove.status import find_remarks, report_grove_services, why_grove_unready
+from hooks.graph.observe import Observed
 from hooks.graph.plan import GraphPlan
+from hooks.graph.progress import GraphProgress
 from hooks.graph.restart import Restart
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, merge_conditions
 from hooks.k8s.not_ready import Explanation, NotReadyReason
@@ -60,14 +54,14 @@ class Previous:
 def report(
     plan: GraphPlan,
     seen: Observed,
-    restart: Restart,
-    previous: Previous,
     *,
+    restart: Restart,
+    progress: GraphProgress,
+    previous: Previous,
     explained: Mapping[str, Explanation],
 ) -> dict[str, Json]:
     """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
-    unready = dict(_unready_workloads(plan, seen, explained))
-    waiting = dict(sorted([*unready.items(), *_missing_claims(plan)]))
+    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_missing_claims(plan)]))
     if waiting:
         state, reason = GraphState.PENDING, GraphReason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
@@ -81,18 +75,8 @@ def report(
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),
-        "componentsReady": _count_ready(plan, seen, unready),
+        "componentsReady": f"{len(plan.components) - len(progress.unready)}/{len(plan.components)}",
     }
-
-
-def find_unready_services(plan: GraphPlan, seen: Observed) -> frozenset[str]:
-    """Services that are not ready at the spec that they should have, by the rules of the condition Ready."""
-    if plan.waits_for:
-        return frozenset(component.service for component in plan.components)
-    if plan.grove is not None:
-        return find_unready_grove_services(plan.grove, seen.grove)
-    found = ((component, seen.components.get(component.name)) for component in plan.components)
-    return frozenset(component.service for component, observed in found if _why_unready(component, observed))
 
 
 def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous: Previous) -> dict[str, Json]:
@@ -114,24 +98,17 @@ def _truth(state: GraphState) -> Truth:
     return "True" if state is GraphState.SUCCESSFUL else "False"
 
 
-def _count_ready(plan: GraphPlan, seen: Observed, unready: Mapping[str, str]) -> str:
-    """`3/4`: components, or services under Grove, that are ready at the wanted spec, of all that there should be.
-
-    `unready` are the components that are not, where there are components.
-    """
-    total, by_component = len(plan.components), plan.grove is None and not plan.waits_for
-    return f"{total - len(unready if by_component else find_unready_services(plan, seen))}/{total}"
-
-
 def _unready_workloads(
-    plan: GraphPlan, seen: Observed, explained: Mapping[str, Explanation]
+    plan: GraphPlan, progress: GraphProgress, explained: Mapping[str, Explanation]
 ) -> Iterator[tuple[str, str]]:
+    """Why workloads are not ready, by name."""
     if plan.waits_for:
         yield plan.name, plan.waits_for
-    elif plan.grove is None:
-        yield from _unready_components(plan, seen)
-    elif why := why_grove_unready(plan.grove, seen.grove, explained):
-        yield plan.name, why
+    elif plan.grove is not None and progress.grove is not None:
+        if why := why_grove_unready(plan.grove, progress.grove, explained):
+            yield plan.name, why
+    else:
+        yield from progress.components.items()
 
 
 def _remarks(plan: GraphPlan, seen: Observed) -> list[str]:
@@ -140,45 +117,11 @@ def _remarks(plan: GraphPlan, seen: Observed) -> list[str]:
     return [*plan.warnings, *plan.claims.warnings, *(plan.mpi_key.warnings if plan.mpi_key else ()), *of_grove]
 
 
-def _unready_components(plan: GraphPlan, seen: Observed) -> Iterator[tuple[str, str]]:
-    for component in plan.components:
-        why = _why_unready(component, seen.components.get(component.name))
-        if why:
-            yield component.name, why
-
-
 def _missing_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
     for name in plan.claims.missing:
         remedy = "create it, or set create in its entry of spec.pvcs"
         explanation = Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
         yield f"PersistentVolumeClaim {name}", f"not found ({explanation})"
-
-
-def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
-    """Why a component is not ready at the spec that it should have; empty when it is.
-
-    Upstream looks at Available alone, so that a changed graph shows the old success for an instant.
-    """
-    if seen is None or seen.is_deleting:
-        what = "resource not found" if seen is None else "it is being deleted"
-        return f"{what} ({Explanation(reason=NotReadyReason.PROGRESSING)})"
-    if not is_applied(plan.spec, live=seen.spec, applied=seen.applied_spec):
-        return f"spec not yet applied ({explain_rollout()})"
-    if seen.observed_generation < seen.generation:
-        counts = f"generation={seen.generation}, observedGeneration={seen.observed_generation}"
-        return f"spec not yet processed: {counts} ({explain_rollout()})"
-    if not seen.is_available:
-        detail = f" ({seen.message})" if seen.message else ""
-        return f"Component deployment not ready - Available condition not true{detail}"
-    if _init_containers(seen.spec) != _init_containers(plan.spec):
-        return "init containers were inserted or reordered, which an existing object cannot take over; delete it once"
-    return ""
-
-
-def _init_containers(spec: Mapping[str, Json]) -> list[Json]:
-    """Names in order: Metacontroller merges the list by name and keeps the order of the existing object."""
-    found = (spec.get("extraPodSpec") or {}).get("initContainers")
-    return [container.get("name") for container in found if isinstance(container, dict)] if found else []
 
 
 def _services(plan: GraphPlan, seen: Observed) -> dict[str, Json]:

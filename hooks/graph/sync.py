@@ -16,9 +16,10 @@ from hooks.graph.explain import explain_services
 from hooks.graph.grove.status import missing_exposure
 from hooks.graph.observe import Observed, observe, without_status
 from hooks.graph.plan import GraphPlan, plan_graph
+from hooks.graph.progress import GraphProgress, measure_graph
 from hooks.graph.related import resolve_related
 from hooks.graph.restart import Restart, advance, observe_told, plan_restart
-from hooks.graph.status import GraphReason, Previous, find_unready_services, report, report_failure
+from hooks.graph.status import GraphReason, Previous, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
 from hooks.k8s.not_ready import Explanation
@@ -40,8 +41,8 @@ from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAns
 from hooks.problems import Problem
 from hooks.settings import Settings
 
-_ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
-"""Kinds of which Metacontroller applies nothing once they exist; a stub keeps them."""
+ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
+"""Child kinds with the update strategy OnDelete in metacontroller/graph.yaml: existing objects are never updated."""
 
 _LOOK_AGAIN_SECONDS = 5
 
@@ -58,13 +59,16 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     except InvalidSpec as error:
         return _freeze(request, facts, GraphReason.INVALID, error.problems)
     try:
-        plan, children, restart = _plan_restarting(request, parent_key, seen, facts.settings)
+        planned = _plan_restarting(request, parent_key, seen, facts.settings)
     except InvalidSpec as error:
         return _freeze(request, facts, GraphReason.FAILED, error.problems)
-    explained = explain_services(plan, seen, facts)
-    status = report(plan, seen, restart, _previous(request, facts), explained=explained)
+    plan, restart, progress = planned.plan, planned.restart, planned.progress
+    explained = explain_services(plan, seen, progress, facts)
+    status = report(
+        plan, seen, restart=restart, progress=progress, previous=_previous(request, facts), explained=explained
+    )
     return SyncAnswer(
-        children=children,
+        children=planned.children,
         status=status,
         effects=(
             *(plan.grove.effects if plan.grove else ()),
@@ -102,8 +106,11 @@ def _read_valid(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Grounds:
-    """All that a graph's plan follows from; a status of a component is no part of it."""
+class Grounds:
+    """All that a graph's plan is made from, and the key of its cache: `plan_on` receives nothing else.
+
+    Two are equal if all their fields are. The hash is that of one field, as maps have none.
+    """
 
     parent_key: bytes
     seen: Observed
@@ -115,24 +122,36 @@ class _Grounds:
 
 
 @lru_cache(maxsize=CACHED_PARENTS)
-def _plan(grounds: _Grounds) -> tuple[GraphPlan, Children]:
+def plan_on(grounds: Grounds) -> tuple[GraphPlan, Children]:
+    """The plan and its children, built once."""
     graph, services = _read_valid(grounds.parent_key, grounds.seen.installed)
     plan = plan_graph(graph, services, grounds.seen, grounds.settings, restarts=grounds.restarts)
     return plan, Children(build_children(plan))
 
 
-def _plan_restarting(
-    request: SyncRequest, parent_key: bytes, seen: Observed, settings: Settings
-) -> tuple[GraphPlan, Children, Restart]:
-    """The plan, its children and the restart, which goes on by what is ready at the plan as it was told so far."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    """The plan of a sync, its children, the restart and how far the plan's workloads have come."""
+
+    plan: GraphPlan
+    children: Children
+    restart: Restart
+    progress: GraphProgress
+
+
+def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: Observed, settings: Settings) -> _Planned:
+    """Plan by what the restart has reached; where services became ready, let the restart proceed and plan again."""
     graph, _ = _read_valid(parent_key, seen.installed)
     restart = plan_restart(graph, _read_restart(request), observe_told(graph, seen))
-    grounds = _Grounds(parent_key=parent_key, seen=without_status(seen), restarts=restart.told, settings=settings)
-    plan, children = _plan(grounds)
+    grounds = Grounds(parent_key=parent_key, seen=without_status(seen), restarts=restart.told, settings=settings)
+    plan, children = plan_on(grounds)
+    progress = measure_graph(plan, seen)
     if restart.is_running:
-        restart = advance(restart, find_unready_services(plan, seen))
-        plan, children = _plan(replace(grounds, restarts=restart.told))
-    return plan, children, restart
+        reached, restart = restart.told, advance(restart, progress.unready)
+        if restart.told != reached:
+            plan, children = plan_on(replace(grounds, restarts=restart.told))
+            progress = measure_graph(plan, seen)
+    return _Planned(plan=plan, children=children, restart=restart, progress=progress)
 
 
 def _read_restart(request: SyncRequest) -> Mapping[str, Json]:
@@ -161,7 +180,7 @@ def _last_children(request: SyncRequest, problems: tuple[Problem, ...]) -> list[
 
 def _is_kept_by_stub(child: ReadManifest) -> bool:
     """Whether nobody recorded what was applied, and nothing more would be: one taken over from another operator."""
-    return gvk_of(child) in _ON_DELETE and contract.ANNOTATION_LAST_APPLIED not in annotations_of(child)
+    return gvk_of(child) in ON_DELETE and contract.ANNOTATION_LAST_APPLIED not in annotations_of(child)
 
 
 def _stub(child: ReadManifest) -> Manifest:

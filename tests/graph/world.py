@@ -6,14 +6,11 @@ from typing import Any
 
 from hooks import contract
 from hooks.facts import Facts
-from hooks.graph.sync import sync
-from hooks.k8s import kinds
+from hooks.graph.sync import ON_DELETE, sync
 from hooks.k8s.types import Manifest, gvk_of, name_of
 from hooks.metacontroller.protocol import SyncAnswer, write_sync_answer
 from hooks.settings import parse_settings
 from tests import make
-
-ON_DELETE = {contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING}
 
 
 def ask(

@@ -5,7 +5,7 @@ Each service's pods are those of the component that it would be without Grove, m
 Source: Dynamo operator, internal/dynamo/graph.go, GenerateGrovePodCliqueSet.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hooks import contract
@@ -27,7 +27,7 @@ from hooks.k8s.grove import (
     build_pod_clique_set,
     find_immutable_changes,
 )
-from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata
+from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
 from hooks.problems import SPEC, Key, Problem
 from hooks.settings import Settings, Switch
 from hooks.validation.rules import grove as rules
@@ -35,17 +35,18 @@ from hooks.validation.rules import grove as rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrovePlan:
-    """The PodCliqueSet of a graph, decided but not yet shaped, and what its services need beside it.
+    """The PodCliqueSet of a graph, and what its services need beside it.
 
-    `is_withheld` says that a set of this name is on its way out, so that none is returned; `effects` bring replicas
-    about, which Grove takes from the template at creation alone.
+    The set is built with the plan, as Grove's rules for changes and the graph's readiness compare it with the existing
+    one. `is_withheld` says that an existing set of this name is being deleted, so that none is returned. `effects` set
+    replicas: Grove takes these from the template only when it creates a clique.
     """
 
     name: str
     namespace: str
     services: tuple[GroveService, ...]
+    pod_clique_set: Manifest
     termination_delay: str
-    topology: Topology | None
     is_withheld: bool
     effects: tuple[ScalePodClique, ...]
     notes: tuple[str, ...]
@@ -77,38 +78,38 @@ def plan_grove(
             problems += error.problems
     if problems:
         raise InvalidSpec(tuple(problems))
-    scheduled = tuple(services)
-    plan = GrovePlan(
-        name=graph.metadata.name,
-        namespace=graph.metadata.namespace,
-        services=scheduled,
-        termination_delay=settings.grove_termination_delay,
-        topology=topology.get(WHOLE_GRAPH),
-        is_withheld=existing is not None and existing.is_deleting,
-        effects=tuple(_scale(scheduled, seen.grove, graph.metadata.namespace, settings)),
-        notes=tuple(_notes(scheduled)),
-    )
-    problems = [*_mixed_schedulers(scheduled), *_refused_changes(plan, existing)]
+    pod_clique_set = _build_set(graph, services, topology.get(WHOLE_GRAPH), settings.grove_termination_delay)
+    problems = [*_mixed_schedulers(services), *_refused_changes(pod_clique_set, existing)]
     if problems:
         raise InvalidSpec(tuple(problems))
-    return plan
+    return GrovePlan(
+        name=graph.metadata.name,
+        namespace=graph.metadata.namespace,
+        services=tuple(services),
+        pod_clique_set=pod_clique_set,
+        termination_delay=settings.grove_termination_delay,
+        is_withheld=existing is not None and existing.is_deleting,
+        effects=tuple(_scale(services, seen.grove, graph.metadata.namespace, settings)),
+        notes=tuple(_notes(services)),
+    )
 
 
 def build_grove(plan: GrovePlan) -> list[Manifest]:
-    """Build the set, unless another of its name is on its way out, and what exposes the services."""
+    """The set, unless another of its name is being deleted, and what exposes the services."""
     exposed = [child for service in plan.services for child in service.exposed]
     has_set = plan.services and not plan.is_withheld  # Grove refuses a set without cliques
-    return [build_set(plan), *exposed] if has_set else exposed
+    return [plan.pod_clique_set, *exposed] if has_set else exposed
 
 
-def build_set(plan: GrovePlan) -> Manifest:
-    """Build the PodCliqueSet."""
-    cliques = (clique for service in plan.services for clique in service.cliques)
-    groups = [service.group for service in plan.services if service.group]
-    discovered = {service.service: value for service in plan.services if (value := service.discovered.to_json())}
-    metadata = build_metadata(plan.name, plan.namespace, annotations=write_annotation(discovered))
-    delay, topology = plan.termination_delay, plan.topology
-    return build_pod_clique_set(metadata, cliques, groups, termination_delay=delay, topology=topology)
+def _build_set(
+    graph: GraphDeployment, services: Sequence[GroveService], topology: Topology | None, termination_delay: str
+) -> Manifest:
+    cliques = (clique for service in services for clique in service.cliques)
+    groups = [service.group for service in services if service.group]
+    discovered = {service.service: value for service in services if (value := service.discovered.to_json())}
+    name, namespace = graph.metadata.name, graph.metadata.namespace
+    metadata = build_metadata(name, namespace, annotations=write_annotation(discovered))
+    return build_pod_clique_set(metadata, cliques, groups, termination_delay=termination_delay, topology=topology)
 
 
 def _queue(graph: GraphDeployment, settings: Settings) -> str:
@@ -177,13 +178,12 @@ def _mixed_schedulers(services: Iterable[GroveService]) -> Iterator[Problem]:
         yield rules.GROVE_SCHEDULER.at(paths[users] / "extraPodSpec.schedulerName", found=found)
 
 
-def _refused_changes(plan: GrovePlan, existing: ObservedSet | None) -> Iterator[Problem]:
+def _refused_changes(wanted: Manifest, existing: ObservedSet | None) -> Iterator[Problem]:
     if existing is None or existing.is_deleting:
         return
-    wanted = build_set(plan)["spec"]
-    changes = list(find_immutable_changes(existing.applied_spec or existing.spec, wanted))
+    changes = list(find_immutable_changes(existing.applied_spec or existing.spec, wanted["spec"]))
     if changes:
-        yield rules.GROVE_FIXED.at(SPEC / "services", name=plan.name, changes="; ".join(changes))
+        yield rules.GROVE_FIXED.at(SPEC / "services", name=name_of(wanted), changes="; ".join(changes))
 
 
 def _scale(

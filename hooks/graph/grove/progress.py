@@ -1,0 +1,89 @@
+"""What keeps a graph's PodCliqueSet and its services from being ready at the wanted spec.
+
+Source: Dynamo operator, internal/dynamo/grove.go.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hooks.graph.applied import is_applied
+from hooks.graph.grove.observe import ObservedGrove, ObservedSet
+from hooks.graph.grove.plan import GrovePlan
+from hooks.graph.grove.service import GroveService
+from hooks.k8s.grove import why_unready
+from hooks.k8s.types import Json
+
+_INIT_CONTAINERS = (
+    "init containers were inserted or reordered, which an existing PodCliqueSet cannot take over; delete it once"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroveProgress:
+    """How far Grove has come.
+
+    `has_set` says whether the PodCliqueSet exists, `set_reason` why it is not as wanted, empty where it is. `services`
+    says by service why what Grove made of it is not ready.
+    """
+
+    has_set: bool
+    set_reason: str
+    services: Mapping[str, str]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether what Grove reports of the services is of the wanted spec."""
+        return not self.set_reason
+
+
+def measure_grove(plan: GrovePlan, seen: ObservedGrove) -> GroveProgress:
+    """Compare what Grove made with the plan."""
+    existing = seen.pod_clique_set
+    reasons = ((service.service, _why_unready(plan, service, seen)) for service in plan.services)
+    return GroveProgress(
+        has_set=existing is not None,
+        set_reason="" if existing is None else _why_set_unready(plan, existing),
+        services={service: reason for service, reason in reasons if reason},
+    )
+
+
+def find_unready(plan: GrovePlan, progress: GroveProgress) -> frozenset[str]:
+    """Services that are not ready at the wanted spec: all of them until Grove has processed the set's spec."""
+    if progress.has_set and progress.is_settled:
+        return frozenset(progress.services)
+    return frozenset(service.service for service in plan.services)
+
+
+def is_scaling_off(plan: GrovePlan, service: GroveService, seen: ObservedGrove) -> bool:
+    """Whether the service has another number of replicas than wanted, and no effect of the plan changes that."""
+    found = seen.scalables.get((service.kind, service.target))
+    if found is None or service.replicas in {None, found.desired}:
+        return False
+    return not any(effect.name == service.target and effect.kind == service.kind for effect in plan.effects)
+
+
+def _why_set_unready(plan: GrovePlan, found: ObservedSet) -> str:
+    if found.is_deleting:
+        return "it is being deleted"
+    wanted = plan.pod_clique_set["spec"]
+    if not is_applied(wanted, live=found.spec, applied=found.applied_spec):
+        return "spec not yet applied"
+    if found.unprocessed:
+        return found.unprocessed
+    return _INIT_CONTAINERS if _init_containers(found.spec) != _init_containers(wanted) else ""
+
+
+def _why_unready(plan: GrovePlan, service: GroveService, seen: ObservedGrove) -> str:
+    found = seen.scalables.get((service.kind, service.target))
+    if found is None or service.replicas is None or found.desired == service.replicas:
+        return why_unready(found)
+    is_off = is_scaling_off(plan, service, seen)
+    how = "not applied, as the setting effect_scale is off" if is_off else "it is being scaled"
+    return f"replicas={found.desired}, wanted={service.replicas}: {how}"
+
+
+def _init_containers(spec: Mapping[str, Json]) -> dict[str, list[str]]:
+    """Names in order by clique: Metacontroller merges the list by name and keeps the order of the existing object."""
+    cliques = (spec.get("template") or {}).get("cliques") or ()
+    pods = ((clique["name"], (clique.get("spec") or {}).get("podSpec") or {}) for clique in cliques)
+    return {name: [str(container["name"]) for container in pod.get("initContainers") or ()] for name, pod in pods}

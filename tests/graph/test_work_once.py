@@ -1,0 +1,92 @@
+"""How often a sync does what costs most: each shape is built once, and nothing is built where nothing changed."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hooks.graph import build as graph_build
+from hooks.graph import sync as graph_sync
+from hooks.graph.grove import plan as grove_plan
+from hooks.graph.grove import progress as grove_progress
+from hooks.graph.grove import service as grove_service
+from hooks.graph.observe import observe, without_status
+from hooks.metacontroller.parent_key import make_parent_key
+from tests import make
+from tests.graph import test_grove as grove
+from tests.graph import world
+from tests.graph.test_explain import CRASH, SHORT, pod
+
+THREE = {**grove.TWO, "Decode": grove.multinode()}
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> None:
+    graph_sync.plan_on.cache_clear()
+
+
+def count(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[Any]:
+    """A list that grows by the first argument of each call of the function, which works as before."""
+    function: Callable[..., Any] = getattr(module, name)
+    calls: list[Any] = []
+
+    def counted(*args: Any, **more: Any) -> Any:
+        calls.append(args[0])
+        return function(*args, **more)
+
+    monkeypatch.setattr(module, name, counted)
+    return calls
+
+
+def test_pod_clique_set_is_built_once_in_a_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = make.graph(THREE)
+    children, pods = grove.settled(graph), [pod("p", "Frontend", **CRASH)]
+    graph_sync.plan_on.cache_clear()
+    sets = count(monkeypatch, grove_plan, "build_pod_clique_set")
+    built_pods = count(monkeypatch, grove_service, "build_pod")
+    compared = count(monkeypatch, grove_progress, "is_applied")
+    answer = grove.ask(graph, children, [*SHORT, *pods])
+    assert "CrashLoop" in world.ready(answer)["message"]
+    assert len(sets) == 1
+    assert len(built_pods) == 5  # one of a service on one node, two of one over several
+    assert len(compared) == 1
+    grove.ask(graph, children, SHORT)
+    assert len(sets) == 1
+
+
+def test_restart_that_proceeds_builds_the_set_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = make.graph(THREE, restart={"id": "r1"})
+    children = grove.settled(make.graph(THREE))
+    graph_sync.plan_on.cache_clear()
+    sets = count(monkeypatch, grove_plan, "build_pod_clique_set")
+    answer = grove.ask(graph, children, grove.PARTS)
+    assert answer.status is not None
+    assert answer.status["restart"]["phase"] == "Restarting"
+    assert len(sets) == 2
+
+
+def test_component_is_built_once_in_a_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = count(monkeypatch, graph_build, "build_component")
+    world.ask(make.graph())
+    world.ask(make.graph())
+    assert [plan.service for plan in built] == ["Frontend", "Worker"]
+
+
+def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
+    request = make.sync_request(make.graph())
+    seen = without_status(observe(request, make.facts().settings))
+    grounds = graph_sync.Grounds(
+        parent_key=make_parent_key(request.parent), seen=seen, restarts={}, settings=make.facts().settings
+    )
+    others: dict[str, Any] = {
+        "parent_key": make_parent_key(make.graph(name="other")),
+        "seen": replace(seen, foreign_claims=frozenset({"c"})),
+        "restarts": {"Worker": "r1"},
+        "settings": make.facts(kai_scheduler="on").settings,
+    }
+    assert others.keys() == {field.name for field in fields(graph_sync.Grounds)}
+    assert all(replace(grounds, **{name: other}) != grounds for name, other in others.items())
+    assert replace(grounds, restarts={}) == grounds
+    assert hash(replace(grounds, restarts={})) == hash(grounds)
