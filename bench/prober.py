@@ -17,7 +17,7 @@ from bench.server import measure_memory
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
 from hooks.simulation.processes import run_servers
-from hooks.simulator.engines import Engine, Lora, reserve_port
+from hooks.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
 from hooks.simulator.loopback_http import Answer, Request, Response, run_listeners
 
 CONCURRENCY = 10
@@ -98,7 +98,7 @@ def run_slow_engines(count: int, load_seconds: float) -> Iterator[list[EngineTar
     with reserve_port(0) as port, run_listeners() as listeners:
         hosts = [f"127.64.{number // 250}.{number % 250 + 1}" for number in range(count)]
         for host in hosts:
-            listeners.open(host, port, _slowed(Engine(Lora.LOADS).answer, load_seconds))
+            listeners.open(host, port, _slowed(SimulatedEngine(LoraSupport.LOADS).answer, load_seconds))
         yield [EngineTarget(address=f"http://{host}:{port}", pod=host) for host in hosts]
 
 

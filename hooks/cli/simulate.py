@@ -16,12 +16,12 @@ from hooks.manifests.reading import ManifestFaults
 from hooks.manifests.writing import guard_output
 from hooks.simulation.processes import ServerFailed
 from hooks.simulation.report import ProgressView, explain, format_json, print_result
-from hooks.simulation.run import Frame, Plan, Refused, run_programs, run_simulation
+from hooks.simulation.run import DocumentRefused, SimulationPlan, Snapshot, run_programs, run_simulation
 from hooks.simulator.cluster import NeverSettles
 from hooks.simulator.engines import EngineFailed
 from hooks.simulator.metacontroller.controller_spec import ControllerNotStarted
 from hooks.simulator.metacontroller.webhook import MetacontrollerWouldCrash
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 
 NO_EFFECTS = (
     "effect_scale=off",
@@ -33,14 +33,14 @@ NO_EFFECTS = (
 """A simulation never acts on a real cluster, whatever the environment says."""
 
 
-def _parse_faults(_context: click.Context, _parameter: click.Parameter, rules: tuple[str, ...]) -> dict[str, Fault]:
-    known = ", ".join(Fault)
+def _parse_faults(_context: click.Context, _parameter: click.Parameter, rules: tuple[str, ...]) -> dict[str, PodFault]:
+    known = ", ".join(PodFault)
     faults = {}
     for rule in rules:
         glob, sign, reason = rule.rpartition("=")
-        if not sign or not glob or reason not in list(Fault):
+        if not sign or not glob or reason not in list(PodFault):
             raise click.BadParameter(f"{rule!r} is no rule; write GLOB=REASON with one of the reasons {known}")
-        faults[glob] = Fault(reason)
+        faults[glob] = PodFault(reason)
     return faults
 
 
@@ -88,7 +88,7 @@ Examples:
     multiple=True,
     metavar="GLOB=REASON",
     callback=_parse_faults,
-    help=f"Give pods a fault: {', '.join(Fault)}. A Job's pod, which is not started again, fails of a crash.",
+    help=f"Give pods a fault: {', '.join(PodFault)}. A Job's pod, which is not started again, fails of a crash.",
 )
 @click.option(
     "--profiler-output",
@@ -105,7 +105,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     timeout: float,
     speed: float,
     held: tuple[str, ...],
-    broken: dict[str, Fault],
+    broken: dict[str, PodFault],
     profiler_output: TextIO | None,
     output: str,
 ) -> None:
@@ -126,7 +126,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if not any(document.is_ours for document in documents):
         click.echo("nothing to simulate: no document is of one of the five Dynamo kinds", err=True)
         sys.exit(1)
-    plan = Plan(
+    plan = SimulationPlan(
         documents=tuple(documents),
         installed=installed,
         timeout=timeout,
@@ -137,14 +137,21 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     )
     try:
         values = [f"hooks_image={settings.hooks_image}", *set_values, *NO_EFFECTS]
-        frame = _run(plan, values, engine_port=settings.engine_port)
-    except (Refused, ServerFailed, EngineFailed, ControllerNotStarted, MetacontrollerWouldCrash, NeverSettles) as error:
+        snapshot = _run(plan, values, engine_port=settings.engine_port)
+    except (
+        DocumentRefused,
+        ServerFailed,
+        EngineFailed,
+        ControllerNotStarted,
+        MetacontrollerWouldCrash,
+        NeverSettles,
+    ) as error:
         click.echo(str(error), err=True)
         sys.exit(1)
-    _finish(frame, output)
+    _finish(snapshot, output)
 
 
-def _run(plan: Plan, settings: list[str], *, engine_port: int) -> Frame:
+def _run(plan: SimulationPlan, settings: list[str], *, engine_port: int) -> Snapshot:
     live = sys.stdout.isatty() and sys.stderr.isatty()
     with (
         _exit_on_signals(),
@@ -154,18 +161,18 @@ def _run(plan: Plan, settings: list[str], *, engine_port: int) -> Frame:
         return run_simulation(plan, programs, view)
 
 
-def _finish(frame: Frame, output: str) -> None:
+def _finish(snapshot: Snapshot, output: str) -> None:
     with guard_output():
         if output == "json":
-            click.echo(format_json(frame))
+            click.echo(format_json(snapshot))
         else:
-            print_result(Console() if sys.stdout.isatty() else Console(width=200), frame)
-    if frame.ready:
-        click.echo(f"all Ready after {frame.seconds:.1f} s of the cluster's time", err=True)
+            print_result(Console() if sys.stdout.isatty() else Console(width=200), snapshot)
+    if snapshot.ready:
+        click.echo(f"all Ready after {snapshot.seconds:.1f} s of the cluster's time", err=True)
         return
-    for line in explain(frame.progress):
+    for line in explain(snapshot.progress):
         click.echo(line, err=True)
-    click.echo(f"not Ready after {frame.seconds:.1f} s of the cluster's time", err=True)
+    click.echo(f"not Ready after {snapshot.seconds:.1f} s of the cluster's time", err=True)
     sys.exit(1)
 
 

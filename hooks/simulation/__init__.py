@@ -1,1 +1,1 @@
-"""Manifests brought to Ready in the simulated cluster, with real servers, and what a person sees of it."""
+"""Runs manifests in the simulated cluster with the real hooks until they are Ready, and shows the result."""

@@ -1,6 +1,6 @@
-"""The hooks server and the prober as child processes on loopback ports, stopped whatever happens.
+"""Runs the hooks server and the prober as child processes on loopback ports, and always stops them.
 
-Even where this process is killed: their standard input is a pipe from it, with whose end they end.
+Their standard input is a pipe from this process: when it is killed, the pipe closes and they end.
 """
 
 import os
@@ -22,18 +22,18 @@ _LINES_SHOWN = 15
 
 
 class ServerFailed(Exception):
-    """A server did not start or died; the message ends with the last lines it wrote."""
+    """A server did not start or died; the message ends with the last lines of its log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """The running servers; `check` raises ServerFailed when one of them is gone."""
+    """The running servers; `check` raises ServerFailed when one of them has ended."""
 
     hooks_url: str
-    running: tuple["_Server", ...]
+    running: tuple["_ServerProcess", ...]
 
     def check(self) -> None:
-        """Make sure that all servers still run.
+        """Check that all servers are running.
 
         Raises:
             ServerFailed: one of them ended.
@@ -46,14 +46,14 @@ class Servers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Server:
+class _ServerProcess:
     name: str
     port: int
     process: "subprocess.Popen[bytes]"
     log: IO[bytes]
 
     def last_lines(self) -> str:
-        """The end of what the server wrote; its own file offset stays where it is."""
+        """The end of the server's log; reading it does not move the file offset of the server."""
         written = os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0)
         return "\n".join(written.decode(errors="replace").splitlines()[-_LINES_SHOWN:])
 
@@ -63,7 +63,7 @@ def run_servers(settings: Sequence[str], *, prober: bool) -> Iterator[Servers]:
     """Run the hooks server, and the prober beside it; `settings` are `key=value` pairs for both.
 
     Raises:
-        ServerFailed: a server does not come up.
+        ServerFailed: a server does not start.
     """
     with ExitStack() as stack:
         running = []
@@ -79,7 +79,7 @@ def run_servers(settings: Sequence[str], *, prober: bool) -> Iterator[Servers]:
 
 
 @contextmanager
-def _run(command: str, settings: Sequence[str], *options: str) -> Iterator[_Server]:
+def _run(command: str, settings: Sequence[str], *options: str) -> Iterator[_ServerProcess]:
     port = _find_free_port()
     arguments = [sys.executable, "-m", "hooks", command, "--bind", f"127.0.0.1:{port}", "--end-with-stdin", *options]
     for pair in settings:
@@ -89,13 +89,13 @@ def _run(command: str, settings: Sequence[str], *options: str) -> Iterator[_Serv
         subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True) as process,
     ):
         try:
-            yield _Server(name=f"dynamo-hooks {command}", port=port, process=process, log=log)
+            yield _ServerProcess(name=f"dynamo-hooks {command}", port=port, process=process, log=log)
         finally:
             _stop(process)
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """End a server and, where it does not go by itself, its workers with it."""
+    """Stop a server; kill it and its workers if it does not end in time."""
     process.terminate()
     try:
         process.wait(STOP_SECONDS)
@@ -111,7 +111,7 @@ def _find_free_port() -> int:
         return port
 
 
-def _wait_until_listening(servers: Servers, server: _Server) -> None:
+def _wait_until_listening(servers: Servers, server: _ServerProcess) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         servers.check()

@@ -1,4 +1,4 @@
-"""How far an applied object has come: components and pods below it, whether it is ready, and why not."""
+"""The progress of an applied object: the components and pods below it, whether it is ready, and why not."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.simulator.metacontroller.controller import Event
+from hooks.simulator.metacontroller.controller import RecordedEvent
 from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import ref_of
 from hooks.simulator.workloads.kubelet import phase_of
@@ -18,11 +18,10 @@ _LAST_STATES = frozenset({"Failed", "DeploymentDeleted"})
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ObjectProgress:
     """One applied object: its components and pods so far; `reasons` is empty when it is ready.
 
-    `state` is the word that a request has for where it stands, empty for other kinds; `ended` says that it will never
-    become ready any more.
+    `state` is the `status.state` of a request, empty for other kinds; `ended` says that it can no longer become ready.
     """
 
     kind: str
@@ -47,7 +46,7 @@ class Progress:
         return "; ".join(parts)
 
 
-class Family:
+class ObjectTree:
     """All objects of a cluster at one moment, by controlling owner."""
 
     def __init__(self, objects: Iterable[Manifest]) -> None:
@@ -71,13 +70,13 @@ class Family:
         return found
 
 
-def measure_progress(family: Family, root: Manifest, events: Iterable[Event]) -> Progress:
-    """How far one applied object has come."""
-    below = family.descendants(root)
+def measure_progress(tree: ObjectTree, root: Manifest, events: Iterable[RecordedEvent]) -> ObjectProgress:
+    """Measure the progress of one applied object."""
+    below = tree.descendants(root)
     components = [obj for obj in below if kind_of(obj) == contract.COMPONENT]
     pods = [obj for obj in below if kind_of(obj) == kinds.POD]
     ready = is_ready(root)
-    return Progress(
+    return ObjectProgress(
         kind=root["kind"],
         namespace=root["metadata"].get("namespace", ""),
         name=root["metadata"]["name"],
@@ -92,7 +91,7 @@ def measure_progress(family: Family, root: Manifest, events: Iterable[Event]) ->
 
 
 def is_ready(obj: Mapping[str, Any]) -> bool:
-    """Whether an object of ours says that it is ready, and says it of its present spec.
+    """Whether a Dynamo object reports that it is ready, for its current spec.
 
     The condition Ready decides; an object without one is ready when `status.state` is `successful`.
     """
@@ -104,12 +103,12 @@ def is_ready(obj: Mapping[str, Any]) -> bool:
 
 
 def request_state(obj: Mapping[str, Any]) -> str:
-    """A request's word for where it stands; empty for other kinds."""
+    """The `status.state` of a request; empty for other kinds."""
     return str(obj.get("status", {}).get("state", "")) if kind_of(obj) == contract.GRAPH_REQUEST else ""
 
 
 def has_ended(obj: Mapping[str, Any]) -> bool:
-    """Whether an object is not ready and never will be: a request that failed stays so."""
+    """Whether an object is not ready and never will be: a request stays Failed."""
     return request_state(obj) in _LAST_STATES
 
 
@@ -118,8 +117,8 @@ def kind_of(obj: Mapping[str, Any]) -> GroupVersionKind:
     return GroupVersionKind.of(obj["apiVersion"], obj["kind"])
 
 
-def _find_reasons(objects: list[Manifest], events: Iterable[Event]) -> Iterable[str]:
-    """What stands in the way: failed syncs, pods that do not come up, the conditions' own words."""
+def _find_reasons(objects: list[Manifest], events: Iterable[RecordedEvent]) -> Iterable[str]:
+    """Why an object is not ready: failed syncs, the message of its condition Ready, pods that are not ready."""
     refs = {ref_of(obj) for obj in objects}
     last = {event.ref: event.message for event in events if event.ref in refs}
     yield from (f"{ref}: {message}" for ref, message in last.items())

@@ -1,4 +1,4 @@
-"""Shows a simulation: progress while it runs, then the tree of objects and the status of what was applied."""
+"""Shows a simulation: its progress, then the tree of objects and the status of the applied ones."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -14,14 +14,14 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.manifests.writing import format_documents
-from hooks.simulation.progress import Family, Progress, is_ready, kind_of, request_state
-from hooks.simulation.run import Frame
+from hooks.simulation.progress import ObjectProgress, ObjectTree, is_ready, kind_of, request_state
+from hooks.simulation.run import Snapshot
 from hooks.simulator.resources import REPLICA_SET
 from hooks.simulator.workloads.kubelet import phase_of
 
 
 class ProgressView:
-    """Progress on standard error: a live table in a terminal, elsewhere a line whenever something has changed."""
+    """Progress on standard error: a live table in a terminal, elsewhere a line for each change."""
 
     def __init__(self, console: Console, *, live: bool) -> None:
         self._console = console
@@ -41,27 +41,27 @@ class ProgressView:
         """Print a line above the progress."""
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def show(self, frame: Frame) -> None:
-        """Show one frame."""
+    def show(self, snapshot: Snapshot) -> None:
+        """Show one snapshot."""
         if self._live is not None:
-            self._live.update(build_table(frame), refresh=True)
+            self._live.update(build_table(snapshot), refresh=True)
             return
-        for found, root in zip(frame.progress, frame.roots, strict=True):
+        for found, root in zip(snapshot.progress, snapshot.roots, strict=True):
             key = (found.kind, found.namespace, found.name)
             endpoints, restart = count_endpoints(root), describe_restart(root)
             details = [f"endpoints {endpoints}" if endpoints else "", f"restart {restart}" if restart else ""]
             summary = "; ".join([found.summary, *filter(None, details)])
             if self._said.get(key) != summary:
                 self._said[key] = summary
-                self.say(f"{frame.seconds:6.1f} s  {found.kind} {found.namespace}/{found.name}: {summary}")
+                self.say(f"{snapshot.seconds:6.1f} s  {found.kind} {found.namespace}/{found.name}: {summary}")
 
 
-def build_table(frame: Frame) -> RenderableType:
+def build_table(snapshot: Snapshot) -> RenderableType:
     """One row for each applied object, with the time below."""
     table = Table(box=None, pad_edge=False)
     for column in ("", "object", "components", "endpoints", "restart", "pods"):
         table.add_column(column, no_wrap=column != "pods")
-    for found, root in zip(frame.progress, frame.roots, strict=True):
+    for found, root in zip(snapshot.progress, snapshot.roots, strict=True):
         components = f"{found.components_ready}/{found.components}" if found.components else "-"
         pods = ", ".join(f"{count} {phase}" for phase, count in found.pods) or "-"
         mark = Text("✓", style="green") if found.ready else Text("…", style="yellow")
@@ -73,11 +73,11 @@ def build_table(frame: Frame) -> RenderableType:
             describe_restart(root) or "-",
             pods,
         )
-    return Group(table, Text(f"{frame.seconds:.1f} s of the cluster's time", style="dim"))
+    return Group(table, Text(f"{snapshot.seconds:.1f} s of the cluster's time", style="dim"))
 
 
 def count_endpoints(root: Manifest) -> str:
-    """`1/2` for a model with its adapter on one of two engines, `2` for a base model; empty for other kinds."""
+    """`1/2` if one of two engines has a model's adapter, `2` for a base model; empty for other kinds."""
     if kind_of(root) != contract.MODEL:
         return ""
     status = root.get("status", {})
@@ -97,17 +97,17 @@ def _is_adapter(root: Manifest) -> bool:
     return str(root["spec"].get("modelType", "")).lower() == "lora"
 
 
-def build_trees(frame: Frame) -> list[Tree]:
-    """What became of each applied object: everything it controls, directly and indirectly, and a model's endpoints."""
-    return [_grow(Tree(_label(root)), frame.family, root) for root in frame.roots]
+def build_trees(snapshot: Snapshot) -> list[Tree]:
+    """One tree for each applied object: everything that it controls, directly or not, and a model's endpoints."""
+    return [_grow(Tree(_label(root)), snapshot.tree, root) for root in snapshot.roots]
 
 
-def _grow(tree: Tree, family: Family, obj: Manifest) -> Tree:
+def _grow(tree: Tree, objects: ObjectTree, obj: Manifest) -> Tree:
     if kind_of(obj) == contract.MODEL:
-        for words, state in describe_model(obj):
-            tree.add(Text.assemble(words, (f"  {state}" if state else "", "dim")))
-    for child in family.children(obj):
-        _grow(tree.add(_label(child)), family, child)
+        for title, state in describe_model(obj):
+            tree.add(Text.assemble(title, (f"  {state}" if state else "", "dim")))
+    for child in objects.children(obj):
+        _grow(tree.add(_label(child)), objects, child)
     return tree
 
 
@@ -117,7 +117,7 @@ def _label(obj: Manifest) -> Text:
 
 
 def describe_model(model: Manifest) -> Iterator[tuple[str, str]]:
-    """A model's adapters with their sources, then its endpoints with their phases, as its status says."""
+    """The adapters of a model's status with their sources, then its endpoints with their phases."""
     status = model.get("status", {})
     for adapter in status.get("adapters", ()):
         yield f"adapter {adapter['name']}", f"from {adapter['source']}"
@@ -128,7 +128,7 @@ def describe_model(model: Manifest) -> Iterator[tuple[str, str]]:
 
 
 def describe_state(obj: Manifest) -> str:
-    """A few words on an object's state; empty for objects that have none."""
+    """An object's state in a few words; empty if it has none."""
     describe = _DESCRIPTIONS.get(kind_of(obj))
     if describe is not None:
         return describe(obj)
@@ -182,38 +182,38 @@ _DESCRIPTIONS: Mapping[GroupVersionKind, Callable[[Manifest], str]] = {
 }
 
 
-def print_result(console: Console, frame: Frame) -> None:
+def print_result(console: Console, snapshot: Snapshot) -> None:
     """Print tree and status of every applied object."""
-    for tree in build_trees(frame):
+    for tree in build_trees(snapshot):
         console.print(tree, soft_wrap=True)
         console.print()
-    statuses = [_identify(root) | {"status": root.get("status", {})} for root in frame.roots]
+    statuses = [_identify(root) | {"status": root.get("status", {})} for root in snapshot.roots]
     console.print(format_documents(statuses), end="", markup=False, highlight=False, soft_wrap=True)
 
 
-def format_json(frame: Frame) -> str:
-    """The same for programs: whether all is ready, after how many seconds, reasons, statuses and objects."""
+def format_json(snapshot: Snapshot) -> str:
+    """The result as JSON: whether all is ready, after how many seconds, reasons, statuses and objects."""
     return orjson.dumps(
         {
-            "ready": frame.ready,
-            "seconds": round(frame.seconds, 3),
+            "ready": snapshot.ready,
+            "seconds": round(snapshot.seconds, 3),
             "objects": [
                 _identify(root)
                 | {
                     "ready": found.ready,
                     "reasons": list(found.reasons),
                     "status": root.get("status", {}),
-                    "children": [_identify(obj) for obj in frame.family.descendants(root)],
+                    "children": [_identify(obj) for obj in snapshot.tree.descendants(root)],
                 }
-                for found, root in zip(frame.progress, frame.roots, strict=True)
+                for found, root in zip(snapshot.progress, snapshot.roots, strict=True)
             ],
         },
         option=orjson.OPT_INDENT_2,
     ).decode()
 
 
-def explain(progress: Iterable[Progress]) -> list[str]:
-    """One line for each reason why something is not ready; each begins with the object that it is about."""
+def explain(progress: Iterable[ObjectProgress]) -> list[str]:
+    """One line for each reason why an object is not ready; each begins with the object."""
     return list(dict.fromkeys(reason for found in progress for reason in found.reasons))
 
 

@@ -1,4 +1,4 @@
-"""One simulation: the objects applied to an in-memory cluster and watched until all of ours are ready."""
+"""One simulation: applies objects to an in-memory cluster and watches them until all Dynamo objects are ready."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from hooks.manifests.reading import Document
 from hooks.metacontroller import install_files
 from hooks.problems import join_texts
 from hooks.simulation.processes import Servers, run_servers
-from hooks.simulation.progress import Family, Progress, has_ended, is_ready, kind_of, measure_progress
+from hooks.simulation.progress import ObjectProgress, ObjectTree, has_ended, is_ready, kind_of, measure_progress
 from hooks.simulator.clock import Clock
 from hooks.simulator.cluster import Setup, SimulatedCluster
 from hooks.simulator.engines import Engines, reserve_port, run_engines
@@ -23,18 +23,18 @@ from hooks.simulator.metacontroller.hook_client import connect_hook
 from hooks.simulator.metacontroller.webhook import Hook
 from hooks.simulator.resources import UnknownKind
 from hooks.simulator.store import ApiError, Ref, ref_of
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 from hooks.simulator.workloads.profiler import Profiler
 
-FRAME_SECONDS = 0.1
-"""Real seconds between two looks at the cluster."""
+SNAPSHOT_SECONDS = 0.1
+"""Real seconds between two snapshots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What a user asked for; times are seconds of the cluster, `speed` of them pass in a real second.
+class SimulationPlan:
+    """The options of a simulation; times are seconds of the cluster, `speed` of them pass in a real second.
 
-    `profiler_output` is what profilers leave behind; empty for graphs made up.
+    `profiler_output` is the output of every profiler; if it is empty, the simulated profiler generates a graph.
     """
 
     documents: tuple[Document, ...]
@@ -42,7 +42,7 @@ class Plan:
     timeout: float
     speed: float
     held: tuple[str, ...]
-    broken: Mapping[str, Fault]
+    broken: Mapping[str, PodFault]
     profiler_output: str = ""
 
     @property
@@ -52,53 +52,53 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Snapshot:
     """The state at one moment; `seconds` of the cluster's time have passed."""
 
     seconds: float
-    progress: tuple[Progress, ...]
+    progress: tuple[ObjectProgress, ...]
     roots: tuple[Manifest, ...]
-    family: Family
+    tree: ObjectTree
 
     @property
     def ready(self) -> bool:
-        """Whether every object of ours is ready."""
+        """Whether every Dynamo object is ready."""
         return all(found.ready for found in self.progress)
 
     @property
     def over(self) -> bool:
-        """Whether every object of ours is ready or never will be."""
+        """Whether every Dynamo object is ready or never will be."""
         return all(found.ready or found.ended for found in self.progress)
 
 
 class Viewer(Protocol):
-    """Who looks on."""
+    """Shows a running simulation."""
 
     def say(self, line: str) -> None:
-        """Take a remark."""
+        """Show a line."""
 
-    def show(self, frame: Frame) -> None:
-        """Take a frame."""
+    def show(self, snapshot: Snapshot) -> None:
+        """Show a snapshot."""
 
 
-class Refused(Exception):
-    """The API server would not take a document; the message names file and line."""
+class DocumentRefused(Exception):
+    """The API server refuses a document; the message names file and line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
-    """What runs outside the cluster's time: the servers, and with models the engines that the prober calls."""
+    """What runs in real time: the servers and, for models, the engines that the prober calls."""
 
     servers: Servers
     engines: Engines | None = None
 
 
 @contextmanager
-def run_programs(plan: Plan, settings: Sequence[str], *, engine_port: int) -> Iterator[Programs]:
-    """Run the programs that a plan needs; engines get another port where theirs is taken on this machine.
+def run_programs(plan: SimulationPlan, settings: Sequence[str], *, engine_port: int) -> Iterator[Programs]:
+    """Run the programs that a plan needs; engines get another port if theirs is in use on this machine.
 
     Raises:
-        ServerFailed: a server does not come up.
+        ServerFailed: a server does not start.
         EngineFailed: no engine can listen on loopback.
     """
     if not plan.has_models:
@@ -113,11 +113,11 @@ def run_programs(plan: Plan, settings: Sequence[str], *, engine_port: int) -> It
         yield Programs(servers=servers, engines=engines)
 
 
-def run_simulation(plan: Plan, programs: Programs, viewer: Viewer) -> Frame:
-    """Run until everything is ready or never will be, or the time is up; the viewer is shown every frame.
+def run_simulation(plan: SimulationPlan, programs: Programs, viewer: Viewer) -> Snapshot:
+    """Run until every Dynamo object is ready or never will be, or until the timeout; show the viewer every snapshot.
 
     Raises:
-        Refused: a document that an API server would refuse.
+        DocumentRefused: a document that an API server would refuse.
         ServerFailed: a server died.
         EngineFailed: an engine cannot listen at its pod's address.
     """
@@ -125,8 +125,8 @@ def run_simulation(plan: Plan, programs: Programs, viewer: Viewer) -> Frame:
         cluster = build_cluster(plan, hook, programs.servers.hooks_url)
         roots = apply_documents(cluster, plan.documents, viewer.say)
 
-        def look(frame: Frame) -> None:
-            viewer.show(frame)
+        def look(snapshot: Snapshot) -> None:
+            viewer.show(snapshot)
             programs.servers.check()
 
         return _watch(cluster, roots, plan, look, engines=programs.engines)
@@ -135,11 +135,11 @@ def run_simulation(plan: Plan, programs: Programs, viewer: Viewer) -> Frame:
 def _watch(
     cluster: SimulatedCluster,
     roots: Sequence[Ref],
-    plan: Plan,
-    look: Callable[[Frame], None],
+    plan: SimulationPlan,
+    look: Callable[[Snapshot], None],
     *,
     engines: Engines | None,
-) -> Frame:
+) -> Snapshot:
     def is_done() -> bool:
         if engines is not None:
             engines.follow(cluster)
@@ -149,11 +149,11 @@ def _watch(
     while True:
         real = (time.monotonic() - begin) * plan.speed
         cluster.run_until(is_done, min(real, plan.timeout) - cluster.clock.seconds)
-        frame = take_frame(cluster, roots)
-        look(frame)
-        if frame.over or frame.seconds >= plan.timeout:
-            return frame
-        time.sleep(FRAME_SECONDS)
+        snapshot = take_snapshot(cluster, roots)
+        look(snapshot)
+        if snapshot.over or snapshot.seconds >= plan.timeout:
+            return snapshot
+        time.sleep(SNAPSHOT_SECONDS)
 
 
 def _all_over(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
@@ -161,8 +161,8 @@ def _all_over(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
     return all(obj is None or is_ready(obj) or has_ended(obj) for obj in found)
 
 
-def build_cluster(plan: Plan, hook: Hook, hooks_url: str) -> SimulatedCluster:
-    """The cluster with our CRDs and controllers, the optional kinds asked for, and the rules for its pods."""
+def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> SimulatedCluster:
+    """Build the cluster with the Dynamo CRDs and controllers, the wanted optional kinds, and the rules for its pods."""
     namespaces = {document.object["metadata"].get("namespace") or "default" for document in plan.documents}
     setup = Setup(
         hook=hook,
@@ -190,10 +190,10 @@ def _target_namespaces(documents: Iterable[Document]) -> Iterator[str]:
 
 
 def admit_custom(obj: Manifest) -> Manifest:
-    """A custom resource as the API server stores it; kinds that are not ours pass as they are.
+    """A custom resource as the API server stores it; kinds of other API groups stay unchanged.
 
-    The rules that a real server evaluates in CEL (`hooks.crds.cel_rules`) are not asked here: the hooks say the same of
-    a graph or component that was let in.
+    The rules that a real server evaluates in CEL (`hooks.crds.cel_rules`) are not checked here: the hooks check them
+    too.
 
     Raises:
         ApiError: 422, the schema does not allow it.
@@ -208,10 +208,10 @@ def admit_custom(obj: Manifest) -> Manifest:
 
 
 def apply_documents(cluster: SimulatedCluster, documents: Iterable[Document], say: Callable[[str], None]) -> list[Ref]:
-    """Create every document of a served kind, and give back where those of our kinds are; `say` hears of the others.
+    """Apply every document of a served kind and return the Dynamo objects; `say` gets a line for each one left out.
 
     Raises:
-        Refused: the API server refuses a document.
+        DocumentRefused: the API server refuses a document.
     """
     roots = []
     for document in documents:
@@ -219,23 +219,23 @@ def apply_documents(cluster: SimulatedCluster, documents: Iterable[Document], sa
         try:
             resource = cluster.catalogue.of(obj["apiVersion"], obj["kind"])
         except UnknownKind as unknown:
-            say(f"{document.file}:{document.line}: left out, the simulated cluster has {unknown}")
+            say(f"{document.file}:{document.line}: left out: the simulated cluster has {unknown}")
             continue
         if not obj["metadata"].get("name"):
-            say(f"{document.file}:{document.line}: left out, it has no metadata.name")
+            say(f"{document.file}:{document.line}: left out: it has no metadata.name")
             continue
-        obj = _settle(obj, is_namespaced=resource.namespaced)
+        obj = _with_namespace(obj, is_namespaced=resource.namespaced)
         try:
             cluster.apply(obj)
         except ApiError as error:
-            raise Refused(f"{document.file}:{document.line}: {error}") from error
+            raise DocumentRefused(f"{document.file}:{document.line}: {error}") from error
         if document.is_ours:
             roots.append(ref_of(obj))
     return roots
 
 
-def _settle(obj: Manifest, *, is_namespaced: bool) -> Manifest:
-    """The object in the namespace `default` where it needs one and names none."""
+def _with_namespace(obj: Manifest, *, is_namespaced: bool) -> Manifest:
+    """The object, in the namespace `default` if it needs a namespace and names none."""
     metadata = obj["metadata"]
     if metadata.get("namespace"):
         return obj
@@ -243,14 +243,14 @@ def _settle(obj: Manifest, *, is_namespaced: bool) -> Manifest:
     return {**obj, "metadata": {**named, "namespace": "default"} if is_namespaced else named}
 
 
-def take_frame(cluster: SimulatedCluster, roots: Iterable[Ref]) -> Frame:
-    """Look at the cluster as it is now."""
-    family = Family(cluster.everything())
-    found = {ref_of(obj): obj for obj in family.by_uid.values()}
+def take_snapshot(cluster: SimulatedCluster, roots: Iterable[Ref]) -> Snapshot:
+    """Take a snapshot of the cluster as it is now."""
+    tree = ObjectTree(cluster.everything())
+    found = {ref_of(obj): obj for obj in tree.by_uid.values()}
     present = tuple(found[ref] for ref in roots if ref in found)
-    return Frame(
+    return Snapshot(
         seconds=cluster.clock.seconds,
-        progress=tuple(measure_progress(family, root, cluster.events) for root in present),
+        progress=tuple(measure_progress(tree, root, cluster.events) for root in present),
         roots=present,
-        family=family,
+        tree=tree,
     )

@@ -1,8 +1,9 @@
-"""What the API server does to built-in kinds before it stores them: defaults, canonical values, refusals.
+"""How the API server changes objects of built-in kinds before it stores them: defaults, canonical values, refusals.
 
-Only what a three-way merge would notice: a value that is rewritten here costs a real controller a write at every sync.
+Only what a three-way merge notices: each value that is rewritten here causes a write at every sync in a real cluster.
 
-Source: Kubernetes 1.36 API reference (defaults), pkg/apis/*/v1/defaults.go; which fields are immutable was tried.
+Source: Kubernetes 1.36 API reference (defaults), pkg/apis/*/v1/defaults.go; immutable fields as a real server
+refused them.
 """
 
 from collections.abc import Callable, Mapping
@@ -216,7 +217,7 @@ _EMPTY_IS_MEANT = frozenset({"rules", "subjects", "data", "annotations"})
 
 
 def _drop_empty(value: Json) -> Json:
-    """Leave out what a typed API server never stores: nulls, empty lists, false where it is the zero value."""
+    """Leave out what the API server never stores: nulls, empty lists, and false where it is the zero value."""
     if isinstance(value, list):
         return [_drop_empty(item) for item in value]
     if not isinstance(value, dict):

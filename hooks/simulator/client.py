@@ -1,4 +1,4 @@
-"""One actor's access to the store: reads are copies, writes are logged under the actor's name."""
+"""One actor's access to the store: reads return copies, writes are logged under the actor's name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class Write:
 
 
 class Client:
-    """What one actor can do; `log` is shared by all actors of a cluster."""
+    """An actor's client of the API server; `log` is shared by all actors of a cluster."""
 
     def __init__(self, store: Store, actor: str, log: list[Write], seconds: Callable[[], float]) -> None:
         self._store = store
@@ -32,7 +32,7 @@ class Client:
         self._seconds = seconds
 
     def get(self, ref: Ref) -> Manifest | None:
-        """A copy of the object, None when there is none."""
+        """A copy of the object, None if it does not exist."""
         found = self._store.get(ref)
         return None if found is None else copy_json(found)
 

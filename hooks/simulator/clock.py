@@ -1,4 +1,4 @@
-"""Simulated time: it stands still until somebody advances it."""
+"""Simulated time, which passes only when it is advanced."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,12 +14,12 @@ class Clock:
 
     @property
     def now(self) -> datetime:
-        """The present moment."""
+        """The current time."""
         return self._start + timedelta(seconds=self.seconds)
 
     @property
     def timestamp(self) -> str:
-        """The present moment as Kubernetes writes it, in whole seconds."""
+        """The current time as Kubernetes writes it, in whole seconds."""
         return self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def seconds_at(self, moment: datetime) -> float:
@@ -27,5 +27,5 @@ class Clock:
         return (moment - self._start).total_seconds()
 
     def advance_to(self, seconds: float) -> None:
-        """Move forward; a moment in the past leaves the clock where it is."""
+        """Move forward; a time in the past changes nothing."""
         self.seconds = max(self.seconds, seconds)

@@ -1,7 +1,7 @@
-"""The simulated cluster: everything put together, moved on one piece of work at a time.
+"""The simulated cluster: everything together; it does one piece of work at a time.
 
-Its only time is its clock; nothing happens between two steps. `settle` lets everything happen that follows from what
-is there, `run_for` and `run_until` also let time bring retries and resyncs.
+Its only time is its clock; nothing happens between two steps. `settle` works until nothing is left to do; `run_for` and
+`run_until` also let time pass until retries and resyncs are due.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -18,39 +18,39 @@ from hooks.simulator.admission import admit_built_in
 from hooks.simulator.client import Client, Write
 from hooks.simulator.clock import Clock
 from hooks.simulator.garbage import collect_garbage, needs_collecting
-from hooks.simulator.metacontroller.controller import Controller, Event
+from hooks.simulator.metacontroller.controller import Controller, RecordedEvent
 from hooks.simulator.metacontroller.controller_spec import ControllerSpec, parse_controller
 from hooks.simulator.metacontroller.informer import Informer, Reader
 from hooks.simulator.metacontroller.webhook import Hook
 from hooks.simulator.resources import OPTIONAL, Catalogue, Resource
 from hooks.simulator.store import Change, Propagation, Ref, Store, copy_json, ref_of
-from hooks.simulator.workloads.alarms import Alarms
-from hooks.simulator.workloads.controllers import WEBHOOKS, concerned, reconcile
+from hooks.simulator.workloads.controllers import WEBHOOKS, find_affected, reconcile
 from hooks.simulator.workloads.job_pods import JobPods
-from hooks.simulator.workloads.kubelet import Kubelet, Pace
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.job_timers import JobTimers
+from hooks.simulator.workloads.kubelet import Kubelet, PodPace
+from hooks.simulator.workloads.pods import PodFault
 from hooks.simulator.workloads.profiler import Profiler
 
 AdmitCustom = Callable[[Manifest], Manifest]
 """A custom resource as the API server stores it, with defaults and without unknown fields; raises ApiError."""
 
 Choose = Callable[[int], int]
-"""Which of n pieces of work that could be done now is done next, 0 to n-1."""
+"""Which of n pieces of work is done next, 0 to n-1."""
 
 FIELD_MANAGER = "user"
 
 
 class NeverSettles(Exception):
-    """Work goes on and on without time passing: a hot loop."""
+    """Work never ends while no time passes: a hot loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a cluster is made of; everything has a default but the hook.
+    """The parts of a cluster; all but the hook have defaults.
 
-    `optional` names the third-party kinds that are installed, as in `resources.OPTIONAL`; `choose` decides the order
-    of work that could be done at the same time, by default the oldest kind of work first. Of a change of a `late` kind
-    Metacontroller learns by a piece of work of its own, until which it goes by the old; of others at once.
+    `optional` names the installed third-party kinds, as in `resources.OPTIONAL`. `choose` decides the order of work
+    that could be done at the same time, by default the oldest first. Metacontroller sees a change of a `late` kind only
+    after a separate piece of work, and uses the old object until then; it sees other changes at once.
     """
 
     hook: Hook
@@ -58,7 +58,7 @@ class Setup:
     crds: Iterable[Manifest] = ()
     optional: frozenset[str] = frozenset()
     admit: AdmitCustom = copy_json
-    pace: Pace | None = None
+    pace: PodPace | None = None
     profiler: Profiler = field(default_factory=Profiler)
     choose: Choose = lambda _count: 0
     namespaces: Iterable[str] = ("default",)
@@ -66,7 +66,7 @@ class Setup:
 
 
 class Work(NamedTuple):
-    """A piece of work that could be done now; `label` says in a few words what it is."""
+    """A piece of work that could be done now; `label` describes it in a few words."""
 
     label: str
     do: Callable[[], Any]
@@ -89,10 +89,10 @@ class SimulatedCluster:
         self._user = self._client(FIELD_MANAGER)
         self._controllers: dict[str, Controller] = {}
         self._hooks: dict[str, Hook] = {}
-        self._past_events: list[Event] = []
-        self._unattended: dict[Ref, None] = {}
+        self._past_events: list[RecordedEvent] = []
+        self._unreconciled: dict[Ref, None] = {}
         self._garbage = False
-        self._alarms = Alarms(self._store, self.clock)
+        self._job_timers = JobTimers(self._store, self.clock)
         job_pods = JobPods(self._store, self._client("output-copier"), self.clock, setup.profiler)
         self.kubelet = Kubelet(self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace)
         for name in setup.namespaces:
@@ -101,13 +101,13 @@ class SimulatedCluster:
             self.start_controller(controller)
 
     def create_namespace(self, name: str) -> None:
-        """Make sure that a namespace exists."""
+        """Create a namespace unless it exists."""
         if self._store.get(Ref("", "Namespace", "", name)) is None:
             labels = {"kubernetes.io/metadata.name": name}
             self._store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
 
     def apply(self, obj: Manifest) -> Manifest:
-        """Create the object, or lay its fields over the one that is there; raises ApiError."""
+        """Create the object, or merge its fields into the existing one; raises ApiError."""
         live = self._store.get(ref_of(obj))
         return self._user.create(obj) if live is None else self._user.patch(ref_of(obj), obj)
 
@@ -116,11 +116,11 @@ class SimulatedCluster:
         return self._user.create(obj)
 
     def replace(self, obj: Manifest) -> Manifest:
-        """Put an object in the place of the one that is there; raises ApiError."""
+        """Replace the existing object; raises ApiError."""
         return self._user.update(obj)
 
     def get(self, kind: GroupVersionKind, name: str, namespace: str = "") -> Manifest | None:
-        """A copy of one object, None when there is none."""
+        """A copy of one object, None if it does not exist."""
         return self._user.get(Ref(kind.group, kind.kind, namespace, name))
 
     def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
@@ -151,7 +151,7 @@ class SimulatedCluster:
         self._user.delete(Ref(kind.group, kind.kind, namespace, name), propagation)
 
     def carry_out(self, effects: tuple[Effect, ...]) -> None:
-        """Act as an effects client would: on what exists and differs. Events are told nobody here."""
+        """Carry out effects like the real client: only on objects that exist and differ. Events are dropped."""
         client = self._client("dynamo-hooks")
         for effect in effects:
             match effect:
@@ -163,15 +163,15 @@ class SimulatedCluster:
                     pass
 
     def hold(self, glob: str) -> None:
-        """Keep matching pods from becoming ready (`Kubelet` says what matches)."""
+        """Keep matching pods from becoming ready (see `Kubelet` for what matches)."""
         self.kubelet.hold(glob)
 
-    def break_pods(self, glob: str, fault: Fault) -> None:
+    def break_pods(self, glob: str, fault: PodFault) -> None:
         """Give matching pods a fault."""
         self.kubelet.break_pods(glob, fault)
 
     def release(self, glob: str) -> None:
-        """Take back holds and faults of this glob."""
+        """Remove holds and faults of this glob."""
         self.kubelet.release(glob)
 
     def start_controller(self, manifest: Manifest, hook: Hook | None = None) -> None:
@@ -182,35 +182,35 @@ class SimulatedCluster:
         self._controllers[spec.name] = self._build_controller(spec)
 
     def restart_metacontroller(self) -> None:
-        """Start all controllers anew: nothing is remembered, everything is listed, every parent is synced."""
+        """Restart all controllers: with empty caches they list everything and sync every parent."""
         self.dispatch()
         self._informer.list_again()
         self._past_events = self.events
         self._controllers = {name: self._build_controller(old.spec) for name, old in self._controllers.items()}
 
     def break_watches(self) -> None:
-        """Metacontroller's watches break and are made anew: of several changes on their way only the last arrives."""
+        """Break and renew Metacontroller's watches: of several pending changes of an object only the last arrives."""
         self.dispatch()
         for change in self._informer.list_again():
-            self._tell(change)
+            self._notify(change)
 
     def sync_again(self) -> None:
-        """Have every parent synced, as events do that bring nothing new."""
+        """Enqueue every parent, like an event without a change."""
         for controller in self._controllers.values():
             controller.enqueue_all()
 
     def stop_controller(self, name: str) -> None:
-        """Take a controller away; its finalizers stay on its parents, as in reality."""
+        """Stop a controller; its finalizers stay on its parents, as in a real cluster."""
         self._past_events += self._controllers.pop(name).events
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[RecordedEvent]:
         """All events that controllers recorded, oldest first."""
         recorded = [*self._past_events, *(event for found in self._controllers.values() for event in found.events)]
         return sorted(recorded, key=lambda event: event.seconds)
 
     def step(self) -> str:
-        """Do one piece of work that can be done now and say which; empty if there is none."""
+        """Do one piece of work and return its label; empty if there is none."""
         self.dispatch()
         work = self._possible_work()
         if not work:
@@ -220,7 +220,7 @@ class SimulatedCluster:
         return chosen.label
 
     def settle(self, max_steps: int = 20_000) -> None:
-        """Go on until pods have come up and nothing is left to do but retries and resyncs.
+        """Work until pods are up and nothing is left to do but retries and resyncs.
 
         Raises:
             NeverSettles: there was still work after so many steps.
@@ -235,12 +235,12 @@ class SimulatedCluster:
         raise NeverSettles(f"still busy after {max_steps} steps; last write: {self.writes[-1:]}")
 
     def run_for(self, seconds: float) -> None:
-        """Let so many seconds pass, with everything that happens in them."""
+        """Let so many seconds pass, and do all work that is due in them."""
         end = self.clock.seconds + seconds
         self.run_until(lambda: False, end - self.clock.seconds)
 
     def run_until(self, condition: Callable[[], bool], seconds: float, max_steps: int = 200_000) -> bool:
-        """Go on until the condition holds (True) or so many seconds have passed (False).
+        """Work until the condition holds (True) or so many seconds have passed (False).
 
         Raises:
             NeverSettles: a hot loop.
@@ -259,31 +259,31 @@ class SimulatedCluster:
         raise NeverSettles(f"still busy after {max_steps} steps; last write: {self.writes[-1:]}")
 
     def next_time(self) -> float | None:
-        """When something happens next of itself, in seconds of the clock; None if nothing ever will."""
-        sources = [self.kubelet.next_time(), self._alarms.next_time()]
+        """When the next pod, Job, retry or resync is due, in seconds of the clock; None if there is none."""
+        sources = [self.kubelet.next_time(), self._job_timers.next_time()]
         sources += [controller.next_time() for controller in self._controllers.values()]
         return min((time for time in sources if time is not None), default=None)
 
     @property
     def has_retries(self) -> bool:
-        """Whether a sync failed and was not repeated with success yet."""
+        """Whether a sync failed and has not succeeded since."""
         return any(controller.has_retries for controller in self._controllers.values())
 
     def dispatch(self) -> list[Change]:
-        """Let everybody know of the changes since the last call, and give them back."""
-        told: list[Change] = []
+        """Notify everything that watches of the changes since the last call, and return them."""
+        dispatched: list[Change] = []
         while changes := self._store.drain():
-            told += changes
+            dispatched += changes
             for change in changes:
                 self._garbage |= needs_collecting(change)
-                self._unattended |= dict.fromkeys(concerned(self._store, change))
+                self._unreconciled |= dict.fromkeys(find_affected(self._store, change))
                 self.kubelet.observe(change)
-                self._alarms.observe(change)
+                self._job_timers.observe(change)
                 if self._informer.is_late(change):
                     self._informer.send(change)
                 else:
-                    self._tell(change)
-        return told
+                    self._notify(change)
+        return dispatched
 
     def _scale(self, client: Client, effect: ScalePodClique) -> None:
         ref = Ref(kinds.POD_CLIQUE.group, effect.kind, effect.namespace, effect.name)
@@ -299,10 +299,12 @@ class SimulatedCluster:
             client.patch(ref, {"spec": {"services": {effect.service: {"replicas": effect.replicas}}}})
 
     def _possible_work(self) -> list[Work]:
-        self._unattended |= dict.fromkeys(self._alarms.ring())
+        self._unreconciled |= dict.fromkeys(self._job_timers.take_due())
         work = [Work("collect garbage", self._collect_garbage)] if self._garbage else []
-        work += [Work(f"reconcile {ref}", partial(self._attend, ref)) for ref in self._unattended]
-        work += [Work(f"learn of a {key[1]}", partial(self._deliver, key)) for key in self._informer.coming()]
+        work += [Work(f"reconcile {ref}", partial(self._reconcile, ref)) for ref in self._unreconciled]
+        work += [
+            Work(f"see a change of a {key[1]}", partial(self._deliver, key)) for key in self._informer.pending_kinds()
+        ]
         for name, controller in self._controllers.items():
             work += [Work(f"{name} syncs {ref}", partial(controller.sync, ref)) for ref in controller.ready()]
         return work + [Work(f"advance {ref}", partial(self.kubelet.advance, ref)) for ref in self.kubelet.due()]
@@ -317,9 +319,9 @@ class SimulatedCluster:
         )
 
     def _deliver(self, key: tuple[str, str]) -> None:
-        self._tell(self._informer.deliver(key))
+        self._notify(self._informer.deliver(key))
 
-    def _tell(self, change: Change) -> None:
+    def _notify(self, change: Change) -> None:
         for controller in self._controllers.values():
             controller.observe(change)
 
@@ -327,8 +329,8 @@ class SimulatedCluster:
         self._garbage = False
         collect_garbage(self._store, self._client("garbage-collector"))
 
-    def _attend(self, ref: Ref) -> None:
-        del self._unattended[ref]
+    def _reconcile(self, ref: Ref) -> None:
+        del self._unreconciled[ref]
         reconcile(self._store, self._client("workload-controller"), ref, self.clock.timestamp)
 
     def _client(self, actor: str) -> Client:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class WorkloadCondition:
     """A condition without its times; reason and message may be empty."""
 
     type: str
@@ -16,14 +16,14 @@ class Condition:
 
 
 def build_conditions(
-    old: Iterable[Mapping[str, Any]], conditions: Iterable[Condition], now: str, *, update_time: bool = True
+    old: Iterable[Mapping[str, Any]], conditions: Iterable[WorkloadCondition], now: str, *, update_time: bool = True
 ) -> list[dict[str, Any]]:
     """Conditions as JSON; the transition time moves with the status, the update time with any change."""
     known = {condition["type"]: condition for condition in old}
     return [_build(known.get(condition.type, {}), condition, now, update_time) for condition in conditions]
 
 
-def _build(old: Mapping[str, Any], new: Condition, now: str, update_time: bool) -> dict[str, Any]:
+def _build(old: Mapping[str, Any], new: WorkloadCondition, now: str, update_time: bool) -> dict[str, Any]:
     status = "True" if new.status else "False"
     texts = {key: text for key, text in (("reason", new.reason), ("message", new.message)) if text}
     built = {"type": new.type, "status": status, **texts}

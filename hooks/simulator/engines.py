@@ -1,7 +1,7 @@
 """The engines of simulated pods: HTTP servers on the pods' loopback addresses that keep LoRA adapters in memory.
 
-An engine serves while its pod is ready and forgets its adapters when it is not. Whether it has LoRA at all is what its
-pod says, as with a real worker: the variable `DYN_LORA_ENABLED`, and not being a prefill worker.
+An engine serves while its pod is ready and loses its adapters when it is not. As with a real worker, it supports LoRA
+if its pod sets `DYN_LORA_ENABLED` and is not a prefill worker.
 
 Source: Dynamo runtime, lib/runtime/src/system_status_server.rs.
 """
@@ -28,28 +28,28 @@ from hooks.simulator.workloads.pods import is_ready
 LORA_VARIABLE = "DYN_LORA_ENABLED"
 _LORAS = "/v1/loras"
 _RESERVED_ADDRESS = "127.95.255.254"
-"""No pod has it; who holds a port here has the port on all pods' addresses, beside other simulations."""
+"""No pod has this address; a simulation that binds a port here reserves it on the addresses of all pods."""
 
 
 class EngineFailed(Exception):
     """An engine cannot listen on its pod's address."""
 
 
-class Lora(Enum):
+class LoraSupport(Enum):
     """What a worker can do with adapters."""
 
     LOADS = auto()
     NO_HANDLERS = auto()
-    """A worker without the endpoints, as prefill workers are."""
+    """A worker without the endpoints, like prefill workers."""
     NO_ROUTES = auto()
     """A system server that was started without LoRA."""
 
 
 @dataclass(slots=True)
-class Engine:
+class SimulatedEngine:
     """One engine; `held` maps adapters to the sources that they were loaded from."""
 
-    lora: Lora
+    lora: LoraSupport
     held: dict[str, str] = field(default_factory=dict)
 
     def answer(self, request: Request) -> Response:
@@ -57,7 +57,7 @@ class Engine:
         path = request.path.partition("?")[0]
         if path in {"/health", "/live"}:
             return _json(200, {"status": "ready", "endpoints": {"generate": "ready"}})
-        if self.lora is Lora.NO_ROUTES or (path != _LORAS and not path.startswith(f"{_LORAS}/")):
+        if self.lora is LoraSupport.NO_ROUTES or (path != _LORAS and not path.startswith(f"{_LORAS}/")):
             return _text(404, "Route not found")
         name = unquote(path.removeprefix(_LORAS).removeprefix("/"))
         match request.method, bool(name):
@@ -70,7 +70,7 @@ class Engine:
         return _text(405, "Method not allowed")
 
     def _list(self) -> Response:
-        if self.lora is Lora.NO_HANDLERS:
+        if self.lora is LoraSupport.NO_HANDLERS:
             return _without_handler("list_loras")
         loras = {name: _number(name) for name in sorted(self.held)}
         return _json(200, {"status": "success", "loras": loras, "count": len(loras)})
@@ -83,14 +83,14 @@ class Engine:
             name, uri = str(body["lora_name"]), str(body["source"]["uri"])
         except (orjson.JSONDecodeError, KeyError, TypeError):
             return _text(422, "Failed to read the body: lora_name and source.uri are needed")
-        if self.lora is Lora.NO_HANDLERS:
+        if self.lora is LoraSupport.NO_HANDLERS:
             return _without_handler("load_lora")
         self.held.setdefault(name, uri)  # the first source stays, until it is unloaded
         message = f"LoRA adapter '{name}' loaded"
         return _json(200, {"status": "success", "message": message, "lora_name": name, "lora_id": _number(name)})
 
     def _unload(self, name: str) -> Response:
-        if self.lora is Lora.NO_HANDLERS:
+        if self.lora is LoraSupport.NO_HANDLERS:
             return _without_handler("unload_lora")
         if self.held.pop(name, None) is None:
             return _json(500, {"status": "error", "message": f"LoRA adapter '{name}' not found"})
@@ -115,29 +115,29 @@ def _text(status: int, line: str) -> Response:
     return Response(status, "text/plain; charset=utf-8", line.encode())
 
 
-def lora_of(pod: Manifest) -> Lora:
+def lora_of(pod: Manifest) -> LoraSupport:
     """What the engine of a pod can do with adapters."""
     containers = [found for found in pod["spec"]["containers"] if found["name"] == contract.MAIN_CONTAINER]
     variables = {entry["name"]: entry.get("value", "") for found in containers for entry in found.get("env", ())}
     if str(variables.get(LORA_VARIABLE, "")).lower() not in {"true", "1"}:
-        return Lora.NO_ROUTES
+        return LoraSupport.NO_ROUTES
     labels = pod["metadata"].get("labels") or {}
     types = {labels.get(contract.LABEL_COMPONENT_TYPE), labels.get(contract.LABEL_SUB_COMPONENT_TYPE)}
-    return Lora.NO_HANDLERS if "prefill" in types else Lora.LOADS
+    return LoraSupport.NO_HANDLERS if "prefill" in types else LoraSupport.LOADS
 
 
 class Engines:
-    """The engines of all ready pods that serve a base model; each listens at its pod's address."""
+    """The engines of all ready pods that serve a base model; each listens on its pod's address."""
 
     def __init__(self, listeners: Listeners, port: int) -> None:
-        """Take where to listen; `port` is that of every engine."""
+        """Take the listeners, and the port of every engine."""
         self._listeners = listeners
         self._port = port
         self._running: dict[tuple[str, str], _Running] = {}
         self._writes_seen = 0
 
     def follow(self, cluster: SimulatedCluster) -> None:
-        """Start and stop engines by what became of the cluster's pods since the last call; to be called at every step.
+        """Start and stop engines for the pods that changed since the last call; call it at every step.
 
         Raises:
             EngineFailed: an engine cannot listen at its pod's address.
@@ -158,13 +158,13 @@ class Engines:
             self._running[namespace, name] = self._start(wanted)
 
     @property
-    def running(self) -> dict[str, Engine]:
+    def running(self) -> dict[str, SimulatedEngine]:
         """The engines by their pods' `namespace/name`."""
         return {"/".join(key): running.engine for key, running in sorted(self._running.items())}
 
     def _start(self, pod: Manifest) -> "_Running":
         name, address = pod["metadata"]["name"], pod["status"]["podIP"]
-        engine = Engine(lora_of(pod))
+        engine = SimulatedEngine(lora_of(pod))
         try:
             self._listeners.open(address, self._port, engine.answer)
         except OSError as error:
@@ -179,7 +179,7 @@ class Engines:
 class _Running:
     uid: str
     address: str
-    engine: Engine
+    engine: SimulatedEngine
 
 
 def _serves_model(pod: Manifest) -> bool:
@@ -188,10 +188,10 @@ def _serves_model(pod: Manifest) -> bool:
 
 @contextmanager
 def reserve_port(preferred: int) -> Iterator[int]:
-    """A port for engines that no other simulation on this machine uses: the preferred one, else a free one.
+    """Reserve a port for engines that no other simulation on this machine uses: the preferred one, else a free one.
 
-    It is held until the end, at an address that is no pod's. A program that listens at the port on all addresses makes
-    it taken, too.
+    It stays bound until the end, on an address that no pod has. A program that listens on the port on all addresses
+    counts as using it.
     """
     with socket.socket() as holder:
         try:
@@ -206,6 +206,6 @@ def reserve_port(preferred: int) -> Iterator[int]:
 
 @contextmanager
 def run_engines(port: int) -> Iterator[Engines]:
-    """Engines that all end with the context; none runs before the first `follow`."""
+    """Engines that stop at the end of the context; none runs before the first `follow`."""
     with run_listeners() as listeners:
         yield Engines(listeners, port)

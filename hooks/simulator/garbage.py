@@ -1,4 +1,4 @@
-"""The garbage collector: dependents of what is gone, foreground and orphan deletion.
+"""The garbage collector: dependents of deleted owners, foreground and orphan deletion.
 
 Source: Kubernetes, pkg/controller/garbagecollector/garbagecollector.go; API reference, owner references.
 """
@@ -29,12 +29,12 @@ def needs_collecting(change: Change) -> bool:
 
 
 def collect_garbage(store: Store, client: Client) -> None:
-    """Go over all objects once; whatever was changed makes changes of its own, so call again until none is left."""
+    """Check all objects once; writes cause further changes, so call it again until there are none."""
     graph = _build_graph(store.everything())
     for uid in list(graph.objects):
         obj = store.get(ref_of(graph.objects[uid]))
         if obj is not None and obj["metadata"]["uid"] == uid:
-            _attend(graph, client, obj)
+            _reconcile(graph, client, obj)
 
 
 def _build_graph(objects: Iterable[Manifest]) -> _Graph:
@@ -47,7 +47,7 @@ def _build_graph(objects: Iterable[Manifest]) -> _Graph:
     return _Graph(objects=by_uid, dependents={uid: tuple(found) for uid, found in dependents.items()})
 
 
-def _attend(graph: _Graph, client: Client, obj: Manifest) -> None:
+def _reconcile(graph: _Graph, client: Client, obj: Manifest) -> None:
     metadata = obj["metadata"]
     if "deletionTimestamp" in metadata:
         finalizers = metadata.get("finalizers", [])
@@ -56,11 +56,11 @@ def _attend(graph: _Graph, client: Client, obj: Manifest) -> None:
         elif FOREGROUND in finalizers:
             _finish_foreground(graph, client, obj)
     elif owners_of(obj):
-        _judge_owners(graph, client, obj)
+        _check_owners(graph, client, obj)
 
 
-def _judge_owners(graph: _Graph, client: Client, obj: Manifest) -> None:
-    """Delete an object whose owners are gone or going; drop single references that lead nowhere."""
+def _check_owners(graph: _Graph, client: Client, obj: Manifest) -> None:
+    """Delete an object whose owners are all deleted or wait for it; else remove references to such owners."""
     dangling: list[str] = []
     waiting: list[str] = []
     for reference in owners_of(obj):
@@ -80,7 +80,7 @@ def _judge_owners(graph: _Graph, client: Client, obj: Manifest) -> None:
 
 
 def _owner(graph: _Graph, obj: Manifest, reference: OwnerReference) -> Manifest | None:
-    """The owner a reference means; an owner in another namespace does not count."""
+    """The owner of a reference; an owner in another namespace does not count."""
     owner = graph.objects.get(reference["uid"])
     if owner is None or (owner["kind"], owner["metadata"]["name"]) != (reference["kind"], reference["name"]):
         return None

@@ -1,6 +1,6 @@
-"""A small HTTP/1.1 server on many addresses at once, in one thread: what simulated pods answer with.
+"""A small HTTP/1.1 server on many addresses at once, in one thread: it answers for simulated pods.
 
-It knows nothing of what is asked. Bodies come with a length or not at all, and connections are kept open.
+It does not interpret requests. A body needs a Content-Length; connections are kept open.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ _CALL_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; `path` is as sent, with what is encoded in it."""
+    """One request; `path` is as sent, still percent-encoded."""
 
     method: str
     path: str
@@ -27,7 +27,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One answer, sent after so many `seconds`."""
+    """One answer, sent after `seconds`."""
 
     status: int
     content_type: str
@@ -36,7 +36,7 @@ class Response:
 
 
 Answer = Callable[[Request], Response]
-"""Answers at once; called in the thread of the listeners."""
+"""Answers without blocking; called in the thread of the listeners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +47,27 @@ class _Head:
 
     @property
     def length(self) -> int:
-        """Bytes of the body; -1 for a length that is none, or too much."""
+        """Length of the body in bytes; -1 if it is not a number or too large."""
         text = self.fields.get("content-length", "0")
         length = int(text) if text.isdecimal() else -1
         return length if length <= MAX_BODY_BYTES else -1
 
 
 class Listeners:
-    """Addresses that are listened at; opened and closed from one thread, served in another."""
+    """The listening addresses; opened and closed from one thread, served in another."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take a loop that runs in a thread of its own."""
+        """Take a loop that runs in another thread."""
         self._loop = loop
         self._servers: dict[tuple[str, int], asyncio.Server] = {}
         self._connections: dict[tuple[str, int], set[asyncio.StreamWriter]] = {}
 
     def open(self, host: str, port: int, answer: Answer) -> None:
-        """Listen at an address that is not listened at yet; raises OSError when the system does not let us."""
+        """Listen on an address that is not open yet; raises OSError if the system refuses."""
         self._run(self._open((host, port), answer))
 
     def close(self, host: str, port: int) -> None:
-        """Listen no more and break open connections, as the end of a process does."""
+        """Stop listening and break open connections, like the end of a process."""
         self._run(self._close((host, port)))
 
     def close_all(self) -> None:
@@ -84,7 +84,7 @@ class Listeners:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             connections.add(writer)
             try:
-                if self._connections.get(place) is connections:  # else accepted in the moment of closing
+                if self._connections.get(place) is connections:  # else it was accepted while closing
                     await _serve(reader, writer, answer)
             finally:
                 connections.discard(writer)
@@ -105,7 +105,7 @@ class Listeners:
 
 @contextmanager
 def run_listeners() -> Iterator[Listeners]:
-    """Listeners in a thread of their own; all are closed at the end."""
+    """Listeners in another thread; all are closed at the end."""
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever, name="simulated-pods", daemon=True)
     thread.start()
@@ -121,7 +121,7 @@ def run_listeners() -> Iterator[Listeners]:
 
 
 async def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    """Let the connections that were broken come to their end."""
+    """Wait until broken connections have ended."""
     tasks = asyncio.all_tasks(loop) - {asyncio.current_task(loop)}
     for task in tasks:
         task.cancel()
@@ -129,7 +129,7 @@ async def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer) -> None:
-    """Answer the requests of one connection, until the client goes or says what is no HTTP."""
+    """Answer the requests of one connection, until the client closes it or sends something other than HTTP."""
     with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
         while (head := _parse_head(await reader.readuntil(b"\r\n\r\n"))) is not None and head.length >= 0:
             body = await reader.readexactly(head.length)
@@ -144,7 +144,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ans
 
 
 def _parse_head(head: bytes) -> _Head | None:
-    """Request line and fields by lower-case name; None for what is no HTTP."""
+    """Request line and fields by lower-case name; None if it is not HTTP."""
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):

@@ -12,7 +12,7 @@ from hooks.k8s.types import Manifest
 OwnerReference = dict[str, Any]
 
 
-class Claim(StrEnum):
+class ClaimAction(StrEnum):
     """What to do with an object that might be a child."""
 
     KEEP = "keep"
@@ -21,23 +21,23 @@ class Claim(StrEnum):
     IGNORE = "ignore"
 
 
-def decide_claim(parent: Manifest, obj: Manifest, *, selected: bool) -> Claim:
-    """Whether an object is, becomes or stops being a child; `selected` says whether its labels match the selector."""
+def decide_claim(parent: Manifest, obj: Manifest, *, selected: bool) -> ClaimAction:
+    """Decide whether an object is, becomes or stops being a child; `selected`: its labels match the selector."""
     owner = controller_of(obj)
     deleting = "deletionTimestamp" in parent["metadata"]
     if owner is not None:
         if owner["uid"] != parent["metadata"]["uid"]:
-            return Claim.IGNORE
+            return ClaimAction.IGNORE
         if selected:
-            return Claim.KEEP
-        return Claim.IGNORE if deleting else Claim.RELEASE
+            return ClaimAction.KEEP
+        return ClaimAction.IGNORE if deleting else ClaimAction.RELEASE
     if deleting or not selected or "deletionTimestamp" in obj["metadata"]:
-        return Claim.IGNORE
-    return Claim.ADOPT
+        return ClaimAction.IGNORE
+    return ClaimAction.ADOPT
 
 
 def owners_of(obj: Manifest) -> list[OwnerReference]:
-    """All owner references, [] when there are none."""
+    """All owner references."""
     owners: list[OwnerReference] = obj["metadata"].get("ownerReferences") or []
     return owners
 

@@ -1,4 +1,4 @@
-"""Which kinds the simulated API server serves, and what it does with each of them."""
+"""The kinds that the simulated API server serves, and their properties."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hooks.metacontroller.protocol import plural_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One served kind; `custom` kinds go through the CRD's schema, the others through `admission`."""
+    """One served kind; the CRD's schema applies to `custom` kinds, `admission` to the others."""
 
     kind: GroupVersionKind
     plural: str
@@ -22,7 +22,7 @@ class Resource:
 
 
 class UnknownKind(Exception):
-    """Nothing of that kind or plural is served."""
+    """No such kind or plural is served."""
 
 
 def _builtin(kind: GroupVersionKind, plural: str, **traits: bool) -> Resource:
@@ -96,7 +96,7 @@ class Catalogue:
                 )
 
     def of(self, api_version: str, kind: str) -> Resource:
-        """The resource of a manifest's two fields.
+        """The resource of a manifest's apiVersion and kind.
 
         Raises:
             UnknownKind: no such kind is served.
@@ -107,7 +107,7 @@ class Catalogue:
         return found
 
     def by_plural(self, api_version: str, plural: str) -> Resource:
-        """The resource of a controller's or a rule's two fields.
+        """The resource of apiVersion and plural, as controllers and rules name it.
 
         Raises:
             UnknownKind: no such kind is served.

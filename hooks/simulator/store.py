@@ -1,7 +1,7 @@
-"""The API server's memory: objects with versions, generations and finalizers, and a queue of what changed.
+"""The API server's storage: objects with versions, generations and finalizers, and a queue of changes.
 
-It knows nothing of controllers, only refuses what an API server would refuse. Objects that it gives out are its own and
-must not be changed; `client` gives out copies.
+It knows no controllers and refuses what an API server would refuse. Its callers must not change the objects that it
+returns; `client` returns copies.
 
 Source: Kubernetes API concepts (resource versions, finalizers, status subresource).
 """
@@ -25,7 +25,7 @@ Admit = Callable[[Resource, Manifest, Manifest | None], Manifest]
 
 
 class ApiError(Exception):
-    """The API server's refusal; `code` is the HTTP status, `reason` Kubernetes' word for it."""
+    """The API server's refusal; `code` is the HTTP status, `reason` that of Kubernetes' Status."""
 
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class ApiError(Exception):
 
 
 class Ref(NamedTuple):
-    """Where an object is: its kind without the version, namespace (empty if cluster scoped) and name."""
+    """Identifies an object by kind without version, namespace (empty if cluster scoped) and name."""
 
     group: str
     kind: str
@@ -55,21 +55,21 @@ class Change:
 
     @property
     def current(self) -> Manifest:
-        """The object after the change, or as it last was."""
+        """The object after the change; a deleted one as it was before."""
         found = self.new if self.new is not None else self.old
         assert found is not None  # noqa: S101  # one of the two is always there
         return found
 
 
 def ref_of(obj: Mapping[str, Any]) -> Ref:
-    """Say where a stored object is."""
+    """The reference of an object."""
     metadata = obj["metadata"]
     group = GroupVersionKind.of(obj["apiVersion"], obj["kind"]).group
     return Ref(group, obj["kind"], metadata.get("namespace", ""), metadata["name"])
 
 
 def copy_json(obj: Manifest) -> Manifest:
-    """Copy an object the way the wire does."""
+    """Copy an object by writing and reading JSON."""
     copied: Manifest = orjson.loads(orjson.dumps(obj))
     return copied
 
@@ -88,7 +88,7 @@ class Store:
         self._serial = 0
 
     def get(self, ref: Ref) -> Manifest | None:
-        """The object, None when there is none."""
+        """The object, None if it does not exist."""
         return self._objects.get(ref)
 
     def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
@@ -101,11 +101,11 @@ class Store:
         return [self._objects[ref] for ref in sorted(self._objects)]
 
     def items(self) -> list[tuple[Ref, Manifest]]:
-        """All objects and where they are, in no order that means anything."""
+        """All objects with their references, in no particular order."""
         return list(self._objects.items())
 
     def drain(self) -> list[Change]:
-        """Hand over the changes since the last call."""
+        """Take the changes since the last call."""
         changes, self._changes = self._changes, []
         return changes
 
@@ -133,10 +133,10 @@ class Store:
         return self._write(ref, None, stored)
 
     def update(self, obj: Manifest) -> Manifest:
-        """Replace all but the status and what the server keeps in metadata; a resourceVersion given must be current.
+        """Replace all but the status and the server's metadata; resourceVersion, if set, must be current.
 
         Raises:
-            ApiError: 404 there is no such object, 409 it is another or a newer one, 422 the object is invalid.
+            ApiError: 404 it does not exist, 409 uid or resourceVersion differs, 422 the object is invalid.
         """
         resource, old = self._existing(obj)
         new = _with_metadata(_as_sent(obj), _system_metadata(old))
@@ -145,10 +145,10 @@ class Store:
         return self._commit(resource, old, self._admit(resource, new, old))
 
     def update_status(self, obj: Manifest) -> Manifest:
-        """Replace the status alone.
+        """Replace the status only.
 
         Raises:
-            ApiError: 404 no such object or it has no status subresource, 409 it is another or a newer one, 422 invalid.
+            ApiError: 404 it or its status subresource does not exist, 409 uid or resourceVersion differs, 422 invalid.
         """
         resource, old = self._existing(obj)
         if not resource.status:
@@ -160,7 +160,7 @@ class Store:
         """Delete an object, or mark it as being deleted while finalizers hold it.
 
         Raises:
-            ApiError: 404 there is none, 409 the uid asked for is not the object's.
+            ApiError: 404 it does not exist, 409 it has another uid.
         """
         old = self._objects.get(ref)
         if old is None:
@@ -197,7 +197,7 @@ class Store:
             raise ApiError(422, "Invalid", f"{obj['kind']}: metadata.name is required")
         namespace = metadata.get("namespace", "")
         if resource.namespaced != bool(namespace):
-            wants = "needs a namespace" if resource.namespaced else "is cluster scoped, leave metadata.namespace out"
+            wants = "needs a namespace" if resource.namespaced else "is cluster scoped; leave metadata.namespace out"
             raise ApiError(400, "BadRequest", f"{obj['kind']} {metadata['name']} {wants}")
         if namespace and Ref("", "Namespace", "", namespace) not in self._objects:
             raise ApiError(404, "NotFound", f'namespaces "{namespace}" not found')
@@ -221,7 +221,7 @@ class Store:
             return new
         if new == old:
             return old
-        if resource.generation and _counted(resource, new) != _counted(resource, old):
+        if resource.generation and _versioned_part(resource, new) != _versioned_part(resource, old):
             metadata = {**new["metadata"], "generation": old["metadata"]["generation"] + 1}
             new = {**new, "metadata": metadata}
         return self._write(ref, old, new)
@@ -242,7 +242,7 @@ class Store:
 
 
 def _as_sent(value: Any) -> Any:
-    """A copy as a Go client writes it: 3.0 goes over the wire as 3."""
+    """A copy as a Go client sends it: 3.0 as 3."""
     if isinstance(value, dict):
         return {key: _as_sent(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -278,8 +278,8 @@ def _with_status(obj: Manifest, source: Manifest) -> Manifest:
     return {**kept, "status": source["status"]} if "status" in source else kept
 
 
-def _counted(resource: Resource, obj: Manifest) -> Any:
-    """What a generation counts: the spec of built-in kinds, all but metadata and status of custom ones."""
+def _versioned_part(resource: Resource, obj: Manifest) -> Any:
+    """The part whose changes increase the generation: the spec, of custom kinds all but metadata and status."""
     if not resource.custom:
         return obj.get("spec")
     skipped = {"metadata", "status"} if resource.status else {"metadata"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hooks import contract
-from hooks.simulator.engines import Engine, Lora
+from hooks.simulator.engines import LoraSupport, SimulatedEngine
 from hooks.simulator.loopback_http import Listeners, run_listeners
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
@@ -53,7 +53,7 @@ class Engines:
     """The engines of the base model's pods, each at its pod's address."""
 
     def __init__(self, api: ApiClient, listeners: Listeners) -> None:
-        self.by_pod: dict[str, Engine] = {}
+        self.by_pod: dict[str, SimulatedEngine] = {}
         self._api = api
         self._listeners = listeners
 
@@ -62,7 +62,7 @@ class Engines:
         for pod in self._api.list("v1", "Pod", labelSelector=contract.LABEL_MODEL_HASH):
             name, address = pod["metadata"]["name"], pod.get("status", {}).get("podIP")
             if address and name not in self.by_pod:
-                self.by_pod[name] = Engine(Lora.LOADS)
+                self.by_pod[name] = SimulatedEngine(LoraSupport.LOADS)
                 self._listeners.open(on_loopback(address), ENGINE_PORT, self.by_pod[name].answer)
 
     def holders(self) -> list[str]:

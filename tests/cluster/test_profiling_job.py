@@ -6,7 +6,7 @@ import pytest
 
 from hooks.graph.request.profiling_job import build_profiling_job
 from hooks.k8s import kinds
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.contract.backend import Manifest
 from tests.graph.request import jobs
@@ -74,7 +74,7 @@ def conditions(status: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(c["type"], c["reason"], c["message"]) for c in status["conditions"]]
 
 
-def simulated(fault: Fault | None = None, **settings: str) -> dict[str, Any]:
+def simulated(fault: PodFault | None = None, **settings: str) -> dict[str, Any]:
     """The status of the same Job at its end in the simulated cluster."""
     cluster = world()
     if fault:
@@ -121,7 +121,7 @@ def test_simulated_failure_reads_like_the_real_one(api: ApiClient) -> None:
     job = Job(api)
     name = job.end_pod(1, 1)
     real = comparable(job.wait_until_over(), f"{api.namespace}/{name}")
-    played = simulated(Fault.CRASH_LOOP)
+    played = simulated(PodFault.CRASH_LOOP)
     pod = played["conditions"][0]["message"].split()[4]
     assert comparable(played, pod) == real
 
@@ -139,4 +139,4 @@ def test_job_that_lasts_too_long_fails_and_its_pod_goes(api: ApiClient) -> None:
     job = Job(api, profiling_deadline="2s")
     job.new_pod()
     status = job.wait_until_over()
-    assert conditions(status)[-1] == conditions(simulated(Fault.UNSCHEDULABLE, profiling_deadline="2s"))[-1]
+    assert conditions(status)[-1] == conditions(simulated(PodFault.UNSCHEDULABLE, profiling_deadline="2s"))[-1]

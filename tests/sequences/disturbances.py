@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.store import copy_json, ref_of
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 from tests import make
 from tests.sequences.calls import Loss, forget
 from tests.sequences.wishes import GRAPH, MAX_REPLICAS, graph
@@ -77,11 +77,11 @@ def scale_by_adapter(world: World) -> str:
 def break_pods(world: World) -> str:
     """Pods of a service, those there are and those to come, fail in one way."""
     return give_fault(
-        world, world.rng.choice([f"{GRAPH}-*", "*frontend*", "*worker*"]), world.rng.choice(sorted(Fault))
+        world, world.rng.choice([f"{GRAPH}-*", "*frontend*", "*worker*"]), world.rng.choice(sorted(PodFault))
     )
 
 
-def give_fault(world: World, glob: str, fault: Fault) -> str:
+def give_fault(world: World, glob: str, fault: PodFault) -> str:
     """Pods of one glob fail in one way."""
     world.cluster.break_pods(glob, fault)
     world.broken.add(glob)
@@ -94,7 +94,7 @@ def break_pod(world: World) -> str:
     if not pods:
         return ""
     name = world.rng.choice(pods)["metadata"]["name"]
-    fault = world.rng.choice([Fault.CRASH_LOOP, Fault.PROBE])
+    fault = world.rng.choice([PodFault.CRASH_LOOP, PodFault.PROBE])
     world.cluster.break_pods(name, fault)
     world.broken.add(name)
     return f"{fault} of {name}"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from hooks import contract
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 from tests.sequences import disturbances
 from tests.sequences.invariants import INVARIANTS
 from tests.sequences.rest import check_nothing_left, check_rest, come_to_rest
@@ -101,8 +101,8 @@ class Cluster(RuleBasedStateMachine):
 
         self.world.disturb("autoscaler", act)
 
-    @rule(glob=GLOBS, fault=st.sampled_from(sorted(Fault)))
-    def break_pods(self, glob: str, fault: Fault) -> None:
+    @rule(glob=GLOBS, fault=st.sampled_from(sorted(PodFault)))
+    def break_pods(self, glob: str, fault: PodFault) -> None:
         self.world.disturb("failing-pods", lambda world: disturbances.give_fault(world, glob, fault))
 
     @precondition(lambda self: self.world.broken)

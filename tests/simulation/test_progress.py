@@ -6,11 +6,11 @@ import pytest
 
 from hooks import contract
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.simulation.progress import Family, is_ready, measure_progress
+from hooks.simulation.progress import ObjectTree, is_ready, measure_progress
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.ownership import controller_reference
 from hooks.simulator.resources import Resource
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 from tests.simulator.worlds import deployment, world
 
 READY = {"type": "Ready", "status": "True"}
@@ -34,7 +34,7 @@ def test_ready(status: dict[str, Any], ready: bool) -> None:
     assert is_ready({"metadata": {"generation": 2}, "status": status}) is ready
 
 
-def _graph_with_a_deployment(fault: Fault | None) -> tuple[SimulatedCluster, Manifest]:
+def _graph_with_a_deployment(fault: PodFault | None) -> tuple[SimulatedCluster, Manifest]:
     cluster = world()
     for kind, plural in ((contract.GRAPH, "graphs"), (contract.COMPONENT, "components")):
         cluster.catalogue.add(Resource(kind=kind, plural=plural, status=True, generation=True, custom=True))
@@ -57,7 +57,7 @@ def _ours(kind: GroupVersionKind, name: str, *owners: dict[str, Any]) -> Manifes
 def _measure(cluster: SimulatedCluster) -> Any:
     root = cluster.get(contract.GRAPH, "g", "default")
     assert root is not None
-    return measure_progress(Family(cluster.everything()), root, cluster.events)
+    return measure_progress(ObjectTree(cluster.everything()), root, cluster.events)
 
 
 def test_components_and_pods_of_a_graph_are_counted() -> None:
@@ -70,7 +70,7 @@ def test_components_and_pods_of_a_graph_are_counted() -> None:
 
 
 def test_reasons_name_the_condition_the_pod_and_what_is_wrong_with_it() -> None:
-    cluster, _ = _graph_with_a_deployment(Fault.IMAGE_PULL)
+    cluster, _ = _graph_with_a_deployment(PodFault.IMAGE_PULL)
     cluster.patch_status(contract.GRAPH, "g", {"status": {"conditions": [NOT_READY]}}, "default")
     found = _measure(cluster)
     assert found.summary == "not ready; components 0/1; pods 1 ImagePullBackOff"

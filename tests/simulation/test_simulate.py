@@ -103,8 +103,8 @@ def test_a_foreign_object_that_the_cluster_cannot_hold_is_left_out_with_a_remark
     file.write_text(Path(EXAMPLE).read_text() + foreign)
     result = _simulate(str(file))
     assert result.exit_code == 0, result.stderr
-    assert 'left out, the simulated cluster has no matches for kind "PodMonitor"' in result.stderr
-    assert "left out, it has no metadata.name" in result.stderr
+    assert 'left out: the simulated cluster has no matches for kind "PodMonitor"' in result.stderr
+    assert "left out: it has no metadata.name" in result.stderr
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from hooks.cli.simulate import simulate
 from hooks.cli.validate import load_checked
 from hooks.k8s import kinds
-from hooks.simulation.run import Plan, apply_documents, build_cluster, run_programs
+from hooks.simulation.run import SimulationPlan, apply_documents, build_cluster, run_programs
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.engines import Engine, Engines
+from hooks.simulator.engines import Engines, SimulatedEngine
 from hooks.simulator.metacontroller.hook_client import connect_hook
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vllm-lora.yaml"
@@ -67,7 +67,7 @@ class _Running:
     def __init__(self, cluster: SimulatedCluster, engines: Engines) -> None:
         self.cluster, self.engines = cluster, engines
 
-    def until(self, is_done: Callable[[dict[str, Engine]], bool]) -> None:
+    def until(self, is_done: Callable[[dict[str, SimulatedEngine]], bool]) -> None:
         """Let a second of the cluster pass at a time; the prober works in real time meanwhile."""
         deadline = time.monotonic() + SECONDS
         while not is_done(self.engines.running):
@@ -83,7 +83,7 @@ class _Running:
 @pytest.fixture(scope="module")
 def running() -> Iterator[_Running]:
     documents = tuple(load_checked([str(EXAMPLE)], "default"))
-    plan = Plan(documents=documents, installed=frozenset(), timeout=1, speed=1, held=(), broken={})
+    plan = SimulationPlan(documents=documents, installed=frozenset(), timeout=1, speed=1, held=(), broken={})
     with (
         run_programs(plan, ["lora_verify_interval=0.2"], engine_port=0) as programs,
         connect_hook(programs.servers.hooks_url) as hook,
@@ -94,7 +94,7 @@ def running() -> Iterator[_Running]:
         yield _Running(cluster, programs.engines)
 
 
-def all_hold(engines: dict[str, Engine]) -> bool:
+def all_hold(engines: dict[str, SimulatedEngine]) -> bool:
     return [engine.held for engine in engines.values()] == [HELD, HELD]
 
 

@@ -15,7 +15,7 @@ from hooks.simulation.run import admit_custom
 from hooks.simulator.client import Write
 from hooks.simulator.cluster import AdmitCustom, SimulatedCluster
 from hooks.simulator.store import copy_json
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 from tests.kstatus import Kstatus, compute, kubectl_waits
 from tests.simulator.hooked import build_cluster
 from tests.simulator.test_multinode import graph, graph_of, settle, worker
@@ -27,10 +27,10 @@ PATHS: dict[str, tuple[tuple[str, ...], int]] = {
     "Grove over nodes": (("grove",), 2),
 }
 REASONS = {
-    Fault.UNSCHEDULABLE: "Unschedulable",
-    Fault.IMAGE_PULL: "ImagePull",
-    Fault.CRASH_LOOP: "CrashLoop",
-    Fault.PROBE: "ProbeFailing",
+    PodFault.UNSCHEDULABLE: "Unschedulable",
+    PodFault.IMAGE_PULL: "ImagePull",
+    PodFault.CRASH_LOOP: "CrashLoop",
+    PodFault.PROBE: "ProbeFailing",
 }
 CLAIM = {"name": "c", "create": True, "size": "1Gi", "storageClass": "s", "volumeAccessMode": "ReadWriteOnce"}
 RESYNC_SECONDS = 300
@@ -60,7 +60,7 @@ def is_faulty(pod: Manifest) -> bool:
 
 @pytest.mark.parametrize("fault", REASONS)
 @pytest.mark.parametrize("path", PATHS)
-def test_fault_of_a_pod_is_named_and_then_nothing_is_written(path: str, fault: Fault) -> None:
+def test_fault_of_a_pod_is_named_and_then_nothing_is_written(path: str, fault: PodFault) -> None:
     cluster = start(path)
     cluster.break_pods("w", fault)
     cluster.run_for(120)
@@ -77,7 +77,7 @@ def test_fault_of_a_pod_is_named_and_then_nothing_is_written(path: str, fault: F
 
 
 @pytest.mark.parametrize("fault", REASONS)
-def test_component_says_the_reason_in_a_word(fault: Fault) -> None:
+def test_component_says_the_reason_in_a_word(fault: PodFault) -> None:
     cluster = start("components")
     cluster.break_pods("w", fault)
     cluster.run_for(120)
@@ -89,7 +89,7 @@ def test_component_says_the_reason_in_a_word(fault: Fault) -> None:
 @pytest.mark.parametrize("path", PATHS)
 def test_pods_that_are_not_to_be_read_are_not_read(path: str) -> None:
     cluster = start(path, explain_pods="off")
-    cluster.break_pods("w", Fault.CRASH_LOOP)
+    cluster.break_pods("w", PodFault.CRASH_LOOP)
     cluster.run_for(120)
     message = ready_of(graph_of(cluster))["message"]
     assert "CrashLoop" not in message

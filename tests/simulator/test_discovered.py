@@ -9,7 +9,7 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 from tests import make
 from tests.simulator.hooked import build_cluster
 from tests.simulator.test_multinode import graph, settle, worker
@@ -104,7 +104,7 @@ def test_pods_that_are_scaled_up_leave_the_others_as_they_are(path: str) -> None
 @pytest.mark.parametrize("explain_pods", ["on", "off"])
 def test_secret_that_comes_later_reaches_pods_whose_image_cannot_be_pulled(path: str, explain_pods: str) -> None:
     cluster = build(path, explain_pods=explain_pods)
-    cluster.break_pods("g-*", Fault.IMAGE_PULL)
+    cluster.break_pods("g-*", PodFault.IMAGE_PULL)
     cluster.run_for(LONG)
     assert secrets(cluster) == [[]]
     cluster.create(NEW)
@@ -117,7 +117,7 @@ def test_secret_that_comes_later_reaches_pods_whose_image_cannot_be_pulled(path:
 @pytest.mark.parametrize("path", PATHS)
 def test_secret_that_comes_before_the_image_is_found_missing_is_taken_then(path: str) -> None:
     cluster = build(path)
-    cluster.break_pods("g-*", Fault.IMAGE_PULL)
+    cluster.break_pods("g-*", PodFault.IMAGE_PULL)
     while not cluster.list_kind(kinds.POD, "default"):
         cluster.step()
     cluster.create(NEW)
@@ -128,8 +128,8 @@ def test_secret_that_comes_before_the_image_is_found_missing_is_taken_then(path:
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("fault", [Fault.UNSCHEDULABLE, Fault.CRASH_LOOP, Fault.PROBE])
-def test_secret_helps_no_pod_that_fails_for_another_reason(path: str, fault: Fault) -> None:
+@pytest.mark.parametrize("fault", [PodFault.UNSCHEDULABLE, PodFault.CRASH_LOOP, PodFault.PROBE])
+def test_secret_helps_no_pod_that_fails_for_another_reason(path: str, fault: PodFault) -> None:
     cluster = build(path, OLD)
     settle(cluster)
     name = min(pod["metadata"]["name"] for pod in cluster.list_kind(kinds.POD, "default"))

@@ -13,7 +13,15 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.engines import Engine, EngineFailed, Engines, Lora, lora_of, reserve_port, run_engines
+from hooks.simulator.engines import (
+    EngineFailed,
+    Engines,
+    LoraSupport,
+    SimulatedEngine,
+    lora_of,
+    reserve_port,
+    run_engines,
+)
 from hooks.simulator.loopback_http import Request, Response, run_listeners
 from tests.simulator import worlds
 
@@ -21,14 +29,14 @@ JSON = "application/json"
 BODY = {"lora_name": "org/a", "source": {"uri": "s3://b/a"}}
 
 
-def ask(engine: Engine, method: str, path: str, body: Any = None, content_type: str = JSON) -> tuple[int, Any]:
+def ask(engine: SimulatedEngine, method: str, path: str, body: Any = None, content_type: str = JSON) -> tuple[int, Any]:
     sent = b"" if body is None else orjson.dumps(body)
     answer = engine.answer(Request(method, path, content_type, sent))
     return answer.status, orjson.loads(answer.body) if answer.content_type == JSON else answer.body.decode()
 
 
 def test_adapter_is_loaded_listed_and_unloaded() -> None:
-    engine = Engine(Lora.LOADS)
+    engine = SimulatedEngine(LoraSupport.LOADS)
     assert ask(engine, "GET", "/v1/loras") == (200, {"status": "success", "loras": {}, "count": 0})
     status, loaded = ask(engine, "POST", "/v1/loras", BODY)
     assert (status, loaded["status"], loaded["lora_name"]) == (200, "success", "org/a")
@@ -39,13 +47,13 @@ def test_adapter_is_loaded_listed_and_unloaded() -> None:
 
 
 def test_slash_in_the_path_names_the_same_adapter() -> None:
-    engine = Engine(Lora.LOADS, {"org/a": "s3://b/a"})
+    engine = SimulatedEngine(LoraSupport.LOADS, {"org/a": "s3://b/a"})
     assert ask(engine, "DELETE", "/v1/loras/org/a")[0] == 200
     assert engine.held == {}
 
 
 def test_second_load_keeps_the_first_source() -> None:
-    engine = Engine(Lora.LOADS, {"org/a": "s3://b/first"})
+    engine = SimulatedEngine(LoraSupport.LOADS, {"org/a": "s3://b/first"})
     assert ask(engine, "POST", "/v1/loras", BODY)[0] == 200
     assert engine.held == {"org/a": "s3://b/first"}
 
@@ -53,17 +61,17 @@ def test_second_load_keeps_the_first_source() -> None:
 @pytest.mark.parametrize(
     ("lora", "call", "expected"),
     [
-        (Lora.NO_ROUTES, ("GET", "/v1/loras"), (404, "Route not found")),
-        (Lora.NO_ROUTES, ("POST", "/v1/loras", BODY), (404, "Route not found")),
-        (Lora.NO_HANDLERS, ("GET", "/v1/loras"), (500, "LoRA management not available")),
-        (Lora.NO_HANDLERS, ("POST", "/v1/loras", BODY), (500, "LoRA management not available")),
-        (Lora.NO_HANDLERS, ("DELETE", "/v1/loras/a"), (500, "LoRA management not available")),
-        (Lora.LOADS, ("POST", "/v1/loras", {"lora_name": "a"}), (422, "source")),
-        (Lora.LOADS, ("POST", "/v1/loras", []), (422, "source")),
-        (Lora.LOADS, ("POST", "/v1/loras", BODY, "text/plain"), (415, "application/json")),
-        (Lora.LOADS, ("DELETE", "/v1/loras/unknown"), (500, "not found")),
-        (Lora.LOADS, ("DELETE", "/v1/loras"), (405, "not allowed")),
-        (Lora.LOADS, ("GET", "/v1/models"), (404, "Route not found")),
+        (LoraSupport.NO_ROUTES, ("GET", "/v1/loras"), (404, "Route not found")),
+        (LoraSupport.NO_ROUTES, ("POST", "/v1/loras", BODY), (404, "Route not found")),
+        (LoraSupport.NO_HANDLERS, ("GET", "/v1/loras"), (500, "LoRA management not available")),
+        (LoraSupport.NO_HANDLERS, ("POST", "/v1/loras", BODY), (500, "LoRA management not available")),
+        (LoraSupport.NO_HANDLERS, ("DELETE", "/v1/loras/a"), (500, "LoRA management not available")),
+        (LoraSupport.LOADS, ("POST", "/v1/loras", {"lora_name": "a"}), (422, "source")),
+        (LoraSupport.LOADS, ("POST", "/v1/loras", []), (422, "source")),
+        (LoraSupport.LOADS, ("POST", "/v1/loras", BODY, "text/plain"), (415, "application/json")),
+        (LoraSupport.LOADS, ("DELETE", "/v1/loras/unknown"), (500, "not found")),
+        (LoraSupport.LOADS, ("DELETE", "/v1/loras"), (405, "not allowed")),
+        (LoraSupport.LOADS, ("GET", "/v1/models"), (404, "Route not found")),
     ],
     ids=[
         "no-routes-list",
@@ -80,9 +88,9 @@ def test_second_load_keeps_the_first_source() -> None:
     ],
 )
 def test_what_cannot_be_done_is_refused_as_by_a_real_engine(
-    lora: Lora, call: tuple[Any, ...], expected: tuple[int, str]
+    lora: LoraSupport, call: tuple[Any, ...], expected: tuple[int, str]
 ) -> None:
-    engine = Engine(lora)
+    engine = SimulatedEngine(lora)
     status, answer = ask(engine, *call)
     text = answer if isinstance(answer, str) else answer["message"]
     assert status == expected[0]
@@ -91,23 +99,25 @@ def test_what_cannot_be_done_is_refused_as_by_a_real_engine(
 
 
 def test_engine_without_lora_is_healthy() -> None:
-    status, answer = ask(Engine(Lora.NO_ROUTES), "GET", "/health")
+    status, answer = ask(SimulatedEngine(LoraSupport.NO_ROUTES), "GET", "/health")
     assert (status, answer["status"]) == (200, "ready")
 
 
 @pytest.mark.parametrize(
     ("variables", "labels", "expected"),
     [
-        ({"DYN_LORA_ENABLED": "true"}, {}, Lora.LOADS),
-        ({"DYN_LORA_ENABLED": "false"}, {}, Lora.NO_ROUTES),
-        ({}, {}, Lora.NO_ROUTES),
-        ({"DYN_LORA_ENABLED": "true"}, {contract.LABEL_SUB_COMPONENT_TYPE: "prefill"}, Lora.NO_HANDLERS),
-        ({"DYN_LORA_ENABLED": "true"}, {contract.LABEL_COMPONENT_TYPE: "prefill"}, Lora.NO_HANDLERS),
-        ({"DYN_LORA_ENABLED": "true"}, {contract.LABEL_SUB_COMPONENT_TYPE: "decode"}, Lora.LOADS),
+        ({"DYN_LORA_ENABLED": "true"}, {}, LoraSupport.LOADS),
+        ({"DYN_LORA_ENABLED": "false"}, {}, LoraSupport.NO_ROUTES),
+        ({}, {}, LoraSupport.NO_ROUTES),
+        ({"DYN_LORA_ENABLED": "true"}, {contract.LABEL_SUB_COMPONENT_TYPE: "prefill"}, LoraSupport.NO_HANDLERS),
+        ({"DYN_LORA_ENABLED": "true"}, {contract.LABEL_COMPONENT_TYPE: "prefill"}, LoraSupport.NO_HANDLERS),
+        ({"DYN_LORA_ENABLED": "true"}, {contract.LABEL_SUB_COMPONENT_TYPE: "decode"}, LoraSupport.LOADS),
     ],
     ids=["enabled", "disabled", "unset", "prefill", "prefill-type", "decode"],
 )
-def test_pod_says_what_its_engine_can_do(variables: dict[str, str], labels: dict[str, str], expected: Lora) -> None:
+def test_pod_says_what_its_engine_can_do(
+    variables: dict[str, str], labels: dict[str, str], expected: LoraSupport
+) -> None:
     env = [{"name": name, "value": value} for name, value in variables.items()]
     containers = [{"name": "sidecar", "env": [{"name": "DYN_LORA_ENABLED", "value": "true"}]}]
     pod = {"metadata": {"labels": labels}, "spec": {"containers": [*containers, {"name": "main", "env": env}]}}

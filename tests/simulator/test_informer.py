@@ -77,9 +77,9 @@ def test_controller_that_has_not_heard_of_its_child_makes_it_again_and_is_refuse
 
 def test_changes_of_a_kind_arrive_one_by_one_and_in_their_order() -> None:
     listener, cluster = changed_twice()
-    assert cluster.step() == "learn of a Widget"
+    assert cluster.step() == "see a change of a Widget"
     cluster.sync_again()
-    assert cluster.step() == "learn of a Widget"
+    assert cluster.step() == "see a change of a Widget"
     cluster.settle()
     assert listener.shown[0] == (3, ["1"])
     assert listener.shown[-1] == (3, ["3"])

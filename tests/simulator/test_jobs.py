@@ -9,7 +9,7 @@ from hooks.graph.request.profiling_job import build_profiling_job
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 from hooks.simulator.workloads.profiler import Profiler
 from tests.graph.request import jobs
 from tests.simulator.worlds import pods, world
@@ -99,7 +99,7 @@ def test_pods_carry_the_labels_by_which_jobs_are_found() -> None:
 
 def test_failed_pods_are_made_anew_until_the_limit_with_a_growing_pause() -> None:
     cluster = world()
-    cluster.break_pods("*", Fault.CRASH_LOOP)
+    cluster.break_pods("*", PodFault.CRASH_LOOP)
     cluster.create(job(backoffLimit=2))
     made = []
 
@@ -121,7 +121,7 @@ def test_failed_pods_are_made_anew_until_the_limit_with_a_growing_pause() -> Non
 
 def test_failure_policy_ends_a_job_at_the_first_failure() -> None:
     cluster = world()
-    cluster.break_pods("*", Fault.CRASH_LOOP)
+    cluster.break_pods("*", PodFault.CRASH_LOOP)
     rules = [{"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}}]
     cluster.create(job(podFailurePolicy={"rules": rules}))
     cluster.settle()
@@ -137,7 +137,7 @@ def test_failure_policy_ends_a_job_at_the_first_failure() -> None:
 
 def test_ignored_failure_counts_for_nothing() -> None:
     cluster = world()
-    cluster.break_pods("*", Fault.CRASH_LOOP)
+    cluster.break_pods("*", PodFault.CRASH_LOOP)
     rules = [{"action": "Ignore", "onExitCodes": {"operator": "In", "values": [1]}}]
     cluster.create(job(backoffLimit=0, podFailurePolicy={"rules": rules}))
     cluster.run_until(lambda: len(pods(cluster)) == 2, 60)
@@ -180,8 +180,8 @@ def test_pods_go_with_their_job() -> None:
     assert pods(cluster) == []
 
 
-@pytest.mark.parametrize("fault", [Fault.IMAGE_PULL, Fault.UNSCHEDULABLE])
-def test_pod_that_cannot_start_is_waited_for(fault: Fault) -> None:
+@pytest.mark.parametrize("fault", [PodFault.IMAGE_PULL, PodFault.UNSCHEDULABLE])
+def test_pod_that_cannot_start_is_waited_for(fault: PodFault) -> None:
     cluster = world()
     cluster.break_pods("j-*", fault)
     cluster.create(job())
@@ -238,14 +238,14 @@ def test_output_is_there_before_the_job_is_complete() -> None:
 
 def test_broken_profiler_fails_the_job_and_leaves_no_output() -> None:
     cluster = world()
-    cluster.break_pods("profile-*", Fault.CRASH_LOOP)
+    cluster.break_pods("profile-*", PodFault.CRASH_LOOP)
     assert profile(cluster) is None
     (target, failed) = conditions(cluster, "profile-qwen")
     assert (target[0], failed[:2]) == ("FailureTarget", ("Failed", "PodFailurePolicy"))
     assert failed[2].startswith("Container profiler for pod default/profile-qwen-")
     ends = [(end["exitCode"], end["reason"], end["message"]) for end in terminated(cluster)]
     assert ends == [
-        (1, "Error", "the simulation was told to break this container"),
+        (1, "Error", "the simulation broke this container"),
         (1, "Error", "the profiler failed with exit code 1 (Error)"),
     ]
 

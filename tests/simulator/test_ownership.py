@@ -6,7 +6,7 @@ import pytest
 
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.simulator.ownership import Claim, decide_claim
+from hooks.simulator.ownership import ClaimAction, decide_claim
 from hooks.simulator.store import Propagation
 from tests.simulator.worlds import WIDGET, config_map, owner, widget, world
 
@@ -16,21 +16,21 @@ OURS, THEIRS, NONE = "ours", "theirs", None
 @pytest.mark.parametrize(
     ("controller", "selected", "child_deleting", "parent_deleting", "expected"),
     [
-        (OURS, True, False, False, Claim.KEEP),
-        (OURS, True, True, False, Claim.KEEP),
-        (OURS, True, False, True, Claim.KEEP),
-        (OURS, False, False, False, Claim.RELEASE),
-        (OURS, False, False, True, Claim.IGNORE),
-        (THEIRS, True, False, False, Claim.IGNORE),
-        (THEIRS, False, False, False, Claim.IGNORE),
-        (NONE, True, False, False, Claim.ADOPT),
-        (NONE, True, True, False, Claim.IGNORE),
-        (NONE, True, False, True, Claim.IGNORE),
-        (NONE, False, False, False, Claim.IGNORE),
+        (OURS, True, False, False, ClaimAction.KEEP),
+        (OURS, True, True, False, ClaimAction.KEEP),
+        (OURS, True, False, True, ClaimAction.KEEP),
+        (OURS, False, False, False, ClaimAction.RELEASE),
+        (OURS, False, False, True, ClaimAction.IGNORE),
+        (THEIRS, True, False, False, ClaimAction.IGNORE),
+        (THEIRS, False, False, False, ClaimAction.IGNORE),
+        (NONE, True, False, False, ClaimAction.ADOPT),
+        (NONE, True, True, False, ClaimAction.IGNORE),
+        (NONE, True, False, True, ClaimAction.IGNORE),
+        (NONE, False, False, False, ClaimAction.IGNORE),
     ],
 )
 def test_claim(
-    controller: str | None, selected: bool, child_deleting: bool, parent_deleting: bool, expected: Claim
+    controller: str | None, selected: bool, child_deleting: bool, parent_deleting: bool, expected: ClaimAction
 ) -> None:
     deleting: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     owners = [{"uid": controller, "controller": True}] if controller else []

@@ -7,7 +7,7 @@ import pytest
 from hooks.k8s import kinds
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.workloads.kubelet import phase_of
-from hooks.simulator.workloads.pods import Fault, is_ready
+from hooks.simulator.workloads.pods import PodFault, is_ready
 from tests.simulator.worlds import deployment, pods, service, the_deployment, world
 
 
@@ -121,13 +121,13 @@ def test_a_broken_update_leaves_the_old_pods_serving() -> None:
 @pytest.mark.parametrize(
     ("fault", "phase"),
     [
-        (Fault.UNSCHEDULABLE, "Unschedulable"),
-        (Fault.IMAGE_PULL, "ImagePullBackOff"),
-        (Fault.CRASH_LOOP, "CrashLoopBackOff"),
-        (Fault.PROBE, "Running"),
+        (PodFault.UNSCHEDULABLE, "Unschedulable"),
+        (PodFault.IMAGE_PULL, "ImagePullBackOff"),
+        (PodFault.CRASH_LOOP, "CrashLoopBackOff"),
+        (PodFault.PROBE, "Running"),
     ],
 )
-def test_a_faulty_pod_shows_its_fault_and_recovers_when_released(fault: Fault, phase: str) -> None:
+def test_a_faulty_pod_shows_its_fault_and_recovers_when_released(fault: PodFault, phase: str) -> None:
     cluster = world()
     cluster.break_pods("d-*", fault)
     cluster.create(deployment())
@@ -144,7 +144,7 @@ def test_a_ready_pod_can_break() -> None:
     cluster = world()
     cluster.create(deployment())
     cluster.settle()
-    cluster.break_pods("d", Fault.CRASH_LOOP)
+    cluster.break_pods("d", PodFault.CRASH_LOOP)
     cluster.settle()
     assert [phase_of(pod) for pod in pods(cluster)] == ["CrashLoopBackOff"]
     assert "readyReplicas" not in the_deployment(cluster)["status"]

@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.effects import WriteBackReplicas
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.simulator.workloads.pods import Fault
+from hooks.simulator.workloads.pods import PodFault
 from tests import make
 from tests.simulator.grove_world import GroveWorld
 
@@ -98,7 +98,7 @@ def test_service_under_grove_follows_its_adapter_and_no_pod_template_changes() -
 @pytest.mark.parametrize("installed", [frozenset(), frozenset({"grove"})], ids=["components", "Grove"])
 def test_adapter_is_ready_when_its_replicas_serve(installed: frozenset[str]) -> None:
     world = scaled_world(installed)
-    world.cluster.break_pods("*worker*", Fault.PROBE)
+    world.cluster.break_pods("*worker*", PodFault.PROBE)
     scale(world, 3)
     (condition,) = adapter_status(world)["conditions"]
     assert (adapter_status(world)["replicas"], condition["reason"]) == (3, "ReplicasNotReady")

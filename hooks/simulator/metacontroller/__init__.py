@@ -1,1 +1,1 @@
-"""Metacontroller: its two kinds of controller, their caches and queues, and how they apply children."""
+"""Metacontroller: CompositeController and DecoratorController, their caches and queues, and how they apply children."""

@@ -1,4 +1,4 @@
-"""From observed to desired children: deletions first, then creations and updates by the kind's strategy.
+"""Applies desired children: deletions first, then creations and updates by the kind's strategy.
 
 Source: Metacontroller v4.17, pkg/controller/common/manage_children.go (dynamic apply).
 """
@@ -9,7 +9,7 @@ from functools import partial
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.equality import are_equal
 from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, with_last_applied
-from hooks.simulator.metacontroller.parents import SyncTools, swallow
+from hooks.simulator.metacontroller.parents import SyncTools, ignore_refusals
 from hooks.simulator.metacontroller.related import ObjectMap
 from hooks.simulator.metacontroller.webhook import SyncFailed
 from hooks.simulator.ownership import controller_reference, with_owner
@@ -17,10 +17,10 @@ from hooks.simulator.store import ApiError, ref_of
 
 
 def manage_children(tools: SyncTools, parent: Manifest, observed: ObjectMap, desired: ObjectMap) -> None:
-    """Bring the children to what is desired; one refusal does not hold up the others.
+    """Make the observed children equal to the desired ones; a refused write does not stop the others.
 
     Raises:
-        SyncFailed: at least one write was refused; the message has all refusals.
+        SyncFailed: at least one write was refused; the message lists all refusals.
     """
     work: list[Callable[[], None]] = []
     for key in sorted(observed, key=_kind_order):
@@ -55,7 +55,7 @@ def _refusal_of(work: Callable[[], None]) -> str:
 
 def _delete(tools: SyncTools, child: Manifest) -> None:
     uid = child["metadata"]["uid"]
-    swallow(lambda: tools.client.delete(ref_of(child), "Background", uid), 404)
+    ignore_refusals(lambda: tools.client.delete(ref_of(child), "Background", uid), 404)
 
 
 def _apply(tools: SyncTools, parent: Manifest, observed: Manifest | None, desired: Manifest) -> None:
@@ -63,14 +63,14 @@ def _apply(tools: SyncTools, parent: Manifest, observed: Manifest | None, desire
         owned = with_owner(with_last_applied(desired, desired), controller_reference(parent))
         if not desired.get("apiVersion"):
             raise SyncFailed(f'can\'t find kind "{desired["kind"]}" in apiVersion ""')
-        swallow(lambda: tools.client.create(owned), 409)
+        ignore_refusals(lambda: tools.client.create(owned), 409)
         return
     wanted = apply_update(observed, desired)
     if are_equal(wanted, observed) or "deletionTimestamp" in observed["metadata"]:
         return
     match tools.spec.methods[GroupVersionKind.of(desired["apiVersion"], desired["kind"])]:
         case "InPlace":
-            swallow(lambda: tools.client.update(wanted), 404, 409)
+            ignore_refusals(lambda: tools.client.update(wanted), 404, 409)
         case "Recreate":
             _delete(tools, observed)
         case _:

@@ -13,16 +13,16 @@ from hooks.simulator.metacontroller.controller_spec import ControllerSpec
 from hooks.simulator.metacontroller.parents import (
     SyncTools,
     desired_map,
+    ignore_refusals,
     manages_children,
     remove_finalizer,
     stage_for,
-    swallow,
     sync_finalizer,
 )
 from hooks.simulator.metacontroller.related import ObjectMap, object_key
 from hooks.simulator.metacontroller.webhook import SyncFailed
 from hooks.simulator.ownership import (
-    Claim,
+    ClaimAction,
     controller_reference,
     decide_claim,
     with_owner,
@@ -38,13 +38,13 @@ def sync_composite(tools: SyncTools, parent: Manifest) -> None:
     """Finalizer, claim, related, hook, finalizer again, labels, children, status.
 
     Raises:
-        SyncFailed, ApiError: the sync came to nothing, or some of its writes were refused.
+        SyncFailed, ApiError: the sync failed, or some of its writes were refused.
         TooManyRequests: the hook answered 429; nothing was done.
     """
-    if not tools.spec.cares_for(parent):
+    if not tools.spec.handles(parent):
         return
     parent = sync_finalizer(tools, parent)
-    if not tools.spec.cares_for(parent):
+    if not tools.spec.handles(parent):
         return
     observed = claim_children(tools, parent)
     related = tools.related.objects(parent)
@@ -83,7 +83,7 @@ def child_selector(spec: ControllerSpec, parent: Manifest) -> Mapping[str, Any]:
 
 
 def claim_children(tools: SyncTools, parent: Manifest) -> ObjectMap:
-    """The children with a key for every declared kind; matching orphans are adopted, drifted children released."""
+    """The children, with a key for every declared kind; adopts matching orphans, releases what no longer matches."""
     selector = child_selector(tools.spec, parent)
     namespace = parent["metadata"].get("namespace", "")
     claimed: ObjectMap = {}
@@ -99,14 +99,14 @@ def claim_children(tools: SyncTools, parent: Manifest) -> ObjectMap:
 def _claim(tools: SyncTools, parent: Manifest, obj: Manifest, selector: Mapping[str, Any]) -> Manifest | None:
     selected = matches(selector, obj["metadata"].get("labels") or {})
     match decide_claim(parent, obj, selected=selected):
-        case Claim.KEEP:
+        case ClaimAction.KEEP:
             return obj
-        case Claim.ADOPT:
+        case ClaimAction.ADOPT:
             return tools.client.update(with_owner(obj, controller_reference(parent)))
-        case Claim.RELEASE:
-            swallow(lambda: tools.client.update(without_owner(obj, parent["metadata"]["uid"])), 404)
+        case ClaimAction.RELEASE:
+            ignore_refusals(lambda: tools.client.update(without_owner(obj, parent["metadata"]["uid"])), 404)
             return None
-        case Claim.IGNORE:
+        case ClaimAction.IGNORE:
             return None
 
 
@@ -135,4 +135,4 @@ def _write_status(tools: SyncTools, parent: Manifest, status: Mapping[str, Any])
         return
     wanted = {**status, "observedGeneration": parent["metadata"]["generation"]}
     if not are_equal(live.get("status", {}), wanted):
-        swallow(lambda: tools.client.update_status({**live, "status": wanted}), 404, 409)
+        ignore_refusals(lambda: tools.client.update_status({**live, "status": wanted}), 404, 409)

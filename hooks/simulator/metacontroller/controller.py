@@ -1,6 +1,6 @@
-"""One running controller of Metacontroller: which changes enqueue which parents, and what a failed sync leads to.
+"""One running controller of Metacontroller: which changes enqueue which parents, and what follows a failed sync.
 
-How a sync goes is in `composite` and `decorator`. Source: Metacontroller v4.17, pkg/controller/composite/controller.go
+`composite` and `decorator` hold the sync itself. Source: Metacontroller v4.17, pkg/controller/composite/controller.go
 and pkg/controller/decorator/controller.go.
 """
 
@@ -23,7 +23,7 @@ from hooks.simulator.store import ApiError, Change, Ref, ref_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class RecordedEvent:
     """A Kubernetes event; `seconds` is the simulated time."""
 
     seconds: float
@@ -34,11 +34,11 @@ class Event:
 
 
 class Controller:
-    """A started controller with its queue; all parents that exist are enqueued at once."""
+    """A started controller with its queue; all existing parents are enqueued at once."""
 
     def __init__(self, spec: ControllerSpec, *, store: Reader, client: Client, hook: Hook, clock: Clock) -> None:
         self.spec = spec
-        self.events: list[Event] = []
+        self.events: list[RecordedEvent] = []
         self._store = store
         self._clock = clock
         self._queue: WorkQueue[Ref] = WorkQueue()
@@ -55,7 +55,7 @@ class Controller:
         self.enqueue_all()
 
     def ready(self) -> list[Ref]:
-        """Parents to be synced now."""
+        """Parents that can be synced now."""
         if self._next_resync is not None and self.spec.resync_seconds and self._clock.seconds >= self._next_resync:
             self._next_resync = self._clock.seconds + self.spec.resync_seconds
             self.enqueue_all()
@@ -68,19 +68,19 @@ class Controller:
 
     @property
     def has_retries(self) -> bool:
-        """Whether a sync failed and was not repeated with success yet."""
+        """Whether a sync failed and has not succeeded since."""
         return self._queue.has_failures
 
     def enqueue_all(self) -> None:
-        """Have every parent synced as soon as possible."""
+        """Enqueue every parent."""
         for parent in self._parents():
             self._enqueue(parent)
 
     def sync(self, ref: Ref) -> None:
-        """Sync one ready parent; an error changes nothing but the back-off and the parent's events.
+        """Sync one ready parent; an error only changes the back-off and adds an event about the parent.
 
         Raises:
-            MetacontrollerWouldCrash: the answer would take down the real thing.
+            MetacontrollerWouldCrash: the answer would crash the real one.
         """
         self._queue.take(ref)
         parent = self._store.get(ref)
@@ -97,7 +97,7 @@ class Controller:
         except (SyncFailed, ApiError) as failed:
             message = f"Sync error: {failed}"
             self.events.append(
-                Event(seconds=self._clock.seconds, ref=ref, type="Warning", reason="SyncError", message=message)
+                RecordedEvent(seconds=self._clock.seconds, ref=ref, type="Warning", reason="SyncError", message=message)
             )
             self._queue.add_failed(ref, self._clock.seconds)
         else:
@@ -153,5 +153,5 @@ class Controller:
         return [parent for kind in self.spec.parents for parent in self._store.list_kind(kind)]
 
     def _enqueue(self, parent: Manifest) -> None:
-        if self.spec.cares_for(parent):
+        if self.spec.handles(parent):
             self._queue.add(ref_of(parent))

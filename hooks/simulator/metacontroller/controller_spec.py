@@ -1,4 +1,4 @@
-"""A CompositeController or DecoratorController read into what the simulator needs of it.
+"""Reads a CompositeController or DecoratorController, as far as the simulator needs it.
 
 Source: Metacontroller v4.17, pkg/apis/metacontroller/v1alpha1/types.go.
 """
@@ -16,12 +16,12 @@ METHODS = frozenset({"OnDelete", "InPlace", "Recreate"})
 
 
 class ControllerNotStarted(Exception):
-    """Metacontroller would not start this controller, or it is outside of what is simulated."""
+    """Metacontroller would not start this controller, or the simulator does not support it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParentRule:
-    """One kind of parent and which of its objects count."""
+    """One kind of parent, and the selectors of its objects."""
 
     resource: Resource
     label_selector: Mapping[str, Any] | None = None
@@ -59,18 +59,18 @@ class ControllerSpec:
         """The rule for a parent's kind; KeyError if the controller has none."""
         return self.parents[GroupVersionKind.of(parent["apiVersion"], parent["kind"])]
 
-    def cares_for(self, parent: Manifest) -> bool:
+    def handles(self, parent: Manifest) -> bool:
         """Whether a parent is selected or still carries the controller's finalizer."""
         held = self.finalizer in parent["metadata"].get("finalizers", [])
         return held or self.rule_for(parent).selects(parent)
 
 
 def parse_controller(manifest: Manifest, catalogue: Catalogue) -> ControllerSpec:
-    """Read a controller and look its kinds up.
+    """Read a controller and resolve its kinds.
 
     Raises:
         ControllerNotStarted: a kind is not installed, the parent has no status subresource, a hook is not of version
-            v2, or a Rolling* strategy, which is broken for namespaced parents and therefore not simulated.
+            v2, or a strategy is Rolling*, which is broken for namespaced parents and therefore not simulated.
     """
     spec, name = manifest["spec"], manifest["metadata"]["name"]
     composite = manifest["kind"] == "CompositeController"

@@ -29,13 +29,13 @@ def sync_decorator(tools: SyncTools, parent: Manifest) -> None:
     """Finalizer, attachments, related, hook, the parent's own fields, attachments again.
 
     Raises:
-        SyncFailed, ApiError: the sync came to nothing, or some of its writes were refused.
+        SyncFailed, ApiError: the sync failed, or some of its writes were refused.
         TooManyRequests: the hook answered 429; nothing was done.
     """
-    if not tools.spec.cares_for(parent):
+    if not tools.spec.handles(parent):
         return
     parent = sync_finalizer(tools, parent)
-    if not tools.spec.cares_for(parent):
+    if not tools.spec.handles(parent):
         return
     observed = _attachments(tools, parent)
     related = tools.related.objects(parent)
@@ -77,25 +77,25 @@ def _marked(decorator: str, child: Manifest) -> Manifest:
 
 
 def _decorate(tools: SyncTools, parent: Manifest, answer: Mapping[str, Any]) -> None:
-    """Write what the answer says of the parent itself; a status left out stays as it is."""
+    """Write the answer's labels, annotations and status to the parent; a missing status stays as it is."""
     metadata = parent["metadata"]
     labels = _overlaid(metadata.get("labels") or {}, answer.get("labels", {}))
     annotations = _overlaid(metadata.get("annotations") or {}, answer.get("annotations", {}))
     status = answer.get("status", parent.get("status", {}))
     status_changed = not are_equal(status, parent.get("status", {}))
-    leaving = bool(answer.get("finalized")) and has_finalizer(tools, parent)
+    finalizes = bool(answer.get("finalized")) and has_finalizer(tools, parent)
     before = (metadata.get("labels") or {}, metadata.get("annotations") or {})
-    if not (status_changed or leaving or (labels, annotations) != before):
+    if not (status_changed or finalizes or (labels, annotations) != before):
         return
     wanted = {**parent, "status": status, "metadata": {**metadata, "labels": labels, "annotations": annotations}}
     if status_changed and tools.spec.rule_for(parent).resource.status:
         written = tools.client.update_status({**parent, "status": status})
         version = written["metadata"]["resourceVersion"]
         wanted = {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": version}}
-    tools.client.update(without_finalizer(tools, wanted) if leaving else wanted)
+    tools.client.update(without_finalizer(tools, wanted) if finalizes else wanted)
 
 
 def _overlaid(old: Mapping[str, str], change: Mapping[str, str | None]) -> dict[str, str]:
-    """A map with entries set, and removed where the change says null."""
+    """The map with the changed entries; null removes an entry."""
     kept = {key: value for key, value in old.items() if key not in change}
     return {**kept, **{key: value for key, value in change.items() if value is not None}}

@@ -15,7 +15,7 @@ TIMEOUT_SECONDS = 10.0
 def connect_hook(base_url: str) -> Iterator[Hook]:
     """A hook that posts every body to `base_url` + path; proxies in the environment are not used.
 
-    Connections are closed at the end: a server that is being stopped waits for open ones.
+    Connections are closed at the end: a stopping server waits for open ones.
     """
     headers = {"Content-Type": "application/json"}
     with requests.Session() as session:

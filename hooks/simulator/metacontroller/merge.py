@@ -14,7 +14,7 @@ from hooks.k8s.types import Json, Manifest
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 
 MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
-"""A list is merged by the first of these that every item of all three versions has."""
+"""A list is merged by the first of these keys that every item of all three versions has."""
 
 _SYSTEM_METADATA = (
     "selfLink",
@@ -29,16 +29,16 @@ _SYSTEM_METADATA = (
 
 
 class MergeRefused(Exception):
-    """An object or list stands where the hook returned something else."""
+    """The observed value is an object or list, the desired one is not."""
 
 
 def apply_update(observed: Manifest, desired: Manifest) -> Manifest:
-    """The object that Metacontroller would PUT: desired laid over observed, annotation renewed.
+    """The object that Metacontroller would PUT: desired merged into observed, with a new annotation.
 
-    Status and what the server keeps in metadata stay as observed.
+    Status and the server's metadata stay as observed.
 
     Raises:
-        MergeRefused: the shapes differ.
+        MergeRefused: the types differ.
     """
     desired = _without_last_applied(desired)
     merged: Manifest = merge(observed, last_applied(observed), desired)
@@ -50,23 +50,23 @@ def apply_update(observed: Manifest, desired: Manifest) -> Manifest:
 
 
 def last_applied(obj: Manifest) -> Manifest | None:
-    """The desired object as it was last applied, None where the annotation is missing."""
+    """The desired object as it was last applied, None if the annotation is missing."""
     text = (obj["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     applied: Manifest | None = orjson.loads(text) if text else None
     return applied
 
 
 def with_last_applied(obj: Manifest, desired: Manifest) -> Manifest:
-    """The object with the annotation that remembers what was desired."""
+    """The object with the annotation that holds the desired one."""
     annotations = {**(obj["metadata"].get("annotations") or {}), LAST_APPLIED: canonical_json(desired)}
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
 def merge(observed: Json, last: Json, desired: Json, path: str = "") -> Json:
-    """Lay desired over observed and remove what was last applied and is desired no more.
+    """Merge desired into observed, and remove what was last applied and is no longer desired.
 
     Raises:
-        MergeRefused: the shapes differ; the message names the path.
+        MergeRefused: the types differ; the message names the path.
     """
     if isinstance(observed, dict):
         return _merge_objects(observed, _as_dict(last, path), _as_dict(desired, path), path)
@@ -93,7 +93,7 @@ def _merge_lists(observed: list[Json], last: list[Json], desired: list[Json], pa
 
 
 def merge_key(*versions: Sequence[Json]) -> str | None:
-    """The key that Metacontroller guesses a list's items to be named by; None means the list is replaced whole."""
+    """The key by which Metacontroller guesses that a list's items are named; None replaces the whole list."""
     items = [item for version in versions for item in version]
     if not items or not all(isinstance(item, dict) for item in items):
         return None

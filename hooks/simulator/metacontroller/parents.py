@@ -1,4 +1,4 @@
-"""What composite and decorator syncs share about the parent: finalizer, which hook is called, the desired objects.
+"""What composite and decorator syncs share: the parent's finalizer, the choice of the hook, the desired objects.
 
 Source: Metacontroller v4.17, pkg/controller/common/finalizer/finalizer.go.
 """
@@ -18,7 +18,7 @@ from hooks.simulator.store import FOREGROUND, ORPHAN, ApiError, Ref, ref_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncTools:
-    """What a sync works with; `requeue` has a parent synced again after so many seconds."""
+    """The parts that a sync uses; `requeue` enqueues a parent after so many seconds."""
 
     spec: ControllerSpec
     store: Reader
@@ -29,7 +29,7 @@ class SyncTools:
 
 
 def sync_finalizer(tools: SyncTools, parent: Manifest) -> Manifest:
-    """Add the finalizer where a finalize hook is declared, remove it where none is (any more)."""
+    """Add the finalizer if a finalize hook is declared, else remove it."""
     wanted = tools.webhook.has("finalize")
     if has_finalizer(tools, parent) == wanted:
         return parent
@@ -41,7 +41,7 @@ def sync_finalizer(tools: SyncTools, parent: Manifest) -> Manifest:
 
 
 def remove_finalizer(tools: SyncTools, parent: Manifest) -> Manifest:
-    """Remove the finalizer if it is there; the parent may be gone with it."""
+    """Remove the finalizer if the parent has it; this may delete the parent."""
     live = tools.client.get(ref_of(parent))
     if live is None or not has_finalizer(tools, live):
         return live or parent
@@ -59,7 +59,7 @@ def has_finalizer(tools: SyncTools, parent: Manifest) -> bool:
 
 
 def manages_children(tools: SyncTools, parent: Manifest) -> bool:
-    """Whether children are touched: never while the garbage collector does, nor once the finalizer is gone."""
+    """Whether children are written: not while the garbage collector deletes them, nor once the finalizer is removed."""
     if "deletionTimestamp" not in parent["metadata"]:
         return True
     if {FOREGROUND, ORPHAN} & set(_finalizers(parent)):
@@ -68,13 +68,13 @@ def manages_children(tools: SyncTools, parent: Manifest) -> bool:
 
 
 def stage_for(tools: SyncTools, parent: Manifest) -> Stage:
-    """Which hook is called: finalize when it is declared and the parent is deleted or selected no more."""
-    leaving = "deletionTimestamp" in parent["metadata"] or not tools.spec.rule_for(parent).selects(parent)
-    return "finalize" if leaving and tools.webhook.has("finalize") else "sync"
+    """Which hook is called: finalize if it is declared and the parent is deleted or no longer selected."""
+    finalizes = "deletionTimestamp" in parent["metadata"] or not tools.spec.rule_for(parent).selects(parent)
+    return "finalize" if finalizes and tools.webhook.has("finalize") else "sync"
 
 
 def desired_map(parent: Manifest, objects: Iterable[Manifest]) -> ObjectMap:
-    """The returned objects by kind and key, in the parent's namespace unless they name one; of doubles the last."""
+    """The returned objects by kind and key, by default in the parent's namespace; of duplicates the last."""
     desired: ObjectMap = {}
     for obj in objects:
         metadata: dict[str, Any] = obj.get("metadata") or {}
@@ -86,8 +86,8 @@ def desired_map(parent: Manifest, objects: Iterable[Manifest]) -> ObjectMap:
     return desired
 
 
-def swallow(call: Callable[[], object], *codes: int) -> None:
-    """Carry out a write whose refusal with one of these HTTP codes is as good as success."""
+def ignore_refusals(call: Callable[[], object], *codes: int) -> None:
+    """Carry out a write; ignore a refusal with one of these HTTP codes."""
     try:
         call()
     except ApiError as refused:

@@ -1,4 +1,4 @@
-"""Related objects: the customize hook's rules, remembered by (uid, generation), and what they select.
+"""Related objects: the customize hook's rules, cached by (uid, generation), and the objects that they select.
 
 Source: Metacontroller v4.17, pkg/controller/common/customize/manager.go.
 """
@@ -15,11 +15,11 @@ from hooks.simulator.selectors import matches
 from hooks.simulator.store import Change, Ref
 
 ObjectMap = dict[str, dict[str, Manifest]]
-"""Key of a kind (`Deployment.apps/v1`) to key of an object (`namespace/name`) to the object."""
+"""Objects by key of their kind (`Deployment.apps/v1`), then by their own (`namespace/name`)."""
 
 Rule = Mapping[str, Any]
 
-REMEMBERED_SECONDS = 20 * 60.0
+CACHED_SECONDS = 20 * 60.0
 
 
 class Related:
@@ -33,7 +33,7 @@ class Related:
         self._watched: set[str] = set()
 
     def objects(self, parent: Manifest) -> ObjectMap:
-        """Everything the parent's rules select, with a key for every kind named.
+        """All objects that the parent's rules select, with a key for every kind in the rules.
 
         Raises:
             SyncFailed: the hook failed, a rule is contradictory or names a kind that is not installed.
@@ -51,7 +51,7 @@ class Related:
         return found
 
     def concerns(self, parent: Manifest, change: Change) -> bool:
-        """Whether a parent has to be synced because of a change; asks the hook where its rules are not known."""
+        """Whether a change requires a sync of the parent; calls the hook if its rules are not cached."""
         kind = f"{change.current['kind']}.{change.current['apiVersion']}"
         if kind not in self._watched:
             return False
@@ -79,7 +79,7 @@ class Related:
         if known is not None and known[0] > self._clock.seconds:
             return known[1]
         rules: list[Rule] = self._webhook.call("customize", {"parent": parent}).get("relatedResources", [])
-        self._rules[key] = (self._clock.seconds + REMEMBERED_SECONDS, rules)
+        self._rules[key] = (self._clock.seconds + CACHED_SECONDS, rules)
         return rules
 
     def _resource_of(self, rule: Rule) -> Resource:
@@ -103,7 +103,7 @@ class Related:
 
 
 def object_key(obj: Manifest) -> str:
-    """`namespace/name`, or `name` alone for what is cluster scoped."""
+    """`namespace/name`, or only `name` for a cluster-scoped object."""
     namespace = obj["metadata"].get("namespace")
     name: str = obj["metadata"]["name"]
     return f"{namespace}/{name}" if namespace else name

@@ -1,4 +1,4 @@
-"""One call of a hook as Metacontroller makes it: which answers count, which are errors, which would crash it.
+"""One call of a hook as Metacontroller makes it: which answers it accepts, refuses, or would crash on.
 
 Source: Metacontroller v4.17, pkg/hooks/webhook.go and the response types of its hook version v2.
 """
@@ -21,11 +21,11 @@ Stage = Literal["sync", "finalize", "customize"]
 
 
 class SyncFailed(Exception):
-    """A sync came to nothing; the message becomes the parent's SyncError event."""
+    """A sync failed; the message becomes the parent's SyncError event."""
 
 
 class TooManyRequests(Exception):
-    """The hook answered 429; `seconds` after which Metacontroller asks again."""
+    """The hook answered 429; Metacontroller calls again after `seconds`."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"retry after {seconds} s")
@@ -33,7 +33,7 @@ class TooManyRequests(Exception):
 
 
 class MetacontrollerWouldCrash(Exception):
-    """The answer would take down the whole Metacontroller, for every parent in the cluster, again and again."""
+    """The answer would crash Metacontroller, for every parent in the cluster, after each restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Webhook:
         return stage in self._paths
 
     def call(self, stage: Stage, request: Mapping[str, Json]) -> dict[str, Any]:
-        """Ask the hook; the controller's own object goes along.
+        """Call the hook; the request also holds the controller's own object.
 
         Raises:
             SyncFailed: any answer that Metacontroller does not accept.
@@ -140,7 +140,7 @@ def _check_fields(stage: Stage, fields: Fields, body: Mapping[str, Json]) -> Non
 def _check_item(stage: Stage, fields: Fields, item: Json) -> None:
     if not isinstance(item, dict):
         raise SyncFailed(
-            f"{stage} hook failed: can't unmarshal webhookResponse: an item of {fields.objects} is no object"
+            f"{stage} hook failed: can't unmarshal webhookResponse: an item of {fields.objects} is not an object"
         )
     if fields.objects == "relatedResources":
         unknown = sorted(set(item) - _RULE_FIELDS)

@@ -1,4 +1,4 @@
-"""A work queue with delays and back-off on simulated time; a key waits in it once, however often it is added.
+"""A work queue with delays and back-off on simulated time; it holds a key once, however often it is added.
 
 Source: client-go util/workqueue; Metacontroller's limiter: 5 ms doubled with each failure, at most 1000 s.
 """
@@ -12,7 +12,7 @@ LONGEST_BACK_OFF = 1000.0
 
 
 class WorkQueue(Generic[Key]):
-    """Keys to be worked on, now or at a later second of the cluster's time."""
+    """Keys that are due, now or at a later time of the cluster."""
 
     def __init__(self) -> None:
         self._ready: dict[Key, None] = {}
@@ -20,39 +20,39 @@ class WorkQueue(Generic[Key]):
         self._failures: dict[Key, int] = {}
 
     def add(self, key: Key) -> None:
-        """Have the key worked on as soon as possible; what was planned for later stays planned."""
+        """Make the key due now; a later time of it stays scheduled."""
         self._ready.setdefault(key)
 
     def add_at(self, key: Key, seconds: float) -> None:
-        """Have the key worked on at a time; of several times the earliest counts."""
+        """Make the key due at a time; of several times the earliest counts."""
         self._later[key] = min(seconds, self._later.get(key, seconds))
 
     def add_failed(self, key: Key, now: float) -> None:
-        """Have the key worked on again after its back-off."""
+        """Make the key due after its back-off."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         self.add_at(key, now + min(FIRST_BACK_OFF * 2**failures, LONGEST_BACK_OFF))
 
     @property
     def has_failures(self) -> bool:
-        """Whether any key failed and was not forgotten since."""
+        """Whether any key failed without `forget` since."""
         return bool(self._failures)
 
     def forget(self, key: Key) -> None:
-        """Start the key's back-off anew."""
+        """Reset the key's back-off."""
         self._failures.pop(key, None)
 
     def ready(self, now: float) -> list[Key]:
-        """Keys that can be worked on now, oldest first."""
+        """Keys that are due now, oldest first."""
         for key in [key for key, seconds in self._later.items() if seconds <= now]:
             del self._later[key]
             self.add(key)
         return list(self._ready)
 
     def take(self, key: Key) -> None:
-        """Take a ready key out."""
+        """Remove a due key."""
         del self._ready[key]
 
     def next_time(self) -> float | None:
-        """When the next delayed key is due, None if none is waiting."""
+        """When the next delayed key is due, None if there is none."""
         return min(self._later.values(), default=None)

@@ -1,1 +1,1 @@
-"""What runs below a workload: controllers of Deployments, groups and Jobs, the scheduler, the kubelet, Endpoints."""
+"""What runs workloads: controllers of Deployments, groups, Jobs and Services, their webhooks, scheduler and kubelet."""

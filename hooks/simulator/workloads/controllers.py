@@ -1,8 +1,8 @@
-"""Which controller function looks after which kind, and which objects a change gives it work with.
+"""Which function reconciles which kind, and which objects a change affects.
 
-Another workload kind is one more entry in `RECONCILERS`: a function that takes one step for one object, called again
-after every change of the object itself, of its pods, and of what it owns. What its webhooks refuse and fill in is an
-entry in `WEBHOOKS`.
+To add a workload kind, add an entry to `RECONCILERS`: a function that takes one step for one object; it is called after
+every change of the object, of its pods, and of the objects that it owns. Defaults and refusals of the kind's webhooks
+are an entry in `WEBHOOKS`.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ from hooks.simulator.workloads.leader_worker_sets import reconcile_leader_worker
 from hooks.simulator.workloads.pod_groups import group_of, reconcile_pod_group
 
 Reconcile = Callable[[Store, Client, Manifest, str], None]
-"""(store, client, object, present timestamp)."""
+"""(store, client, object, current timestamp)."""
 
 Webhook = Callable[[Manifest, Manifest | None], Manifest]
 """(new object, old object or None) to the object as it is stored; raises ApiError."""
@@ -50,11 +50,11 @@ WEBHOOKS: Mapping[GroupVersionKind, Webhook] = {
 }
 
 
-def concerned(store: Store, change: Change) -> list[Ref]:
-    """Objects that have a reconciler and to which the change matters.
+def find_affected(store: Store, change: Change) -> list[Ref]:
+    """The objects with a reconciler that a change affects.
 
-    The object itself, its owners, for a pod the Services beside it, its PodGroup and the LeaderWorkerSet that it says
-    it is of, for a PodClique those that wait for it.
+    These are the object itself and its owners; for a pod also the Services of its namespace, its PodGroup and the
+    LeaderWorkerSet that its label names; for a PodClique those that start after it.
     """
     found = [change.ref] if change.new is not None and _has_reconciler(change.current) else []
     owner = _first_owner(store, change.current)
@@ -73,7 +73,7 @@ def concerned(store: Store, change: Change) -> list[Ref]:
 
 
 def reconcile(store: Store, client: Client, ref: Ref, now: str) -> None:
-    """Take one step for one object; nothing if it is gone."""
+    """Take one step for one object, if it still exists."""
     obj = store.get(ref)
     if obj is not None:
         RECONCILERS[GroupVersionKind.of(obj["apiVersion"], obj["kind"])](store, client, obj, now)

@@ -1,4 +1,4 @@
-"""Deployments and their ReplicaSets: how many pods of which template there are, and the status that tells.
+"""Reconciles Deployments and their ReplicaSets: pods of the old and the new template, and the status.
 
 Source: Kubernetes, pkg/controller/deployment/rolling.go and sync.go; pkg/controller/replicaset.
 """
@@ -12,7 +12,7 @@ from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Json, Manifest
 from hooks.simulator.client import Client
-from hooks.simulator.conditions import Condition, build_conditions
+from hooks.simulator.conditions import WorkloadCondition, build_conditions
 from hooks.simulator.equality import are_equal
 from hooks.simulator.metacontroller.informer import Reader
 from hooks.simulator.ownership import controller_reference, is_controlled_by
@@ -26,7 +26,7 @@ _COLLISIONS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Pods of one Deployment; `updated` ones have the present template."""
+    """Pods of one Deployment; `updated` ones have the current template."""
 
     wanted: int
     total: int
@@ -51,7 +51,7 @@ def reconcile_deployment(store: Store, client: Client, deployment: Manifest, now
 def _plan_sizes(
     store: Store, deployment: Manifest, current: Manifest, sets: Sequence[Manifest]
 ) -> list[tuple[Manifest, int]]:
-    """How many pods each ReplicaSet may have now, the current one last to shrink and first to grow."""
+    """The size of each ReplicaSet in this step; old ones come first, so they shrink before the current one grows."""
     spec = deployment["spec"]
     wanted: int = spec["replicas"]
     old = [item for item in sets if item["metadata"]["uid"] != current["metadata"]["uid"]]
@@ -71,7 +71,7 @@ def _plan_sizes(
 
 
 def _shrink(store: Store, old: Sequence[Manifest], keep_ready: int) -> list[tuple[Manifest, int]]:
-    """Keep only as many ready old pods as are still needed, and none that is not ready."""
+    """Keep as many ready old pods as are still needed, and no unready ones."""
     sizes = []
     for item in sorted(old, key=lambda found: -int(found["metadata"]["resourceVersion"])):
         ready = sum(is_ready(pod) for pod in pods_of(store, item))
@@ -89,9 +89,9 @@ def _absolute(value: Json, of: int, *, up: bool) -> int:
 
 
 def _ensure_current_set(store: Store, client: Client, deployment: Manifest) -> Manifest:
-    """The ReplicaSet of the present template; its name has another hash where that of the template is taken.
+    """The ReplicaSet of the current template, created if needed; if its name is taken, it gets another hash.
 
-    So it is while the ReplicaSets of a deleted Deployment of the same name are not collected yet.
+    The name is taken while ReplicaSets of a deleted Deployment of the same name are not collected yet.
     """
     own = {item["metadata"]["name"]: item for item in _sets_of(store, deployment)}
     for digest in _digests(deployment):
@@ -107,7 +107,7 @@ def _ensure_current_set(store: Store, client: Client, deployment: Manifest) -> M
 
 
 def _digests(deployment: Manifest) -> list[str]:
-    """What ReplicaSets of the present template may be called after, in order of preference."""
+    """Hashes for the name of the current template's ReplicaSet, in order of preference."""
     text = canonical_json(deployment["spec"]["template"])
     return [short_hash(f"{text}{number or ''}", 10) for number in range(_COLLISIONS)]
 
@@ -145,7 +145,7 @@ def pods_of(store: Reader, owner: Manifest) -> list[Manifest]:
 
 
 def _scale(store: Store, client: Client, replica_set: Manifest, replicas: int) -> None:
-    """Set a ReplicaSet's size and make its pods as many; those not ready go first."""
+    """Set a ReplicaSet's size, then create or delete pods; unready ones are deleted first."""
     live = client.get(ref_of(replica_set))
     if live is None:
         return
@@ -220,20 +220,20 @@ def _write_status(client: Client, deployment: Manifest, counts: Counts, now: str
         client.update_status({**deployment, "status": status})
 
 
-def _conditions(deployment: Manifest, counts: Counts) -> Iterable[Condition]:
+def _conditions(deployment: Manifest, counts: Counts) -> Iterable[WorkloadCondition]:
     spec: Mapping[str, Any] = deployment["spec"]
     rolling = spec["strategy"].get("rollingUpdate", {"maxUnavailable": 0})
     least = counts.wanted - _absolute(rolling["maxUnavailable"], counts.wanted, up=False)
     if counts.ready >= least:
-        yield Condition("Available", True, "MinimumReplicasAvailable", "Deployment has minimum availability.")
+        yield WorkloadCondition("Available", True, "MinimumReplicasAvailable", "Deployment has minimum availability.")
     else:
         message = "Deployment does not have minimum availability."
-        yield Condition("Available", False, "MinimumReplicasUnavailable", message)
+        yield WorkloadCondition("Available", False, "MinimumReplicasUnavailable", message)
     name = deployment["metadata"]["name"]
     complete = counts.updated_ready == counts.updated == counts.total == counts.wanted
     if complete:
-        yield Condition(
+        yield WorkloadCondition(
             "Progressing", True, "NewReplicaSetAvailable", f'Deployment "{name}" has successfully progressed.'
         )
     else:
-        yield Condition("Progressing", True, "ReplicaSetUpdated", f'Deployment "{name}" is progressing.')
+        yield WorkloadCondition("Progressing", True, "ReplicaSetUpdated", f'Deployment "{name}" is progressing.')

@@ -1,4 +1,4 @@
-"""Services to EndpointSlices: which pods a Service selects and whether they are ready.
+"""Reconciles Services: an EndpointSlice lists the pods that a Service selects, and whether they are ready.
 
 Source: Kubernetes, staging/src/k8s.io/endpointslice/reconciler.go.
 """
@@ -20,7 +20,7 @@ MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 
 
 def reconcile_service(store: Store, client: Client, service: Manifest) -> None:
-    """Bring a Service's one EndpointSlice up to date; a Service without selector has none."""
+    """Create or update a Service's EndpointSlice; a Service without selector has none."""
     metadata, spec = service["metadata"], service["spec"]
     if "deletionTimestamp" in metadata or not spec.get("selector"):
         return
@@ -76,7 +76,7 @@ def _build_endpoint(pod: Manifest) -> dict[str, Any]:
 
 
 def _build_port(port: Json, pods: list[Manifest]) -> dict[str, Any]:
-    """A slice's port: the number behind targetPort, looked up by name in the first pod that has it."""
+    """A port of the slice; a named targetPort is looked up in the first pod that declares it."""
     target = port.get("targetPort", port["port"])
     if isinstance(target, str):
         named = [

@@ -1,7 +1,7 @@
-"""Grove's operator: PodCliques and PodCliqueScalingGroups of a PodCliqueSet, and what their statuses tell.
+"""Grove's operator: the PodCliques and PodCliqueScalingGroups of a PodCliqueSet, and their statuses.
 
-Replicas are taken from the template when an object is made; afterwards only its scale subresource changes them. Gangs,
-their termination and start-up gates are not played.
+A new object gets its replicas from the template; later only its scale subresource changes them. Gangs, gang termination
+and start-up gates are not simulated.
 
 Source: Grove v0.1.0-alpha.12, operator/internal/controller.
 """
@@ -24,8 +24,8 @@ _PARTS = (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)
 
 
 @dataclass(frozen=True, slots=True)
-class _Grove:
-    """One PodCliqueSet as it is now."""
+class _PodCliqueSet:
+    """A PodCliqueSet, with the store and client to reconcile it."""
 
     store: Store
     client: Client
@@ -68,8 +68,8 @@ class _Grove:
 
 
 def reconcile_pod_clique_set(store: Store, client: Client, owner: Manifest, now: str) -> None:
-    """Take one step of a PodCliqueSet: its PodCliques and groups, what its pods need, its status."""
-    grove = _Grove(store, client, owner)
+    """Take one step of a PodCliqueSet: its PodCliques and groups, what their pods need, its status."""
+    grove = _PodCliqueSet(store, client, owner)
     if "deletionTimestamp" in owner["metadata"]:
         _finish(grove)
         return
@@ -77,7 +77,7 @@ def reconcile_pod_clique_set(store: Store, client: Client, owner: Manifest, now:
         finalizers = [*owner["metadata"].get("finalizers", ()), FINALIZER]
         client.update({**owner, "metadata": {**owner["metadata"], "finalizers": finalizers}})
         return
-    _ensure_surroundings(grove)
+    _ensure_pod_requirements(grove)
     grouped = {name for group in grove.groups for name in group["cliqueNames"]}
     for clique in grove.template["cliques"]:
         if clique["name"] not in grouped:
@@ -89,14 +89,14 @@ def reconcile_pod_clique_set(store: Store, client: Client, owner: Manifest, now:
 
 
 def reconcile_scaling_group(store: Store, client: Client, group: Manifest, _now: str) -> None:
-    """Take one step of a PodCliqueScalingGroup, by the template of the set that it is a part of."""
-    grove = _grove_of(store, client, group)
+    """Take one step of a PodCliqueScalingGroup, by the template of its set."""
+    grove = _set_of(store, client, group)
     if grove is not None and "deletionTimestamp" not in group["metadata"]:
         _reconcile_group(grove, group)
 
 
-def _finish(grove: _Grove) -> None:
-    """Delete what was made, and let the set go when all of it is gone."""
+def _finish(grove: _PodCliqueSet) -> None:
+    """Delete all parts, then remove the set's finalizer."""
     left = [part for kind in _PARTS for part in _owned(grove, kind)]
     for part in left:
         grove.client.delete(ref_of(part))
@@ -105,12 +105,12 @@ def _finish(grove: _Grove) -> None:
         grove.client.update({**grove.owner, "metadata": {**grove.owner["metadata"], "finalizers": kept}})
 
 
-def _owned(grove: _Grove, kind: GroupVersionKind) -> list[Manifest]:
+def _owned(grove: _PodCliqueSet, kind: GroupVersionKind) -> list[Manifest]:
     return [o for o in grove.store.list_kind(kind, grove.namespace) if is_controlled_by(o, grove.owner)]
 
 
-def _ensure_surroundings(grove: _Grove) -> None:
-    """The ServiceAccount, the Secret of its token and the headless Service of the one replica."""
+def _ensure_pod_requirements(grove: _PodCliqueSet) -> None:
+    """Create the ServiceAccount, the Secret of its token, and the headless Service of the only replica."""
     selector = {"app.kubernetes.io/part-of": grove.name, "grove.io/podcliqueset-replica-index": "0"}
     spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector}
     fields: Mapping[GroupVersionKind, tuple[str, Mapping[str, Any]]] = {
@@ -134,9 +134,9 @@ def _build(owner: Manifest, kind: GroupVersionKind, name: str, labels: Mapping[s
 
 
 def _ensure_pod_clique(
-    grove: _Grove, owner: Manifest, name: str, *, template: Mapping[str, Any], labels: Mapping[str, str]
+    grove: _PodCliqueSet, owner: Manifest, name: str, *, template: Mapping[str, Any], labels: Mapping[str, str]
 ) -> None:
-    """Make the PodClique, or bring all of it but its replicas to the template."""
+    """Create the PodClique, or update all but its replicas to the template."""
     prefix = name.removesuffix(template["name"])
     spec = {**template["spec"]}
     if "startsAfter" in spec:
@@ -159,7 +159,7 @@ def _annotations(fresh: Manifest) -> dict[str, Any]:
     return {"annotations": fresh["metadata"]["annotations"]} if "annotations" in fresh["metadata"] else {}
 
 
-def _ensure_group(grove: _Grove, group: Mapping[str, Any]) -> Manifest:
+def _ensure_group(grove: _PodCliqueSet, group: Mapping[str, Any]) -> Manifest:
     name = f"{grove.name}-0-{group['name']}"
     live = grove.find(kinds.POD_CLIQUE_SCALING_GROUP, name)
     if live is not None:
@@ -169,8 +169,8 @@ def _ensure_group(grove: _Grove, group: Mapping[str, Any]) -> Manifest:
     return grove.client.create(_build(grove.owner, kinds.POD_CLIQUE_SCALING_GROUP, name, labels, spec=spec))
 
 
-def _reconcile_group(grove: _Grove, group: Manifest) -> None:
-    """One PodClique of each of its cliques for every replica; an old replica is made anew as a whole, one at a time."""
+def _reconcile_group(grove: _PodCliqueSet, group: Manifest) -> None:
+    """Keep one PodClique per clique and replica; replace old replicas as a whole, one at a time."""
     wanted = group["spec"]["replicas"]
     for member in _members(grove, group):
         if _replica_of(member) >= wanted:
@@ -197,7 +197,7 @@ def _reconcile_group(grove: _Grove, group: Manifest) -> None:
     write_status(grove.client, group, status)
 
 
-def _retire_one(grove: _Grove, group: Manifest) -> None:
+def _retire_one(grove: _PodCliqueSet, group: Manifest) -> None:
     replicas = range(group["spec"]["replicas"])
     old = [replica for replica in replicas if not _is_current(grove, group, replica)]
     if not old or any(replica not in old and not _is_available(grove, group, replica) for replica in replicas):
@@ -207,7 +207,7 @@ def _retire_one(grove: _Grove, group: Manifest) -> None:
             grove.client.delete(ref_of(member))
 
 
-def _members(grove: _Grove, group: Manifest) -> list[Manifest]:
+def _members(grove: _PodCliqueSet, group: Manifest) -> list[Manifest]:
     return [c for c in grove.store.list_kind(kinds.POD_CLIQUE, grove.namespace) if is_controlled_by(c, group)]
 
 
@@ -215,8 +215,8 @@ def _replica_of(member: Manifest) -> int:
     return int(member["metadata"]["labels"]["grove.io/podcliquescalinggroup-replica-index"])
 
 
-def _is_current(grove: _Grove, group: Manifest, replica: int) -> bool:
-    """Whether no PodClique of a replica is of an older template."""
+def _is_current(grove: _PodCliqueSet, group: Manifest, replica: int) -> bool:
+    """Whether all PodCliques of a replica have the current template."""
     found = [member for member in _members(grove, group) if _replica_of(member) == replica]
     prefix = f"{group['metadata']['name']}-{replica}-"
     return all(
@@ -224,14 +224,14 @@ def _is_current(grove: _Grove, group: Manifest, replica: int) -> bool:
     )
 
 
-def _is_available(grove: _Grove, group: Manifest, replica: int) -> bool:
+def _is_available(grove: _PodCliqueSet, group: Manifest, replica: int) -> bool:
     found = [member for member in _members(grove, group) if _replica_of(member) == replica]
     return len(found) == len(group["spec"]["cliqueNames"]) and all(
         member.get("status", {}).get("readyReplicas", 0) >= member["spec"]["minAvailable"] for member in found
     )
 
 
-def _write_set_status(grove: _Grove, now: str) -> None:
+def _write_set_status(grove: _PodCliqueSet, now: str) -> None:
     live = grove.client.get(ref_of(grove.owner))
     if live is None:
         return
@@ -255,9 +255,9 @@ def _write_set_status(grove: _Grove, now: str) -> None:
 
 
 def _is_updated(part: Manifest) -> bool:
-    """Whether a PodClique or group has all its replicas up, and of the newest template.
+    """Whether all replicas of a PodClique or group are up and have the newest template.
 
-    A PodClique of another template keeps its generation where only labels and annotations differ; its hash tells.
+    A change of labels and annotations in the template changes a PodClique's hash, but not its generation.
     """
     status, wanted = part.get("status", {}), part["spec"]["replicas"]
     if part["kind"] == kinds.POD_CLIQUE.kind and status.get("currentPodTemplateHash") != hash_of(part):
@@ -267,18 +267,18 @@ def _is_updated(part: Manifest) -> bool:
     return bool(is_seen and ready >= wanted and status.get("updatedReplicas", 0) >= wanted)
 
 
-def _grove_of(store: Store, client: Client, group: Manifest) -> _Grove | None:
+def _set_of(store: Store, client: Client, group: Manifest) -> _PodCliqueSet | None:
     owner = controller_of(group)
     if owner is None:
         return None
     found = store.get(
         Ref(kinds.POD_CLIQUE_SET.group, kinds.POD_CLIQUE_SET.kind, group["metadata"]["namespace"], owner["name"])
     )
-    is_going = found is None or "deletionTimestamp" in found["metadata"]
-    return None if found is None or is_going else _Grove(store, client, found)
+    is_deleting = found is None or "deletionTimestamp" in found["metadata"]
+    return None if found is None or is_deleting else _PodCliqueSet(store, client, found)
 
 
 def _digest(template: Mapping[str, Any]) -> str:
-    """Hash of what a rollout follows from."""
+    """Hash of the parts of a template whose change causes a rollout."""
     part = {key: template.get(key) for key in ("labels", "annotations")}
     return short_hash(canonical_json({**part, "podSpec": template["spec"]["podSpec"]}), 10)

@@ -1,6 +1,6 @@
-"""A PodClique's pods, as Grove's operator makes and replaces them, and the status that tells of them.
+"""Reconciles PodCliques like Grove's operator: creates and replaces their pods, and writes their status.
 
-Where Grove holds a pod's start back by an init container, for `startsAfter`, the pod is made later here.
+For `startsAfter`, Grove delays a pod's containers by an init container; here the pod is created later.
 
 Source: Grove v0.1.0-alpha.12, operator/internal/controller/podclique.
 """
@@ -24,7 +24,7 @@ POD_INDEX = "grove.io/podclique-pod-index"
 
 
 def reconcile_pod_clique(store: Store, client: Client, clique: Manifest, _now: str) -> None:
-    """Take one step of a PodClique: as many pods as it wants, all of its newest template, and its status."""
+    """Take one step of a PodClique: its pods, old ones replaced one by one, and its status."""
     if "deletionTimestamp" in clique["metadata"] or not _may_start(store, clique):
         return
     _roll_pods(store, client, clique)
@@ -48,20 +48,20 @@ def reconcile_pod_clique(store: Store, client: Client, clique: Manifest, _now: s
 
 
 def write_status(client: Client, obj: Manifest, status: Mapping[str, Any]) -> None:
-    """Write a status that differs."""
+    """Write a status if it differs."""
     if not are_equal(obj.get("status", {}), dict(status)):
         client.update_status({**obj, "status": dict(status)})
 
 
 def followers_of(store: Store, clique: Manifest) -> list[Ref]:
-    """PodCliques that wait for this one."""
+    """PodCliques that start after this one."""
     name = clique["metadata"]["name"]
     beside = store.list_kind(kinds.POD_CLIQUE, clique["metadata"]["namespace"])
     return [ref_of(other) for other in beside if name in other["spec"].get("startsAfter", ())]
 
 
 def _may_start(store: Store, clique: Manifest) -> bool:
-    """Whether the cliques that come first have as many ready pods as they need, or pods of this one exist already."""
+    """Whether the cliques before it have enough ready pods, or it has pods already."""
     if pods_of(store, clique):
         return True
     namespace = clique["metadata"]["namespace"]
@@ -73,7 +73,7 @@ def _may_start(store: Store, clique: Manifest) -> bool:
 
 
 def _roll_pods(store: Store, client: Client, clique: Manifest) -> None:
-    """Delete old pods: those not ready at once, ready ones one by one while enough others are ready."""
+    """Delete old pods: unready ones at once, ready ones one by one while all others are ready."""
     pods = pods_of(store, clique)
     old = [pod for pod in pods if hash_of(pod) != hash_of(clique)]
     for pod in old:
@@ -128,7 +128,7 @@ def _variables(clique: Manifest, subdomain: str, index: int) -> Iterator[dict[st
 
 
 def hash_of(obj: Mapping[str, Any]) -> str:
-    """The hash of the template that a PodClique or pod is of."""
+    """The hash of the template of a PodClique or pod."""
     text: str = obj["metadata"]["labels"][TEMPLATE_HASH]
     return text
 

@@ -1,4 +1,4 @@
-"""What Grove's webhooks fill into a PodCliqueSet and what they refuse; written apart from the hooks' own rules.
+"""Defaults and refusals of Grove's webhooks for a PodCliqueSet; independent of the hooks' own rules.
 
 Source: Grove v0.1.0-alpha.12, operator/internal/webhook/admission/pcs, defaulting and validation.
 """
@@ -18,7 +18,7 @@ def admit_pod_clique_set(new: Manifest, old: Manifest | None) -> Manifest:
     """The set with Grove's defaults.
 
     Raises:
-        ApiError: 422, with everything that is wrong.
+        ApiError: 422, with all problems.
     """
     if "deletionTimestamp" in new["metadata"]:
         return new
@@ -84,7 +84,7 @@ def _clique_faults(template: Spec) -> Iterator[str]:
 
 
 def _order_faults(template: Spec) -> Iterator[str]:
-    """Unknown or circular `startsAfter`; a circle leaves cliques that can never be taken."""
+    """Unknown or circular `startsAfter`; in a circle no clique can ever start."""
     after = {clique["name"]: set(clique["spec"].get("startsAfter", ())) for clique in template["cliques"]}
     if any(after.values()) and template["cliqueStartupType"] != "CliqueStartupTypeExplicit":
         yield "startsAfter is only allowed with CliqueStartupTypeExplicit"

@@ -1,7 +1,7 @@
-"""What the containers of a Job's pod do: a profiler leaves files, the copier beside it hands them over; others succeed.
+"""Plays the containers of a Job's pod: a profiler writes files, the output copier copies them; all others succeed.
 
-The copier is the real one but for its waiting and its calls: its command line is read by the command itself, and
-`profiler_output` decides.
+The copier is the real one except for waiting and HTTP: the real command parses its arguments, and `profiler_output`
+decides.
 """
 
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ from hooks.simulator.workloads.pods import ContainerEnd, Ends
 from hooks.simulator.workloads.profiler import Profiler
 
 _SUCCESS = ContainerEnd(0)
-_BROKEN = ContainerEnd(1, "the simulation was told to break this container")
+_BROKEN = ContainerEnd(1, "the simulation broke this container")
 
 
 class JobPods:
-    """The programs in the pods of Jobs; what a profiler wrote is kept until its pod has ended."""
+    """The programs in the pods of Jobs; files of a profiler are kept until its pod ends."""
 
     def __init__(self, store: Store, client: Client, clock: Clock, profiler: Profiler) -> None:
         self._store = store
@@ -36,7 +36,7 @@ class JobPods:
         self._volumes: dict[str, dict[str, OutputFile]] = {}
 
     def end_workers(self, pod: Manifest, *, broken: bool) -> Ends:
-        """How all containers but a copier end; the first of a broken pod fails, a profiler then leaves nothing."""
+        """How all containers but the copier end; in a broken pod the first one fails, and a profiler writes nothing."""
         names = [c["name"] for c in pod["spec"]["containers"] if c["name"] != contract.OUTPUT_COPIER_CONTAINER]
         ends = {name: _BROKEN if broken and name == names[0] else _SUCCESS for name in names}
         profiler = _find_container(pod, contract.PROFILER_CONTAINER)
@@ -44,7 +44,12 @@ class JobPods:
             try:
                 files = self._run_profiler(pod, profiler)
             except (ValueError, KeyError, TypeError, yaml.YAMLError) as error:
-                return {**ends, contract.PROFILER_CONTAINER: ContainerEnd(1, f"the profiler cannot read this: {error}")}
+                return {
+                    **ends,
+                    contract.PROFILER_CONTAINER: ContainerEnd(
+                        1, f"the profiler cannot read its configuration: {error}"
+                    ),
+                }
             now = self._clock.now
             self._volumes[pod["metadata"]["uid"]] = {
                 name: OutputFile(content=text.encode(), size=len(text.encode()), modified=now)
@@ -53,7 +58,7 @@ class JobPods:
         return ends
 
     def end_copier(self, pod: Manifest) -> Ends:
-        """How the copier ends, having done what it has to; nothing where the pod has none."""
+        """Run the copier and say how it ends; {} if the pod has none."""
         copier = _find_container(pod, contract.OUTPUT_COPIER_CONTAINER)
         if copier is None:
             return {}
@@ -75,7 +80,7 @@ class JobPods:
         return self._profiler.run(config, variables["DGDR_NAME"], self._base(pod, config))
 
     def _base(self, pod: Manifest, config: Mapping[str, Json]) -> str:
-        """The text of the graph that the profiler starts from; empty where it was given none."""
+        """The text of the graph that the profiler starts from; empty if there is none."""
         path = config["engine"].get("config")
         for volume in pod["spec"].get("volumes", ()):
             source = volume.get("configMap")
@@ -87,7 +92,7 @@ class JobPods:
         return ""
 
     def _apply(self, config_map: Manifest) -> None:
-        """Write the ConfigMap as server-side apply would: keys that this copier no longer applies go."""
+        """Write the ConfigMap like server-side apply: remove keys that this copier no longer applies."""
         old = self._client.get(ref_of(config_map))
         if old is None:
             self._client.create(config_map)
@@ -101,7 +106,7 @@ def _find_container(pod: Manifest, name: str) -> Mapping[str, Any] | None:
 
 
 def _read_copy_task(pod: Manifest, copier: Mapping[str, Any]) -> CopyTask:
-    """What the copier's command line says, as the command reads it; raises click.ClickException."""
+    """Parse the copier's arguments with the real command; raises click.ClickException."""
     place = {"pod": name_of(pod), "namespace": pod["metadata"]["namespace"]}
     arguments = [*copier["args"], *(f"--{key}={value}" for key, value in place.items())]
     given = copy_output.make_context("copy-output", arguments).params

@@ -1,6 +1,6 @@
-"""Jobs of one pod: a pod is made until one has succeeded or enough have failed, and the status tells.
+"""Reconciles Jobs of one pod: creates pods until one succeeds or too many fail, and writes the status.
 
-A pod that somebody deletes is made anew and counts for nothing.
+A deleted pod is replaced and does not count as failed.
 
 Source: Kubernetes 1.36, pkg/controller/job/job_controller.go and pod_failure_policy.go; statuses as a real controller
 wrote them.
@@ -23,7 +23,7 @@ from hooks.simulator.workloads.pods import is_ready
 _BACK_OFF_SECONDS, _MAX_BACK_OFF_SECONDS = 10, 600
 _FINISHED = frozenset({"Succeeded", "Failed"})
 _TERMINAL = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
-"""What a Job says before its pods have ended, and what it says then."""
+"""The condition of a decided Job, and the one that follows when its pods have ended."""
 
 _COMPLETE = ("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
 _TOO_OFTEN = ("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
@@ -47,8 +47,8 @@ def reconcile_job(store: Store, client: Client, job: Manifest, now: str) -> None
         client.update_status({**job, "status": status})
 
 
-def next_attention(job: Manifest, pods: Iterable[Manifest]) -> datetime | None:
-    """When a Job must be looked at though nothing changes: its deadline, or the end of a back-off; None for never."""
+def next_due(job: Manifest, pods: Iterable[Manifest]) -> datetime | None:
+    """When a Job is due without a change: its deadline, or the end of a back-off; None for never."""
     started = job.get("status", {}).get("startTime")
     if started is None or has_finished(job):
         return None
@@ -61,12 +61,12 @@ def next_attention(job: Manifest, pods: Iterable[Manifest]) -> datetime | None:
 
 
 def has_finished(job: Manifest) -> bool:
-    """Whether the Job says that it is Complete or Failed."""
+    """Whether the Job has the condition Complete or Failed."""
     return any(condition["type"] in _TERMINAL.values() for condition in _conditions(job))
 
 
 def _decision(job: Manifest) -> tuple[str, str, str] | None:
-    """What was decided already: (condition type, reason, message)."""
+    """An earlier decision: (condition type, reason, message)."""
     found = (condition for condition in _conditions(job) if condition["type"] in _TERMINAL)
     return next(((c["type"], c["reason"], c["message"]) for c in found), None)
 
@@ -103,7 +103,7 @@ def _matching_failure(job: Manifest, pod: Manifest) -> str:
 
 
 def _rule_of(job: Manifest, pod: Manifest) -> tuple[int, Mapping[str, Any]]:
-    """The first rule of the failure policy that matches a failed pod, and its place; {} where none does."""
+    """Index and content of the first rule of the failure policy that matches a failed pod; {} if none does."""
     rules = job["spec"].get("podFailurePolicy", {}).get("rules", ()) if _phase(pod) == "Failed" else ()
     matching = ((i, rule) for i, rule in enumerate(rules) if any(_matching_exits(rule, pod)) or _has_state(rule, pod))
     return next(matching, (-1, {}))
@@ -135,7 +135,7 @@ def _may_start(job: Manifest, pods: Sequence[Manifest], now: str) -> bool:
 
 
 def _back_off_end(job: Manifest, pods: Sequence[Manifest]) -> datetime:
-    """When the next pod may be made after those that failed: 10 s, 20 s, 40 s … later, counted or not."""
+    """When the next pod may be created: 10 s, 20 s, 40 s … after the failed ones, whether they count or not."""
     ends = [_time(end) for pod in pods for end in _ends(pod)] or [_time(job["status"]["startTime"])]
     failures = sum(_phase(pod) == "Failed" for pod in pods)
     seconds = min(_BACK_OFF_SECONDS * 2 ** (failures - 1), _MAX_BACK_OFF_SECONDS) if failures else 0
@@ -195,7 +195,7 @@ def _build_status(
 
 
 def _write_conditions(job: Manifest, decided: tuple[str, str, str], now: str) -> list[dict[str, str]]:
-    """The decision, and at the next step, when no pod runs any more, that it is final."""
+    """The condition of the decision; at the next step, when no pod runs, also the final one."""
     kind, reason, message = decided
     known = list(_conditions(job))
     new = {"status": "True", "lastProbeTime": now, "lastTransitionTime": now, "reason": reason, "message": message}

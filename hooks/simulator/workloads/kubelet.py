@@ -1,6 +1,6 @@
-"""The scheduler and kubelet of all nodes: pods move from stage to stage, held or broken where a rule says so.
+"""The scheduler and kubelet of all nodes: they move pods from stage to stage, and hold or break those that rules match.
 
-It also binds claims. Times are simulated seconds.
+The kubelet here also binds claims. Times are simulated seconds.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from hooks.simulator.clock import Clock
 from hooks.simulator.equality import are_equal
 from hooks.simulator.store import Change, Ref, Store
 from hooks.simulator.workloads.job_pods import JobPods
-from hooks.simulator.workloads.pods import FAULT_STAGE, Fault, Stage, build_ended_status, build_pod_status, runs_once
+from hooks.simulator.workloads.pods import FAULT_STAGE, PodFault, Stage, build_ended_status, build_pod_status, runs_once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """Seconds that a pod spends in each stage before the next.
+class PodPace:
+    """Seconds that a pod spends in each stage.
 
-    A Job's pod works for `working` seconds once it is ready; what stands beside the work ends `ending` seconds later.
+    A Job's pod works for `working` seconds once it is ready; the output copier beside it ends `ending` seconds later.
     """
 
     pending: float = 0.5
@@ -39,46 +39,46 @@ _NEXT = {
     Stage.ENDING: Stage.ENDED,
 }
 _LAST = {False: Stage.READY, True: Stage.ENDED}
-"""The stage at which a pod stays, by whether it runs once."""
+"""The final stage of a pod, by whether it runs once."""
 
 
 class Kubelet:
-    """Every pod's stage and the time of its next one.
+    """The stage of every pod, and the time of its next one.
 
-    A rule's glob is matched against the pod's name, the names of what owns it, and its label values: so `*decode*`,
-    a Deployment's name and a service's name all do.
+    The glob of a rule matches a pod's name, the names of its owners, and its label values: `*decode*`, the name of a
+    Deployment and the name of a service all work.
     """
 
     def __init__(
-        self, store: Store, client: Client, clock: Clock, *, job_pods: JobPods, pace: Pace | None = None
+        self, store: Store, client: Client, clock: Clock, *, job_pods: JobPods, pace: PodPace | None = None
     ) -> None:
         self._store = store
         self._client = client
         self._job_pods = job_pods
         self._clock = clock
-        self._pace = pace or Pace()
+        self._pace = pace or PodPace()
         self._stages: dict[Ref, Stage] = {}
         self._due: dict[Ref, float] = {}
         self._held: set[str] = set()
-        self._faults: dict[str, Fault] = {}
+        self._faults: dict[str, PodFault] = {}
 
     def hold(self, glob: str) -> None:
-        """Keep matching pods from becoming ready; those that are ready stay so."""
+        """Keep matching pods from becoming ready; ready ones stay ready."""
         self._held.add(glob)
 
-    def break_pods(self, glob: str, fault: Fault) -> None:
-        """Give matching pods a fault, the ready ones too."""
+    def break_pods(self, glob: str, fault: PodFault) -> None:
+        """Give matching pods a fault, including ready ones."""
         self._faults[glob] = fault
         self._revisit(glob)
 
     def release(self, glob: str) -> None:
-        """Take back the holds and faults of exactly this glob."""
+        """Remove the holds and faults of exactly this glob."""
         self._held.discard(glob)
         self._faults.pop(glob, None)
         self._revisit(glob)
 
     def observe(self, change: Change) -> None:
-        """Take notice of pods and claims that come and go."""
+        """Track pods and claims that are created or deleted."""
         kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
         if kind not in {kinds.POD, kinds.PERSISTENT_VOLUME_CLAIM}:
             return
@@ -94,14 +94,14 @@ class Kubelet:
                 self._write(change.ref, Stage.PENDING)
 
     def due(self) -> list[Ref]:
-        """Pods and claims that can move on now, the longest waiting first."""
+        """Pods and claims that are due now, the longest waiting first."""
         now = self._clock.seconds
         return sorted(
             (ref for ref, seconds in self._due.items() if seconds <= now), key=lambda ref: (self._due[ref], ref)
         )
 
     def next_time(self) -> float | None:
-        """When the next pod or claim moves on, None if none will."""
+        """When the next pod or claim is due, None if there is none."""
         return min(self._due.values(), default=None)
 
     def advance(self, ref: Ref) -> None:
@@ -133,11 +133,11 @@ class Kubelet:
         return waits[stage]
 
     def _end(self, ref: Ref, stage: Stage) -> None:
-        """Let containers of a Job's pod end: the workers first, then the copier of a profiler's output."""
+        """End containers of a Job's pod: first the workers, then the copier of a profiler's output."""
         pod = self._client.get(ref)
         if pod is None:
             return
-        broken = self._fault(self._names(ref)) is Fault.CRASH_LOOP
+        broken = self._fault(self._names(ref)) is PodFault.CRASH_LOOP
         end = (
             self._job_pods.end_workers(pod, broken=broken) if stage is Stage.ENDING else self._job_pods.end_copier(pod)
         )
@@ -155,15 +155,15 @@ class Kubelet:
         names = self._names(ref)
         return stage is Stage.STARTING and any(fnmatchcase(name, glob) for glob in self._held for name in names)
 
-    def _holding_fault(self, ref: Ref, stage: Stage) -> Fault | None:
-        """The fault that keeps a pod at this stage; one that crashes and runs once is not kept, it ends."""
+    def _holding_fault(self, ref: Ref, stage: Stage) -> PodFault | None:
+        """The fault that keeps a pod at this stage; a crashing pod that runs once ends instead."""
         fault = self._fault(self._names(ref))
         if fault is None or FAULT_STAGE[fault] is not stage:
             return None
-        return None if fault is Fault.CRASH_LOOP and self._runs_once(ref) else fault
+        return None if fault is PodFault.CRASH_LOOP and self._runs_once(ref) else fault
 
     def _revisit(self, glob: str) -> None:
-        """Look again at every pod that a changed rule is about, taking back what its fault does not allow."""
+        """Revisit every pod that a changed rule matches; move it back to the stage of its fault."""
         for ref, stage in self._stages.items():
             names = self._names(ref)
             has_begun_to_end = stage in {Stage.ENDING, Stage.ENDED}
@@ -174,7 +174,7 @@ class Kubelet:
                 if self._stages[ref] is not Stage.READY:
                     self._due[ref] = self._clock.seconds
 
-    def _fault(self, names: set[str]) -> Fault | None:
+    def _fault(self, names: set[str]) -> PodFault | None:
         matching = (fault for glob, fault in self._faults.items() if any(fnmatchcase(name, glob) for name in names))
         return next(matching, None)
 

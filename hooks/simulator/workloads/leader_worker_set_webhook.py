@@ -1,4 +1,4 @@
-"""What LeaderWorkerSet's CRD and webhooks fill in and refuse.
+"""Defaults and refusals of LeaderWorkerSet's CRD and webhooks.
 
 Source: LeaderWorkerSet v0.10, pkg/webhooks/leaderworkerset_webhook.go.
 """
@@ -16,10 +16,10 @@ _MAX_PODS = 2**31 - 1
 
 
 def admit_leader_worker_set(new: Manifest, old: Manifest | None) -> Manifest:
-    """The set as it is stored: with what CRD and webhook fill in.
+    """The set as it is stored, with the defaults of CRD and webhook.
 
     Raises:
-        ApiError: 422, what the webhook refuses.
+        ApiError: 422, with all problems.
     """
     spec = new["spec"]
     group = {"size": 1, "restartPolicy": "RecreateGroupOnPodRestart", **spec["leaderWorkerTemplate"]}
@@ -61,7 +61,7 @@ def _find_faults(name: str, spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _find_changes(spec: Mapping[str, Any], old: Manifest | None) -> Iterator[str]:
-    """What may not change; `size` may, since version 0.7."""
+    """Changes of immutable fields; `size` may change since version 0.7."""
     if old is None:
         return
     policies = [found["leaderWorkerTemplate"].get("subGroupPolicy") or {} for found in (spec, old["spec"])]

@@ -1,6 +1,6 @@
-"""LeaderWorkerSets: the pods of each group, and the status that tells.
+"""Reconciles LeaderWorkerSets: the pods of each group, and the status.
 
-The StatefulSets between a set and its pods are left out: a leader is owned by the set, workers by their leader.
+There are no StatefulSets between a set and its pods: the set owns the leaders, a leader owns its workers.
 
 Source: LeaderWorkerSet v0.10, pkg/controllers/leaderworkerset_controller.go and pod_controller.go.
 """
@@ -13,7 +13,7 @@ from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Json, Manifest
 from hooks.simulator.client import Client
-from hooks.simulator.conditions import Condition, build_conditions
+from hooks.simulator.conditions import WorkloadCondition, build_conditions
 from hooks.simulator.equality import are_equal
 from hooks.simulator.ownership import controller_reference
 from hooks.simulator.store import Ref, Store, ref_of
@@ -28,12 +28,12 @@ REVISION = f"{PREFIX}/template-revision-hash"
 
 _REVISION_LENGTH = 10
 _MAX_STATEFUL_SET = 63 - 1 - _REVISION_LENGTH
-"""A StatefulSet's pods carry its name and a hash as a label's value; with a longer name it makes none."""
+"""A StatefulSet's pods have its name and a hash as a label value; with a longer name it creates none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """What one step of a set works with; `revision` is the hash of its present template."""
+    """The parts that one step of a set uses; `revision` is the hash of its current template."""
 
     store: Store
     client: Client
@@ -43,7 +43,7 @@ class _Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """One group as it is; `leader` is None while there is none."""
+    """One group; `leader` is None while there is none."""
 
     index: int
     leader: Manifest | None
@@ -53,7 +53,7 @@ class _Group:
 
     @property
     def is_current(self) -> bool:
-        """Whether it has the present template."""
+        """Whether it has the current template."""
         return self.leader is not None and self.leader["metadata"]["labels"].get(REVISION) == self.revision
 
     @property
@@ -80,7 +80,7 @@ def reconcile_leader_worker_set(store: Store, client: Client, found: Manifest, n
 
 
 def set_named_by(store: Store, pod: Manifest) -> list[Ref]:
-    """The set that a pod's label names, which may have been made anew since; none where there is no such set."""
+    """The set that a pod's label names, if it exists; it may be a newer one of the same name."""
     name = (pod["metadata"].get("labels") or {}).get(NAME)
     kind = kinds.LEADER_WORKER_SET
     ref = Ref(kind.group, kind.kind, pod["metadata"]["namespace"], name or "")
@@ -88,7 +88,7 @@ def set_named_by(store: Store, pod: Manifest) -> list[Ref]:
 
 
 def _ensure_service(client: Client, found: Manifest) -> None:
-    """Make the headless Service, unless one of that name is there: it is taken as it is, whoever's it may be."""
+    """Create the headless Service unless one of that name exists, no matter who owns that."""
     name, namespace = found["metadata"]["name"], found["metadata"]["namespace"]
     if client.get(Ref("", "Service", namespace, name)) is not None:
         return
@@ -119,7 +119,7 @@ def _pods_of(store: Store, found: Manifest) -> list[Manifest]:
 
 
 def _groups_of(step: _Step) -> list[_Group]:
-    """All groups that should be there or have pods, by index."""
+    """All groups that are wanted or have pods, by index."""
     spec = step.found["spec"]
     pods: dict[int, list[Manifest]] = {index: [] for index in range(spec["replicas"])}
     for pod in _pods_of(step.store, step.found):
@@ -139,7 +139,7 @@ def _rank(pod: Manifest) -> int:
 
 
 def _replace_old(step: _Step, groups: Sequence[_Group]) -> None:
-    """Delete groups of an older template, from the highest down, as many as may be missing at one time."""
+    """Delete groups of an older template, highest index first, as many as maxUnavailable allows."""
     allowed = _absolute(
         step.found["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]["maxUnavailable"], len(groups)
     )
@@ -159,13 +159,13 @@ def _absolute(value: Json, of: int) -> int:
 
 
 def _drop(client: Client, group: _Group) -> None:
-    """Delete a group: its leader, with whom the workers go."""
+    """Delete a group's leader; the garbage collector deletes its workers."""
     if group.leader is not None:
         client.delete(ref_of(group.leader))
 
 
 def _complete_group(step: _Step, index: int) -> None:
-    """Make the pods that a group lacks; workers of a leader that is gone must go before it is made anew."""
+    """Create the missing pods of a group; a new leader waits until the workers of the old one are deleted."""
     found = step.found
     group = next(group for group in _groups_of(step) if group.index == index)
     name = found["metadata"]["name"]
@@ -237,8 +237,10 @@ def _write_status(step: _Step, now: str) -> None:
         client.update_status({**live, "status": status})
 
 
-def _conditions(found: Manifest, groups: Sequence[_Group], old: Iterable[Mapping[str, Any]]) -> Iterator[Condition]:
-    """Conditions; one that turns False keeps its reason and message, one that was never True stays absent."""
+def _conditions(
+    found: Manifest, groups: Sequence[_Group], old: Iterable[Mapping[str, Any]]
+) -> Iterator[WorkloadCondition]:
+    """The conditions; one that becomes False keeps its texts, one that was never True is absent."""
     wanted: int = found["spec"]["replicas"]
     known = {condition["type"] for condition in old}
     is_available = sum(group.is_ready and group.is_current for group in groups) >= wanted
@@ -252,7 +254,7 @@ def _conditions(found: Manifest, groups: Sequence[_Group], old: Iterable[Mapping
     )
     for kind, status, reason, message in texts:
         if status or kind in known:
-            yield Condition(kind, status, reason, message)
+            yield WorkloadCondition(kind, status, reason, message)
 
 
 def _was_updating(old: Iterable[Mapping[str, Any]]) -> bool:

@@ -1,4 +1,4 @@
-"""Volcano PodGroups: the scheduler's phase, which it writes into the object itself, as there is no status subresource.
+"""Reconciles Volcano PodGroups: writes the scheduler's phase into the object; there is no status subresource.
 
 Source: Volcano v1.15, pkg/scheduler/framework/job_updater.go.
 """
@@ -13,7 +13,7 @@ GROUP_NAME = "scheduling.k8s.io/group-name"
 
 
 def reconcile_pod_group(store: Store, client: Client, group: Manifest, _now: str) -> None:
-    """Write how many pods of a group run, and its phase."""
+    """Write the phase of a group, and how many of its pods run."""
     metadata = group["metadata"]
     pods = [
         pod
@@ -29,7 +29,7 @@ def reconcile_pod_group(store: Store, client: Client, group: Manifest, _now: str
 
 
 def group_of(pod: Manifest) -> Ref | None:
-    """Where the group of a pod is; None for a pod without one."""
+    """The reference of a pod's group; None for a pod without one."""
     name = (pod["metadata"].get("annotations") or {}).get(GROUP_NAME)
     gvk = kinds.POD_GROUP
     return Ref(gvk.group, gvk.kind, pod["metadata"]["namespace"], name) if name else None

@@ -1,4 +1,4 @@
-"""A pod's life in phases: the status that the kubelet and the scheduler would have written at each of them.
+"""The stages of a pod, and the status that kubelet and scheduler write at each of them.
 
 Source: Kubernetes, pod lifecycle; API reference, PodStatus.
 """
@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import Any
 
 from hooks.k8s.types import Manifest
-from hooks.simulator.conditions import Condition, build_conditions
+from hooks.simulator.conditions import WorkloadCondition, build_conditions
 
 
 class Stage(StrEnum):
-    """Where a pod stands; each stage follows the one above it. Only a Job's pod gets beyond READY."""
+    """The stage of a pod, in this order. Only a Job's pod passes READY."""
 
     PENDING = "pending"
     PULLING = "pulling"
@@ -32,11 +32,11 @@ class ContainerEnd:
 
 
 Ends = Mapping[str, ContainerEnd]
-"""How containers of a pod ended, by name; those missing have not."""
+"""How containers of a pod ended, by name; missing ones still run."""
 
 
-class Fault(StrEnum):
-    """Ways in which a pod can fail to become ready."""
+class PodFault(StrEnum):
+    """Why a pod does not become ready."""
 
     UNSCHEDULABLE = "Unschedulable"
     IMAGE_PULL = "ImagePullBackOff"
@@ -44,13 +44,13 @@ class Fault(StrEnum):
     PROBE = "ProbeFailing"
 
 
-FAULT_STAGE: Mapping[Fault, Stage] = {
-    Fault.UNSCHEDULABLE: Stage.PENDING,
-    Fault.IMAGE_PULL: Stage.PULLING,
-    Fault.CRASH_LOOP: Stage.STARTING,
-    Fault.PROBE: Stage.STARTING,
+FAULT_STAGE: Mapping[PodFault, Stage] = {
+    PodFault.UNSCHEDULABLE: Stage.PENDING,
+    PodFault.IMAGE_PULL: Stage.PULLING,
+    PodFault.CRASH_LOOP: Stage.STARTING,
+    PodFault.PROBE: Stage.STARTING,
 }
-"""The stage beyond which a faulty pod does not get."""
+"""The last stage that a pod with this fault reaches."""
 
 
 def is_ready(pod: Manifest) -> bool:
@@ -60,12 +60,12 @@ def is_ready(pod: Manifest) -> bool:
 
 
 def runs_once(pod: Manifest) -> bool:
-    """Whether the containers of the pod are to end, as those of Jobs; one that fails is not started again."""
+    """Whether the containers of the pod end, like those of Jobs; a failed one is not restarted."""
     return bool(pod["spec"].get("restartPolicy", "Always") != "Always")
 
 
 def build_ended_status(pod: Manifest, ends: Ends, now: str) -> dict[str, Any]:
-    """The status of a pod some or all of whose containers have ended; the others go on."""
+    """The status of a pod of which some or all containers have ended."""
     old = pod.get("status", {})
     started = old.get("startTime", now)
     containers = [_end_container(status, ends, started, now) for status in old.get("containerStatuses", ())]
@@ -75,10 +75,10 @@ def build_ended_status(pod: Manifest, ends: Ends, now: str) -> dict[str, Any]:
         succeeded = all(container["state"]["terminated"]["exitCode"] == 0 for container in containers)
         reason, message, phase = ("PodCompleted", "", "Succeeded") if succeeded else ("PodFailed", "", "Failed")
     conditions = [
-        Condition("Initialized", True),
-        Condition("Ready", False, reason, message),
-        Condition("ContainersReady", False, reason, message),
-        Condition("PodScheduled", True),
+        WorkloadCondition("Initialized", True),
+        WorkloadCondition("Ready", False, reason, message),
+        WorkloadCondition("ContainersReady", False, reason, message),
+        WorkloadCondition("PodScheduled", True),
     ]
     written = build_conditions(old.get("conditions", ()), conditions, now, update_time=False)
     return {**old, "phase": phase, "conditions": written, "containerStatuses": containers}
@@ -95,15 +95,17 @@ def _end_container(status: Mapping[str, Any], ends: Ends, started: str, now: str
     return {**status, "ready": False, "started": False, "state": {"terminated": terminated}}
 
 
-def build_pod_status(pod: Manifest, stage: Stage, fault: Fault | None, now: str) -> dict[str, Any]:
-    """The whole status of a pod at a stage up to READY; `fault` is what keeps it there, if anything."""
+def build_pod_status(pod: Manifest, stage: Stage, fault: PodFault | None, now: str) -> dict[str, Any]:
+    """The whole status of a pod at a stage up to READY; `fault` keeps it there."""
     placed = stage is not Stage.PENDING
     running = stage in {Stage.STARTING, Stage.READY}
     ready = stage is Stage.READY
     conditions = [
-        Condition("Initialized", placed),
-        Condition("Ready", ready, "" if ready else "ContainersNotReady", "" if ready else _not_ready(pod)),
-        Condition("ContainersReady", ready, "" if ready else "ContainersNotReady", "" if ready else _not_ready(pod)),
+        WorkloadCondition("Initialized", placed),
+        WorkloadCondition("Ready", ready, "" if ready else "ContainersNotReady", "" if ready else _not_ready(pod)),
+        WorkloadCondition(
+            "ContainersReady", ready, "" if ready else "ContainersNotReady", "" if ready else _not_ready(pod)
+        ),
         _scheduled(placed=placed, fault=fault),
     ]
     status: dict[str, Any] = {
@@ -123,7 +125,7 @@ def build_pod_status(pod: Manifest, stage: Stage, fault: Fault | None, now: str)
 
 
 def pod_address(pod: Manifest) -> str:
-    """A loopback address of its own for every pod, so that nothing simulated can reach a network."""
+    """A loopback address for every pod, so that no simulated address is in a real network."""
     serial = int(pod["metadata"]["uid"][:8], 16)
     return f"127.{64 + serial // 62500 % 32}.{serial // 250 % 250}.{serial % 250 + 1}"
 
@@ -133,17 +135,17 @@ def _not_ready(pod: Manifest) -> str:
     return f"containers with unready status: [{names}]"
 
 
-def _scheduled(*, placed: bool, fault: Fault | None) -> Condition:
+def _scheduled(*, placed: bool, fault: PodFault | None) -> WorkloadCondition:
     if placed:
-        return Condition("PodScheduled", True)
-    if fault is Fault.UNSCHEDULABLE:
-        return Condition(
+        return WorkloadCondition("PodScheduled", True)
+    if fault is PodFault.UNSCHEDULABLE:
+        return WorkloadCondition(
             "PodScheduled", False, "Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
         )
-    return Condition("PodScheduled", False)
+    return WorkloadCondition("PodScheduled", False)
 
 
-def _container_status(container: Mapping[str, Any], stage: Stage, fault: Fault | None, now: str) -> dict[str, Any]:
+def _container_status(container: Mapping[str, Any], stage: Stage, fault: PodFault | None, now: str) -> dict[str, Any]:
     ready = stage is Stage.READY
     status = {
         "name": container["name"],
@@ -151,17 +153,17 @@ def _container_status(container: Mapping[str, Any], stage: Stage, fault: Fault |
         "imageID": "",
         "ready": ready,
         "restartCount": 0,
-        "started": ready or (stage is Stage.STARTING and fault is not Fault.CRASH_LOOP),
+        "started": ready or (stage is Stage.STARTING and fault is not PodFault.CRASH_LOOP),
         "state": {"running": {"startedAt": now}},
     }
-    if fault is Fault.CRASH_LOOP:
+    if fault is PodFault.CRASH_LOOP:
         message = f"back-off 5m0s restarting failed container={container['name']}"
         status |= {
             "restartCount": 5,
             "state": {"waiting": {"reason": fault.value, "message": message}},
             "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "startedAt": now, "finishedAt": now}},
         }
-    elif fault is Fault.IMAGE_PULL:
+    elif fault is PodFault.IMAGE_PULL:
         message = f'Back-off pulling image "{container.get("image", "")}"'
         status["state"] = {"waiting": {"reason": fault.value, "message": message}}
     elif stage is Stage.PULLING:

@@ -1,4 +1,4 @@
-"""A profiler that measures nothing: from its configuration it makes up a graph that the real one might have chosen.
+"""A profiler that measures nothing: it generates a plausible graph from its configuration.
 
 Source: Dynamo, benchmarks/profiler/profile_sla.py: which files it writes; docs, "SLA-driven profiling".
 """
@@ -15,19 +15,19 @@ from hooks.k8s.types import Json, Manifest
 
 _IMAGE_VERSION = "0.9.1"
 _NAME_LIMIT = 40
-"""Leaves room for the names of services."""
+"""Leaves room for the names of services in the names of children."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profiler:
-    """What every profiler of a cluster leaves behind: the text `output`, or, where that is empty, a graph made up."""
+    """Every profiler of a cluster: it writes the text `output`, or a generated graph if that is empty."""
 
     output: str = ""
 
     def run(self, config: Mapping[str, Json], request: str, base: str = "") -> dict[str, str]:
-        """The files of a profiler that succeeded; `base` is the text that it was given as its engine's configuration.
+        """The files of a profiler that succeeded; `base` is the graph that the request starts from, as text.
 
-        A base is handed back as it is: what the real one changes in it is known to nobody else.
+        The result is the base itself: only the real profiler knows how to change it.
         """
         graph, mocker = (self.output or base or _write(_documents(config, request, mocker=m)) for m in (False, True))
         return {
@@ -42,7 +42,7 @@ def _write(documents: list[Any]) -> str:
 
 
 def _documents(config: Mapping[str, Json], request: str, *, mocker: bool) -> list[Manifest]:
-    """What the planner was found to need to know, and the graph: disaggregated, with a planner that scales it."""
+    """A ConfigMap with data for the planner, and a disaggregated graph with that planner."""
     backend, model = config["engine"]["backend"], config["deployment"]["model"]
     image = config["deployment"].get("dgd_image") or f"my-registry/{backend}-runtime:{_IMAGE_VERSION}"
     name = fit_name(to_dns_label(request), _NAME_LIMIT)

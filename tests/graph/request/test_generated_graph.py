@@ -132,7 +132,7 @@ def test_problem_of_the_generated_graph_keeps_its_rule_and_its_field() -> None:
     ],
     ids=["name", "no name", "no text", "too large"],
 )
-def test_config_map_that_cannot_be_is_left_out_and_told(found: Any, remark: str) -> None:
+def test_config_map_that_cannot_be_is_left_out_and_reported(found: Any, remark: str) -> None:
     output = read_output(text(generated(), found), "q")
     assert output.config_maps == ()
     assert output.remarks == (remark,)

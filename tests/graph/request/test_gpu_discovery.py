@@ -44,7 +44,7 @@ def test_best_node_is_chosen(nodes: list[Manifest], count: int, memory: int) -> 
     assert discover(*reversed(nodes)) == facts
 
 
-def test_equal_nodes_are_told_apart_by_name() -> None:
+def test_of_equal_nodes_the_first_name_counts() -> None:
     nodes = [node("b", product="H200"), node("a", product="H100")]
     assert discover(*nodes) == discover(*reversed(nodes))
 
@@ -75,7 +75,7 @@ def test_system_follows_from_the_product(product: str, system: str | None) -> No
         ([node("n", product="")], "no nodes with NVIDIA GPU Feature Discovery labels found (checked 1 nodes)."),
     ],
 )
-def test_cluster_that_tells_nothing_is_named(nodes: list[Manifest], message: str) -> None:
+def test_missing_gpu_labels_are_named(nodes: list[Manifest], message: str) -> None:
     with pytest.raises(NoGpusDiscovered) as nothing:
         discover(*nodes)
     assert str(nothing.value).startswith(message)

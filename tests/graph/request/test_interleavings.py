@@ -159,7 +159,7 @@ class Interleavings(RuleBasedStateMachine):
             assert len({condition["type"] for condition in conditions}) == len(CONDITIONS)
 
     def teardown(self) -> None:
-        """Let it come to rest, and judge what is said then; once more when every edit is undone."""
+        """Let it come to rest, and check the status; again when every edit is undone."""
         self.come_to_rest()
         self.set_model(self.model)
         self.come_to_rest()
@@ -169,7 +169,7 @@ class Interleavings(RuleBasedStateMachine):
             self.sync()
         settled = self.ask()
         assert world.after(self.parent, settled)["status"] == self.parent["status"], "it has come to rest"
-        assert settled.effects == (), "at rest nothing is told"
+        assert settled.effects == (), "at rest there are no effects"
         assert json.dumps(settled.children) == json.dumps(self.ask().children)
         self.judge(settled)
 

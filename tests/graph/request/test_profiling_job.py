@@ -174,9 +174,9 @@ def test_profiler_reads_the_configuration_that_was_merged() -> None:
 def test_profiler_discovers_gpus_itself_only_where_nothing_was_discovered_for_it() -> None:
     asked = jobs.request(enableGpuDiscovery=True)
     alone = containers(build_profiling_job(jobs.plan(asked)))["profiler"]["args"]
-    told = containers(build_profiling_job(jobs.plan(asked, hardware={"system": "l40s"})))["profiler"]["args"]
+    discovered = containers(build_profiling_job(jobs.plan(asked, hardware={"system": "l40s"})))["profiler"]["args"]
     assert alone[-1] == "--enable-gpu-discovery"
-    assert "--enable-gpu-discovery" not in told
+    assert "--enable-gpu-discovery" not in discovered
 
 
 RESOURCES = [
@@ -200,7 +200,7 @@ def test_failed_profiler_is_not_tried_again_but_an_evicted_one_is() -> None:
     assert failed == {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}}
 
 
-def test_copier_is_told_where_to_look_and_for_what() -> None:
+def test_copier_gets_the_folder_and_the_required_file() -> None:
     assert arguments_of(PLANS["everything"]) == {
         "config-map": "dgdr-output-qwen",
         "request": "qwen",

@@ -1,4 +1,4 @@
-"""Whole syncs of a request: each state, each failure, what is created and what is told."""
+"""Whole syncs of a request: each state, each failure, what is created, and which Events there are."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from hooks.k8s.workloads import build_job
 from hooks.problems import texts_of
 from tests import make
 from tests.graph.request import jobs, world
-from tests.graph.request.world import OTHER, ask, children, said, told
+from tests.graph.request.world import OTHER, ask, children, condition_of, events_of
 
 ACCESS = ["RoleBinding/qwen-profiling-binding", "ServiceAccount/qwen-profiling"]
 CONDITIONS = ["Ready", "Validation", "Profiling", "SpecGenerated", "DeploymentReady"]
@@ -51,10 +51,10 @@ def test_first_answer_asks_for_the_job_and_has_every_condition() -> None:
     assert state(answer) == "Pending"
     assert children(answer) == ["Job/profile-qwen", *ACCESS]
     assert [c["type"] for c in answer.status["conditions"]] == CONDITIONS  # type: ignore[index]
-    assert said(answer, "Validation") == ("True", "SpecValid", "The spec is valid")
-    assert said(answer, "Ready") == ("False", "ProfilingPending", "Profiling has not begun")
+    assert condition_of(answer, "Validation") == ("True", "SpecValid", "The spec is valid")
+    assert condition_of(answer, "Ready") == ("False", "ProfilingPending", "Profiling has not begun")
     assert answer.status["backend"] == "vllm"  # type: ignore[index]
-    assert told(answer) == [("Normal", "Initialized", "DGDR initialized successfully")]
+    assert events_of(answer) == [("Normal", "Initialized", "DGDR initialized successfully")]
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_running_job_is_profiling(config: Any, text: str) -> None:
     assert state(answer) == "Profiling"
     assert children(answer) == ["Job/profile-qwen", *ACCESS]
     assert "spec" not in answer.children[0], "an existing Job is kept by a stub"
-    assert said(answer, "Profiling") == ("False", "ProfilingRunning", "Profiling is in progress")
-    assert told(answer) == [("Normal", "ProfilingJobCreated", text)]
+    assert condition_of(answer, "Profiling") == ("False", "ProfilingRunning", "Profiling is in progress")
+    assert events_of(answer) == [("Normal", "ProfilingJobCreated", text)]
 
 
 def test_running_job_needs_nothing_of_what_it_was_made_of() -> None:
@@ -84,12 +84,12 @@ def test_running_job_needs_nothing_of_what_it_was_made_of() -> None:
     assert children(answer) == ["Job/profile-qwen", *ACCESS]
 
 
-def test_trouble_of_a_pod_is_told_while_the_job_runs() -> None:
+def test_trouble_of_a_pod_is_reported_while_the_job_runs() -> None:
     waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
     parent = jobs.request()
     answer = ask(parent, [world.job(parent)], [world.pod(phase="Pending", profiler=waiting)])
     text = "Pod: p, Container: profiler, Reason: ImagePullBackOff, Message: no such image"
-    assert said(answer, "Profiling")[2] == f"Profiling is in progress; {text}"
+    assert condition_of(answer, "Profiling")[2] == f"Profiling is in progress; {text}"
     assert state(answer) == "Profiling"
 
 
@@ -100,12 +100,12 @@ def test_generated_graph_is_kept_in_the_status() -> None:
     assert children(answer) == ["Job/profile-qwen"], "the account's rights end with profiling"
     assert answer.status["generatedDeployment"] == world.generated()  # type: ignore[index]
     assert answer.status["profilingResults"] == "configmap/dgdr-output-qwen"  # type: ignore[index]
-    assert said(answer, "Profiling") == ("True", "ProfilingCompleted", "Profiling job completed successfully")
+    assert condition_of(answer, "Profiling") == ("True", "ProfilingCompleted", "Profiling job completed successfully")
     text = "Generated spec is available in status.generatedDeployment"
-    assert said(answer, "SpecGenerated") == ("True", "SpecGenerated", text)
-    assert said(answer, "Ready") == ("True", "SpecGenerated", text)
-    assert said(answer, "DeploymentReady")[1] == "AutoApplyDisabled"
-    assert told(answer) == [("Normal", "SpecGenerated", text)]
+    assert condition_of(answer, "SpecGenerated") == ("True", "SpecGenerated", text)
+    assert condition_of(answer, "Ready") == ("True", "SpecGenerated", text)
+    assert condition_of(answer, "DeploymentReady")[1] == "AutoApplyDisabled"
+    assert events_of(answer) == [("Normal", "SpecGenerated", text)]
 
 
 def test_generated_graph_stays_when_output_and_job_are_gone() -> None:
@@ -114,7 +114,7 @@ def test_generated_graph_stays_when_output_and_job_are_gone() -> None:
     answer = ask(ready)
     assert world.after(ready, answer)["status"] == ready["status"]
     assert children(answer) == []
-    assert told(answer) == []
+    assert events_of(answer) == []
 
 
 def test_output_is_waited_for_when_the_job_is_seen_first() -> None:
@@ -122,12 +122,12 @@ def test_output_is_waited_for_when_the_job_is_seen_first() -> None:
     answer = ask(parent, [job])
     assert state(answer) == "Profiling"
     assert answer.resync_after_seconds > 0
-    assert said(answer, "Profiling")[0] == "True"
+    assert condition_of(answer, "Profiling")[0] == "True"
     missing = "output ConfigMap dgdr-output-qwen not found - profiling may not have completed yet"
     late = ask(parent, [job], now=world.later(3))
     assert state(late) == "Failed"
-    assert said(late, "SpecGenerated") == ("False", "GenerationFailed", missing)
-    assert told(late)[-1] == ("Warning", "GenerationFailed", missing)
+    assert condition_of(late, "SpecGenerated") == ("False", "GenerationFailed", missing)
+    assert events_of(late)[-1] == ("Warning", "GenerationFailed", missing)
 
 
 def test_output_of_an_earlier_request_of_the_same_name_does_not_count() -> None:
@@ -162,13 +162,13 @@ def test_unusable_output_fails_for_good(spec: Any, output: Manifest, message: st
     parent, job = profiled(**spec)
     answer = ask(parent, [job], [output])
     assert state(answer) == "Failed"
-    assert said(answer, "SpecGenerated")[1] == "GenerationFailed"
-    assert said(answer, "SpecGenerated")[2].startswith(message)
-    assert said(answer, "Ready") == said(answer, "SpecGenerated")
+    assert condition_of(answer, "SpecGenerated")[1] == "GenerationFailed"
+    assert condition_of(answer, "SpecGenerated")[2].startswith(message)
+    assert condition_of(answer, "Ready") == condition_of(answer, "SpecGenerated")
     again = ask(world.after(parent, answer), [job], [world.output()])
     assert state(again) == "Failed", "a failure is final"
     assert again.status == answer.status
-    assert told(again) == []
+    assert events_of(again) == []
 
 
 PROFILER = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
@@ -199,8 +199,8 @@ def test_failed_job_fails_at_once_and_says_where(pods: list[Manifest], details: 
     answer = ask(parent, [world.job(parent, ended=ended, message="Job has failed")], pods)
     text = f"profiling job failed: Job has failed{details}"
     assert state(answer) == "Failed"
-    assert said(answer, "Profiling") == ("False", "ProfilingFailed", text)
-    assert told(answer) == [("Warning", "ProfilingCheckFailed", text)]
+    assert condition_of(answer, "Profiling") == ("False", "ProfilingFailed", text)
+    assert events_of(answer) == [("Warning", "ProfilingCheckFailed", text)]
     assert children(answer) == ["Job/profile-qwen"], "the failed Job stays for its log"
 
 
@@ -209,7 +209,7 @@ def test_deleted_job_fails_while_it_was_needed() -> None:
     answer = ask(parent)
     assert state(answer) == "Failed"
     text = "profiling job failed: Job profile-qwen was deleted before its output was found"
-    assert said(answer, "Profiling") == ("False", "ProfilingFailed", text)
+    assert condition_of(answer, "Profiling") == ("False", "ProfilingFailed", text)
     assert children(answer) == []
 
 
@@ -228,8 +228,8 @@ def test_graph_is_created_beside_the_request_and_anchored_to_its_namespace() -> 
         "nvidia.com/managed-by": "dynamo-operator",
     }
     assert answer.children[0]["spec"] == world.generated()["spec"]
-    assert said(answer, "SpecGenerated")[2] == "DynamoGraphDeployment spec generated successfully"
-    assert "deployment" not in answer.status, "nothing is said to exist before it was seen"  # type: ignore[operator]
+    assert condition_of(answer, "SpecGenerated")[2] == "DynamoGraphDeployment spec generated successfully"
+    assert "deployment" not in answer.status, "the status names nothing that was not observed"  # type: ignore[operator]
 
 
 def test_overrides_are_laid_over_the_created_graph_only() -> None:
@@ -284,15 +284,15 @@ def test_graph_waits_for_its_namespace() -> None:
     answer = ask(parent, [job], [world.output()])
     assert state(answer) == "Deploying"
     text = "DGD found cannot be created: namespace absent not found; create it"
-    assert said(answer, "DeploymentReady") == ("False", "DeploymentCreationFailed", text)
+    assert condition_of(answer, "DeploymentReady") == ("False", "DeploymentCreationFailed", text)
     assert children(answer) == ["Job/profile-qwen"]
 
 
-def test_graph_that_cannot_be_created_is_told_after_a_while() -> None:
+def test_graph_that_cannot_be_created_is_reported_after_a_while() -> None:
     parent, job = profiled(autoApply=True)
     waiting = world.known(parent, [job, world.output()])
     answer = ask(waiting, [job], [world.output()], now=world.later(6))
-    assert said(answer, "DeploymentReady")[1] == "DeploymentCreationFailed"
+    assert condition_of(answer, "DeploymentReady")[1] == "DeploymentCreationFailed"
     assert "DynamoGraphDeployment/found" in children(answer), "it is tried again all the same"
 
 
@@ -309,15 +309,15 @@ def test_graph_that_comes_up_is_followed() -> None:
         "created": True,
     }
     text = "DGD found created, waiting for Ready: Resources not ready: x"
-    assert said(answer, "DeploymentReady") == ("False", "DeploymentCreated", text)
-    assert told(answer) == [("Normal", "DeploymentCreated", "DGD found created, waiting for Ready")]
+    assert condition_of(answer, "DeploymentReady") == ("False", "DeploymentCreated", text)
+    assert events_of(answer) == [("Normal", "DeploymentCreated", "DGD found created, waiting for Ready")]
     assert "spec" not in answer.children[0], "a user's edit is never reverted"
     late = ask(world.after(creating, answer), [job, graph], [world.output(), graph], now=world.later(61))
     assert state(late) == "Deploying"
-    assert said(late, "DeploymentReady")[1] == "DeploymentOverdue"
+    assert condition_of(late, "DeploymentReady")[1] == "DeploymentOverdue"
     old = {**graph, "metadata": {**graph["metadata"], "creationTimestamp": "2026-01-01T00:00:00Z"}}
     fresh = ask(world.after(creating, answer), [job, old], [world.output(), old])
-    assert said(fresh, "DeploymentReady")[1] == "DeploymentCreated", "an older graph has its hour too"
+    assert condition_of(fresh, "DeploymentReady")[1] == "DeploymentCreated", "an older graph has its hour too"
 
 
 def test_successful_graph_makes_the_request_ready() -> None:
@@ -326,9 +326,9 @@ def test_successful_graph_makes_the_request_ready() -> None:
     graph = world.graph("successful")
     answer = ask(pending, [job, graph], [world.output(), graph])
     assert state(answer) == "Ready"
-    assert said(answer, "DeploymentReady") == ("True", "DeploymentReady", "DGD found is ready")
-    assert said(answer, "Ready")[0] == "True"
-    assert told(answer) == [("Normal", "DeploymentReady", "DGD found is ready")]
+    assert condition_of(answer, "DeploymentReady") == ("True", "DeploymentReady", "DGD found is ready")
+    assert condition_of(answer, "Ready")[0] == "True"
+    assert events_of(answer) == [("Normal", "DeploymentReady", "DGD found is ready")]
 
 
 def test_graph_whose_new_spec_is_not_looked_at_yet_keeps_the_request_as_it_is() -> None:
@@ -338,15 +338,15 @@ def test_graph_whose_new_spec_is_not_looked_at_yet_keeps_the_request_as_it_is() 
     assert world.after(parent, answer)["status"] == parent["status"]
 
 
-def test_degraded_graph_is_told_and_comes_back() -> None:
+def test_degraded_graph_is_reported_and_comes_back() -> None:
     parent, job = deployed()
     graph = world.graph("failed", message="Resources not ready: x")
     answer = ask(parent, [job, graph], [world.output(), graph])
     assert state(answer) == "Deploying"
     text = "Deployment degraded to failed: Resources not ready: x"
-    assert said(answer, "DeploymentReady") == ("False", "DeploymentDegraded", text)
+    assert condition_of(answer, "DeploymentReady") == ("False", "DeploymentDegraded", text)
     degraded = ("Warning", "DeploymentDegraded", "DynamoGraphDeployment found degraded from Ready to failed")
-    assert told(answer) == [degraded]
+    assert events_of(answer) == [degraded]
     after = world.after(parent, answer)
     still = ask(after, [job, graph], [world.output(), graph])
     assert world.after(after, still)["status"] == after["status"]
@@ -361,11 +361,11 @@ def test_event_is_one_however_often_the_same_change_is_seen() -> None:
     stale = ask(parent, [job, graph], [world.output(), graph], now=world.later(1))
     assert first.effects == stale.effects
     recovered = ask(world.after(parent, first), [job, world.graph("successful")], [world.graph("successful")])
-    assert [event[1] for event in told(recovered)] == ["DeploymentReady"]
+    assert [event[1] for event in events_of(recovered)] == ["DeploymentReady"]
     again = ask(world.after(parent, recovered), [job, graph], [world.output(), graph], now=world.later(2))
-    assert told(again) == told(first)
+    assert events_of(again) == events_of(first)
     third = ask(world.after(parent, ask(parent, [job, graph], [graph], now=world.later(1))), [job, graph], [graph])
-    assert told(third) == []
+    assert events_of(third) == []
 
 
 @pytest.mark.parametrize("seen", ["pending", "successful"])
@@ -375,9 +375,9 @@ def test_graph_deleted_by_the_user_is_not_created_again(seen: str) -> None:
     parent = world.known(parent, found, [*found, world.graph(seen)])
     answer = ask(parent, [job], [world.output()])
     assert state(answer) == "DeploymentDeleted"
-    assert said(answer, "DeploymentReady") == ("False", "DeploymentDeleted", DELETED)
+    assert condition_of(answer, "DeploymentReady") == ("False", "DeploymentDeleted", DELETED)
     assert answer.status["deployment"]["state"] == "Deleted"  # type: ignore[index]
-    assert told(answer) == [("Warning", "DeploymentDeleted", f"DynamoGraphDeployment found: {DELETED}")]
+    assert events_of(answer) == [("Warning", "DeploymentDeleted", f"DynamoGraphDeployment found: {DELETED}")]
     assert children(answer) == ["Job/profile-qwen"]
     after = world.after(parent, answer)
     again = ask(after, [job, world.graph("successful")], [world.output(), world.graph("successful")])
@@ -402,8 +402,11 @@ def test_graph_that_was_there_before_is_used_as_it_is() -> None:
     answer = ask(parent, [job], [world.output(), graph])
     assert state(answer) == "Deploying"
     assert children(answer) == ["Job/profile-qwen"]
-    assert said(answer, "DeploymentReady")[2] == "DGD found already existed and is used as it is, waiting for Ready"
-    assert [event[1] for event in told(answer)] == ["SpecGenerated"]
+    assert (
+        condition_of(answer, "DeploymentReady")[2]
+        == "DGD found already existed and is used as it is, waiting for Ready"
+    )
+    assert [event[1] for event in events_of(answer)] == ["SpecGenerated"]
 
 
 @pytest.mark.parametrize("status", [None, {"state": "nonsense"}], ids=["lost", "unknown state"])
@@ -444,17 +447,17 @@ def test_edit_after_profiling_began_is_refused_until_it_is_undone(is_lost: bool)
     answer = ask(changed, [job])
     assert state(answer) == "Profiling"
     assert children(answer) == ["Job/profile-qwen"]
-    assert said(answer, "Validation")[:2] == ("False", "SpecChangeRejected")
-    assert said(answer, "Ready")[2].startswith(REJECTED.format("Profiling"))
-    assert told(answer) == [("Warning", "SpecChangeRejected", REJECTED.format("Profiling"))]
+    assert condition_of(answer, "Validation")[:2] == ("False", "SpecChangeRejected")
+    assert condition_of(answer, "Ready")[2].startswith(REJECTED.format("Profiling"))
+    assert events_of(answer) == [("Warning", "SpecChangeRejected", REJECTED.format("Profiling"))]
     frozen = world.after(changed, answer)
     assert state(ask(frozen, [world.job(parent, ended="Complete")], [world.output()])) == "Profiling"
-    assert told(ask(frozen, [job])) == [], "it is told once"
-    assert told(ask(edited(frozen, model="a third"), [job])) == told(answer), "and again for another edit"
+    assert events_of(ask(frozen, [job])) == [], "it is reported once"
+    assert events_of(ask(edited(frozen, model="a third"), [job])) == events_of(answer), "and again for another edit"
     undone = edited(frozen, model=parent["spec"]["model"])
     thawed = ask(undone, [world.job(parent, ended="Complete")], [world.output()])
     assert state(thawed) == "Ready"
-    assert said(thawed, "Validation")[0] == "True"
+    assert condition_of(thawed, "Validation")[0] == "True"
 
 
 def test_edit_of_a_ready_request_is_refused_without_its_job() -> None:
@@ -462,7 +465,7 @@ def test_edit_of_a_ready_request_is_refused_without_its_job() -> None:
     graph = world.graph("successful")
     answer = ask(edited(parent, autoApply=False), [graph], [graph])
     assert state(answer) == "Ready"
-    assert said(answer, "Validation")[1] == "SpecChangeRejected"
+    assert condition_of(answer, "Validation")[1] == "SpecChangeRejected"
     assert children(answer) == ["DynamoGraphDeployment/found"], "the graph is kept"
 
 
@@ -470,7 +473,7 @@ def test_default_written_out_is_no_edit() -> None:
     parent, job = deployed()
     graph = world.graph("successful")
     answer = ask(edited(parent, useMocker=False), [job, graph], [world.output(), graph])
-    assert said(answer, "Validation")[0] == "True"
+    assert condition_of(answer, "Validation")[0] == "True"
 
 
 def test_edit_of_a_failed_request_has_no_effect() -> None:
@@ -478,8 +481,8 @@ def test_edit_of_a_failed_request_has_no_effect() -> None:
     failed = world.known(parent, [world.job(parent, ended="Failed")])
     answer = ask(edited(failed, **EDITED))
     assert state(answer) == "Failed"
-    assert said(answer, "Profiling") == said(ask(failed), "Profiling")
-    assert told(answer) == []
+    assert condition_of(answer, "Profiling") == condition_of(ask(failed), "Profiling")
+    assert events_of(answer) == []
 
 
 @pytest.mark.parametrize(
@@ -498,29 +501,29 @@ def test_refused_spec_fails_and_recovers_when_it_is_put_right(spec: Any, message
     answer = ask(parent)
     assert state(answer) == "Failed"
     assert children(answer) == []
-    assert said(answer, "Validation") == ("False", "ValidationFailed", message)
+    assert condition_of(answer, "Validation") == ("False", "ValidationFailed", message)
     assert texts_of(answer.problems) == (message,)
-    assert told(answer) == [("Warning", "ValidationFailed", message)]
+    assert events_of(answer) == [("Warning", "ValidationFailed", message)]
     failed = world.after(parent, answer)
     base, node = world.config_map("base", {"disagg.yaml": "a: b"}), world.node("n")
     fixed = {**failed, "spec": jobs.request(**{**spec, "profilerImage": "p"})["spec"]}
     again = ask(fixed, related=[base, node])
     assert state(again) == "Pending"
-    assert told(again) == [("Normal", "Initialized", "DGDR initialized successfully")]
+    assert events_of(again) == [("Normal", "Initialized", "DGDR initialized successfully")]
 
 
 def test_key_missing_in_the_base_graph_is_named() -> None:
     parent = jobs.request(configMapRef={"name": "base", "key": "k"})
     answer = ask(parent, related=[world.config_map("base", {"disagg.yaml": "a: b"})])
-    assert said(answer, "Validation")[2] == "key k not found in ConfigMap base"
+    assert condition_of(answer, "Validation")[2] == "key k not found in ConfigMap base"
 
 
-def test_job_that_cannot_be_made_is_told() -> None:
+def test_job_that_cannot_be_built_is_reported() -> None:
     answer = ask(jobs.request(), hooks_image="")
     assert state(answer) == "Failed"
-    assert said(answer, "Profiling")[1] == "JobCreationFailed"
-    assert "hooks_image" in said(answer, "Profiling")[2]
-    assert [event[1] for event in told(answer)] == ["Initialized", "ProfilingJobFailed"]
+    assert condition_of(answer, "Profiling")[1] == "JobCreationFailed"
+    assert "hooks_image" in condition_of(answer, "Profiling")[2]
+    assert [event[1] for event in events_of(answer)] == ["Initialized", "ProfilingJobFailed"]
     assert state(ask(world.after(jobs.request(), answer))) == "Pending", "it is tried again"
 
 
@@ -532,11 +535,11 @@ def test_failure_that_another_operator_found_is_final() -> None:
     assert children(answer) == []
 
 
-def test_job_that_does_not_appear_is_told_and_tried_again() -> None:
+def test_job_that_does_not_appear_is_reported_and_tried_again() -> None:
     parent = world.known(jobs.request(), [])
     answer = ask(parent, now=world.later(6))
     assert state(answer) == "Pending"
-    assert said(answer, "Profiling")[:2] == ("False", "JobCreationFailed")
+    assert condition_of(answer, "Profiling")[:2] == ("False", "JobCreationFailed")
     assert "Job/profile-qwen" in children(answer)
 
 
@@ -550,7 +553,7 @@ def test_job_that_does_not_appear_is_told_and_tried_again() -> None:
 def test_restricted_installation_refuses_what_reaches_beyond_its_namespace(spec: Any, part: str) -> None:
     answer = ask(jobs.request(**spec), related=[world.node("n")], installation="team-a")
     assert state(answer) == "Failed"
-    assert part in said(answer, "Validation")[2]
+    assert part in condition_of(answer, "Validation")[2]
 
 
 def test_graph_of_a_restricted_installation_is_its_own() -> None:
@@ -589,7 +592,7 @@ def test_spec_that_cannot_be_read_leaves_everything_as_it_is() -> None:
     answer = ask(broken, [job])
     assert state(answer) == "Profiling"
     assert children(answer) == ["Job/profile-qwen"]
-    assert said(answer, "Validation")[1] == "ValidationFailed"
+    assert condition_of(answer, "Validation")[1] == "ValidationFailed"
 
 
 def test_end_keeps_the_graph_and_asks_for_nothing_new() -> None:

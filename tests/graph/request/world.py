@@ -106,7 +106,7 @@ def generated(name: str = "found", **spec: Any) -> dict[str, Any]:
 
 
 def graph(state: str = "", *, name: str = "found", ours: bool = True, message: str = "", **metadata: Any) -> Manifest:
-    """A graph in the cluster, created by the request unless said otherwise."""
+    """A graph in the cluster, created by the request unless `ours` is false."""
     labels = {contract.LABEL_CONTROLLER_UID: f"u-{NAME}"} if ours else {}
     made = {"generation": 1, "creationTimestamp": format_time(make.NOW), **metadata}
     status = {"state": state, "observedGeneration": 1, "conditions": [{"type": "Ready", "message": message}]}
@@ -136,7 +136,7 @@ def _object(kind: GroupVersionKind, name: str, **metadata: Any) -> Manifest:
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": described}
 
 
-def said(answer: SyncAnswer, kind: str) -> tuple[str, str, str]:
+def condition_of(answer: SyncAnswer, kind: str) -> tuple[str, str, str]:
     """Status, reason and message of a condition."""
     assert answer.status is not None
     found = find_condition(answer.status["conditions"], kind)
@@ -144,7 +144,7 @@ def said(answer: SyncAnswer, kind: str) -> tuple[str, str, str]:
     return str(found["status"]), str(found["reason"]), str(found["message"])
 
 
-def told(answer: SyncAnswer) -> list[tuple[str, str, str]]:
+def events_of(answer: SyncAnswer) -> list[tuple[str, str, str]]:
     """Type, reason and message of the events."""
     return [(e.type, e.reason, e.message) for e in answer.effects if isinstance(e, Event)]
 

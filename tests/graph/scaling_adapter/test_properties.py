@@ -68,7 +68,7 @@ def test_answer_is_sound_and_settles_at_once(
 
 @settings(max_examples=300, deadline=None)
 @given(few, st.fixed_dictionaries({}, optional=dict.fromkeys(count_fields, few)))
-def test_ready_is_true_of_nothing_but_replicas_that_serve(asked: int, told: dict[str, int]) -> None:
-    serving = told.get("readyReplicas", told.get("availableReplicas", 0))
-    is_there = told.get("replicas", 0) == asked and told.get("updatedReplicas", 0) >= asked and serving >= asked
-    assert ready(ask(adapter(asked), counting(**told)))["status"] == str(is_there)
+def test_ready_is_true_of_nothing_but_replicas_that_serve(asked: int, counts: dict[str, int]) -> None:
+    serving = counts.get("readyReplicas", counts.get("availableReplicas", 0))
+    is_there = counts.get("replicas", 0) == asked and counts.get("updatedReplicas", 0) >= asked and serving >= asked
+    assert ready(ask(adapter(asked), counting(**counts)))["status"] == str(is_there)

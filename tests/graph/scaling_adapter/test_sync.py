@@ -164,8 +164,8 @@ def test_ready_compares_what_runs_with_what_is_asked_for(
         "none serves",
         "one does not serve",
         "one of a PodCliqueScalingGroup is not available",
-        "updates not told",
-        "readiness not told",
+        "updates not counted",
+        "readiness not counted",
     ],
 )
 def test_ready_demands_that_all_replicas_are_new_and_serve(asked: int, counts: dict[str, int], missing: str) -> None:
@@ -221,7 +221,7 @@ def test_what_is_missing_is_a_sentence(related: list[Manifest], reason: str, nam
     assert answer.effects == ()
 
 
-def test_adapter_that_the_graph_did_not_make_is_told_so() -> None:
+def test_adapter_that_the_graph_did_not_make_is_named() -> None:
     by_hand = ready(ask(adapter(3, name="mine"), graph()))
     assert by_hand["reason"] == "AdapterNotInForce"
     assert "is scaled by adapter g-worker" in by_hand["message"]
@@ -278,8 +278,8 @@ def test_scaling_is_told_once_by_an_event_about_the_adapter() -> None:
     assert (event.type, event.reason) == ("Normal", "Scaled")
     assert event.message == "Scaled service Worker from 2 to 5 replicas"
     assert (event.about.kind, event.about.uid) == (contract.SCALING_ADAPTER.kind, "u-a")
-    told = {**before, "observedGeneration": 2}
-    assert ask(adapter(5, generation=2, status=told), graph(2, running=2)).effects == ()
+    observed = {**before, "observedGeneration": 2}
+    assert ask(adapter(5, generation=2, status=observed), graph(2, running=2)).effects == ()
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
-"""When Jobs must be looked at though nothing changes: their deadlines, and the ends of their back-offs."""
+"""Timers that reconcile Jobs without a change: their deadlines, and the ends of their back-offs."""
 
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind
 from hooks.simulator.clock import Clock
 from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import Change, Ref, Store, ref_of
-from hooks.simulator.workloads.jobs import next_attention
+from hooks.simulator.workloads.jobs import next_due
 
 
-class Alarms:
-    """The time of each Job's next alarm, in seconds of the clock."""
+class JobTimers:
+    """The time at which each Job is due next, in seconds of the clock."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -17,7 +17,7 @@ class Alarms:
         self._due: dict[Ref, float] = {}
 
     def observe(self, change: Change) -> None:
-        """Set the alarm of a Job anew when it or one of its pods has changed."""
+        """Reset the timer of a Job when it or one of its pods changes."""
         kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
         owner = controller_of(change.current) if kind == kinds.POD else None
         if kind == kinds.JOB:
@@ -26,11 +26,11 @@ class Alarms:
             self._set(Ref(kinds.JOB.group, kinds.JOB.kind, change.ref.namespace, owner["name"]))
 
     def next_time(self) -> float | None:
-        """When the next alarm goes off, None if none will."""
+        """When the next Job is due, None if there is none."""
         return min(self._due.values(), default=None)
 
-    def ring(self) -> list[Ref]:
-        """The Jobs whose alarm has gone off; each rings once."""
+    def take_due(self) -> list[Ref]:
+        """Take the Jobs that are due now; each timer fires once."""
         found = sorted(ref for ref, seconds in self._due.items() if seconds <= self._clock.seconds)
         for ref in found:
             del self._due[ref]
@@ -38,7 +38,7 @@ class Alarms:
 
     def _set(self, ref: Ref) -> None:
         job = self._store.get(ref)
-        moment = next_attention(job, self._store.list_kind(kinds.POD, ref.namespace)) if job is not None else None
+        moment = next_due(job, self._store.list_kind(kinds.POD, ref.namespace)) if job is not None else None
         if job is None or moment is None:
             self._due.pop(ref, None)
         else:
