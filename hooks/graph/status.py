@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from hooks import contract
 from hooks.component.explain import explain_rollout
 from hooks.graph.applied import is_applied
 from hooks.graph.components import ComponentPlan, clean_json
@@ -45,7 +46,7 @@ class GraphReason(StrEnum):
     ALL_READY = "all_resources_are_ready"
     SOME_NOT_READY = "some_resources_are_not_ready"
     FAILED = "failed_to_reconcile_the_resources"
-    INVALID = "ValidationFailed"
+    INVALID = contract.VALIDATION_FAILED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
