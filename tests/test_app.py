@@ -57,7 +57,7 @@ def test_customize_answers_sorted_rules() -> None:
         (call(children=V1_CHILDREN), "declare version v2"),
         (call(controller={"spec": {"hooks": {"sync": {"version": "v1"}}}}), "set spec.hooks.sync.version to v2"),
         (call(children=[]), "children is an array"),
-        (call(children={"ConfigMap.v1": {"default/c": None}}), "no Kubernetes object"),
+        (call(children={"ConfigMap.v1": {"default/c": None}}), "not a Kubernetes object"),
     ],
     ids=[
         "not JSON",

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from hooks import contract
+
 
 class ComponentReason(StrEnum):
     """Reasons, most of them upstream's.
@@ -15,7 +17,7 @@ class ComponentReason(StrEnum):
     LEADER_WORKER_SETS_NOT_READY = "LeaderWorkerSetsNotReady"
     COMPONENT_READY = "ComponentReady"
     COMPONENT_NOT_READY = "ComponentNotReady"
-    VALIDATION_FAILED = "ValidationFailed"
+    VALIDATION_FAILED = contract.VALIDATION_FAILED
     NO_ORCHESTRATOR_AVAILABLE = "NoOrchestratorAvailable"
     ETCD_KEYS_NOT_DROPPED = "EtcdKeysNotDropped"
     """The component is being deleted, and its keys are still in etcd."""

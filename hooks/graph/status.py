@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from hooks import contract
 from hooks.graph.components import clean_json
 from hooks.graph.grove.status import find_remarks, report_grove_services, why_grove_unready
 from hooks.graph.observe import Observed
@@ -39,7 +40,7 @@ class GraphReason(StrEnum):
     ALL_READY = "all_resources_are_ready"
     SOME_NOT_READY = "some_resources_are_not_ready"
     FAILED = "failed_to_reconcile_the_resources"
-    INVALID = "ValidationFailed"
+    INVALID = contract.VALIDATION_FAILED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ do not occur, because Metacontroller lists the EndpointSlices.
 
 from collections.abc import Iterator, Mapping
 
+from hooks import contract
 from hooks.condition_events import find_change, of_generation, reference_of, since
 from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import READY, find_condition
@@ -99,7 +100,11 @@ def _build_ready_events(
     if is_refused:
         text = f"Validation failed: {message}"
         yield Event(
-            about=about, type="Warning", reason="ValidationFailed", message=text, occasion=of_generation(changed)
+            about=about,
+            type="Warning",
+            reason=contract.VALIDATION_FAILED,
+            message=text,
+            occasion=of_generation(changed),
         )
     elif changed["reason"] == LOAD_FAILED:
         text = f"Some endpoints failed to load LoRA: {message}"

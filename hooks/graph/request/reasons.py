@@ -5,6 +5,8 @@ Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_contro
 
 from enum import StrEnum
 
+from hooks import contract
+
 VALIDATION = "Validation"
 PROFILING = "Profiling"
 SPEC_GENERATED = "SpecGenerated"
@@ -15,7 +17,7 @@ class RequestReason(StrEnum):
     """Why a condition of a request has its status; Ready takes the reason of one of the others."""
 
     SPEC_VALID = "SpecValid"
-    VALIDATION_FAILED = "ValidationFailed"
+    VALIDATION_FAILED = contract.VALIDATION_FAILED
     SPEC_CHANGE_REJECTED = "SpecChangeRejected"
 
     PROFILING_PENDING = "ProfilingPending"

@@ -29,7 +29,7 @@ class AdapterReason(StrEnum):
     SERVICE_NOT_FOUND = "ServiceNotFound"
     DISABLED = "AdapterDisabled"
     NOT_IN_FORCE = "AdapterNotInForce"
-    INVALID = "ValidationFailed"
+    INVALID = contract.VALIDATION_FAILED
 
 
 _CONTROLLING = frozenset(
