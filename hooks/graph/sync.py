@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from hooks import contract
-from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
@@ -40,6 +39,7 @@ from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, rea
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.problems import Problem
 from hooks.settings import Settings
+from hooks.validation.reading import validate_parent
 
 ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
 """Child kinds with the update strategy OnDelete in metacontroller/graph.yaml: existing objects are never updated."""
@@ -99,8 +99,8 @@ def _read_valid(
 ) -> tuple[GraphDeployment, Mapping[str, Mapping[str, Json]]]:
     """The graph, and the spec of each service as the user wrote it but for nulls and floats."""
     parent = read_parent_key(parent_key)
-    graph = parse_parent(GraphDeployment, parent)
-    if problems := validate_graph(graph, installed):
+    graph, problems = validate_parent(GraphDeployment, parent, partial(validate_graph, installed=installed))
+    if problems:
         raise InvalidSpec(problems)
     return graph, clean_json(parent["spec"].get("services") or {})
 

@@ -194,7 +194,7 @@ def test_graph_that_is_being_deleted_is_answered_as_usual() -> None:
 
 
 INVALID = [
-    pytest.param(make.graph({"a": {"replicas": "many"}}), "spec.services.a.replicas", id="wrong type"),
+    pytest.param(make.graph({"a": {"replicas": "many"}}), "spec.services[a].replicas", id="wrong type"),
     pytest.param(make.graph({"A": {}, "a": {}}), "would both be named g-a", id="same name"),
     pytest.param(make.graph({"a" * 62: {}}), "has 64 characters, at most 63 are possible", id="too long"),
     pytest.param(make.graph({"a": {}}, name="g" * 64), "metadata.name has 64 characters", id="graph too long"),
@@ -227,6 +227,15 @@ def test_invalid_spec_creates_nothing_and_says_why(graph: dict[str, Any], proble
     assert world.ready(answer)["message"].startswith("Validation failed: ")
     assert problem in world.ready(answer)["message"]
     assert any(problem in found.text for found in answer.problems)
+
+
+def test_number_for_text_in_one_service_hides_nothing_of_the_next() -> None:
+    limits = {"a": {"gpu": 1}, "b": {"memory": "10GB"}}
+    answer = world.ask(make.graph({name: {"resources": {"limits": some}} for name, some in limits.items()}))
+    assert [str(problem.path) for problem in answer.problems] == [
+        "spec.services[a].resources.limits.gpu",
+        "spec.services[b].resources.limits.memory",
+    ]
 
 
 def test_all_problems_are_said_at_once() -> None:
