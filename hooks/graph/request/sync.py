@@ -24,7 +24,7 @@ from hooks.problems import Problem
 
 _LOOK_AGAIN_SECONDS = 5
 _WAITING = frozenset({Position.PENDING, Position.AWAITING_OUTPUT, Position.CREATING})
-"""Here no event may follow: a create fails while an object of the same name is being deleted."""
+"""Positions after which no event may follow: a create fails while an object of that name is being deleted."""
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -44,13 +44,12 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         is_foreign=plan.live is not None and not plan.live.is_ours,
         remarks=plan.remarks,
     )
+    looks_again = plan.position in _WAITING and not is_overdue(status["conditions"])
     return SyncAnswer(
         children=build_children(plan, seen, request=parent.metadata.name, namespace=parent.metadata.namespace),
         status=status,
         effects=tuple(find_events(request.parent, previous, status, details)),
-        resync_after_seconds=_LOOK_AGAIN_SECONDS
-        if plan.position in _WAITING and not is_overdue(status["conditions"])
-        else 0,
+        resync_after_seconds=_LOOK_AGAIN_SECONDS if looks_again else 0,
         notes=plan.notes,
         problems=plan.problems if plan.position in {Position.REFUSED, Position.UNBUILDABLE} else (),
     )
