@@ -5,6 +5,8 @@ A value that only one module uses is defined in that module.
 Source: Dynamo operator, internal/consts/consts.go, and the API groups of the programs named.
 """
 
+from enum import StrEnum
+
 from hooks.k8s.types import GroupVersionKind
 
 GROUP = "nvidia.com"
@@ -16,6 +18,15 @@ MODEL = GroupVersionKind(GROUP, VERSION, "DynamoModel")
 GRAPH_REQUEST = GroupVersionKind(GROUP, VERSION, "DynamoGraphDeploymentRequest")
 SCALING_ADAPTER = GroupVersionKind(GROUP, VERSION, "DynamoGraphDeploymentScalingAdapter")
 WORKER_METADATA = GroupVersionKind(GROUP, VERSION, "DynamoWorkerMetadata")
+
+
+class Engine(StrEnum):
+    """The inference engines, by the names of Dynamo's modules: `python3 -m dynamo.<engine>`."""
+
+    VLLM = "vllm"
+    SGLANG = "sglang"
+    TRTLLM = "trtllm"
+
 
 # Labels
 LABEL_SELECTOR = "nvidia.com/selector"

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hooks.api.base import ApiModel
-from hooks.api.schema import INT32, Schema, SchemaRule
+from hooks.api.schema import ENGINES, INT32, Schema, SchemaRule
 from hooks.validation.rules.schema import CHECKPOINT_NAMED
 
 
@@ -17,9 +17,7 @@ class CheckpointIdentity(ApiModel):
     """What makes two checkpoints the same."""
 
     model: Annotated[str, Schema("The model that is loaded.", required=True)] = ""
-    backend_framework: Annotated[str, Schema("Inference engine.", required=True, enum=("vllm", "sglang", "trtllm"))] = (
-        ""
-    )
+    backend_framework: Annotated[str, Schema("Inference engine.", required=True, enum=ENGINES)] = ""
     dynamo_version: Annotated[str, Schema("Version of Dynamo.")] = ""
     tensor_parallel_size: Annotated[int, Schema("GPUs that share each layer.", default=1, minimum=1, format=INT32)] = 1
     pipeline_parallel_size: Annotated[int, Schema("Stages of the pipeline.", default=1, minimum=1, format=INT32)] = 1

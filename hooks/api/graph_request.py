@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hooks.api.base import ApiModel, ObjectMeta
-from hooks.api.schema import INT64, RESOURCES, TOLERATION, Schema
+from hooks.api.schema import ENGINES, INT64, RESOURCES, TOLERATION, Schema
 from hooks.api.status import UNSEEN, Condition
 from hooks.k8s.types import Json
 
@@ -50,7 +50,7 @@ class GraphRequestSpec(ApiModel):
     """A request's spec; nothing in it counts any more once profiling has begun."""
 
     model: Annotated[str, Schema("The model to serve.", required=True)] = ""
-    backend: Annotated[str, Schema("Inference engine.", required=True, enum=("vllm", "sglang", "trtllm"))] = ""
+    backend: Annotated[str, Schema("Inference engine.", required=True, enum=ENGINES)] = ""
     use_mocker: Annotated[bool, Schema("Deploy the mocker, which needs no GPU.", default=False)] = False
     enable_gpu_discovery: Annotated[
         bool, Schema("Read GPU types and counts from the cluster's nodes.", default=False)

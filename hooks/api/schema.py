@@ -8,6 +8,7 @@ Source: Kubernetes, CustomResourceDefinition v1, structural schemas.
 
 from dataclasses import dataclass
 
+from hooks.contract import Engine
 from hooks.k8s.types import Json
 
 INT32 = "int32"
@@ -26,7 +27,9 @@ RESOURCES = "io.k8s.api.core.v1.ResourceRequirements"
 SCALING_BEHAVIOR = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior"
 TOLERATION = "io.k8s.api.core.v1.Toleration"
 
-BACKENDS = ("sglang", "vllm", "trtllm")
+ENGINES = tuple(engine.value for engine in Engine)
+BACKENDS = (Engine.SGLANG.value, Engine.VLLM.value, Engine.TRTLLM.value)
+"""The engines in the order in which upstream's schema has them in `backendFramework`."""
 
 
 @dataclass(frozen=True, slots=True)

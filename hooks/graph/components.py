@@ -13,8 +13,9 @@ from hooks.component.defaults.epp import CONFIG_KEY
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
 from hooks.graph.deployment_config import VARIABLE, Overrides, UnreadableConfig, read_overrides, rewrite_port
-from hooks.graph.envs import find_env, merge_envs, replace_env
+from hooks.graph.envs import find_env, replace_env
 from hooks.k8s.names import fit_label_value
+from hooks.k8s.pods import merge_env
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
 from hooks.problems import SPEC, FieldPath, Key, Problem
@@ -176,7 +177,7 @@ def _configured_envs(
 ) -> tuple[list[Json], Overrides]:
     """The component's variables, and what `DYN_DEPLOYMENT_CONFIG` among them overrides."""
     common = clean_json(list(graph.spec.envs))
-    envs = merge_envs(common, own) if common else own
+    envs = merge_env(common, own) if common else own
     entry = find_env(envs, VARIABLE)
     if entry is None:
         return envs, Overrides()

@@ -1,17 +1,8 @@
-"""Environment variables of a graph laid under those of its services.
-
-Source: Dynamo operator, internal/dynamo/graph.go, MergeEnvs.
-"""
+"""Entries of lists of environment variables, by name."""
 
 from collections.abc import Iterable
 
 from hooks.k8s.types import Json
-
-
-def merge_envs(common: Iterable[Json], specific: Iterable[Json]) -> list[Json]:
-    """Merge two lists of EnvVar by name, sorted by name; `specific` wins with the whole entry, later ones win."""
-    merged = {entry["name"]: entry for entry in (*common, *specific)}
-    return [merged[name] for name in sorted(merged)]
 
 
 def find_env(envs: Iterable[Json], name: str) -> Json | None:

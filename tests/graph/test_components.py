@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hooks.graph.components import clean_json
-from hooks.graph.envs import merge_envs
+from hooks.k8s.pods import merge_env
 from tests import make
 from tests.graph import world
 
@@ -97,7 +97,7 @@ def test_without_graphs_variables_the_users_order_stays() -> None:
     ],
 )  # fmt: skip
 def test_variables_merge_by_name(common: list[Any], specific: list[Any], merged: list[Any]) -> None:
-    assert merge_envs(common, specific) == merged
+    assert merge_env(common, specific) == merged
 
 
 def test_deployment_config_of_a_frontend() -> None:

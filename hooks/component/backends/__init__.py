@@ -1,4 +1,4 @@
-"""Which inference engine a worker runs: told by its command line or by the user.
+"""Which inference engine a worker runs, by its command line or by `backendFramework`.
 
 Source: Dynamo operator, internal/dynamo/graph.go, detectBackendFrameworkFromArgs and determineBackendFramework.
 """
@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.subject import ComponentType
+from hooks.contract import Engine
 from hooks.errors import InvalidSpec
 from hooks.problems import SPEC
 from hooks.validation.rules import spec as rules
@@ -22,15 +23,15 @@ _MODULE = re.compile(r"-m\s")
 
 
 class Backend(StrEnum):
-    """An inference engine; `noop` is none that is treated in a special way."""
+    """An inference engine; `noop` is any that needs no treatment of its own."""
 
-    VLLM = "vllm"
-    SGLANG = "sglang"
-    TRTLLM = "trtllm"
+    VLLM = Engine.VLLM.value
+    SGLANG = Engine.SGLANG.value
+    TRTLLM = Engine.TRTLLM.value
     NOOP = "noop"
 
 
-_ENGINES = (Backend.VLLM, Backend.SGLANG, Backend.TRTLLM)
+_ENGINES = tuple(Backend(engine.value) for engine in Engine)
 
 
 def resolve_backend(component_type: ComponentType, command_line: CommandLine, explicit: str) -> Backend:
@@ -53,7 +54,7 @@ def resolve_backend(component_type: ComponentType, command_line: CommandLine, ex
 
 @lru_cache(maxsize=1024)
 def detect_backends(text: str) -> tuple[Backend, ...]:
-    """All engines whose module a Python in this command line is told to run."""
+    """All engines whose module a Python in this command line runs."""
     if "dynamo." not in text:
         return ()
     segments = _SEPARATORS.split(text)

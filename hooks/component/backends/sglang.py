@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from hooks.component.backends.launched import Launched, without_probes
 from hooks.component.backends.shell import add_flags, warn_of_unread_program
 from hooks.component.placement import Placement, Role
+from hooks.contract import Engine
 from hooks.k8s.types import Json
 
 RENDEZVOUS_PORT = 29500
-_ENGINE = "sglang"
+_ENGINE = Engine.SGLANG.value
 
 
 def launch_sglang(container: Mapping[str, Json], placement: Placement) -> Launched:

@@ -14,6 +14,7 @@ from hooks.component.backends.launched import Launched, without_probes
 from hooks.component.backends.shell import is_python, quote, quote_line, require_command
 from hooks.component.placement import Orchestrator, Placement, Role
 from hooks.component.volumes import claim_volume
+from hooks.contract import Engine
 from hooks.errors import InvalidSpec
 from hooks.k8s.pods import add_named, literal_env
 from hooks.k8s.types import Json
@@ -107,7 +108,7 @@ def _join(parts: Iterable[str]) -> str:
 
 
 def _leader_parts(container: Mapping[str, Json], placement: Placement, gpus: int) -> tuple[str, ...]:
-    require_command(container, "trtllm")
+    require_command(container, Engine.TRTLLM)
     preparation, command = _engine_command(CommandLine.of(container))
     hosts = (placement.leader_host, *placement.worker_hosts)
     names = _FORWARDED.union(entry["name"] for entry in container.get("env") or ())

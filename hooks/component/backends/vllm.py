@@ -37,7 +37,7 @@ MASTER_PORT = 29500
 WAIT_CONTAINER = "wait-for-leader-mp"
 SIDE_CHANNEL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 
-_ENGINE = "vllm"
+_ENGINE = contract.Engine.VLLM.value
 _RAY_FLAG = "--distributed-executor-backend ray"
 _SIZE = re.compile(r"[0-9]{1,9}")
 _VARIABLE = re.compile(r"\$\((\w+)\)|\$(\w+)|\$\{(\w+)\}")
