@@ -19,7 +19,7 @@ class Built:
     """A component's children, in a fixed order.
 
     `workloads` are its Deployment or LeaderWorkerSets, also those that are not among the children this time. `warnings`
-    are what there is to say to the user about its pods.
+    are about its pods, for the user.
     """
 
     children: tuple[Manifest, ...]

@@ -1,7 +1,7 @@
-"""What pods get that nobody wrote but that was found, and when what was found earlier will no longer do.
+"""The ServiceAccount and pull Secrets that pods get by discovery, and when those found earlier must be replaced.
 
-A Secret or ServiceAccount that comes or goes is to roll no pod that serves. So a workload says in an annotation of its
-own, never in a template, what was found when its template was last decided.
+A Secret or ServiceAccount that is created or deleted must not restart a pod that serves. So an annotation of the
+workload, not of its template, keeps what was found when the template was last decided.
 """
 
 from collections.abc import Collection
@@ -33,7 +33,7 @@ class Discovered:
         return ", ".join(filter(None, (account, secrets)))
 
     def within(self, found: "Discovered") -> "Discovered":
-        """This as far as the spec still leaves it to discovery and did so before; what is found now for the rest."""
+        """This for each field that the spec leaves to discovery, now and before; what is found now for the others."""
         return Discovered(
             account=found.account if None in {self.account, found.account} else self.account,
             pull_secrets=found.pull_secrets if None in {self.pull_secrets, found.pull_secrets} else self.pull_secrets,
@@ -49,10 +49,10 @@ class Discovered:
 def is_needed(
     found: Discovered, kept: Discovered, *, accounts: Collection[str], serves: bool, lacks_images: bool
 ) -> bool:
-    """Whether pods cannot do with what was kept, and may with what is found now; `accounts` are those that exist.
+    """Whether pods fail with what was kept and may work with what is found now; `accounts` are those that exist.
 
-    A further Secret helps pods whose images cannot be pulled. Another account may help where no pod serves, whatever
-    they lack: none is lost there. Pods that are not ready for another reason, as in a rollout or after the loss of a
+    A further Secret helps pods whose images cannot be pulled. Another account may help where no pod serves, so
+    that a restart loses none. Pods that are not ready for another reason, as in a rollout or after the loss of a
     node, are no ground, as those beside them serve. The loss of a Secret never is, as it helps no pod.
     """
     if kept.account is not None and kept.account not in {FALLBACK_ACCOUNT, *accounts}:
@@ -62,12 +62,12 @@ def is_needed(
 
 
 def write_annotation(discovered: dict[str, Json]) -> dict[str, str]:
-    """The annotation of a workload that says so, by the JSON of it; none where nothing is left to discovery."""
+    """The annotation of a workload that keeps this JSON; none where nothing is left to discovery."""
     return {contract.ANNOTATION_DISCOVERED: canonical_json(discovered)} if discovered else {}
 
 
 def read_annotation(text: str | None) -> dict[str, Json]:
-    """The JSON of such an annotation; empty without one, and for what somebody else wrote there."""
+    """The JSON of such an annotation; empty without one, and for a text that is not ours."""
     try:
         value = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:

@@ -1,8 +1,8 @@
-"""Environment of the main container: who wins, and what every process of Dynamo is told.
+"""Environment of the main container: which layer wins, and the variables that every process of Dynamo gets.
 
 From the strongest: the service's `envs` (a graph has put its own beneath them already), `mainContainer.env`, the
-type's defaults, addresses from the settings. Sorted by name, but for variables that others refer to and that only the
-kubelet knows: it expands references to what stands earlier alone.
+type's defaults, addresses from the settings. Sorted by name, but variables that others refer to and
+whose value only the kubelet knows come first: it expands only references to earlier variables.
 """
 
 from collections.abc import Iterable

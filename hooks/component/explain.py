@@ -7,7 +7,7 @@ from datetime import datetime
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.environment import ETCD_ENDPOINTS
-from hooks.component.observe import Observed
+from hooks.component.observe import ObservedComponent
 from hooks.component.plan import ComponentPlan
 from hooks.component.pod_template import PodPlan
 from hooks.component.progress import Progress
@@ -18,8 +18,8 @@ from hooks.k8s.types import ReadManifest, name_of
 from hooks.settings import Settings, Switch
 
 
-def explain(plan: ComponentPlan, progress: Progress, seen: Observed, now: datetime) -> Explanation:
-    """Explain why a component is not ready, which it is known not to be.
+def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, now: datetime) -> Explanation:
+    """Explain why a component is not ready; the caller knows that it is not.
 
     Pods made by an older spec than the wanted one explain nothing: what is wrong with them may be what was just put
     right.
@@ -38,7 +38,7 @@ def explain(plan: ComponentPlan, progress: Progress, seen: Observed, now: dateti
 
 
 def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling: bool) -> Iterator[Explanation]:
-    """What the pods show, or that old ones are left; nothing where there is nothing to say."""
+    """What the pods show, or that old ones are left; nothing where both show nothing."""
     found = explain_pods(pods, now)
     if is_rolling and (found is None or found.reason is NotReadyReason.PROGRESSING):
         yield replace(found, reason=NotReadyReason.ROLLING_OUT) if found else explain_rollout()
@@ -47,7 +47,7 @@ def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling:
 
 
 def explain_progress(namespace: str, service: str, settings: Settings) -> Explanation:
-    """What is left to say where nothing is known to be wrong: pods that are not read may know better."""
+    """The explanation where nothing is known to be wrong; where pods are not read, how to read them."""
     if settings.explain_pods is Switch.ON:
         return Explanation(reason=NotReadyReason.PROGRESSING)
     return Explanation(
@@ -58,12 +58,12 @@ def explain_progress(namespace: str, service: str, settings: Settings) -> Explan
 
 
 def explain_rollout() -> Explanation:
-    """What there is to say while pods are replaced."""
+    """The explanation while pods are replaced."""
     return Explanation(reason=NotReadyReason.ROLLING_OUT, remedy="wait for the new pods")
 
 
 def explain_missing(pod: PodPlan) -> Iterator[Explanation]:
-    """What the pods need that nobody gave: where discovery is etcd, its address."""
+    """What the pods lack: where discovery is by etcd, its address."""
     if (
         pod.subject.discovery == contract.DISCOVERY_ETCD
         and not pod.settings.etcd_address
@@ -83,8 +83,8 @@ def _has_address(spec: ComponentSpec) -> bool:
     return ETCD_ENDPOINTS in names or bool(main.get("envFrom") or spec.env_from_secret)
 
 
-def _explain_change(plan: ComponentPlan, seen: Observed) -> Explanation:
-    """What there is to say before the newest spec is acted on; `spec.paused` of a Deployment is left to who set it."""
+def _explain_change(plan: ComponentPlan, seen: ObservedComponent) -> Explanation:
+    """The explanation before the newest spec is acted on; a paused Deployment stays paused."""
     deployment = seen.workloads.deployment
     if plan.groups is None and deployment is not None and is_paused(deployment):
         remedy = f"kubectl rollout resume deployment/{name_of(deployment)} -n {plan.subject.namespace} lets it go on"
@@ -92,7 +92,7 @@ def _explain_change(plan: ComponentPlan, seen: Observed) -> Explanation:
     return explain_rollout() if _has_workload(seen) else _progressing(plan)
 
 
-def _has_workload(seen: Observed) -> bool:
+def _has_workload(seen: ObservedComponent) -> bool:
     return seen.workloads.deployment is not None or bool(seen.workloads.leader_worker_sets)
 
 

@@ -44,7 +44,7 @@ class GroupsPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMetadata:
-    """Labels and annotations of the objects and of their pods, but for what tells replicas and roles apart."""
+    """Labels and annotations of the objects and of their pods, without those that differ between replicas and roles."""
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -54,7 +54,7 @@ class GroupMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltGroups:
-    """The objects of all replicas, also those withheld, and what there is to say to the user about their pods."""
+    """The objects of all replicas, also those withheld, and warnings about their pods."""
 
     sets: tuple[Manifest, ...]
     pod_groups: tuple[Manifest, ...]
@@ -80,8 +80,8 @@ def validate_groups(spec: ComponentSpec, name: str, path: FieldPath) -> Iterator
 def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[str, ReadManifest]) -> GroupsPlan:
     """Plan the replicas of a component; `observed` are its LeaderWorkerSets by name.
 
-    One whose immutable fields differ is left out once, and so deleted; when it is gone it is returned again. A hash in
-    an annotation tells which ones differ; one without it was not made by this version and is taken as it is.
+    One whose immutable fields differ is left out once, and so deleted; then it is returned again. A hash in an
+    annotation shows which ones differ; one without the hash is from another version and stays as it is.
     """
     names = tuple(f"{name}-{index}" for index in range(replicas))
     present = {wanted: observed[wanted] for wanted in names if wanted in observed}
@@ -95,7 +95,7 @@ def build_groups(
 ) -> BuiltGroups:
     """Build the objects of all replicas; `kept` is by name of a set what was discovered for its pods earlier.
 
-    But for that the pods of two replicas differ in a label and an annotation alone.
+    Otherwise the pods of two replicas differ only in a label and an annotation.
 
     Raises:
         InvalidSpec: a pod cannot be built from what the user wrote, or has no command or arguments.
@@ -146,7 +146,7 @@ def _why_replaced(live: ReadManifest, node_count: int) -> str:
         return "it is being deleted"
     wanted = _hash_immutable(node_count)
     if annotations_of(live).get(contract.ANNOTATION_IMMUTABLE_HASH, wanted) != wanted:
-        return "it is deleted and made anew, as its number of nodes changed"
+        return "it is deleted and created again, as its number of nodes changed"
     return ""
 
 
@@ -160,7 +160,7 @@ def _placement(pod: PodPlan, node_count: int, role: Role) -> Placement:
 
 
 def _check_started(spec: PodSpec) -> None:
-    """Refuse a pod that LeaderWorkerSet would start without a command: the image's own knows nothing of its place."""
+    """Refuse a pod that LeaderWorkerSet would start without a command: the image's own does not know its rank."""
     main = spec["containers"][-1]
     path = SPEC / "extraPodSpec.mainContainer"
     if not main.get("command"):

@@ -1,4 +1,4 @@
-"""Which workloads of a component keep what was found for their pods earlier, as nothing else of these changes."""
+"""Which workloads of a component keep what was found for their pods earlier: those whose template is unchanged."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ import orjson
 from hooks import contract
 from hooks.component.build import build_component
 from hooks.component.discovered import Discovered, is_needed, parse_discovered, read_annotation, write_annotation
-from hooks.component.observe import Observed
+from hooks.component.observe import ObservedComponent
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import LABEL_SET
 from hooks.k8s import kinds
@@ -18,7 +18,7 @@ from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, is_del
 from hooks.settings import Switch
 
 
-def keep_discovered(plan: ComponentPlan, seen: Observed) -> ComponentPlan:
+def keep_discovered(plan: ComponentPlan, seen: ObservedComponent) -> ComponentPlan:
     """The plan with what its workloads keep. A template that changes anyway takes what is found now.
 
     Raises:
@@ -40,7 +40,7 @@ def keep_discovered(plan: ComponentPlan, seen: Observed) -> ComponentPlan:
     return replace(plan, kept=kept, notes=(*plan.notes, *notes))
 
 
-def _find_drifted(plan: ComponentPlan, seen: Observed) -> Mapping[str, ReadManifest]:
+def _find_drifted(plan: ComponentPlan, seen: ObservedComponent) -> Mapping[str, ReadManifest]:
     """Workloads, by name, that do not say that their pods have what is found now; only these are looked at closely."""
     workloads = seen.workloads
     if plan.groups is None:
@@ -58,7 +58,7 @@ def _find_drifted(plan: ComponentPlan, seen: Observed) -> Mapping[str, ReadManif
 
 
 def _read_applied(live: ReadManifest) -> Manifest:
-    """The workload as it was last applied, whatever a hand changed since; without anything where nobody recorded it."""
+    """The workload as it was last applied, whatever was changed by hand since; empty without a record."""
     text = annotations_of(live).get(contract.ANNOTATION_LAST_APPLIED)
     applied: Manifest = orjson.loads(text) if text else {"metadata": {}, "spec": {}}
     return applied
@@ -73,7 +73,7 @@ def _template_of(workload: Manifest) -> Json:
     return spec.get("template") or spec.get("leaderWorkerTemplate")
 
 
-def _is_needed(kept: Discovered, live: ReadManifest, plan: ComponentPlan, seen: Observed) -> bool:
+def _is_needed(kept: Discovered, live: ReadManifest, plan: ComponentPlan, seen: ObservedComponent) -> bool:
     is_group = live["kind"] == kinds.LEADER_WORKER_SET.kind
     pods = [pod for pod in seen.pods if not is_group or labels_of(pod).get(LABEL_SET) == name_of(live)]
     serves, are_read = has_ready_pods(live), plan.pod.settings.explain_pods is Switch.ON

@@ -1,4 +1,4 @@
-"""What a component's sync is shown: its workloads, accounts, Secrets, and which optional kinds exist."""
+"""What a component's sync observes: its workloads, accounts, Secrets, and which optional kinds exist."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Workloads:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class ObservedComponent:
     """Children and related objects of one component.
 
     `accounts` are those labelled for components, by name; `pods` its own pods, none where they are not asked for.
@@ -37,9 +37,9 @@ class Observed:
     has_leader_worker_sets: bool
 
 
-def observe(request: SyncRequest, settings: Settings) -> Observed:
+def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
     """Read a request's children and related objects."""
-    return Observed(
+    return ObservedComponent(
         workloads=observe_workloads(request),
         pods=request.related.of(kinds.POD),
         mpi_key=observe_key(request, settings),

@@ -14,7 +14,7 @@ from hooks.component.discovered import FALLBACK_ACCOUNT, Discovered
 from hooks.component.exposure import Exposure, plan_exposure
 from hooks.component.groups import GroupsPlan, plan_groups
 from hooks.component.mpi_key import KeyPlan, plan_key
-from hooks.component.observe import Observed, Workloads
+from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.pod_template import PodPlan, users_account
 from hooks.component.pull_secrets import find_pull_secrets
 from hooks.component.strategy import resolve_strategy
@@ -32,7 +32,7 @@ from hooks.validation.rules.spec import ISTIO_MISSING, NO_ISTIO
 _RELEASE_LABEL = re.compile(
     r"helm\.sh/chart|app\.kubernetes\.io/version|argocd\.argoproj\.io/.*|([^/]+\.)?toolkit\.fluxcd\.io/.*"
 )
-"""Labels that delivery tools set on the component itself and change with each release, whatever becomes of its pods."""
+"""Labels that delivery tools set on the component itself and change with each release; pods do not get them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class ComponentPlan:
     notes: tuple[str, ...]
 
 
-def refuse_multinode(component: ComponentDeployment, seen: Observed) -> tuple[Problem, ...]:
+def refuse_multinode(component: ComponentDeployment, seen: ObservedComponent) -> tuple[Problem, ...]:
     """The problem of a component over several nodes in a cluster that cannot run it; () where there is none.
 
     Asked before anything is planned: no child may be created then.
@@ -80,8 +80,8 @@ def find_istio_warnings(
         yield ISTIO_MISSING.at(path / "ingress")
 
 
-def plan_component(component: ComponentDeployment, seen: Observed, settings: Settings) -> ComponentPlan:
-    """Plan a component whose spec has no problems, and which an orchestrator is there for if it spans nodes.
+def plan_component(component: ComponentDeployment, seen: ObservedComponent, settings: Settings) -> ComponentPlan:
+    """Plan a component whose spec has no problems; if it spans nodes, the cluster has LeaderWorkerSet and Volcano.
 
     Raises:
         InvalidSpec: the component's name cannot be that of the Service it needs.
@@ -155,7 +155,7 @@ def _plan_groups(spec: ComponentSpec, subject: Subject, replicas: int, workloads
 
 
 def _find_predecessor(spec: ComponentSpec, workloads: Workloads) -> str:
-    """What of the other kind must be gone first: old and new together would ask for twice the GPUs.
+    """Which workload of the other kind must be deleted first: both together would need twice the GPUs.
 
     Source: Dynamo operator leaves the old workload behind when the number of nodes crosses from one to several.
     """
@@ -167,9 +167,9 @@ def _find_predecessor(spec: ComponentSpec, workloads: Workloads) -> str:
 
 
 def _plan_exposure(
-    spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults, seen: Observed
+    spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults, seen: ObservedComponent
 ) -> tuple[Exposure, tuple[str, ...]]:
-    """Decide how the component is reached, and what of that this cluster cannot do."""
+    """Decide how the component is reached, with warnings about what this cluster cannot do of it."""
     exposure = plan_exposure(subject, defaults, spec.ingress, is_multinode=spec.is_multinode)
     if exposure.ports and not subject.name[0].isalpha():
         raise InvalidSpec(component_rules.SERVICE_OBJECT_NAME.at(METADATA / "name", name=subject.name))
@@ -183,7 +183,7 @@ def _plan_pod(
     subject: Subject,
     defaults: ComponentDefaults,
     *,
-    seen: Observed,
+    seen: ObservedComponent,
     settings: Settings,
 ) -> PodPlan:
     backend = detect_backend(spec)

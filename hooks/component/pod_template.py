@@ -54,7 +54,7 @@ class PodPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltPod:
-    """A pod's spec, and what the engine's launch rules have to say to the user about it."""
+    """A pod's spec, and warnings of the engine's launch rules, for the user."""
 
     spec: PodSpec
     warnings: tuple[str, ...]

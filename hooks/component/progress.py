@@ -7,7 +7,7 @@ import orjson
 
 from hooks import contract
 from hooks.component.build import Built
-from hooks.component.observe import Observed, Workloads
+from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.k8s import kinds
 from hooks.k8s.conditions import is_pod_ready
@@ -20,7 +20,7 @@ from hooks.k8s.readiness import (
 )
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of
 
-_STILL_THERE = "it is of a replica that is no longer asked for, and still there"
+_STILL_THERE = "it is of a replica that is no longer wanted, and is not deleted yet"
 LABEL_SET = "leaderworkerset.sigs.k8s.io/name"
 """Label of the pods of a LeaderWorkerSet: its name."""
 _UNMANAGED = (
@@ -45,7 +45,7 @@ class Progress:
     is_rolling: bool
 
 
-def measure_progress(plan: ComponentPlan, built: Built, seen: Observed) -> Progress:
+def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent) -> Progress:
     """Compare the workloads of this sync with those that exist."""
     observed = {name_of(wanted): _find(wanted, seen.workloads) for wanted in built.workloads}
     states = {name_of(wanted): _measure(plan, wanted, observed[name_of(wanted)], seen) for wanted in built.workloads}
@@ -63,7 +63,7 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: Observed) -> Progr
 
 
 def _surplus(plan: ComponentPlan, sets: Collection[str], wanted: Container[str]) -> list[str]:
-    """Sets of replicas that are no longer asked for; as a Deployment's old pods, they count until they are gone."""
+    """Sets of replicas that are no longer wanted; like a Deployment's old pods, they count until they are deleted."""
     return sorted(name for name in sets if name not in wanted) if plan.groups else []
 
 
@@ -73,7 +73,7 @@ def _find(wanted: Manifest, seen: Workloads) -> ReadManifest | None:
     return seen.leader_worker_sets.get(name_of(wanted))
 
 
-def _measure(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None, seen: Observed) -> Readiness:
+def _measure(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None, seen: ObservedComponent) -> Readiness:
     withheld = plan.groups.withheld.get(name_of(wanted)) if plan.groups else None
     if reason := plan.waits_for or withheld:
         return Readiness(ready=False, reason=reason, is_current=False)
@@ -86,7 +86,7 @@ def _measure(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None, s
     return Readiness(ready=False, reason=reason, is_current=False)
 
 
-def _doubt(readiness: Readiness, live: ReadManifest, seen: Observed) -> Readiness:
+def _doubt(readiness: Readiness, live: ReadManifest, seen: ObservedComponent) -> Readiness:
     """Believe a LeaderWorkerSet's own pods rather than a status of LeaderWorkerSet before version 0.9.
 
     Tried with 0.8.0: once ready, such a set goes on saying so when a worker pod falls out of service.
@@ -102,7 +102,7 @@ def _belongs_to(pod: ReadManifest, live: ReadManifest) -> bool:
 
 
 def _is_applied(desired: Manifest, observed: ReadManifest) -> bool:
-    """Whether the last spec that was applied is the one wanted now; True where nobody recorded it.
+    """Whether the last spec that was applied is the one wanted now; True without a record.
 
     The annotation holds the whole desired object of the last apply.
     """

@@ -1,7 +1,7 @@
-"""A component that goes: what it left in etcd is dropped first, for as long as that is worth waiting for.
+"""The deletion of a component: its keys in etcd are dropped first, or left there after a deadline.
 
-The order of a finalize: the shell calls `wanted_drop`, drops the keys where that is not None, and passes what came of
-it to `finalize`. Its hook is declared only where processes may find each other by etcd: by the setting, or by a graph's
+The order of a finalize: the shell calls `wanted_drop`, drops the keys where that is not None, and passes the report to
+`finalize`. Its hook is declared only where processes may find each other by etcd: by the setting, or by a graph's
 annotation, where etcd's address is set. The component's children are no longer returned from the first call on, and are
 not waited for: their processes take back their own keys as they stop, and what is dropped here are keys of those that
 never could.
@@ -29,10 +29,10 @@ _TRY_AGAIN_SECONDS = 5.0
 
 
 def wanted_drop(request: SyncRequest, facts: Facts) -> EtcdPrefixDrop | None:
-    """What to drop before the component goes; None where it left nothing, or where nobody is to clean up.
+    """What to drop before the component is deleted; None where it left nothing, or where the cleaning is switched off.
 
-    Works on a component whose spec is invalid. The slash at the end keeps the keys of a service whose name only begins
-    like this one's, which upstream drops too.
+    Works on a component whose spec is invalid. The slash at the end keeps the keys of a service whose name begins
+    with this one's; upstream drops these too.
     """
     settings = facts.settings
     if not is_deleting(request.parent) or settings.effect_etcd is Switch.OFF or not settings.etcd_address:
@@ -46,7 +46,7 @@ def wanted_drop(request: SyncRequest, facts: Facts) -> EtcdPrefixDrop | None:
 def finalize(request: SyncRequest, facts: Facts, report: DropReport | None) -> SyncAnswer:
     """Let a component go once its keys are dropped, or at the deadline; `report` is None where there are none to drop.
 
-    One that is not being deleted only changes hands, and keeps what it has.
+    One that is not being deleted only gets another controller, and keeps its children.
     """
     if not is_deleting(request.parent):
         kept = last_applied_children(request.children.all(), ())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hooks.component.explain import explain
-from hooks.component.observe import Observed, Workloads
+from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
 from hooks.component.reasons import ComponentReason
@@ -47,7 +47,7 @@ def report(
     plan: ComponentPlan,
     progress: Progress,
     *,
-    seen: Observed,
+    seen: ObservedComponent,
     warnings: tuple[str, ...],
     now: datetime,
 ) -> Report:
@@ -106,7 +106,7 @@ class _State:
     seconds: float = 0
 
 
-def _judge(plan: ComponentPlan, progress: Progress, seen: Observed, *, wait: float, now: datetime) -> _State:
+def _judge(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, *, wait: float, now: datetime) -> _State:
     if wait:
         return _State(reason=NotReadyReason.PROGRESSING, because=_UNCONFIRMED, seconds=wait)
     because = _because(plan, progress)

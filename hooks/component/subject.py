@@ -15,7 +15,7 @@ from hooks.settings import Settings
 
 
 class ComponentType(StrEnum):
-    """What a component does, as far as that changes what it gets unasked."""
+    """What a component does, as far as its defaults depend on it."""
 
     FRONTEND = "frontend"
     WORKER = "worker"
@@ -37,7 +37,7 @@ class ComponentType(StrEnum):
 
 
 NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
-"""Labels that others set on the component itself: whose child it is, and which installation cares for it."""
+"""Labels that others set on the component itself: whose child it is, and which installation manages it."""
 
 _KNOWN_TYPES = frozenset(kind.value for kind in ComponentType)
 _WORKERS = frozenset({ComponentType.WORKER, ComponentType.PREFILL, ComponentType.DECODE})

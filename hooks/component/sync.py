@@ -1,4 +1,4 @@
-"""The component hook: its stages in order, and nothing else; how one goes is in `removal`."""
+"""The component hook: its stages in order; `removal` has its deletion."""
 
 from functools import lru_cache
 
@@ -7,7 +7,7 @@ from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
 from hooks.component.events import tell_transitions
 from hooks.component.keeping import keep_discovered
-from hooks.component.observe import Observed, observe, observe_workloads
+from hooks.component.observe import ObservedComponent, observe, observe_workloads
 from hooks.component.plan import plan_component, refuse_multinode
 from hooks.component.progress import measure_progress
 from hooks.component.reasons import ComponentReason
@@ -63,17 +63,17 @@ def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     return component, sort_problems(validate_component(component))
 
 
-def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed, facts: Facts) -> SyncAnswer:
+def _render(request: SyncRequest, component: ComponentDeployment, seen: ObservedComponent, facts: Facts) -> SyncAnswer:
     plan = keep_discovered(plan_component(component, seen, facts.settings), seen)
     built = build_component(plan)
     progress = measure_progress(plan, built, seen)
     warnings = (*plan.warnings, *built.warnings)
-    told = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
+    reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     return SyncAnswer(
         children=list(built.children),
-        status=told.status,
-        effects=tell_transitions(request, told.status),
-        resync_after_seconds=told.resync_after_seconds,
+        status=reported.status,
+        effects=tell_transitions(request, reported.status),
+        resync_after_seconds=reported.resync_after_seconds,
         notes=(*plan.notes, *warnings),
     )
 

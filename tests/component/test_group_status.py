@@ -79,7 +79,7 @@ def test_sets_above_the_replicas_count_until_they_are_gone(replicas: int) -> Non
     given, found = ask(spec(replicas=replicas), observed)
     assert (found["Available"]["status"], found["Ready"]["status"]) == ("False", "False")
     for number in range(2):
-        assert (f"c-{number}: it is of a replica that is no longer asked for" in found["Ready"]["message"]) == (
+        assert (f"c-{number}: it is of a replica that is no longer wanted" in found["Ready"]["message"]) == (
             number >= replicas
         )
     left = [child for child in observed if (child["kind"], child["metadata"]["name"]) in identities(given)]

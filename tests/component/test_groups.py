@@ -209,7 +209,7 @@ def test_set_of_another_size_is_left_out_until_it_is_gone() -> None:
     found, message = ask(spec(nodes=3, replicas=2), before)
     assert names(found, SETS) == []
     assert names(found, "PodGroup") == ["c-0", "c-1"]
-    assert "c-0: it is deleted and made anew, as its number of nodes changed" in message
+    assert "c-0: it is deleted and created again, as its number of nodes changed" in message
     halfway = [child for child in before if (child["kind"], name_of(child)) != (SETS, "c-0")]
     assert names(ask(spec(nodes=3, replicas=2), halfway)[0], SETS) == ["c-0"]
 

@@ -1,4 +1,4 @@
-"""What an engine's launch rules give back, and what they do alike."""
+"""What an engine's launch rules return, and what they share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

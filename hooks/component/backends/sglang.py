@@ -1,4 +1,4 @@
-"""SGLang over several nodes: each node starts the same command and is told the leader's address and its own rank.
+"""SGLang over several nodes: each node starts the same command with the leader's address and its own rank.
 
 Source: Dynamo operator, internal/dynamo/backend_sglang.go.
 """

@@ -1,4 +1,4 @@
-"""What a component gets unasked, by its type; all of it gives way to the user's own."""
+"""A component's defaults, by its type; the user's own values replace them."""
 
 from typing import assert_never
 

@@ -1,4 +1,4 @@
-"""The shape of a type's defaults, and those of a type that nobody knows."""
+"""The shape of a type's defaults, and those of an unknown type."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What an endpoint picker gets unasked: its flags, ports, gRPC probes and configuration.
+"""Defaults of an endpoint picker: its flags, ports, gRPC probes and configuration.
 
 Source: Dynamo operator, internal/dynamo/component_epp.go; Gateway API Inference Extension, cmd/epp.
 """
@@ -58,7 +58,7 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
         grace_seconds=_GRACE_SECONDS,
         account=epp_account(subject.graph) if subject.graph else "",
         service_port=_SERVICE_PORT,
-        may_overlap=False,  # two endpoint pickers at one time would each steer by half of what there is to know
+        may_overlap=False,  # two endpoint pickers at one time would each see half of the state
     )
 
 

@@ -1,4 +1,4 @@
-"""What a frontend gets unasked: the HTTP server of its runtime, its port and probes.
+"""Defaults of a frontend: the HTTP server of its runtime, its port and probes.
 
 Source: Dynamo operator, internal/dynamo/component_frontend.go.
 """

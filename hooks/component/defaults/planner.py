@@ -1,4 +1,4 @@
-"""What a planner gets unasked: its metrics port and, in a graph, the account that may scale it.
+"""Defaults of a planner: its metrics port and, in a graph, the account that may scale it.
 
 A planner of Dynamo 0.9 serves nothing but its metrics, so the Service leads there: upstream's Service has a port
 `system` that no such planner has. Some later operators give it that port and probes on it, which would end a planner of

@@ -1,4 +1,4 @@
-"""What a worker, prefill or decode component gets unasked: the system server's port and probes.
+"""Defaults of a worker, prefill or decode component: the system server's port and probes.
 
 Source: Dynamo operator, internal/dynamo/component_worker.go.
 """

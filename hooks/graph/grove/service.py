@@ -19,8 +19,7 @@ from hooks.component.discovered import Discovered
 from hooks.component.explain import explain_missing
 from hooks.component.exposure import build_exposure
 from hooks.component.mpi_key import ObservedKey
-from hooks.component.observe import Observed as ObservedOfComponent
-from hooks.component.observe import Workloads
+from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.placement import Orchestrator, Placement, Role, clique_name, plan_roles
 from hooks.component.plan import ComponentPlan as Component
 from hooks.component.plan import plan_component
@@ -154,9 +153,9 @@ def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
     return component.model_copy(update={"spec": spec})
 
 
-def _seen_by_component(seen: Observed) -> ObservedOfComponent:
+def _seen_by_component(seen: Observed) -> ObservedComponent:
     """What a component's plan looks at, as the graph sees it; its workloads and its SSH key are the graph's affair."""
-    return ObservedOfComponent(
+    return ObservedComponent(
         workloads=_NO_WORKLOADS,
         pods=(),
         mpi_key=_NO_KEY,
