@@ -194,7 +194,7 @@ def test_graph_that_is_being_deleted_is_answered_as_usual() -> None:
 
 
 INVALID = [
-    pytest.param(make.graph({"a": {"replicas": "many"}}), "spec.services.a.replicas", id="wrong type"),
+    pytest.param(make.graph({"a": {"replicas": "many"}}), "spec.services[a].replicas", id="wrong type"),
     pytest.param(make.graph({"A": {}, "a": {}}), "would both be named g-a", id="same name"),
     pytest.param(make.graph({"a" * 62: {}}), "has 64 characters, at most 63 are possible", id="too long"),
     pytest.param(make.graph({"a": {}}, name="g" * 64), "metadata.name has 64 characters", id="graph too long"),

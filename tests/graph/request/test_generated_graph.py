@@ -151,7 +151,7 @@ def test_first_of_two_config_maps_of_one_name_counts() -> None:
 @pytest.mark.parametrize(
     ("services", "problem"),
     [
-        ({"A": {"replicas": "two"}}, "spec.services.A.replicas: "),
+        ({"A": {"replicas": "two"}}, "spec.services[A].replicas: "),
         ({"A" * 70: make.service()}, f"spec.services[{'A' * 70}]: the name "),
         ({"A": make.service("epp")}, "spec.services[A].eppConfig is required for EPP components"),
     ],
