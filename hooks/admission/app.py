@@ -46,12 +46,11 @@ _KNOWN_PATHS = (
     "an admission hook; hooks are POST /admission/validate/<plural> and /admission/mutate/<plural> "
     f"for {', '.join(KINDS)}"
 )
-"""The reason of a denial whose rule names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Court:
-    """What every review needs."""
+class AdmissionContext:
+    """What every call needs: settings, rules and defaults by plural, what is known of the cluster, and metrics."""
 
     settings: Settings
     rules: Mapping[str, Rule]
@@ -72,7 +71,7 @@ def create_admission_app(
 ) -> Flask:
     """Build the application; `rules` and `defaults` are by plural, and a kind may have none."""
     app = create_bare_app("admission", _KNOWN_PATHS, settings.max_body_bytes, is_draining)
-    court = Court(
+    context = AdmissionContext(
         settings=settings,
         rules=rules,
         defaults=defaults,
@@ -81,9 +80,9 @@ def create_admission_app(
         metrics=create_admission_metrics(),
     )
     for plural in KINDS:
-        _add_hook(app, "validate", plural, partial(_validate, plural, court))
-        _add_hook(app, "mutate", plural, partial(_mutate, plural, court))
-    app.config["metrics"] = court.metrics
+        _add_hook(app, "validate", plural, partial(_validate, plural, context))
+        _add_hook(app, "mutate", plural, partial(_mutate, plural, context))
+    app.config["metrics"] = context.metrics
     app.after_request(_end)
     return app
 
@@ -96,59 +95,59 @@ def _add_hook(app: Flask, call: str, plural: str, answer: Callable[[], bytes]) -
     app.add_url_rule(f"/admission/{call}/{plural}", f"{call}/{plural}", view, methods=["POST"])
 
 
-def _validate(plural: str, court: Court) -> bytes:
-    call = _read(plural, court)
-    verdict = _judge(plural, call, court)
+def _validate(plural: str, context: AdmissionContext) -> bytes:
+    call = _read(plural, context)
+    verdict = _judge(plural, call, context)
     problems, reasons = texts_of(verdict.problems), verdict.reasons
     warnings = texts_of(verdict.warnings)
     g.fields["allowed"] = not verdict.problems
     if verdict.problems:
         g.fields.update(problems=list(problems), reasons=list(reasons))
     seconds = time.perf_counter() - g.started
-    record_review(court.metrics, KINDS[plural].kind, call.operation, reasons=reasons, seconds=seconds)
+    record_review(context.metrics, KINDS[plural].kind, call.operation, reasons=reasons, seconds=seconds)
     if verdict.problems:
         return write_denied(call.uid, problems, warnings)
     return write_allowed(call.uid, warnings)
 
 
-def _judge(plural: str, call: AdmissionCall, court: Court) -> Verdict:
-    rule = court.rules.get(plural)
-    if rule is None or call.new is None or not call.is_judged or _is_left_alone(call, court):
+def _judge(plural: str, call: AdmissionCall, context: AdmissionContext) -> Verdict:
+    rule = context.rules.get(plural)
+    if rule is None or call.new is None or not call.is_judged or _is_left_alone(call, context):
         return Verdict(problems=())
     try:
-        return rule(_review(call, court))
+        return rule(_review(call, context))
     except RecursionError:  # JSON may be nested more deeply than anything that means something
         return Verdict(problems=(reading.DEPTH.at(HERE),))
 
 
-def _mutate(plural: str, court: Court) -> bytes:
-    call = _read(plural, court)
-    default = court.defaults.get(plural)
-    if default is None or call.new is None or not call.is_judged or _is_left_alone(call, court):
+def _mutate(plural: str, context: AdmissionContext) -> bytes:
+    call = _read(plural, context)
+    default = context.defaults.get(plural)
+    if default is None or call.new is None or not call.is_judged or _is_left_alone(call, context):
         return write_allowed(call.uid)
-    patch = default(_review(call, court))
+    patch = default(_review(call, context))
     g.fields["changes"] = len(patch)
     return write_allowed(call.uid, patch=patch)
 
 
-def _read(plural: str, court: Court) -> AdmissionCall:
-    call = parse_admission_review(read_body(court.settings.max_body_bytes), KINDS[plural])
+def _read(plural: str, context: AdmissionContext) -> AdmissionCall:
+    call = parse_admission_review(read_body(context.settings.max_body_bytes), KINDS[plural])
     g.fields = {"uid": call.uid, "operation": call.operation.value, "dry_run": call.dry_run}
     if call.new is not None:
         g.fields["object"] = f"{call.new['metadata']['namespace']}/{call.new['metadata']['name']}"
     return call
 
 
-def _is_left_alone(call: AdmissionCall, court: Court) -> bool:
-    if not call.namespace or not court.is_locked(call.namespace):
+def _is_left_alone(call: AdmissionCall, context: AdmissionContext) -> bool:
+    if not call.namespace or not context.is_locked(call.namespace):
         return False
     g.fields["notes"] = ["the namespace belongs to another operator"]
     return True
 
 
-def _review(call: AdmissionCall, court: Court) -> Review:
+def _review(call: AdmissionCall, context: AdmissionContext) -> Review:
     assert call.new is not None  # noqa: S101 - both callers have looked
-    return Review(new=call.new, old=call.old, user=call.user, settings=court.settings, installed=court.installed())
+    return Review(new=call.new, old=call.old, user=call.user, settings=context.settings, installed=context.installed())
 
 
 def _end(response: Response) -> Response:

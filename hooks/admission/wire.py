@@ -50,7 +50,7 @@ class AdmissionCall:
 
     @property
     def is_judged(self) -> bool:
-        """Whether rules apply: on create, and on update unless the object is on its way out and only sheds finalizers.
+        """Whether rules apply: on create, and on update unless the object is being deleted and only loses finalizers.
 
         A time of deletion that a client sends along on create means nothing; the API server drops it later.
         """

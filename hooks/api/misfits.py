@@ -31,7 +31,7 @@ class Misfit:
 
     @property
     def path(self) -> FieldPath:
-        """Where the field stands."""
+        """The path of the field."""
         return self.problem.path
 
 

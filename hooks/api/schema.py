@@ -42,7 +42,7 @@ class SchemaRule:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Marks a field: `description`, then whatever its type does not say.
+    """Marks a field: `description`, then what its type does not say.
 
     `kubernetes` names a definition that the field (or, of a list, each item) carries whole, of which `optional` lists
     the fields that need not be there, and `also` those that we add. `shape` names a model that describes a field which

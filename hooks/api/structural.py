@@ -27,7 +27,7 @@ def build_object_schema(model: type[ApiModel]) -> SchemaNode:
     """Build a model's schema; a field `metadata` is left to the caller.
 
     Raises:
-        TypeError: a field has no `Schema`, or a type that no schema stands for.
+        TypeError: a field has no `Schema`, or a type without a schema.
     """
     markers = {
         field.alias or name: (field.annotation, _marker_of(f"{model.__name__}.{name}", field.metadata))
@@ -112,7 +112,7 @@ def _build_type(annotation: Any, marker: Schema) -> SchemaNode:
         return {"type": _SCALARS[annotation]}
     if isinstance(annotation, type) and issubclass(annotation, ApiModel):
         return build_object_schema(annotation)
-    raise TypeError(f"no schema stands for {annotation}")
+    raise TypeError(f"there is no schema for {annotation}")
 
 
 def _build_marked(marker: Schema) -> SchemaNode | None:

@@ -31,13 +31,13 @@ class Wish:
 
 
 def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
-    """See to it that the Secret holds a good certificate which the webhooks trust; returns what was done, in sentences.
+    """Keep a valid certificate in the Secret, which the webhooks trust; returns what was done, in sentences.
 
-    Authorities are published before the certificate: the API server trusts whatever it meets at every moment.
+    Authorities are published before the certificate: the API server trusts each certificate that a server may show.
 
     Raises:
-        Refused: the API server does not want to.
-        WrittenMeanwhile: somebody else wrote in between.
+        Refused: the API server refuses.
+        WrittenMeanwhile: another process wrote in between.
     """
     stored = store.read()
     reason = why_renew(stored.issued, wish.names, wish.now) if stored.secret is not None else "there is none yet"
@@ -52,7 +52,7 @@ def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
 
 
 def keep_in_folder(folder: Path, wish: Wish) -> list[str]:
-    """See to it that the files tls.crt, tls.key and ca.crt are good; returns what was done, in sentences.
+    """Keep a valid certificate in the files tls.crt, tls.key and ca.crt; returns what was done, in sentences.
 
     Raises:
         OSError: the folder cannot be read or written.
@@ -90,7 +90,9 @@ def _try_again(act: Callable[[], list[str]]) -> list[str]:
 
 def _parse_secret(_context: click.Context, _parameter: click.Parameter, secret: str | None) -> str | None:
     if secret is not None and not _SECRET.fullmatch(secret):
-        raise click.BadParameter(f"{secret!r} is no Secret; write NAMESPACE/NAME, such as dynamo-system/admission-tls")
+        raise click.BadParameter(
+            f"{secret!r} is not a Secret; write NAMESPACE/NAME, such as dynamo-system/admission-tls"
+        )
     return secret
 
 
@@ -101,7 +103,7 @@ def _find_server(url: str | None, token_file: Path | None, ca_file: Path | None)
         raise click.UsageError("--server, --token-file and --ca-file belong together; give all three or none")
     server = ApiServer.in_cluster()
     if server is None:
-        raise click.UsageError("there is no account of a pod here; give --server, --token-file and --ca-file")
+        raise click.UsageError("this is not a pod with a ServiceAccount; give --server, --token-file and --ca-file")
     return server
 
 
@@ -137,27 +139,45 @@ Examples:
   dynamo-hooks certificates --name dynamo-hooks.dynamo-system.svc --directory ./tls --days 90 --dry-run"""
 )
 @click.option(
-    "--name", "names", multiple=True, required=True, metavar="NAME", help="DNS name or IP address; repeatable."
+    "--name",
+    "names",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    help="DNS name or IP address; can be given several times.",
 )
-@click.option("--secret", metavar="NAMESPACE/NAME", callback=_parse_secret, help="The Secret that holds it.")
-@click.option("--validating", multiple=True, metavar="NAME", help="A ValidatingWebhookConfiguration that trusts it.")
-@click.option("--mutating", multiple=True, metavar="NAME", help="A MutatingWebhookConfiguration that trusts it.")
+@click.option(
+    "--secret", metavar="NAMESPACE/NAME", callback=_parse_secret, help="The Secret that holds the certificate."
+)
+@click.option(
+    "--validating", multiple=True, metavar="NAME", help="A ValidatingWebhookConfiguration that is to trust it."
+)
+@click.option("--mutating", multiple=True, metavar="NAME", help="A MutatingWebhookConfiguration that is to trust it.")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Instead of a Secret, a folder for tls.crt, tls.key and ca.crt.",
+    help="A folder for tls.crt, tls.key and ca.crt, instead of a Secret.",
 )
-@click.option("--days", type=click.IntRange(1, 3650), default=365, show_default=True, help="How long it is valid.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done and write nothing.")
-@click.option("--server", metavar="URL", help="API server; default: the pod's own, as its own account.")
+@click.option(
+    "--days", type=click.IntRange(1, 3650), default=365, show_default=True, help="How long the certificate is valid."
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be done; write nothing.")
+@click.option(
+    "--server", metavar="URL", help="The API server. Default: that of the pod, with the pod's ServiceAccount."
+)
 @click.option("--token-file", type=click.Path(dir_okay=False, path_type=Path), help="Token for --server.")
-@click.option("--ca-file", type=click.Path(dir_okay=False, path_type=Path), help="Authority of --server.")
+@click.option(
+    "--ca-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Certificate of the authority that signs for --server.",
+)
 def certificates(*, names: tuple[str, ...], days: int, dry_run: bool, **places: object) -> None:
     """Make the certificate of the admission port, or renew it when two thirds of its life are over.
 
     A good certificate is left as it is, so this may run as often as you like. A new one is signed by an authority of
     its own, whose key is thrown away. The webhooks trust the new authority, and the one before it, before any server
-    shows the new certificate. Exit status 1 when something refuses.
+    shows the new certificate. The
+    exit status is 1 if the certificate could not be written.
     """
     target = _Target(**places)  # type: ignore[arg-type]  # click has checked each
     wish = Wish(names=names, lifetime=timedelta(days=days), now=datetime.now(UTC), dry_run=dry_run)

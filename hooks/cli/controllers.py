@@ -1,4 +1,4 @@
-"""`dynamo-hooks controllers`: what Metacontroller is told, aimed at any URL."""
+"""`dynamo-hooks controllers`: the controllers that make Metacontroller call the hooks, for any URL."""
 
 import re
 
@@ -22,7 +22,7 @@ def _parse_url(_context: click.Context, _parameter: click.Parameter, url: str) -
 def _parse_installation(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
     if name and (not is_dns_label(name) or len(name) > MAX_INSTALLATION):
         raise click.BadParameter(
-            f"{name!r} is no name of an installation; write at most {MAX_INSTALLATION} of a-z, 0-9 and '-'"
+            f"{name!r} is not a name of an installation; write at most {MAX_INSTALLATION} of a-z, 0-9 and '-'"
         )
     return name
 
@@ -48,20 +48,23 @@ Examples:
     type=click.Choice(["kubernetes", "etcd"]),
     default="kubernetes",
     show_default=True,
-    help="With etcd the component's finalize hook is declared, which drops its keys.",
+    help="With etcd, components get a finalize hook, which deletes their keys.",
 )
 @click.option(
     "--etcd-address",
     default="",
     metavar="ADDRESS",
-    help="The setting `etcd_address`: with one the hook is declared too, as a graph may choose etcd by annotation.",
+    help=(
+        "The setting `etcd_address`. With an address, components get the finalize hook too, as a graph can choose etcd "
+        "by annotation."
+    ),
 )
 @click.option(
     "--installation",
     default="",
     metavar="NAME",
     callback=_parse_installation,
-    help="For a namespace-restricted installation: its setting `installation`. Default: the whole cluster.",
+    help="The setting `installation` of a namespace-restricted installation. Default: the whole cluster.",
 )
 @click.option(
     "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="YAML documents or a JSON list."

@@ -1,4 +1,4 @@
-"""`dynamo-hooks copy-output`: the container beside a profiler, whose command stands with the copier itself."""
+"""`dynamo-hooks copy-output`: the container beside a profiler; the command itself is in `hooks.output_copier`."""
 
 from hooks.output_copier.command import copy_output
 

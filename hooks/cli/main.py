@@ -14,14 +14,14 @@ class LazyGroup(click.Group):
 
     modules: ClassVar[dict[str, str]] = {
         "render": "Print every child of every manifest, down to the Deployments.",
-        "validate": "Check manifests against the schemas; all faults with file and line.",
-        "simulate": "Bring manifests to Ready in an in-memory cluster, with the real hooks.",
+        "validate": "Check manifests; print every problem with file and line.",
+        "simulate": "Run manifests in an in-memory cluster, with the real hooks, until all is Ready.",
         "crds": "Print the CustomResourceDefinitions.",
-        "controllers": "Print Metacontroller's controllers for a hooks URL.",
+        "controllers": "Print the controllers that make Metacontroller call the hooks.",
         "serve": "Serve the hooks over HTTP, and admission over HTTPS.",
         "certificates": "Make and renew the certificate of the admission port.",
-        "prober": "Run the prober that loads and verifies LoRA adapters.",
-        "copy-output": "Hand a profiler's output over, as a container beside it.",
+        "prober": "Run the prober, which loads and verifies LoRA adapters.",
+        "copy-output": "Copy a profiler's output to a ConfigMap, from a container beside it.",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -29,7 +29,7 @@ class LazyGroup(click.Group):
         return list(self.modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import `hooks.cli.<command>` and take its command; what has a dash on the line has a low line in Python."""
+        """Import `hooks.cli.<command>` and take its command; a dash in the command is an underscore in Python."""
         if cmd_name not in self.modules:
             return None
         name = cmd_name.replace("-", "_")
@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Take the command from the arguments; one that is unknown is refused with the one that is meant."""
+        """Take the command from the arguments; an unknown one is refused, with the one that may be meant."""
         near = get_close_matches(args[0], self.modules, n=1)
         if args[0] not in self.modules and near:
             ctx.fail(f"No such command {args[0]!r}; did you mean {near[0]}?")
@@ -61,5 +61,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    No command but `serve`, `prober`, `copy-output` and `certificates` needs a cluster to talk to.
+    Only `serve`, `prober`, `copy-output` and `certificates` talk to a cluster; the other commands need none.
     """

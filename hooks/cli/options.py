@@ -1,4 +1,4 @@
-"""Options that several commands share, and what each refuses with which sentence."""
+"""Options that several commands share, with the messages of what they refuse."""
 
 import math
 import os
@@ -29,22 +29,22 @@ def parse_bind(_context: click.Context, _parameter: click.Parameter, bind: str |
         return None
     match = _BIND.fullmatch(bind)
     if match is None or int(match[2]) > 65535:
-        raise click.BadParameter(f"{bind!r} is no address; write HOST:PORT, such as 127.0.0.1:8080 or [::]:8080")
+        raise click.BadParameter(f"{bind!r} is not an address; write HOST:PORT, such as 127.0.0.1:8080 or [::]:8080")
     return bind
 
 
 def parse_positive(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
-    """Read a number above 0 that ends.
+    """Read a finite number above 0.
 
     Raises:
-        click.BadParameter: it is none.
+        click.BadParameter: it is not such a number.
     """
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not 0 < number < math.inf:
-        raise click.BadParameter(f"{text!r} is no number above 0; write one such as 0.5 or 120")
+        raise click.BadParameter(f"{text!r} is not a number above 0; write a number such as 0.5 or 120")
     return number
 
 
@@ -58,13 +58,15 @@ def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key.strip():
-            raise InvalidSettings(f"--set {pair} is no setting; write --set key=value, such as --set log_level=debug")
+            raise InvalidSettings(
+                f"--set {pair} is not a setting; write --set key=value, such as --set log_level=debug"
+            )
         values[key.strip()] = value
     return values
 
 
 def read_settings(set_values: Iterable[str]) -> Settings:
-    """Settings from the environment and `--set`; ends the process with one sentence and exit status 2 when refused."""
+    """Settings from the environment and `--set`; if refused, ends the process with a message and exit status 2."""
     try:
         return parse_settings(os.environ, parse_set_options(set_values))
     except InvalidSettings as error:
@@ -73,7 +75,7 @@ def read_settings(set_values: Iterable[str]) -> Settings:
 
 
 def read_prober_token() -> str:
-    """The token of the environment; ends the process with one sentence and exit status 2 when refused."""
+    """The token of the environment; if refused, ends the process with a message and exit status 2."""
     try:
         return read_token(os.environ)
     except InvalidSettings as error:
@@ -82,7 +84,7 @@ def read_prober_token() -> str:
 
 
 def read_offline_settings(set_values: Iterable[str]) -> Settings:
-    """The same for a command without a cluster, where no image is pulled: that of the hooks is ours if nobody says."""
+    """The settings for a command without a cluster; the image of the hooks is this version's if the user sets none."""
     settings = read_settings(set_values)
     return settings if settings.hooks_image else settings.model_copy(update={"hooks_image": _OWN_IMAGE})
 
@@ -91,14 +93,14 @@ def _parse_kinds(_context: click.Context, _parameter: click.Parameter, lists: tu
     chosen = [name.strip() for names in lists for name in names.split(",") if name.strip()]
     unknown = next((name for name in chosen if name not in OPTIONAL_KINDS), None)
     if unknown is not None:
-        raise click.BadParameter(f"{unknown} is no optional kind; choose from {', '.join(OPTIONAL_KINDS)}")
+        raise click.BadParameter(f"{unknown} is not an optional kind; choose from {', '.join(OPTIONAL_KINDS)}")
     return frozenset(chosen)
 
 
 def _parse_namespace(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
     if not is_dns_label(name):
         raise click.BadParameter(
-            f"{name!r} is no namespace; write at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
+            f"{name!r} is not a namespace; write at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
         )
     return name
 
@@ -108,7 +110,7 @@ settings_option = click.option(
     "set_values",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting; may be repeated. Wins over the environment's DYNAMO_HOOKS_<KEY>.",
+    help="A setting; can be given several times. Overrides the environment variable DYNAMO_HOOKS_<KEY>.",
 )
 """Gives a command `set_values`, for `read_settings`."""
 
@@ -118,7 +120,7 @@ with_option = click.option(
     multiple=True,
     metavar="LIST",
     callback=_parse_kinds,
-    help=f"Optional kinds taken as installed, separated by commas: {', '.join(OPTIONAL_KINDS)}. Default: none.",
+    help=f"Optional kinds that count as installed, separated by commas: {', '.join(OPTIONAL_KINDS)}. Default: none.",
 )
 """Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`."""
 
@@ -129,8 +131,8 @@ known_kinds_option = click.option(
     metavar="LIST",
     callback=lambda context, parameter, lists: _parse_kinds(context, parameter, lists) if lists else None,
     help=(
-        f"Optional kinds of the cluster, separated by commas: {', '.join(OPTIONAL_KINDS)}; '' for none. Without it, "
-        "what depends on them is not judged."
+        f"Optional kinds that the cluster has, separated by commas: {', '.join(OPTIONAL_KINDS)}; '' for none. "
+        "Without this option, what depends on them is not checked."
     ),
 )
 """Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`, or None where the user does not say."""
@@ -142,6 +144,6 @@ namespace_option = click.option(
     show_default=True,
     metavar="NAMESPACE",
     callback=_parse_namespace,
-    help="Namespace of documents that name none.",
+    help="Namespace of objects that name none.",
 )
 """Gives a command `namespace`, a valid name."""

@@ -89,25 +89,26 @@ Examples:
     show_default=True,
     metavar="HOST:PORT",
     callback=parse_bind,
-    help="Where to listen.",
+    help="The address to listen at.",
 )
 @click.option(
     "--allow-remote",
     is_flag=True,
-    help="Listen on an address that others can reach: whoever can, makes engines load what they like. Set a token.",
+    help="Allow an address that others can reach. They can make engines load anything, so set a token.",
 )
 @end_with_stdin_option
 @settings_option
 def prober(*, bind: str, allow_remote: bool, end_with_stdin: bool, set_values: tuple[str, ...]) -> None:
     """Load LoRA adapters on engines, verify them, reload those lost and unload those no longer wanted.
 
-    Runs beside the hooks in one pod; they say over loopback what is wanted and are told what the engines say. Memory is
-    only a cache: a restart learns everything anew. With the variable DYNAMO_PROBER_TOKEN, which the hooks need too,
-    requests must carry that token. Metrics are at /metrics. Log lines go to standard error as JSON.
+    Runs in the pod of the hooks. The hooks ask it over loopback for the adapters they want, and it answers with what
+    the engines report. It stores nothing: after a restart it asks the engines again. If the environment variable
+    DYNAMO_PROBER_TOKEN is set, requests must carry that token; the hooks need the same variable. Metrics are at
+    /metrics. Log lines are JSON on standard error.
     """
     if not allow_remote and not is_loopback(bind):
         raise click.BadParameter(
-            f"{bind} is no loopback address; the prober has no users but the hooks beside it (or give --allow-remote)",
+            f"{bind} is not a loopback address; write one, as only the hooks beside it ask, or give --allow-remote",
             param_hint="--bind",
         )
     settings = read_settings(set_values)

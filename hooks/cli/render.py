@@ -37,15 +37,15 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How it is printed.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The form of the output.")
 def render(
     *, files: tuple[str, ...], namespace: str, installed: frozenset[str], set_values: tuple[str, ...], output: str
 ) -> None:
     """Print every child of every manifest, recursively: graph, components, Deployments.
 
-    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds pass through
-    untouched. The same input always gives the same bytes. Warnings go to standard error. Exit status 1, and no output,
-    when a manifest is refused.
+    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are printed
+    unchanged. The same input always gives the same bytes. Warnings go to standard error. If a
+    manifest is refused, the exit status is 1 and there is no output.
     """
     settings = read_offline_settings(set_values)
     try:

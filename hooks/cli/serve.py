@@ -34,17 +34,19 @@ Examples:
     show_default=True,
     metavar="HOST:PORT",
     callback=parse_bind,
-    help="Where to listen; port 0 takes a free one and logs it.",
+    help="The address to listen at; with port 0 a free one is taken and logged.",
 )
-@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
-@click.option("--threads", type=click.IntRange(1, 64), default=4, show_default=True, help="Threads of each process.")
+@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Number of processes.")
+@click.option(
+    "--threads", type=click.IntRange(1, 64), default=4, show_default=True, help="Number of threads in each process."
+)
 @click.option(
     "--drain",
     type=click.FloatRange(0, 300),
     default=DRAIN_SECONDS,
     show_default=True,
     metavar="SECONDS",
-    help="How long to go on accepting after SIGTERM, with /readyz saying 503.",
+    help="How long requests are accepted after SIGTERM; /readyz answers 503 meanwhile.",
 )
 @secure_port_options
 @end_with_stdin_option
@@ -83,7 +85,7 @@ def serve(  # noqa: PLR0913 - one parameter for each option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedApps:
-    """The parts of one server; without a pod's account nobody knows which kinds are `installed`."""
+    """The parts of one server; `installed` is None without a ServiceAccount, as discovery cannot be asked then."""
 
     settings: Settings
     serves_admission: bool
@@ -92,7 +94,7 @@ class ServedApps:
 
     @classmethod
     def of(cls, settings: Settings, *, serves_admission: bool) -> "ServedApps":
-        """Find out what there is to serve with; ends the process with one sentence where a setting lacks its ground."""
+        """Find the parts that this process can have; ends it with a message where a setting cannot work."""
         server = ApiServer.in_cluster() if serves_admission else None
         return cls(
             settings=settings,
@@ -107,7 +109,7 @@ class ServedApps:
         return AppByPort(plain=hooks, secure=self._load_admission(is_draining)) if self.serves_admission else hooks
 
     def begin(self, is_draining: Callable[[], bool]) -> None:
-        """Start, in a worker, what goes on beside its requests."""
+        """Start, in a worker, the threads that run beside its requests."""
         self.locks.keep(is_draining)
         if self.installed:
             self.installed.keep()
@@ -117,13 +119,13 @@ class ServedApps:
         from hooks.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
 
         server = find_api_server(self.settings)
-        told = self.settings if server else without_api_server(self.settings)
+        settings = self.settings if server else without_api_server(self.settings)
         return create_app(
-            told,
+            settings,
             lambda: datetime.now(UTC),
             carry_out=EffectsClient(server=server) if server else None,
             is_draining=is_draining,
-            hooks=respect_locks(served_hooks(told), self.locks.look),
+            hooks=respect_locks(served_hooks(settings), self.locks.look),
         )
 
     def _load_admission(self, is_draining: Callable[[], bool]) -> WsgiApp:
@@ -147,6 +149,6 @@ def find_api_server(settings: Settings) -> ApiServer | None:
         return None
     server = ApiServer.in_cluster()
     if server is None:
-        reason = "this is no pod of a cluster, or one that mounts no service account token"
+        reason = "this is not a pod, or the pod does not mount a service account token"
         logger.warning("effects are switched off", extra={"fields": {"settings": list(wanted), "reason": reason}})
     return server

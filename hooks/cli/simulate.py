@@ -30,7 +30,7 @@ NO_EFFECTS = (
     "effect_write_back=off",
     "namespace_locks=off",
 )
-"""A simulation never acts on a real cluster, whatever the environment says."""
+"""A simulation never acts on a real cluster, also where the environment has settings for one."""
 
 
 def _parse_faults(_context: click.Context, _parameter: click.Parameter, rules: tuple[str, ...]) -> dict[str, PodFault]:
@@ -39,7 +39,7 @@ def _parse_faults(_context: click.Context, _parameter: click.Parameter, rules: t
     for rule in rules:
         glob, sign, reason = rule.rpartition("=")
         if not sign or not glob or reason not in list(PodFault):
-            raise click.BadParameter(f"{rule!r} is no rule; write GLOB=REASON with one of the reasons {known}")
+            raise click.BadParameter(f"{rule!r} is not a rule; write GLOB=REASON with one of the reasons {known}")
         faults[glob] = PodFault(reason)
     return faults
 
@@ -65,7 +65,7 @@ Examples:
     default="120",
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for Ready, in seconds of the cluster's time.",
+    help="How long to wait for Ready, in seconds of simulated time.",
 )
 @click.option(
     "--speed",
@@ -73,7 +73,7 @@ Examples:
     default="5",
     show_default=True,
     metavar="N",
-    help="Seconds of the cluster's time that pass in a real second.",
+    help="Simulated seconds in each real second.",
 )
 @click.option(
     "--hold",
@@ -88,15 +88,15 @@ Examples:
     multiple=True,
     metavar="GLOB=REASON",
     callback=_parse_faults,
-    help=f"Give pods a fault: {', '.join(PodFault)}. A Job's pod, which is not started again, fails of a crash.",
+    help=f"Give pods a fault: {', '.join(PodFault)}. A Job's pod is not restarted, so it fails after a crash.",
 )
 @click.option(
     "--profiler-output",
     type=click.File(),
     metavar="FILE",
-    help="What profilers leave behind, one or more YAML documents; without it they make up a graph.",
+    help="The output of profilers, one or more YAML documents. Default: a graph that is made up.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How the result is printed.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the result.")
 def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     paths: tuple[str, ...],
     namespace: str,
@@ -109,13 +109,13 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     profiler_output: TextIO | None,
     output: str,
 ) -> None:
-    """Bring manifests to Ready in an in-memory cluster that follows Metacontroller's contract, with the real hooks.
+    """Run manifests in an in-memory cluster, with the real hooks, until all is Ready.
 
-    FILE is a file, a directory (read recursively) or - for standard input. The hooks server runs as a process of its
-    own; pods are only played. With a DynamoModel among the documents the prober runs as well, and pods answer it on
-    loopback addresses as engines do. A request's profiler runs for ten seconds and measures nothing. Progress goes to
-    standard error, the tree of objects and their status to standard output. Exit status 0 when all is Ready, 1 with the
-    reasons when not.
+    FILE is a file, a directory (read recursively) or - for standard input. The cluster calls the hooks as
+    Metacontroller does; they run as a server in a process of its own. Pods are simulated. If there is a DynamoModel,
+    the prober runs too, and pods answer it on loopback addresses as engines do. A request's profiler takes ten seconds
+    and measures nothing. Progress is printed to standard error, the tree of objects and their status to standard
+    output. The exit status is 0 if all is Ready, else 1; then the reasons are printed.
     """
     settings = read_offline_settings(set_values)
     try:

@@ -1,4 +1,4 @@
-"""`dynamo-hooks validate`: every fault of the manifests, each with file and line."""
+"""`dynamo-hooks validate`: every problem of the manifests, each with file and line."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -49,7 +49,13 @@ Examples:
 @namespace_option
 @known_kinds_option
 @settings_option
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How faults are printed.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="The form in which problems are printed.",
+)
 def validate(
     *,
     files: tuple[str, ...],
@@ -58,10 +64,10 @@ def validate(
     set_values: tuple[str, ...],
     output: str,
 ) -> None:
-    """Check manifests as the API server and admission would, and print every fault and warning with file and line.
+    """Check manifests as the API server and admission would. Print every problem and warning with file and line.
 
-    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not checked. Exit
-    status 0 without faults, though there be warnings, and 1 with.
+    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not checked. The
+    exit status is 1 if there is a problem, else 0, also with warnings.
     """
     settings = read_offline_settings(set_values)
     loaded = load_manifests(files, namespace)

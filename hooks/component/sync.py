@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from hooks.api.base import parse_parent
+from hooks.api.base import read_parent
 from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
 from hooks.component.events import tell_transitions
@@ -20,6 +20,7 @@ from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.problems import Problem, sort_problems, texts_of
+from hooks.validation.reading import drop_consequences
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -58,9 +59,16 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
 
 @lru_cache(maxsize=4 * CACHED_PARENTS)
 def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
-    """Read a component, and say in a fixed order what is wrong with it."""
-    component = parse_parent(ComponentDeployment, read_parent_key(parent_key))
-    return component, sort_problems(validate_component(component))
+    """Read a component, and say in a fixed order what is wrong with it.
+
+    Raises:
+        InvalidSpec: fields do not fit the model; all problems, those of the other fields too.
+    """
+    component, misfits = read_parent(ComponentDeployment, read_parent_key(parent_key))
+    problems = drop_consequences(validate_component(component), misfits)
+    if misfits:
+        raise InvalidSpec((*misfits, *problems))
+    return component, sort_problems(problems)
 
 
 def _render(request: SyncRequest, component: ComponentDeployment, seen: ObservedComponent, facts: Facts) -> SyncAnswer:

@@ -16,7 +16,7 @@ from hooks.k8s.types import Json
 from hooks.problems import FieldPath, Rule
 
 At = tuple[str, ...]
-"""Where a rule stands: the names of properties from the root on."""
+"""The place of a rule: the names of properties from the root on."""
 
 _SUFFIXES = ("", *(f"{unit}i" for unit in "KMGTPE"), *"numkMGTPE")
 NAME = "self.metadata.name"
@@ -101,10 +101,10 @@ def quote(text: str) -> str:
 
 
 def name_rule(rule: Rule, broken: str, text: str) -> CelRule:
-    """A rule about an object's name; such a rule stands at the root and is asked on create alone.
+    """A rule about an object's name; such a rule is placed at the root and asked on create alone.
 
-    An expression sees `metadata` only at the root, where the status stands too: so the status of an object that was
-    stored before the rule came can still be written. A name does not change.
+    An expression sees `metadata` only at the root, where the status is too. Asked on updates, it would keep the status
+    of an object that was stored before the rule came from being written. A name does not change.
     """
     return CelRule(rule=rule, at=(), holds=f"oldSelf.hasValue() || !({broken})", text=text, may_be_new=True)
 

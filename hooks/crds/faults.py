@@ -164,7 +164,7 @@ _RULES: Mapping[str, Callable[[Mapping[str, Json], FieldPath], Iterator[Problem]
 
 
 def _position(path: FieldPath, manifest: Json) -> tuple[int, ...]:
-    """Where a field stands in the manifest; a missing one stands before its siblings."""
+    """The place of a field in the manifest, for sorting; a missing one comes before its siblings."""
     position = []
     value = manifest
     for part in path.parts:

@@ -1,6 +1,6 @@
-"""What every object must be, whatever its kind: it has one, and a name, and what hooks read of others has its shape.
+"""What objects of all kinds need: a kind, a name, and the form in which the hooks read what they read of them.
 
-Knows too what is nearly one of our kinds, which would otherwise pass for somebody else's.
+Also finds kinds that are almost written as one of ours, which would otherwise pass as foreign.
 """
 
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def find_header_problems(value: Any) -> Iterator[Problem]:
 
 
 def _find_kind_problems(kind: GroupVersionKind) -> Iterator[Problem]:
-    """What is nearly one of our kinds; other kinds of our group are foreign, as its owner has more programs."""
+    """A kind that is almost one of ours; other kinds of our group are foreign, as its owner has other programs too."""
     names = {ours.kind for ours in OUR_KINDS}
     version = contract.GRAPH.api_version
     if kind.kind in names:

@@ -1,6 +1,6 @@
 """Reads manifests: files, directories or standard input, with line and column of every field.
 
-What cannot be read hides nothing of the rest: objects and faults are given back together.
+What cannot be read does not hide the rest: objects and faults are returned together.
 """
 
 import sys
@@ -55,7 +55,7 @@ class ManifestFaults(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One object of the input, where its fields stand, and what is wrong with it whatever its schema says."""
+    """One object of the input, the places of its fields, and what is wrong with it apart from its schema."""
 
     file: str
     object: Manifest
@@ -86,7 +86,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What the input holds: objects in order, faulty ones too, and the faults of what is no object at all."""
+    """What the input holds: objects in order, faulty ones too, and the faults of what is not an object."""
 
     documents: tuple[Document, ...]
     unreadable: tuple[Fault, ...] = ()

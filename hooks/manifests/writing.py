@@ -38,9 +38,9 @@ _Dumper.add_representer(str, _represent_text)
 
 @contextmanager
 def guard_output() -> Iterator[None]:
-    """Write to standard output inside; ends the process with a sentence and status 1 where it takes no more.
+    """Write to standard output inside; if it cannot be written, ends the process with a message and status 1.
 
-    A reader that has gone is no fault; click ends quietly then.
+    A reader that has closed the pipe is no error; click ends quietly then.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""How the rules of a kind are put to a review: in which order, what an old object excuses, when warnings are told.
+"""How an object is judged by the rules of its kind: the order, what an old object excuses, when there are warnings.
 
 Source: Dynamo operator, internal/webhook/validation/*_handler.go; Kubernetes, "Validation ratcheting" of custom
 resources, for what an update of an object that is bad already may do.
@@ -34,7 +34,7 @@ def judge(
 
     A problem that the old object had too does not count again: else a rule that came later would forbid
     even to annotate what was stored before it. With problems, warnings about the object are left out as upstream does,
-    unless `warns_always`. Never raises, whatever the object looks like.
+    unless `warns_always`. Never raises for any object.
     """
     if _is_going(review.new):
         return Verdict(problems=())
@@ -62,7 +62,7 @@ def _judge_alone(
 
 
 def _prepare(manifest: ReadManifest) -> ReadManifest:
-    """The object as it is going to be stored: with name and namespace where it names none, and without its status."""
+    """The object as it will be stored: with a name and a namespace, and without its status."""
     manifest = {key: value for key, value in manifest.items() if key != "status"}
     metadata = manifest.get("metadata")
     if not isinstance(metadata, Mapping):

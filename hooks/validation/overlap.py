@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from hooks.problems import FieldPath, Problem
-from hooks.validation.rules import component, graph, reading, schema
+from hooks.problems import Problem
+from hooks.validation.rules import component, graph, pod, reading, schema
 
 _NO_VALUE = frozenset({schema.REQUIRED, schema.TYPE, reading.METADATA, reading.NAME, reading.NAME_OF_PARENT})
 """There is no value to judge, in the field and below."""
@@ -38,8 +38,4 @@ def _says_the_same(problem: Problem, other: Problem) -> bool:
         return problem.path.is_within(other.path)
     if other.rule in _BAD_VALUE:
         return problem.path == other.path and problem.rule not in _OF_LENGTH
-    return other.rule is schema.REPEATED and problem.path in (other.path, other.path / "name", _list_of(other.path))
-
-
-def _list_of(entry: FieldPath) -> FieldPath:
-    return FieldPath(entry.parts[:-1])
+    return other.rule is schema.REPEATED and problem.rule is pod.NAME_TAKEN and problem.path == other.path / "name"

@@ -1,4 +1,4 @@
-"""What is asked of the rules and what they answer: one object as it shall be, as it was, who asks, and the verdict."""
+"""The question to the rules (an object as it is to be written, as it was, and who asks) and their answer, a verdict."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """An object about to be written; `old` is None on create, `user` None where nobody told.
+    """An object about to be written; `old` is None on create, `user` None where the API server does not say.
 
     `installed` are the optional kinds of the cluster; None where that is unknown, and rules that need them are left
     out.

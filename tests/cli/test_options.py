@@ -49,12 +49,18 @@ def test_options_are_read(arguments: tuple[str, ...], environment: dict[str, str
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--with", "lws,gove"), "gove is no optional kind; choose from grove, lws, volcano, istio, inference-pool"),
-        (("-n", "Team_A"), "'Team_A' is no namespace; write at most 63 of a-z, 0-9 and '-'"),
-        (("-n", "a" * 64), "is no namespace"),
-        (("-n", ""), "'' is no namespace"),
-        (("--set", "kai_queue"), "--set kai_queue is no setting; write --set key=value, such as --set log_level=debug"),
-        (("--set", "=x"), "--set =x is no setting"),
+        (
+            ("--with", "lws,gove"),
+            "gove is not an optional kind; choose from grove, lws, volcano, istio, inference-pool",
+        ),
+        (("-n", "Team_A"), "'Team_A' is not a namespace; write at most 63 of a-z, 0-9 and '-'"),
+        (("-n", "a" * 64), "is not a namespace"),
+        (("-n", ""), "'' is not a namespace"),
+        (
+            ("--set", "kai_queue"),
+            "--set kai_queue is not a setting; write --set key=value, such as --set log_level=debug",
+        ),
+        (("--set", "=x"), "--set =x is not a setting"),
         (("--set", "kai_queu=x"), "unknown setting kai_queu; did you mean kai_queue?"),
         (("--set", "kai_scheduler=yes"), "setting kai_scheduler is 'yes', should be: 'on' or 'off'"),
     ],

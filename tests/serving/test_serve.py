@@ -410,10 +410,10 @@ def test_effects_that_no_api_server_takes_are_switched_off_and_named_once(
     ("arguments", "sentence"),
     [
         (("--set", "log_levl=debug"), "unknown setting log_levl; did you mean log_level?"),
-        (("--set", "log_level"), "--set log_level is no setting; write --set key=value"),
+        (("--set", "log_level"), "--set log_level is not a setting; write --set key=value"),
         (("--set", "max_body_bytes=many"), "setting max_body_bytes is 'many', should be: write a number of bytes"),
-        (("--bind", "8080"), "'8080' is no address; write HOST:PORT"),
-        (("--bind", "localhost:70000"), "'localhost:70000' is no address"),
+        (("--bind", "8080"), "'8080' is not an address; write HOST:PORT"),
+        (("--bind", "localhost:70000"), "'localhost:70000' is not an address"),
     ],
     ids=["unknown setting", "no value", "malformed setting", "no host", "no such port"],
 )

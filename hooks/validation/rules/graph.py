@@ -128,7 +128,7 @@ RESTART_ANNOTATION = Rule(
     severity=Severity.WARNING,
 )
 NO_ORCHESTRATOR = Rule(
-    name="graph-no-orchestrator",
+    name="no-orchestrator-for-graph",
     text=(
         f"{FAILED_PASS}: no multinode orchestrator available: {{services}} span several nodes; install Grove, or "
         "LeaderWorkerSet together with Volcano, and let the controller declare their kinds"
