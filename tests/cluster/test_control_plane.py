@@ -1,13 +1,17 @@
 """The bench itself: pods come up through kwok, may be held, and the audit log sees all."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hooks
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
+from tests.cluster.dynamo import ROOT
 from tests.contract.backend import ApiRefused
 
 
@@ -55,6 +59,13 @@ def test_account_of_the_chart_may_do_nothing_of_itself(plane: ControlPlane, api:
     client = plane.client(CHART_ACCOUNT).within(api.namespace)
     with pytest.raises(ApiRefused, match="403"):
         client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "forbidden"}})
+
+
+def test_programs_of_the_project_are_those_beside_the_tests() -> None:
+    """Not those of another clone, whose environment this one may use."""
+    command = [sys.executable, "-c", "import hooks; print(hooks.__file__)"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    assert Path(found).parents[1] == Path(hooks.__file__).parents[1] == ROOT
 
 
 def test_helm_understands_the_servers_version(plane: ControlPlane, tmp_path: Path) -> None:
