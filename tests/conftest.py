@@ -1,17 +1,15 @@
 """Options of the whole test run, what it needs before it starts, and what it left out."""
 
-import os
 from collections import Counter
 from typing import Any
 
 import pytest
 
+from tests import effort
 from tests.cluster import binaries
 from tests.distribution import Distribution, count_workers, rank_of
 
 pytest.register_assert_rewrite("tests.contract")
-
-STEPS = 100_000 if os.environ.get("CI") == "true" else 10_000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,10 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--steps",
         type=int,
-        default=STEPS,
+        default=effort.STEPS,
         metavar="N",
         help="how many steps tests/sequences takes in the simulated cluster, over all roads"
-        " (default: 10000, or 100000 where CI=true)",
+        " (default: 5000, or 100000 where CI=true)",
     )
     parser.addoption(
         "--sequence",
@@ -56,7 +54,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if lacking is None:
         terminal: pytest.TerminalReporter = config.pluginmanager.getplugin("terminalreporter")
         binaries.build(terminal.write_line)
-    elif os.environ.get("CI") == "true":
+    elif effort.IN_CI:
         pytest.exit(lacking, returncode=1)
 
 

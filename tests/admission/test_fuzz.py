@@ -13,6 +13,7 @@ from hooks.admission.app import KINDS, create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.settings import parse_settings
 from tests import make
+from tests.effort import examples
 from tests.reviews import patch_of, review
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -150,13 +151,13 @@ def test_specs_here_are_taken_as_they_are(app: Flask, plural: str) -> None:
     check(app, plural, orjson.dumps(review(parent, parent)))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bodies())
 def test_review_with_something_else_inside_gets_a_verdict_or_one_line(app: Flask, body: tuple[str, Any]) -> None:
     check(app, body[0], orjson.dumps(body[1]))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(KINDS)), st.one_of(JSON.map(orjson.dumps), st.binary(max_size=200)))
 def test_any_body_gets_a_verdict_or_one_line(app: Flask, plural: str, data: bytes) -> None:
     check(app, plural, data)

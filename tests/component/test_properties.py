@@ -14,12 +14,13 @@ from hooks.metacontroller.protocol import CustomizeRequest, write_sync_answer
 from hooks.problems import texts_of
 from tests import make
 from tests.component.specs import ANY_SPEC, COMPONENT_NAME
+from tests.effort import examples
 
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(COMPONENT_NAME, st.sampled_from(["", "g", "g" * 60]), ANY_SPEC)
 def test_any_spec_gives_valid_children_or_problems(name: str, graph: str, spec: dict[str, Any]) -> None:
     request = make.sync_request(make.component(name, graph, **spec), related=[make.pull_secret("s", "nvcr.io")])
@@ -35,7 +36,7 @@ def test_any_spec_gives_valid_children_or_problems(name: str, graph: str, spec: 
             assert_consistent(child, given.children)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(COMPONENT_NAME, st.sampled_from(["", "g"]), ANY_SPEC, st.integers(-1, 3))
 def test_any_spec_over_several_nodes_gives_valid_children_or_problems(
     name: str, graph: str, spec: dict[str, Any], nodes: int
@@ -53,7 +54,7 @@ def test_any_spec_over_several_nodes_gives_valid_children_or_problems(
             assert_group_consistent(child, given.children)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(ANY_SPEC)
 def test_order_of_keys_changes_no_answer(spec: dict[str, Any]) -> None:
     parent = make.component("c", "g", **spec)
@@ -66,7 +67,7 @@ def test_order_of_keys_changes_no_answer(spec: dict[str, Any]) -> None:
     assert rules[0] == rules[1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(ANY_SPEC)
 def test_any_component_can_be_deleted(spec: dict[str, Any]) -> None:
     parent = make.component("c", "g", **spec)

@@ -18,6 +18,7 @@ from hooks.k8s.types import Manifest, gvk_of
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer, write_sync_answer
 from hooks.problems import Problem
 from tests import make
+from tests.effort import examples
 from tests.graph import world
 from tests.graph.test_grove import part, processed
 from tests.graph.valid_specs import CLAIMS, MAX_SERVICES, ON_ONE_NODE, ON_SEVERAL_NODES
@@ -121,7 +122,7 @@ def assert_sound(answer: SyncAnswer) -> None:
         assert all(LABEL_VALUE.fullmatch(value) for value in ours.values())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(sane_specs | wild_specs | ON_ONE_NODE)
 def test_every_graph_gets_a_sound_answer_or_reasons(spec: Any) -> None:
     answer = world.ask(parent_of(spec), installed=INSTALLED)
@@ -134,7 +135,7 @@ def test_every_graph_gets_a_sound_answer_or_reasons(spec: Any) -> None:
         assert answer.children == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(sane_specs | ON_ONE_NODE, st.randoms(use_true_random=False))
 def test_order_of_keys_changes_no_byte(spec: Any, dice: random.Random) -> None:
     first, second = (make.sync_request(parent_of(s), installed=INSTALLED) for s in (spec, shuffle(spec, dice)))
@@ -152,7 +153,7 @@ def test_valid_specs_have_up_to_so_many_services(services: int, specs: Any) -> N
 
 
 @pytest.mark.parametrize("path", PATHS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_valid_graph_is_accepted_with_sound_children(path: str, data: st.DataObject) -> None:
     installed, specs = PATHS[path]
@@ -168,7 +169,7 @@ def test_valid_graph_is_accepted_with_sound_children(path: str, data: st.DataObj
 
 
 @pytest.mark.parametrize("path", PATHS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_graph_comes_to_rest_and_stays(path: str, data: st.DataObject) -> None:
     installed, specs = PATHS[path]
@@ -231,7 +232,7 @@ def scale(found: Manifest, answer: SyncAnswer) -> Manifest:
     return next((part(found["kind"], name, desired=effect.replicas) for effect in scalings), found)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(sane_specs | wild_specs | ON_ONE_NODE)
 def test_related_objects_are_asked_for_whatever_the_spec(spec: Any) -> None:
     for rule in customize(CustomizeRequest(parent=parent_of(spec)), make.facts()):

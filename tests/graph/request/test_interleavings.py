@@ -10,6 +10,7 @@ from hypothesis.strategies import booleans, integers, sampled_from
 from hooks.k8s.types import Manifest, name_of
 from hooks.metacontroller.protocol import SyncAnswer
 from tests import make
+from tests.effort import examples
 from tests.graph.request import jobs, world
 
 CONDITIONS = ["Ready", "Validation", "Profiling", "SpecGenerated", "DeploymentReady"]
@@ -236,4 +237,4 @@ def is_unjudged(graph: Any) -> bool:
 
 
 TestInterleavings = Interleavings.TestCase
-TestInterleavings.settings = settings(max_examples=300, stateful_step_count=25, deadline=None)
+TestInterleavings.settings = settings(max_examples=examples(300), stateful_step_count=25, deadline=None)
