@@ -1,6 +1,6 @@
 """ServiceAccounts of a graph with their rights: for discovery, for planners, for endpoint pickers.
 
-Each graph has its own, as two parents cannot own one object.
+Each graph has its own, as an object can have only one controlling owner.
 
 Source: Dynamo operator, internal/discovery/resource.go and internal/rbac/manager.go.
 """
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from hooks import contract, identity
 from hooks.api.graph import GraphDeployment
 from hooks.component.subject import ComponentType
-from hooks.graph.components import handed_down, runs_under
-from hooks.graph.observe import Observed
+from hooks.graph.components import service_annotations, uses_account
+from hooks.graph.observe import ObservedGraph
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.rbac import PolicyRule, RoleReference, build_role, build_role_binding, build_service_account
 from hooks.k8s.types import Manifest
@@ -35,7 +35,8 @@ _DISCOVERY_RULES = (
 class AccountPlan:
     """An account, the binding that grants it a role and, where the role is ours too, its rules.
 
-    `is_rebound` says that a binding to another role exists: it is left out once, as `roleRef` cannot be changed.
+    `is_rebound` says that the existing binding has another role. `roleRef` cannot be changed, so the binding is left
+    out once, which deletes it.
     """
 
     name: str
@@ -46,13 +47,13 @@ class AccountPlan:
     is_rebound: bool = False
 
 
-def plan_accounts(graph: GraphDeployment, seen: Observed, settings: Settings) -> tuple[AccountPlan, ...]:
-    """The accounts that the graph's services need, each only if some service runs under it."""
+def plan_accounts(graph: GraphDeployment, seen: ObservedGraph, settings: Settings) -> tuple[AccountPlan, ...]:
+    """The accounts that the graph's services need, each only if a service uses it."""
     return tuple(_wanted_accounts(graph, seen.bindings, settings))
 
 
 def build_account(plan: AccountPlan) -> list[Manifest]:
-    """Build the account, its role where that is ours, and the binding unless it must go first."""
+    """Build the account, its role where that is ours, and the binding unless the old one must be deleted first."""
     labels = {
         contract.LABEL_APP_MANAGED_BY: contract.MANAGER,
         contract.LABEL_APP_COMPONENT: "rbac",
@@ -93,10 +94,13 @@ def _wanted_accounts(
 
 def _discovers_through_kubernetes(graph: GraphDeployment, settings: Settings) -> bool:
     """Whether the graph, or any service by an annotation of its own, finds others through the API server."""
-    described = [graph.metadata.annotations, *(handed_down(graph, spec) for spec in graph.spec.services.values())]
+    described = [
+        graph.metadata.annotations,
+        *(service_annotations(graph, spec) for spec in graph.spec.services.values()),
+    ]
     backends = (identity.discovery_backend(annotations, settings.discovery_backend) for annotations in described)
     return contract.DISCOVERY_KUBERNETES in backends
 
 
 def _needs_account(graph: GraphDeployment, component_type: str, account: str) -> bool:
-    return any(s.component_type == component_type and runs_under(s, account) for s in graph.spec.services.values())
+    return any(s.component_type == component_type and uses_account(s, account) for s in graph.spec.services.values())

@@ -1,4 +1,4 @@
-"""Whether a child carries the spec that it should have, as the cluster holds it and as it was last applied."""
+"""Whether a child has the wanted spec: the live spec, and the spec as it was last applied."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,13 +11,13 @@ from hooks.metacontroller.parent_key import CACHED_PARENTS
 
 
 def read_applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:
-    """The spec as it was last applied; None where nothing tells, under server-side apply."""
+    """The spec as it was last applied; None if that is not recorded, as under server-side apply."""
     spec: Mapping[str, Json] | None = _read_applied(child).get("spec")
     return spec
 
 
 def read_applied_annotations(child: ReadManifest) -> Mapping[str, str]:
-    """Our own annotations of a child as they were last applied, whatever a hand changed since."""
+    """Our annotations of a child as they were last applied, without changes that others made since."""
     annotations: Mapping[str, str] = (_read_applied(child).get("metadata") or {}).get("annotations") or {}
     return annotations
 
@@ -34,12 +34,12 @@ def _read_text(text: str) -> Mapping[str, Json]:
 
 
 def is_applied(wanted: Json, *, live: Json, applied: Json) -> bool:
-    """Whether a child has the wanted spec; `applied` is what was last applied, None where nothing tells."""
+    """Whether a child has the wanted spec; `applied` is what was last applied, None if not recorded."""
     return _carries(live, wanted) if applied is None else bool(applied == wanted)
 
 
 def _carries(seen: Json, wanted: Json) -> bool:
-    """Whether everything wanted is there; the server may have filled in more."""
+    """Whether everything wanted is in the live object; the server may have added more."""
     if isinstance(wanted, dict):
         if not isinstance(seen, dict) or not wanted.keys() <= seen.keys():
             return False

@@ -16,7 +16,7 @@ from hooks.metacontroller.installation import label_like_parent
 def build_children(plan: GraphPlan) -> list[Manifest]:
     """Build all children, sorted by kind and name; no workload while one of the other path is still there."""
     children = [
-        *(() if plan.waits_for else _build_workloads(plan)),
+        *(() if plan.blocked_by else _build_workloads(plan)),
         *(build_key(plan.mpi_key) if plan.mpi_key else ()),
         *(build_adapter(adapter) for adapter in plan.adapters),
         *build_claims(plan.claims),

@@ -1,6 +1,6 @@
 """PersistentVolumeClaims of a graph: which to create, which to keep, which are missing.
 
-A claim that was created stays for ever, whatever becomes of its entry: removing an entry never deletes data.
+A created claim stays, even if its entry is removed: that never deletes data.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcilePVC.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hooks.api.graph import GraphDeployment, PersistentVolumeClaimRequest
-from hooks.graph.observe import Observed, ObservedClaim
+from hooks.graph.observe import ObservedClaim, ObservedGraph
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.storage import build_claim, build_claim_stub
 from hooks.k8s.types import Manifest
@@ -17,7 +17,7 @@ from hooks.k8s.types import Manifest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimsPlan:
-    """Names of claims to keep, requests to fulfil, names that nobody provides, and what cannot be changed any more."""
+    """Names of claims to keep, claims to create, names that do not exist, and warnings about changes without effect."""
 
     namespace: str
     kept: tuple[str, ...]
@@ -26,8 +26,8 @@ class ClaimsPlan:
     warnings: tuple[str, ...]
 
 
-def plan_claims(graph: GraphDeployment, seen: Observed) -> ClaimsPlan:
-    """Decide about every claim of the graph; where a name occurs twice the first entry counts."""
+def plan_claims(graph: GraphDeployment, seen: ObservedGraph) -> ClaimsPlan:
+    """Decide about every claim of the graph; of two entries with one name the first counts."""
     requests = _requests(graph)
     absent = [r for name, r in requests.items() if name not in seen.claims and name not in seen.foreign_claims]
     return ClaimsPlan(
@@ -40,7 +40,7 @@ def plan_claims(graph: GraphDeployment, seen: Observed) -> ClaimsPlan:
 
 
 def build_claims(plan: ClaimsPlan) -> list[Manifest]:
-    """Build the new claims whole and of the others what keeps them alive."""
+    """Build the new claims whole, and for existing ones a stub, without which Metacontroller would delete them."""
     kept = [build_claim_stub(name, plan.namespace) for name in plan.kept]
     return [*kept, *(_build_claim(request, plan.namespace) for request in plan.created)]
 
@@ -64,7 +64,7 @@ def _build_claim(request: PersistentVolumeClaimRequest, namespace: str) -> Manif
 def _changes(
     requests: Mapping[str, PersistentVolumeClaimRequest], claims: Mapping[str, ObservedClaim]
 ) -> Iterator[str]:
-    """What an entry asks of an existing claim of ours that it was not created with."""
+    """Fields of entries that differ from the existing claim; they are not applied."""
     for name, request in requests.items():
         claim = claims.get(name)
         if claim is None or not request.create:

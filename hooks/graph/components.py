@@ -27,9 +27,9 @@ _MAX_INTEGER = 2**53
 REPLACED_LABELS = frozenset(
     {contract.LABEL_CONTROLLER_UID, contract.LABEL_COMPONENT, contract.LABEL_NAMESPACE, contract.LABEL_GRAPH}
 )
-"""Labels of a service of which its component gets others, or none."""
+"""Labels of a service that its component gets with other values, or not at all."""
 
-_HANDED_DOWN = (
+_INHERITED = (
     contract.ANNOTATION_ENABLE_METRICS,
     contract.ANNOTATION_DISCOVERY_BACKEND,
     contract.ANNOTATION_DISCOVERY_MODE,
@@ -39,7 +39,7 @@ _HANDED_DOWN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComponentPlan:
+class GraphServicePlan:
     """One component: its object's name and labels and the whole spec."""
 
     service: str
@@ -50,11 +50,11 @@ class ComponentPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What a component takes from beside the graph's spec.
+class ServiceInputs:
+    """What a component gets from elsewhere than the graph's spec.
 
-    `replicas` is what a scaling adapter asks for, None without one; `restart_at` the restart that the component is
-    told of, empty for none; `ingress` the default one of frontends.
+    `replicas` are those of its scaling adapter, None without one; `restart_at` the id of the restart, empty for none;
+    `ingress` the default ingress of frontends.
     """
 
     replicas: int | None
@@ -63,8 +63,8 @@ class Surroundings:
 
 
 def plan_component(
-    graph: GraphDeployment, service: str, written: Mapping[str, Json], around: Surroundings
-) -> ComponentPlan:
+    graph: GraphDeployment, service: str, written: Mapping[str, Json], around: ServiceInputs
+) -> GraphServicePlan:
     """Decide a component's whole spec; `written` is the service's spec by the user, without nulls and floats.
 
     Raises:
@@ -88,10 +88,10 @@ def plan_component(
     if overrides.resources is not None:
         fields["resources"] = _override_resources(written.get("resources") or {}, overrides.resources)
     name = identity.component_name(metadata.name, service)
-    return ComponentPlan(service=service, name=name, namespace=metadata.namespace, labels=labels, spec=fields)
+    return GraphServicePlan(service=service, name=name, namespace=metadata.namespace, labels=labels, spec=fields)
 
 
-def build_component(plan: ComponentPlan) -> Manifest:
+def build_component(plan: GraphServicePlan) -> Manifest:
     """Build the DynamoComponentDeployment."""
     metadata = build_metadata(plan.name, plan.namespace, labels=plan.labels)
     return build_manifest(contract.COMPONENT, metadata, spec=plan.spec)
@@ -144,14 +144,14 @@ def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec
     return spec.model_copy(update={"resources": resources}), ()
 
 
-def handed_down(graph: GraphDeployment, spec: ComponentSpec) -> dict[str, str]:
-    """Annotations of a service with those of the graph that hold for all services; the service's own value wins."""
-    from_graph = {key: value for key, value in graph.metadata.annotations.items() if key in _HANDED_DOWN}
+def service_annotations(graph: GraphDeployment, spec: ComponentSpec) -> dict[str, str]:
+    """The service's annotations, and those of the graph that hold for all services; the service's own value wins."""
+    from_graph = {key: value for key, value in graph.metadata.annotations.items() if key in _INHERITED}
     return {**from_graph, **spec.annotations}
 
 
-def runs_under(spec: ComponentSpec, account: str) -> bool:
-    """Whether a service's pods take this ServiceAccount: the user names no other."""
+def uses_account(spec: ComponentSpec, account: str) -> bool:
+    """Whether a service's pods use this ServiceAccount: the user names no other."""
     pod = spec.extra_pod_spec
     return (pod.get("serviceAccountName") or pod.get("serviceAccount") or account) == account
 
@@ -169,7 +169,7 @@ def clean_json(value: Json) -> Json:
 
 def _annotations(graph: GraphDeployment, spec: ComponentSpec, restart_at: str) -> dict[str, str]:
     restart = {contract.ANNOTATION_RESTART_AT: restart_at} if restart_at else {}
-    return dict(sorted({**handed_down(graph, spec), **restart}.items()))
+    return dict(sorted({**service_annotations(graph, spec), **restart}.items()))
 
 
 def _configured_envs(
@@ -220,7 +220,7 @@ def _typed_fields(
 
 
 def _account(spec: ComponentSpec, written: Mapping[str, Json], name: str) -> dict[str, Json]:
-    if not runs_under(spec, name):
+    if not uses_account(spec, name):
         return {}
     return {"extraPodSpec": {**(written.get("extraPodSpec") or {}), "serviceAccountName": name}}
 

@@ -6,10 +6,10 @@
 | Ready becomes `failed_to_reconcile_the_resources`, at each generation | Warning with that reason |
 | Ready becomes True | Normal with its reason |
 | Ready was True and becomes False | Warning with its reason |
-| why a service under Grove is not ready changes to what somebody has to do something about | Warning with that reason |
-| the scaling adapter of a service that is no more goes | Normal `AdapterDeleted` |
+| the reason why a service under Grove is not ready changes to one that needs action | Warning with that reason |
+| the scaling adapter of a removed service is deleted | Normal `AdapterDeleted` |
 
-What keeps a component from being ready is told by that component; under Grove there is none, so the graph tells it.
+A component has Events of its own about why it is not ready; under Grove there are no components, so the graph has them.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go.
 """
@@ -29,20 +29,20 @@ from hooks.metacontroller.protocol import SyncRequest
 _REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value})
 
 
-def tell_transitions(
+def plan_transition_events(
     request: SyncRequest, status: Mapping[str, Json], explained: Mapping[str, Explanation]
 ) -> tuple[Event, ...]:
     """Events about the change from the graph's status to that one; `explained` says by service why it is not ready."""
     about, before = reference_of(request.parent), request.status
-    return (*_tell_ready(about, before, status), *_tell_services(about, before, status, explained))
+    return (*_ready_events(about, before, status), *_service_events(about, before, status, explained))
 
 
-def tell_removed_adapters(request: SyncRequest, services: Iterable[str]) -> tuple[Event, ...]:
-    """Events about scaling adapters of services that are not among those."""
-    return tuple(_tell_adapters(reference_of(request.parent), request, frozenset(services)))
+def plan_adapter_events(request: SyncRequest, services: Iterable[str]) -> tuple[Event, ...]:
+    """Events about scaling adapters of services other than those given."""
+    return tuple(_adapter_events(reference_of(request.parent), request, frozenset(services)))
 
 
-def _tell_ready(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+def _ready_events(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
     ready = find_condition(after.get("conditions") or (), READY)
     is_refused = ready is not None and ready["reason"] in _REFUSALS
     changed = find_change(before, after, READY, by_generation=is_refused)
@@ -56,7 +56,7 @@ def _tell_ready(about: ObjectReference, before: Mapping[str, Json], after: Mappi
         yield Event(about=about, type=kind, reason=reason, message=message, occasion=since(changed))
 
 
-def _tell_services(
+def _service_events(
     about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json], explained: Mapping[str, Explanation]
 ) -> Iterator[Event]:
     """One for each service whose reason changes to one that needs action.
@@ -74,7 +74,7 @@ def _tell_services(
             yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(ready))
 
 
-def _tell_adapters(about: ObjectReference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:
+def _adapter_events(about: ObjectReference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:
     for adapter in request.children.of(contract.SCALING_ADAPTER):
         service = _service_of(adapter)
         if service not in services and not is_deleting(adapter):

@@ -1,4 +1,4 @@
-"""Why services of a graph under Grove are not ready: one `NotReadyReason` each, from their pods and what they lack.
+"""Why services of a graph under Grove are not ready: one `NotReadyReason` each, from their pods and their dependencies.
 
 On the other path each component explains itself.
 """
@@ -10,7 +10,7 @@ from hooks.facts import Facts
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.progress import is_scaling_off
 from hooks.graph.grove.service import GroveService
-from hooks.graph.observe import Observed
+from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
 from hooks.graph.progress import GraphProgress
 from hooks.k8s import kinds
@@ -19,7 +19,7 @@ from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 
 
 def explain_services(
-    plan: GraphPlan, seen: Observed, progress: GraphProgress, facts: Facts
+    plan: GraphPlan, seen: ObservedGraph, progress: GraphProgress, facts: Facts
 ) -> Mapping[str, Explanation]:
     """By service, why it is not ready; {} for a graph of components."""
     if plan.grove is None or progress.grove is None:
@@ -31,7 +31,7 @@ def explain_services(
     return {s.service: _explain(plan, plan.grove, s, seen, facts=facts, denied=denied) for s in unready}
 
 
-def _explain_change(grove: GrovePlan, service: GroveService, seen: Observed, facts: Facts) -> Explanation:
+def _explain_change(grove: GrovePlan, service: GroveService, seen: ObservedGraph, facts: Facts) -> Explanation:
     """While Grove has not processed the wanted spec, pods explain nothing: the new spec may mend what is wrong."""
     is_made = (service.kind, service.target) in seen.grove.scalables
     return explain_rollout() if is_made else explain_progress(grove.namespace, service.service, facts.settings)
@@ -41,7 +41,7 @@ def _explain(
     plan: GraphPlan,
     grove: GrovePlan,
     service: GroveService,
-    seen: Observed,
+    seen: ObservedGraph,
     *,
     facts: Facts,
     denied: tuple[Explanation, ...],
@@ -51,18 +51,18 @@ def _explain(
         remedy = "switch the setting effect_scale on"
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
     pods = explain_own_pods(seen.pods.get(service.service, ()), facts.now, is_rolling=_is_rolling(found))
-    return choose_worst([*denied, *service.lacks, *_explain_key(plan, service), *pods]) or explain_progress(
-        grove.namespace, service.service, facts.settings
-    )
+    return choose_worst(
+        [*denied, *service.missing_dependencies, *_explain_key(plan, service), *pods]
+    ) or explain_progress(grove.namespace, service.service, facts.settings)
 
 
 def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, ...]:
-    """The engine is the whole graph's: where it needs the SSH key, every service over several nodes does."""
+    """All services have one engine: if it needs the SSH key, every service over several nodes does."""
     return tuple(plan.mpi_key.explain_absence()) if plan.mpi_key is not None and service.group is not None else ()
 
 
-def _explain_errors(seen: Observed) -> tuple[Explanation, ...]:
-    """Grove says nowhere but among its errors that pods are refused, nor of which service."""
+def _explain_errors(seen: ObservedGraph) -> tuple[Explanation, ...]:
+    """Grove reports refused pods only among its errors, and does not say of which service."""
     existing = seen.grove.pod_clique_set
     return tuple(
         Explanation(reason=NotReadyReason.QUOTA_DENIED, finding=error, remedy="raise the quota or ask for less")
@@ -72,5 +72,5 @@ def _explain_errors(seen: Observed) -> tuple[Explanation, ...]:
 
 
 def _is_rolling(found: Scalable | None) -> bool:
-    """Whether old pods are left; a PodCliqueScalingGroup counts what is not available among those not updated."""
+    """Whether old pods are left. A PodCliqueScalingGroup cannot say: it counts unavailable replicas as not updated."""
     return found is not None and found.kind == kinds.POD_CLIQUE.kind and found.updated < found.replicas

@@ -85,8 +85,8 @@ def _build_pool(plan: PickerPlan, labels: Mapping[str, str]) -> Manifest:
 def _write_config(config: Mapping[str, Json]) -> str:
     """The configuration as YAML, keys sorted; its type is filled in where the user left it out.
 
-    A null below is the user's: the API server keeps it in a field whose schema knows nothing of what is in it, and to a
-    plugin it may say something else than a parameter that is absent.
+    Nulls inside are kept: the API server keeps them in a field without a schema, and for a plugin a null may differ
+    from an absent parameter.
     """
     given = {key: value for key, value in config.items() if value is not None}
     return yaml.safe_dump({**_CONFIG_TYPE, **given}, sort_keys=True, allow_unicode=True)

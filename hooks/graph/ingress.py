@@ -1,4 +1,4 @@
-"""The ingress of a frontend that says nothing of its own, from the installation's settings."""
+"""The ingress of a frontend without one of its own, from the installation's settings."""
 
 from hooks.k8s.types import Json
 from hooks.settings import Settings

@@ -8,7 +8,7 @@ from hooks.errors import InvalidSpec
 
 
 def needs_mpi_key(graph: GraphDeployment) -> bool:
-    """Whether a service runs TensorRT-LLM over several nodes; one whose engine cannot be told does not count."""
+    """Whether a service runs TensorRT-LLM over several nodes; a service of unknown engine does not count."""
     return any(_is_trtllm(graph, service) for service, spec in graph.spec.services.items() if spec.is_multinode)
 
 
@@ -18,4 +18,4 @@ def _is_trtllm(graph: GraphDeployment, service: str) -> bool:
     try:
         return resolve_backend(kind, command_line, graph.spec.backend_framework) is Backend.TRTLLM
     except InvalidSpec:
-        return False  # the sync says what is wrong with it
+        return False  # the sync reports what is wrong with it

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.groups import validate_groups
 from hooks.errors import InvalidSpec
-from hooks.graph.components import ComponentPlan
+from hooks.graph.components import GraphServicePlan
 from hooks.problems import SPEC, Key, Problem
 from hooks.validation.rules import graph as rules
 
 _INDEX = re.compile(r"-[0-9]+")
 
 
-def check_components(components: Sequence[ComponentPlan]) -> None:
+def check_components(components: Sequence[GraphServicePlan]) -> None:
     """Refuse a graph that has a component over several nodes which cannot be made.
 
     Raises:
@@ -34,7 +34,7 @@ def check_components(components: Sequence[ComponentPlan]) -> None:
         raise InvalidSpec(tuple(problems))
 
 
-def _validate_distinct(component: ComponentPlan, components: Sequence[ComponentPlan]) -> Iterator[Problem]:
+def _validate_distinct(component: GraphServicePlan, components: Sequence[GraphServicePlan]) -> Iterator[Problem]:
     """A LeaderWorkerSet makes a Service and StatefulSets of its own name, `<component>-<index>`, and of longer ones.
 
     LeaderWorkerSet would use another's Service of that name, and its pods would find no leader.

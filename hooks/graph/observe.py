@@ -19,11 +19,11 @@ from hooks.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedComponent:
-    """A component as the cluster holds it.
+class ChildComponent:
+    """A DynamoComponentDeployment of the graph as the cluster holds it.
 
-    `applied_spec` is the spec as it was last applied, None where nothing tells. `is_available` and `message` are those
-    of its condition Available; `service` is its `status.service`, empty before the first report.
+    `applied_spec` is the spec as it was last applied, None if that is not recorded. `is_available` and `message` are
+    those of its condition Available; `service` is its `status.service`, empty while it has none.
     """
 
     is_deleting: bool
@@ -37,7 +37,7 @@ class ObservedComponent:
 
     @property
     def restart_at(self) -> str:
-        """The restart that the component was last told of; empty for none. A hand that removes it changes nothing."""
+        """The id of the last restart, empty for none; the applied spec counts if somebody removed the annotation."""
         found = ((spec.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT) for spec in self._specs())
         return str(next((restart for restart in found if restart), ""))
 
@@ -47,7 +47,7 @@ class ObservedComponent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedClaim:
-    """A PersistentVolumeClaim of ours; what the server has not told is empty."""
+    """A PersistentVolumeClaim of the graph; absent fields are empty."""
 
     size: str
     access_modes: tuple[str, ...]
@@ -55,17 +55,17 @@ class ObservedClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class ObservedGraph:
     """All that a graph's sync sees beside the graph, each by name.
 
-    `adapters` holds the replicas that each scaling adapter asks for, `claims` the claims that are children,
-    `foreign_claims` names of claims that belong to somebody else, `bindings` what each RoleBinding grants,
-    `installed` the optional kinds that the controller declares, `grove` what runs under Grove, `mpi_key` the SSH key of
-    multinode TensorRT-LLM with the graph's copy of it. `pods` are those that Grove made, by service; none where they
-    are not asked for. `lacking_images` are services that have pods whose images cannot be pulled.
+    `adapters` holds the replicas of each scaling adapter, `claims` the claims that are children, `foreign_claims` the
+    names of claims with another owner, `bindings` what each RoleBinding grants, `installed` the optional kinds that the
+    controller declares, `grove` what runs under Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's
+    copy of it. `pods` are Grove's pods by service, empty if the hook did not ask for them. `with_image_errors` are
+    services with pods whose images cannot be pulled.
     """
 
-    components: Mapping[str, ObservedComponent]
+    components: Mapping[str, ChildComponent]
     adapters: Mapping[str, int]
     claims: Mapping[str, ObservedClaim]
     foreign_claims: frozenset[str]
@@ -73,12 +73,12 @@ class Observed:
     installed: frozenset[GroupVersionKind]
     grove: ObservedGrove
     pods: Mapping[str, tuple[ReadManifest, ...]]
-    lacking_images: frozenset[str]
+    with_image_errors: frozenset[str]
     mpi_key: ObservedKey
     registry_secrets: tuple[RegistrySecret, ...]
 
 
-def observe(request: SyncRequest, settings: Settings) -> Observed:
+def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
     """Read the children and related objects of a graph's sync."""
     children, uid = request.children, request.parent["metadata"].get("uid", "")
     claims = {name_of(claim): _observe_claim(claim) for claim in children.of(kinds.PERSISTENT_VOLUME_CLAIM)}
@@ -86,7 +86,7 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
     own = [claim for claim in related if is_controlled_by(claim, uid)]
     foreign = frozenset(name_of(claim) for claim in related if not is_controlled_by(claim, uid))
     pods = _observe_pods(request)
-    return Observed(
+    return ObservedGraph(
         components={name_of(child): _observe_component(child) for child in children.of(contract.COMPONENT)},
         adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
         claims={**{name_of(claim): _observe_claim(claim) for claim in own}, **claims},
@@ -95,18 +95,18 @@ def observe(request: SyncRequest, settings: Settings) -> Observed:
         installed=children.optional_kinds(),
         grove=observe_grove(request),
         pods=pods,
-        lacking_images=frozenset(service for service, found in pods.items() if cannot_pull(found)),
+        with_image_errors=frozenset(service for service, found in pods.items() if cannot_pull(found)),
         mpi_key=observe_key(request, settings),
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
     )
 
 
-def without_status(seen: Observed) -> Observed:
-    """What of it a plan follows from: of each component only that it is there."""
+def without_progress(seen: ObservedGraph) -> ObservedGraph:
+    """The part from which a plan is made: of each component only that it exists, and no pods."""
     return replace(seen, components=dict.fromkeys(seen.components, _PRESENT), pods={})
 
 
-_PRESENT = ObservedComponent(
+_PRESENT = ChildComponent(
     is_deleting=False,
     generation=0,
     observed_generation=0,
@@ -126,10 +126,10 @@ def _observe_pods(request: SyncRequest) -> dict[str, tuple[ReadManifest, ...]]:
     return pods
 
 
-def _observe_component(child: ReadManifest) -> ObservedComponent:
+def _observe_component(child: ReadManifest) -> ChildComponent:
     status = child.get("status") or {}
     available = find_condition(status.get("conditions") or (), "Available") or {}
-    return ObservedComponent(
+    return ChildComponent(
         is_deleting=is_deleting(child),
         generation=int(child["metadata"].get("generation", 0)),
         observed_generation=int(status.get("observedGeneration", 0)),

@@ -1,6 +1,6 @@
-"""Which way a graph takes, Grove or components, and what of the other way must be gone before.
+"""Which path a graph takes, Grove or components, and what of the other path must be deleted first.
 
-Old and new pods side by side would ask for twice the GPUs, and both ways use the same names of Services.
+Old and new pods together would need twice the GPUs, and both paths use the same names for Services.
 """
 
 from collections.abc import Mapping, Set
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.api.graph import GraphDeployment
-from hooks.graph.observe import Observed
+from hooks.graph.observe import ObservedGraph
 from hooks.identity import component_name
 from hooks.k8s import kinds
 from hooks.k8s.names import to_dns_label
@@ -17,17 +17,17 @@ from hooks.k8s.types import GroupVersionKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathPlan:
-    """The way taken; `waits_for` is half a sentence, empty where nothing is in the way."""
+    """The path; `blocked_by` is half a sentence on what is left of the other path, empty for nothing."""
 
     takes_grove: bool
-    waits_for: str
+    blocked_by: str
 
 
-def plan_path(graph: GraphDeployment, seen: Observed) -> PathPlan:
-    """Choose the way and look for what the other one left."""
+def plan_path(graph: GraphDeployment, seen: ObservedGraph) -> PathPlan:
+    """Choose the path and look for what is left of the other one."""
     if takes_grove(graph.metadata.annotations, seen.installed):
-        return PathPlan(takes_grove=True, waits_for=_find_components(seen))
-    return PathPlan(takes_grove=False, waits_for=_find_grove(graph, seen))
+        return PathPlan(takes_grove=True, blocked_by=_find_components(seen))
+    return PathPlan(takes_grove=False, blocked_by=_find_grove(graph, seen))
 
 
 def takes_grove(annotations: Mapping[str, str], installed: Set[GroupVersionKind]) -> bool:
@@ -43,15 +43,15 @@ def may_take_grove(annotations: Mapping[str, str]) -> bool:
     return annotations.get(contract.ANNOTATION_ENABLE_GROVE, "").lower() != "false"
 
 
-def _find_components(seen: Observed) -> str:
+def _find_components(seen: ObservedGraph) -> str:
     names = ", ".join(sorted(seen.components))
     return f"it waits until {contract.COMPONENT.kind} {names} is gone" if names else ""
 
 
-def _find_grove(graph: GraphDeployment, seen: Observed) -> str:
-    """What components wait for; once they exist only for the graph's own set, as leftovers can be somebody else's.
+def _find_grove(graph: GraphDeployment, seen: ObservedGraph) -> str:
+    """What is left of Grove; once components exist, only the graph's own PodCliqueSet counts.
 
-    Whatever else carries the graph's name in a label would otherwise stop a graph that runs.
+    Other objects may carry the graph's name in a label without being its own. They must not stop a graph that runs.
     """
     grove, name = seen.grove, graph.metadata.name
     if grove.pod_clique_set is not None:

@@ -12,7 +12,7 @@ from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.errors import InvalidSpec
 from hooks.graph.accounts import AccountPlan, plan_accounts
 from hooks.graph.claims import ClaimsPlan, plan_claims
-from hooks.graph.components import ComponentPlan, Surroundings, plan_component, read_configured
+from hooks.graph.components import GraphServicePlan, ServiceInputs, plan_component, read_configured
 from hooks.graph.grove.plan import GrovePlan, plan_grove
 from hooks.graph.grove.service import keeps_adapter
 from hooks.graph.inference_pool import PickerPlan, plan_picker
@@ -20,7 +20,7 @@ from hooks.graph.ingress import default_ingress
 from hooks.graph.model_services import ModelServicePlan, plan_model_services
 from hooks.graph.mpi_key import needs_mpi_key
 from hooks.graph.multinode import check_components
-from hooks.graph.observe import Observed
+from hooks.graph.observe import ObservedGraph
 from hooks.graph.path import plan_path
 from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.k8s import kinds
@@ -37,15 +37,15 @@ class GraphPlan:
 
     `warnings` are for the user, whether or not the graph is ready.
 
-    `components` are the services as components, of which only those are made where `grove` is None. `waits_for` is half
-    a sentence: what of the other path must be gone before any workload is returned; empty for nothing.
+    `components` are the services as components; they are created only where `grove` is None. `blocked_by` is half a
+    sentence on what is left of the other path, empty for nothing: until that is deleted, no workload is returned.
     """
 
     name: str
     labels: Mapping[str, str]
-    components: tuple[ComponentPlan, ...]
+    components: tuple[GraphServicePlan, ...]
     grove: GrovePlan | None
-    waits_for: str
+    blocked_by: str
     mpi_key: KeyPlan | None
     adapters: tuple[AdapterPlan, ...]
     claims: ClaimsPlan
@@ -59,14 +59,14 @@ class GraphPlan:
 def plan_graph(
     graph: GraphDeployment,
     raw: Mapping[str, Mapping[str, Json]],
-    seen: Observed,
+    seen: ObservedGraph,
     settings: Settings,
     *,
     restarts: Mapping[str, str],
 ) -> GraphPlan:
     """Decide about all children; `raw` holds each service's spec by the user, without nulls and floats.
 
-    `restarts` is by service which restart its pods are told of, for those that are told of any.
+    `restarts` is by service the id of the restart that its pods get as annotation.
 
     Raises:
         InvalidSpec: services span several nodes and nothing can run them, or a service's configuration is unreadable.
@@ -86,7 +86,7 @@ def plan_graph(
         labels=graph.metadata.labels,
         components=components,
         grove=grove,
-        waits_for=path.waits_for,
+        blocked_by=path.blocked_by,
         mpi_key=_plan_mpi_key(graph, seen, settings),
         adapters=tuple(sorted((*adapters, *keep_adapters(graph, seen.adapters, lingering)), key=lambda a: a.name)),
         claims=plan_claims(graph, seen),
@@ -96,7 +96,7 @@ def plan_graph(
         warnings=tuple(_find_idle_restarts(graph, restarts)),
         notes=(
             note,
-            *_waiting(path.waits_for),
+            *_waiting(path.blocked_by),
             *(grove.notes if grove else ()),
             *_notes(adapters, lingering, accounts),
         ),
@@ -124,12 +124,12 @@ def _plan_components(
     asked: Mapping[str, int],
     restarts: Mapping[str, str],
     settings: Settings,
-) -> tuple[ComponentPlan, ...]:
+) -> tuple[GraphServicePlan, ...]:
     ingress, plans = default_ingress(graph.metadata.name, settings), []
     problems: list[Problem] = []
     for service in sorted(graph.spec.services):
         restart_at = restarts.get(service, "")
-        around = Surroundings(replicas=asked.get(service), restart_at=restart_at, ingress=ingress)
+        around = ServiceInputs(replicas=asked.get(service), restart_at=restart_at, ingress=ingress)
         try:
             plans.append(plan_component(graph, service, raw[service], around))
         except InvalidSpec as error:
@@ -155,24 +155,24 @@ def _one_per_field(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def _find_idle_restarts(graph: GraphDeployment, restarts: Mapping[str, str]) -> Iterator[str]:
-    """Services whose own annotation asks for another restart than that of which their pods are told, which counts."""
+    """Services whose restartAt annotation is overridden by the restart in progress, or by the last one."""
     for service, spec in sorted(graph.spec.services.items()):
-        own, told = spec.annotations.get(contract.ANNOTATION_RESTART_AT), restarts.get(service)
-        if own and told and own != told:
+        own, used = spec.annotations.get(contract.ANNOTATION_RESTART_AT), restarts.get(service)
+        if own and used and own != used:
             yield (
                 f"spec.services[{service}].annotations[{contract.ANNOTATION_RESTART_AT}] is {own!r} and changes "
-                f"nothing, the pods keep {told!r}; restart by spec.restart"
+                f"nothing, the pods keep {used!r}; restart by spec.restart"
             )
 
 
-def _plan_mpi_key(graph: GraphDeployment, seen: Observed, settings: Settings) -> KeyPlan | None:
+def _plan_mpi_key(graph: GraphDeployment, seen: ObservedGraph, settings: Settings) -> KeyPlan | None:
     if not needs_mpi_key(graph):
         return None
     return plan_key(graph.metadata.name, graph.metadata.namespace, seen.mpi_key, settings)
 
 
-def _waiting(waits_for: str) -> list[str]:
-    return [f"no workload is returned: {waits_for}"] if waits_for else []
+def _waiting(blocked_by: str) -> list[str]:
+    return [f"no workload is returned: {blocked_by}"] if blocked_by else []
 
 
 def _notes(adapters: tuple[AdapterPlan, ...], lingering: Iterable[str], accounts: tuple[AccountPlan, ...]) -> list[str]:

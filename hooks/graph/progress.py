@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from hooks.component.explain import explain_rollout
 from hooks.graph.applied import is_applied
-from hooks.graph.components import ComponentPlan
+from hooks.graph.components import GraphServicePlan
 from hooks.graph.grove.progress import GroveProgress, find_unready, measure_grove
-from hooks.graph.observe import Observed, ObservedComponent
+from hooks.graph.observe import ChildComponent, ObservedGraph
 from hooks.graph.plan import GraphPlan
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json
@@ -26,9 +26,9 @@ class GraphProgress:
     grove: GroveProgress | None
 
 
-def measure_graph(plan: GraphPlan, seen: Observed) -> GraphProgress:
+def measure_graph(plan: GraphPlan, seen: ObservedGraph) -> GraphProgress:
     """Compare what is observed with the plan, by the rules of the condition Ready."""
-    if plan.waits_for:
+    if plan.blocked_by:
         every = frozenset(component.service for component in plan.components)
         return GraphProgress(unready=every, components={}, grove=None)
     if plan.grove is not None:
@@ -42,7 +42,7 @@ def measure_graph(plan: GraphPlan, seen: Observed) -> GraphProgress:
     )
 
 
-def _why_unready(plan: ComponentPlan, seen: ObservedComponent | None) -> str:
+def _why_unready(plan: GraphServicePlan, seen: ChildComponent | None) -> str:
     """Why a component is not ready at the wanted spec; empty when it is.
 
     Upstream looks at Available alone, so that a changed graph shows the old success for an instant.

@@ -1,6 +1,6 @@
 """Which related objects a graph's sync wants to see.
 
-The answer is kept for as long as the spec is the same, whatever becomes of annotations: it must not follow from these.
+Metacontroller keeps the answer until the spec changes, so the answer must not depend on annotations.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def resolve_related(request: CustomizeRequest, settings: Settings) -> list[Relat
 
 
 def _claims(parent: ReadManifest) -> Iterator[RelatedRule]:
-    """The claims that the graph names, whoever made them; an entry without a name asks for nothing."""
+    """The claims that the graph names, with any owner; entries without a name are left out."""
     found = (parent.get("spec") or {}).get("pvcs")
     entries = found if isinstance(found, list) else []
     names = {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}

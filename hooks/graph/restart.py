@@ -1,9 +1,9 @@
-"""A graph's restart: how far it has come, and which services are told of it now.
+"""A graph's restart: how far it has come, and which services restart now.
 
-Pods restart because the annotation `nvidia.com/restartAt` of their template takes the restart's `id` as its value, so
-what the graph's children carry tells how far a restart has come, also where the status was lost. A service counts as
-restarted once it carries the id and is ready by the rules of the condition Ready. `_STEPS` is the state machine; its
-position is `status.restart`. It knows no clock, and nothing of how a service is made.
+Pods restart when the annotation `nvidia.com/restartAt` of their template changes to the restart's `id`. So the graph's
+children show how far a restart has come, even if the status was lost. A service has restarted when it carries the id
+and is ready by the rules of the condition Ready. `_STEPS` is the state machine; its position is `status.restart`. This
+module knows no clock, and not how a service is made.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, computeRestartStatus, and
 internal/dynamo/graph.go, DetermineRestartState.
@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hooks.api.graph import GraphDeployment
-from hooks.graph.observe import Observed
+from hooks.graph.observe import ObservedGraph
 from hooks.graph.path import takes_grove
 from hooks.identity import component_name
 from hooks.k8s.types import Json
 
 
-class Phase(StrEnum):
-    """`status.restart.phase`; only two of upstream's are ever written, the others are understood."""
+class RestartPhase(StrEnum):
+    """`status.restart.phase`; all of upstream's are read, only Restarting and Completed are written."""
 
     PENDING = "Pending"
     RESTARTING = "Restarting"
@@ -30,16 +30,16 @@ class Phase(StrEnum):
     SUPERSEDED = "Superseded"
 
 
-class Asked(StrEnum):
-    """What `spec.restart.id` says, seen from `status.restart.observedID`."""
+class RequestedId(StrEnum):
+    """`spec.restart.id`, compared with `status.restart.observedID`."""
 
     NOTHING = "no id"
     THE_SAME = "the observed id"
     ANOTHER = "another id"
 
 
-class Standing(StrEnum):
-    """Where `status.restart` stands."""
+class StoredRestart(StrEnum):
+    """`status.restart` as it was stored."""
 
     NOWHERE = "no status"
     UNDER_WAY = "Pending or Restarting"
@@ -47,39 +47,39 @@ class Standing(StrEnum):
 
 
 class Step(StrEnum):
-    """What becomes of `status.restart`: dropped, left as it is, or `Restarting` until all services are restarted."""
+    """What is done with `status.restart`: drop it, keep it, or run the restart until all services have restarted."""
 
     DROP = "drop"
     KEEP = "keep"
     RUN = "run"
 
 
-_STEPS: Mapping[tuple[Asked, Standing], Step] = {
-    (Asked.NOTHING, Standing.NOWHERE): Step.DROP,
-    (Asked.NOTHING, Standing.UNDER_WAY): Step.DROP,
-    (Asked.NOTHING, Standing.ENDED): Step.KEEP,
-    (Asked.THE_SAME, Standing.UNDER_WAY): Step.RUN,
-    (Asked.THE_SAME, Standing.ENDED): Step.KEEP,
-    (Asked.ANOTHER, Standing.NOWHERE): Step.RUN,
-    (Asked.ANOTHER, Standing.UNDER_WAY): Step.RUN,
-    (Asked.ANOTHER, Standing.ENDED): Step.RUN,
+_STEPS: Mapping[tuple[RequestedId, StoredRestart], Step] = {
+    (RequestedId.NOTHING, StoredRestart.NOWHERE): Step.DROP,
+    (RequestedId.NOTHING, StoredRestart.UNDER_WAY): Step.DROP,
+    (RequestedId.NOTHING, StoredRestart.ENDED): Step.KEEP,
+    (RequestedId.THE_SAME, StoredRestart.UNDER_WAY): Step.RUN,
+    (RequestedId.THE_SAME, StoredRestart.ENDED): Step.KEEP,
+    (RequestedId.ANOTHER, StoredRestart.NOWHERE): Step.RUN,
+    (RequestedId.ANOTHER, StoredRestart.UNDER_WAY): Step.RUN,
+    (RequestedId.ANOTHER, StoredRestart.ENDED): Step.RUN,
 }
-_ENDED = frozenset({Phase.COMPLETED, Phase.FAILED, Phase.SUPERSEDED})
+_ENDED = frozenset({RestartPhase.COMPLETED, RestartPhase.FAILED, RestartPhase.SUPERSEDED})
 _PARALLEL = "Parallel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restart:
-    """Where a graph's restart stands.
+class RestartPlan:
+    """The restart of a graph.
 
-    `status` is `status.restart`, empty for none. `told` is by service which restart its pods are told of, for those
-    that are told of any. `order` are all services in the order of a restart that runs, empty for one that does not;
-    `current` are those of them that were in progress, and stay so until they are ready, `carrying` those that are seen
-    to carry its id. `remarks` are for the user.
+    `status` is `status.restart`, empty for none. `restart_ids` is by service the id that its pods get as annotation;
+    services without one are left out. The other fields are those of a restart that runs: `order` are all services in
+    the order in which they restart, empty if none runs; `current` are those in progress until they are ready;
+    `carrying` are those whose live objects carry the id. `remarks` are for the user.
     """
 
     status: Mapping[str, Json]
-    told: Mapping[str, str]
+    restart_ids: Mapping[str, str]
     id: str = ""
     order: tuple[str, ...] = ()
     current: tuple[str, ...] = ()
@@ -89,14 +89,14 @@ class Restart:
 
     @property
     def is_running(self) -> bool:
-        """Whether it goes on as services become ready."""
+        """Whether services still have to restart."""
         return bool(self.order)
 
 
-def observe_told(graph: GraphDeployment, seen: Observed) -> dict[str, str]:
-    """By service which restart its pods were last told of, empty for none; a service that does not exist is left out.
+def observe_restart_ids(graph: GraphDeployment, seen: ObservedGraph) -> dict[str, str]:
+    """By service the id that its live objects carry, empty for none; a service without objects is left out.
 
-    It is read from the objects of the way that the graph takes: what the other way left goes before these are made.
+    Only objects of the path that the graph takes count; those of the other path are deleted first.
     """
     if takes_grove(graph.metadata.annotations, seen.installed):
         existing = seen.grove.pod_clique_set
@@ -105,89 +105,92 @@ def observe_told(graph: GraphDeployment, seen: Observed) -> dict[str, str]:
     return {service: component.restart_at for service, component in named if component is not None}
 
 
-def plan_restart(graph: GraphDeployment, stored: Mapping[str, Json], observed: Mapping[str, str]) -> Restart:
-    """Decide all that does not hang on readiness; `stored` is `status.restart`, `observed` that of `observe_told`.
+def plan_restart(graph: GraphDeployment, stored: Mapping[str, Json], observed: Mapping[str, str]) -> RestartPlan:
+    """Decide all that does not depend on readiness.
 
-    A service that does not exist yet is made with the id at once: its first pods need no restart. One that exists keeps
-    what it carries once a restart has ended: a status can be that of an earlier one, written from an old copy.
+    `stored` is `status.restart`, `observed` the ids of `observe_restart_ids`. A service that does not exist yet is
+    created with the id, as its first pods need no restart. After a restart has ended, an existing service keeps the id
+    that it carries: the status may be older than the objects.
     """
     asked = graph.spec.restart.id if graph.spec.restart else ""
     kept = {service: observed[service] for service in _names(graph) if observed.get(service)}
-    match _STEPS[_compare(asked, stored), _stand(stored)]:
+    match _STEPS[_classify_requested(asked, stored), _classify_stored(stored)]:
         case Step.DROP:
-            return Restart(status={}, told=kept)
-        case Step.KEEP if stored["phase"] == Phase.COMPLETED:
-            told = {service: observed.get(service, str(stored["observedID"])) for service in _names(graph)}
-            return Restart(status=stored, told={service: restart for service, restart in told.items() if restart})
+            return RestartPlan(status={}, restart_ids=kept)
+        case Step.KEEP if stored["phase"] == RestartPhase.COMPLETED:
+            ids = {service: observed.get(service, str(stored["observedID"])) for service in _names(graph)}
+            return RestartPlan(
+                status=stored, restart_ids={service: restart for service, restart in ids.items() if restart}
+            )
         case Step.KEEP:
-            return Restart(status=stored, told=kept)
+            return RestartPlan(status=stored, restart_ids=kept)
         case Step.RUN:
             return _run(graph, asked, stored, observed)
 
 
-def advance(restart: Restart, unready: Set[str]) -> Restart:
-    """Let a restart that runs go on; `unready` are the services that are not ready as they are told now.
+def advance(restart: RestartPlan, unready: Set[str]) -> RestartPlan:
+    """Let a running restart proceed; `unready` are the services that are not ready at their present ids.
 
-    One after another: nothing more is told while a service that was told is not ready, whichever it is.
+    A sequential restart starts the next service only when all services that carry the id are ready.
     """
     pending = [service for service in restart.order if service not in restart.carrying or service in unready]
     if not pending:
         return _complete(restart)
     if restart.is_parallel:
         return _proceed(restart, pending, sorted(pending))
-    rolling = [service for service in pending if restart.told.get(service) == restart.id]
+    rolling = [service for service in pending if restart.restart_ids.get(service) == restart.id]
     candidates = [service for service in restart.current if service in rolling] or rolling or pending
     return _proceed(restart, pending, candidates[:1])
 
 
-def _run(graph: GraphDeployment, asked: str, stored: Mapping[str, Json], observed: Mapping[str, str]) -> Restart:
+def _run(graph: GraphDeployment, asked: str, stored: Mapping[str, Json], observed: Mapping[str, str]) -> RestartPlan:
     order, is_parallel = _order(graph), _is_parallel(graph)
     is_known = stored.get("observedID") == asked
     current = [service for service in stored.get("inProgress") or () if service in order] if is_known else []
     new = [service for service in order if service not in observed]
-    told = {service: restart for service, restart in observed.items() if restart and service in order}
-    restart = Restart(
+    ids = {service: restart for service, restart in observed.items() if restart and service in order}
+    restart = RestartPlan(
         status={},
-        told={**told, **dict.fromkeys(order if is_parallel else [*new, *current], asked)},
+        restart_ids={**ids, **dict.fromkeys(order if is_parallel else [*new, *current], asked)},
         id=asked,
         order=order,
         current=tuple(current),
-        carrying=frozenset(service for service, restart in told.items() if restart == asked),
+        carrying=frozenset(service for service, restart in ids.items() if restart == asked),
         is_parallel=is_parallel,
     )
     return restart if order else _complete(restart)
 
 
-def _proceed(restart: Restart, pending: Sequence[str], now: list[str]) -> Restart:
-    told = {**restart.told, **dict.fromkeys(now, restart.id)}
-    waiting = [service for service in pending if told.get(service) != restart.id]
+def _proceed(restart: RestartPlan, pending: Sequence[str], now: list[str]) -> RestartPlan:
+    ids = {**restart.restart_ids, **dict.fromkeys(now, restart.id)}
+    waiting = [service for service in pending if ids.get(service) != restart.id]
     then = f", then restarts {', '.join(waiting)}" if waiting else ""
     return replace(
         restart,
-        status={"observedID": restart.id, "phase": Phase.RESTARTING.value, "inProgress": now},
-        told=told,
+        status={"observedID": restart.id, "phase": RestartPhase.RESTARTING.value, "inProgress": now},
+        restart_ids=ids,
         remarks=(f"restart {restart.id} waits for {', '.join(now)}{then}",),
     )
 
 
-def _complete(restart: Restart) -> Restart:
-    return replace(restart, status={"observedID": restart.id, "phase": Phase.COMPLETED.value})
+def _complete(restart: RestartPlan) -> RestartPlan:
+    return replace(restart, status={"observedID": restart.id, "phase": RestartPhase.COMPLETED.value})
 
 
-def _compare(asked: str, stored: Mapping[str, Json]) -> Asked:
+def _classify_requested(asked: str, stored: Mapping[str, Json]) -> RequestedId:
     if not asked:
-        return Asked.NOTHING
-    return Asked.THE_SAME if stored.get("observedID") == asked else Asked.ANOTHER
+        return RequestedId.NOTHING
+    return RequestedId.THE_SAME if stored.get("observedID") == asked else RequestedId.ANOTHER
 
 
-def _stand(stored: Mapping[str, Json]) -> Standing:
+def _classify_stored(stored: Mapping[str, Json]) -> StoredRestart:
     if not stored.get("observedID"):
-        return Standing.NOWHERE
-    return Standing.ENDED if stored.get("phase") in _ENDED else Standing.UNDER_WAY
+        return StoredRestart.NOWHERE
+    return StoredRestart.ENDED if stored.get("phase") in _ENDED else StoredRestart.UNDER_WAY
 
 
 def _order(graph: GraphDeployment) -> tuple[str, ...]:
-    """All services, each once: in the order asked for, what that leaves out by name."""
+    """All services, each once: first in the requested order, then the others by name."""
     strategy = graph.spec.restart.strategy if graph.spec.restart else None
     given: Iterable[str] = strategy.order if strategy else ()
     named = [service for service in given if service in graph.spec.services]

@@ -1,7 +1,7 @@
 """Scaling adapters: which services have one, and how many replicas it asks for.
 
-While a service's adapter is enabled, the adapter's `spec.replicas` is the truth; the graph's own field only says with
-how many it begins.
+While a service's adapter is enabled, the adapter's `spec.replicas` counts; the graph's own field is only its first
+value.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcileScalingAdapters.
 """
@@ -39,7 +39,7 @@ def plan_adapters(graph: GraphDeployment, observed: Mapping[str, int]) -> tuple[
 def keep_adapters(
     graph: GraphDeployment, observed: Mapping[str, int], services: Iterable[str]
 ) -> tuple[AdapterPlan, ...]:
-    """The adapters of those services, which enable none any more, as they are."""
+    """The adapters of services that no longer enable one, unchanged."""
     return tuple(_plan_adapter(graph, service, observed) for service in services)
 
 
@@ -53,7 +53,7 @@ def build_adapter(plan: AdapterPlan) -> Manifest:
 def _plan_adapter(graph: GraphDeployment, service: str, observed: Mapping[str, int]) -> AdapterPlan:
     name, spec = identity.component_name(graph.metadata.name, service), graph.spec.services[service]
     begun_with = 1 if spec.replicas is None else spec.replicas
-    # An endpoint picker is one pod for the whole graph, whatever an autoscaler asks for.
+    # An endpoint picker is one pod for the whole graph; an autoscaler cannot change that.
     is_picker = spec.component_type == ComponentType.EPP
     return AdapterPlan(
         service=service,

@@ -11,10 +11,10 @@ from enum import StrEnum
 from hooks import contract
 from hooks.graph.components import clean_json
 from hooks.graph.grove.status import find_remarks, report_grove_services, why_grove_unready
-from hooks.graph.observe import Observed
+from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
 from hooks.graph.progress import GraphProgress
-from hooks.graph.restart import Restart
+from hooks.graph.restart import RestartPlan
 from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, merge_conditions
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json
@@ -54,9 +54,9 @@ class Previous:
 
 def report(
     plan: GraphPlan,
-    seen: Observed,
+    seen: ObservedGraph,
     *,
-    restart: Restart,
+    restart: RestartPlan,
     progress: GraphProgress,
     previous: Previous,
     explained: Mapping[str, Explanation],
@@ -103,8 +103,8 @@ def _unready_workloads(
     plan: GraphPlan, progress: GraphProgress, explained: Mapping[str, Explanation]
 ) -> Iterator[tuple[str, str]]:
     """Why workloads are not ready, by name."""
-    if plan.waits_for:
-        yield plan.name, plan.waits_for
+    if plan.blocked_by:
+        yield plan.name, plan.blocked_by
     elif plan.grove is not None and progress.grove is not None:
         if why := why_grove_unready(plan.grove, progress.grove, explained):
             yield plan.name, why
@@ -112,8 +112,8 @@ def _unready_workloads(
         yield from progress.components.items()
 
 
-def _remarks(plan: GraphPlan, seen: Observed) -> list[str]:
-    """What there is to say whether or not the graph is ready."""
+def _remarks(plan: GraphPlan, seen: ObservedGraph) -> list[str]:
+    """Remarks for the user, whether or not the graph is ready."""
     of_grove = find_remarks(plan.grove, seen.grove) if plan.grove else _unannotated(plan, seen)
     return [*plan.warnings, *plan.claims.warnings, *(plan.mpi_key.warnings if plan.mpi_key else ()), *of_grove]
 
@@ -125,12 +125,12 @@ def _missing_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
         yield f"PersistentVolumeClaim {name}", f"not found ({explanation})"
 
 
-def _services(plan: GraphPlan, seen: Observed) -> dict[str, Json]:
+def _services(plan: GraphPlan, seen: ObservedGraph) -> dict[str, Json]:
     found = ((component.service, seen.components.get(component.name)) for component in plan.components)
     return {service: component.service for service, component in found if component is not None and component.service}
 
 
-def _unannotated(plan: GraphPlan, seen: Observed) -> list[str]:
+def _unannotated(plan: GraphPlan, seen: ObservedGraph) -> list[str]:
     names = [
         c.name for c in plan.components if c.name in seen.components and seen.components[c.name].applied_spec is None
     ]

@@ -10,14 +10,14 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
-from hooks.graph.events import tell_removed_adapters, tell_transitions
+from hooks.graph.events import plan_adapter_events, plan_transition_events
 from hooks.graph.explain import explain_services
 from hooks.graph.grove.status import missing_exposure
-from hooks.graph.observe import Observed, observe, without_status
+from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.progress import GraphProgress, measure_graph
 from hooks.graph.related import resolve_related
-from hooks.graph.restart import Restart, advance, observe_told, plan_restart
+from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.status import GraphReason, Previous, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s import kinds
@@ -44,7 +44,7 @@ from hooks.validation.reading import validate_parent
 ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
 """Child kinds with the update strategy OnDelete in metacontroller/graph.yaml: existing objects are never updated."""
 
-_LOOK_AGAIN_SECONDS = 5
+_RESYNC_SECONDS = 5
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -72,16 +72,16 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         status=status,
         effects=(
             *(plan.grove.effects if plan.grove else ()),
-            *tell_transitions(request, status, explained),
-            *tell_removed_adapters(request, (component.service for component in plan.components)),
+            *plan_transition_events(request, status, explained),
+            *plan_adapter_events(request, (component.service for component in plan.components)),
         ),
-        resync_after_seconds=_look_again(plan, seen, explained),
+        resync_after_seconds=_resync_after(plan, seen, explained),
         notes=(*plan.notes, *plan.warnings, *restart.remarks),
     )
 
 
 def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:  # noqa: ARG001 - the signature that all hooks share
-    """Let a graph go: nothing outside is to be undone, its children go with it, or stay if it only changed hands."""
+    """Finalize a graph: its children are deleted with it, or stay if the graph moves to another installation."""
     is_going = "deletionTimestamp" in request.parent["metadata"]
     children = [] if is_going else _last_children(request, ())
     status = {key: value for key, value in request.status.items() if key != "observedGeneration"}
@@ -89,7 +89,7 @@ def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:  # noqa: ARG001 
 
 
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
-    """Ask for claims that the graph names, what Grove made of it, registry Secrets and the SSH key."""
+    """Ask for the claims that the graph names, Grove's objects, registry Secrets and the SSH key."""
     return resolve_related(request, facts.settings)
 
 
@@ -113,7 +113,7 @@ class Grounds:
     """
 
     parent_key: bytes
-    seen: Observed
+    seen: ObservedGraph
     restarts: Mapping[str, str]
     settings: Settings
 
@@ -135,21 +135,23 @@ class _Planned:
 
     plan: GraphPlan
     children: Children
-    restart: Restart
+    restart: RestartPlan
     progress: GraphProgress
 
 
-def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: Observed, settings: Settings) -> _Planned:
+def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGraph, settings: Settings) -> _Planned:
     """Plan by what the restart has reached; where services became ready, let the restart proceed and plan again."""
     graph, _ = _read_valid(parent_key, seen.installed)
-    restart = plan_restart(graph, _read_restart(request), observe_told(graph, seen))
-    grounds = Grounds(parent_key=parent_key, seen=without_status(seen), restarts=restart.told, settings=settings)
+    restart = plan_restart(graph, _read_restart(request), observe_restart_ids(graph, seen))
+    grounds = Grounds(
+        parent_key=parent_key, seen=without_progress(seen), restarts=restart.restart_ids, settings=settings
+    )
     plan, children = plan_on(grounds)
     progress = measure_graph(plan, seen)
     if restart.is_running:
-        reached, restart = restart.told, advance(restart, progress.unready)
-        if restart.told != reached:
-            plan, children = plan_on(replace(grounds, restarts=restart.told))
+        reached, restart = restart.restart_ids, advance(restart, progress.unready)
+        if restart.restart_ids != reached:
+            plan, children = plan_on(replace(grounds, restarts=restart.restart_ids))
             progress = measure_graph(plan, seen)
     return _Planned(plan=plan, children=children, restart=restart, progress=progress)
 
@@ -161,12 +163,12 @@ def _read_restart(request: SyncRequest) -> Mapping[str, Json]:
 
 
 def _freeze(request: SyncRequest, facts: Facts, reason: GraphReason, problems: tuple[Problem, ...]) -> SyncAnswer:
-    """Leave all children as they were last applied, and say why."""
+    """Leave all children as they were last applied, with the problems in the status."""
     status = report_failure(reason, problems, _previous(request, facts))
     return SyncAnswer(
         children=_last_children(request, problems),
         status=status,
-        effects=tell_transitions(request, status, {}),
+        effects=plan_transition_events(request, status, {}),
         notes=("children as last applied: the spec cannot be rendered",),
         problems=problems,
     )
@@ -179,7 +181,7 @@ def _last_children(request: SyncRequest, problems: tuple[Problem, ...]) -> list[
 
 
 def _is_kept_by_stub(child: ReadManifest) -> bool:
-    """Whether nobody recorded what was applied, and nothing more would be: one taken over from another operator."""
+    """Whether an object is never updated and its last-applied state is unknown, as it came from another operator."""
     return gvk_of(child) in ON_DELETE and contract.ANNOTATION_LAST_APPLIED not in annotations_of(child)
 
 
@@ -191,16 +193,16 @@ def _previous(request: SyncRequest, facts: Facts) -> Previous:
     return Previous(status=request.status, generation=request.generation, now=facts.now)
 
 
-def _look_again(plan: GraphPlan, seen: Observed, explained: Mapping[str, Explanation]) -> float:
-    """Seconds until the graph is to be synced again of itself; 0 for never.
+def _resync_after(plan: GraphPlan, seen: ObservedGraph, explained: Mapping[str, Explanation]) -> float:
+    """Seconds until the next sync without a change; 0 for none.
 
-    An effect that failed is seen in nothing that changes. Nor is a Service whose creation met one of the same name that
-    was about to go: Metacontroller takes that for success.
+    Two failures change no object: an effect that failed, and the creation of a Service while another of the same name
+    was being deleted, which Metacontroller takes for success.
     """
     grove = plan.grove
-    is_waiting = bool(plan.waits_for) or (
+    is_waiting = bool(plan.blocked_by) or (
         grove is not None and bool(grove.effects or missing_exposure(grove, seen.grove))
     )
     if is_waiting:
-        return _LOOK_AGAIN_SECONDS
+        return _RESYNC_SECONDS
     return round(min((one.seconds for one in explained.values() if one.seconds), default=0.0), 1)

@@ -27,7 +27,7 @@ def has_topology(graph: GraphDeployment) -> bool:
 
 
 def validate_topology(graph: GraphDeployment, *, takes_grove: bool) -> Iterator[Problem]:
-    """What is wrong with a graph's constraints, whatever version of Grove is installed."""
+    """Problems of a graph's constraints that do not depend on the version of Grove."""
     if not has_topology(graph):
         return
     if not takes_grove:

@@ -1,6 +1,6 @@
 """What makes a graph impossible to render, each problem with its field and what would be right.
 
-Further rules of admission stand beside these; whatever passes here gives children that the API server can accept.
+A graph without problems here gives children that the API server accepts. Admission has further rules.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,8 +40,8 @@ def review_graph(review: Review) -> Verdict:
 def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> tuple[Problem, ...]:
     """All problems of a graph, each once; `installed` are the kinds that the controller declares, None if unknown.
 
-    Where they are unknown, what only one of them asks for is left out; but for the length of names under Grove, which
-    upstream asks of every graph that does not refuse it.
+    If they are unknown, rules of one optional kind are left out, except Grove's limit for the length of names: upstream
+    applies it to every graph that does not switch Grove off.
     """
     under_grove = installed is not None and takes_grove(graph.metadata.annotations, installed)
     found = (
@@ -88,9 +88,9 @@ def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, re
 
 
 def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> Iterator[Problem]:
-    """Problems of services over several nodes that refuse Grove, where nobody knows what is installed.
+    """Problems of services over several nodes if the graph switches Grove off and the installed kinds are unknown.
 
-    Only LeaderWorkerSets are left for them. Where it is known, planning says this, or that there are none.
+    Only LeaderWorkerSets can run them then. If the kinds are known, planning has this problem.
     """
     if installed is not None or may_take_grove(graph.metadata.annotations):
         return

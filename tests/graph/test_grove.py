@@ -493,7 +493,7 @@ def test_replicas_that_nobody_asks_for_are_left_to_autoscalers() -> None:
     answer = scaled(None)
     assert scalings(answer) == ()
     assert world.ready(answer)["status"] == "True"
-    assert "Frontend: replicas are left to others" in answer.notes
+    assert "Frontend: replicas are left to autoscalers" in answer.notes
 
 
 def test_scaling_to_none_says_what_grove_makes_of_it() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
-from hooks.graph.restart import Phase, Restart, advance, plan_restart
+from hooks.graph.restart import RestartPhase, RestartPlan, advance, plan_restart
 from hooks.k8s.types import Manifest
 from tests import make
 
@@ -30,7 +30,7 @@ def decide(
     observed: Mapping[str, str] | None = None,
     unready: Iterable[str] = (),
     services: Iterable[str] = SERVICES,
-) -> Restart:
+) -> RestartPlan:
     """The decision about a graph all of whose services exist, without a restart, unless `observed` says otherwise."""
     graph = parse_parent(GraphDeployment, graph_of(services, asked))
     restart = plan_restart(graph, stored or {}, dict.fromkeys(services, "") if observed is None else observed)
@@ -66,7 +66,7 @@ class Case:
     observed: Mapping[str, str] = field(default_factory=told)
     unready: tuple[str, ...] = ()
     expected: Mapping[str, Any] = field(default_factory=dict)
-    told: Mapping[str, str] = field(default_factory=dict)
+    restart_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 ENDINGS = [
@@ -77,20 +77,20 @@ ENDINGS = [
         stored=status("r2", "Completed"),
         observed=DONE,
         expected=status("r2", "Completed"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="id removed half-way: given up, told services stay told",
         stored=status("r2", "Restarting", "frontend"),
         observed=told(decode="r2", frontend="r2", prefill="r1"),
         unready=("frontend",),
-        told={"decode": "r2", "frontend": "r2", "prefill": "r1"},
+        restart_ids={"decode": "r2", "frontend": "r2", "prefill": "r1"},
     ),
     Case(
         name="id removed while Pending",
         stored=status("r2", "Pending"),
         observed=told(decode="r1"),
-        told={"decode": "r1"},
+        restart_ids={"decode": "r1"},
     ),
     Case(
         name="same id after the end",
@@ -99,7 +99,7 @@ ENDINGS = [
         observed=DONE,
         unready=SERVICES,
         expected=status("r2", "Completed"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="same id after the end in another order",
@@ -107,7 +107,7 @@ ENDINGS = [
         stored=status("r2", "Completed"),
         observed=DONE,
         expected=status("r2", "Completed"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="same id after a failure that another operator wrote: nothing rolls",
@@ -115,7 +115,7 @@ ENDINGS = [
         stored=status("r2", "Failed", "frontend"),
         observed=told(decode="r2"),
         expected=status("r2", "Failed", "frontend"),
-        told={"decode": "r2"},
+        restart_ids={"decode": "r2"},
     ),
     Case(
         name="same id that another operator gave up for a rolling update: nothing rolls",
@@ -123,7 +123,7 @@ ENDINGS = [
         stored=status("r2", "Superseded"),
         observed=told(decode="r1"),
         expected=status("r2", "Superseded"),
-        told={"decode": "r1"},
+        restart_ids={"decode": "r1"},
     ),
     Case(
         name="service added after the end",
@@ -131,21 +131,21 @@ ENDINGS = [
         stored=status("r2", "Completed"),
         observed={"decode": "r2", "frontend": "r2"},
         expected=status("r2", "Completed"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="status of an earlier restart came back: nobody is told of it again",
         stored=status("r1", "Completed"),
         observed={"decode": "r2", "frontend": ""},
         expected=status("r1", "Completed"),
-        told={"decode": "r2", "prefill": "r1"},
+        restart_ids={"decode": "r2", "prefill": "r1"},
     ),
     Case(
         name="status lost after the end: it does not run again",
         asked=ask(),
         observed=DONE,
         expected=status("r2", "Completed"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="status of a former restart after the end",
@@ -153,7 +153,7 @@ ENDINGS = [
         stored=status("r1", "Completed"),
         observed=DONE,
         expected=status("r2", "Completed"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="status lost after the end while a service is down: nobody is told anew",
@@ -161,23 +161,23 @@ ENDINGS = [
         observed=DONE,
         unready=("prefill",),
         expected=status("r2", "Restarting", "prefill"),
-        told=DONE,
+        restart_ids=DONE,
     ),
 ]
 
 SEQUENTIAL = [
-    Case(name="new id", asked=ask(), expected=status("r2", "Restarting", "decode"), told={"decode": "r2"}),
+    Case(name="new id", asked=ask(), expected=status("r2", "Restarting", "decode"), restart_ids={"decode": "r2"}),
     Case(
         name="type Sequential is the default",
         asked=ask(type_="Sequential"),
         expected=status("r2", "Restarting", "decode"),
-        told={"decode": "r2"},
+        restart_ids={"decode": "r2"},
     ),
     Case(
         name="new id in a given order",
         asked=ask(order=BACKWARDS),
         expected=status("r2", "Restarting", "prefill"),
-        told={"prefill": "r2"},
+        restart_ids={"prefill": "r2"},
     ),
     Case(
         name="new id after another restart: the others keep its annotation",
@@ -185,7 +185,7 @@ SEQUENTIAL = [
         stored=status("r1", "Completed"),
         observed=dict.fromkeys(SERVICES, "r1"),
         expected=status("r2", "Restarting", "decode"),
-        told={"decode": "r2", "frontend": "r1", "prefill": "r1"},
+        restart_ids={"decode": "r2", "frontend": "r1", "prefill": "r1"},
     ),
     Case(
         name="told but not seen to carry it yet: unchanged",
@@ -193,7 +193,7 @@ SEQUENTIAL = [
         stored=status("r2", "Restarting", "decode"),
         unready=("decode",),
         expected=status("r2", "Restarting", "decode"),
-        told={"decode": "r2"},
+        restart_ids={"decode": "r2"},
     ),
     Case(
         name="first not ready: unchanged",
@@ -202,7 +202,7 @@ SEQUENTIAL = [
         observed=told(decode="r2"),
         unready=("decode",),
         expected=status("r2", "Restarting", "decode"),
-        told={"decode": "r2"},
+        restart_ids={"decode": "r2"},
     ),
     Case(
         name="first ready: the second is next",
@@ -210,7 +210,7 @@ SEQUENTIAL = [
         stored=status("r2", "Restarting", "decode"),
         observed=told(decode="r2"),
         expected=status("r2", "Restarting", "frontend"),
-        told={"decode": "r2", "frontend": "r2"},
+        restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
         name="first ready in a given order",
@@ -218,7 +218,7 @@ SEQUENTIAL = [
         stored=status("r2", "Restarting", "prefill"),
         observed=told(prefill="r2"),
         expected=status("r2", "Restarting", "frontend"),
-        told={"prefill": "r2", "frontend": "r2"},
+        restart_ids={"prefill": "r2", "frontend": "r2"},
     ),
     Case(
         name="last not ready",
@@ -227,7 +227,7 @@ SEQUENTIAL = [
         observed=DONE,
         unready=("prefill",),
         expected=status("r2", "Restarting", "prefill"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="last ready",
@@ -235,14 +235,14 @@ SEQUENTIAL = [
         stored=status("r2", "Restarting", "prefill"),
         observed=DONE,
         expected=status("r2", "Completed"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="stored Pending goes on like Restarting",
         asked=ask(),
         stored=status("r2", "Pending"),
         expected=status("r2", "Restarting", "decode"),
-        told={"decode": "r2"},
+        restart_ids={"decode": "r2"},
     ),
     Case(
         name="stored without anything in progress",
@@ -250,7 +250,7 @@ SEQUENTIAL = [
         stored=status("r2", "Restarting"),
         observed=told(decode="r2"),
         expected=status("r2", "Restarting", "frontend"),
-        told={"decode": "r2", "frontend": "r2"},
+        restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
         name="status lost half-way: goes on where it was",
@@ -258,7 +258,7 @@ SEQUENTIAL = [
         observed=told(decode="r2", frontend="r2"),
         unready=("frontend",),
         expected=status("r2", "Restarting", "frontend"),
-        told={"decode": "r2", "frontend": "r2"},
+        restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
         name="service that was not its turn is down: it holds nobody up",
@@ -267,7 +267,7 @@ SEQUENTIAL = [
         observed=told(decode="r2"),
         unready=("prefill",),
         expected=status("r2", "Restarting", "frontend"),
-        told={"decode": "r2", "frontend": "r2"},
+        restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
         name="service that was restarted fails again: it holds the rest up",
@@ -276,7 +276,7 @@ SEQUENTIAL = [
         observed=told(decode="r2", frontend="r2"),
         unready=("decode",),
         expected=status("r2", "Restarting", "decode"),
-        told={"decode": "r2", "frontend": "r2"},
+        restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
         name="two are down: the one in progress stays so",
@@ -285,7 +285,7 @@ SEQUENTIAL = [
         observed=told(decode="r2", frontend="r2"),
         unready=("decode", "frontend"),
         expected=status("r2", "Restarting", "frontend"),
-        told={"decode": "r2", "frontend": "r2"},
+        restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
         name="new id half-way begins anew",
@@ -294,7 +294,7 @@ SEQUENTIAL = [
         observed=told(decode="r2", frontend="r2"),
         unready=("frontend",),
         expected=status("r3", "Restarting", "decode"),
-        told={"decode": "r3", "frontend": "r2"},
+        restart_ids={"decode": "r3", "frontend": "r2"},
     ),
     Case(
         name="former id once more is another restart",
@@ -302,14 +302,14 @@ SEQUENTIAL = [
         stored=status("r2", "Completed"),
         observed=DONE,
         expected=status("r1", "Restarting", "decode"),
-        told={**DONE, "decode": "r1"},
+        restart_ids={**DONE, "decode": "r1"},
     ),
     Case(
         name="given up, then the same id again: who was told is not told anew",
         asked=ask(),
         observed=told(decode="r2"),
         expected=status("r2", "Restarting", "frontend"),
-        told={"decode": "r2", "frontend": "r2"},
+        restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
         name="other order half-way: who rolls is waited for",
@@ -318,7 +318,7 @@ SEQUENTIAL = [
         observed=told(decode="r2"),
         unready=("decode",),
         expected=status("r2", "Restarting", "decode"),
-        told={"decode": "r2"},
+        restart_ids={"decode": "r2"},
     ),
     Case(
         name="other order half-way and the status lost: who rolls is waited for",
@@ -326,7 +326,7 @@ SEQUENTIAL = [
         observed=told(decode="r2"),
         unready=("decode",),
         expected=status("r2", "Restarting", "decode"),
-        told={"decode": "r2"},
+        restart_ids={"decode": "r2"},
     ),
     Case(
         name="other order half-way: the rest takes it",
@@ -334,7 +334,7 @@ SEQUENTIAL = [
         stored=status("r2", "Restarting", "decode"),
         observed=told(decode="r2"),
         expected=status("r2", "Restarting", "prefill"),
-        told={"decode": "r2", "prefill": "r2"},
+        restart_ids={"decode": "r2", "prefill": "r2"},
     ),
     Case(
         name="service in progress was removed: the rest still restarts one by one",
@@ -342,7 +342,7 @@ SEQUENTIAL = [
         stored=status("r2", "Restarting", "gone"),
         observed=told(decode="r2", gone="r2"),
         expected=status("r2", "Restarting", "frontend"),
-        told={"decode": "r2", "frontend": "r2"},
+        restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
         name="service added half-way is made with the id and waited for",
@@ -351,7 +351,7 @@ SEQUENTIAL = [
         observed={"frontend": "r2", "prefill": ""},
         unready=("decode", "frontend"),
         expected=status("r2", "Restarting", "frontend"),
-        told={"decode": "r2", "frontend": "r2"},
+        restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
         name="order names a service that does not exist and leaves one out",
@@ -359,7 +359,7 @@ SEQUENTIAL = [
         stored=status("r2", "Restarting", "decode"),
         observed=told(prefill="r2", decode="r2"),
         expected=status("r2", "Restarting", "frontend"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="graph made together with an id: its first pods need no restart",
@@ -367,19 +367,19 @@ SEQUENTIAL = [
         observed={},
         unready=SERVICES,
         expected=status("r2", "Restarting", "decode"),
-        told=DONE,
+        restart_ids=DONE,
     ),
 ]
 
 AT_ONCE = [
-    Case(name="new id", asked=PARALLEL, expected=status("r2", "Restarting", *SERVICES), told=DONE),
+    Case(name="new id", asked=PARALLEL, expected=status("r2", "Restarting", *SERVICES), restart_ids=DONE),
     Case(
         name="told but not seen to carry it yet",
         asked=PARALLEL,
         stored=status("r2", "Restarting", *SERVICES),
         unready=SERVICES,
         expected=status("r2", "Restarting", *SERVICES),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="one ready",
@@ -388,7 +388,7 @@ AT_ONCE = [
         observed=DONE,
         unready=("decode", "prefill"),
         expected=status("r2", "Restarting", "decode", "prefill"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="all ready",
@@ -396,7 +396,7 @@ AT_ONCE = [
         stored=status("r2", "Restarting", "decode"),
         observed=DONE,
         expected=status("r2", "Completed"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="new id half-way",
@@ -404,7 +404,7 @@ AT_ONCE = [
         stored=status("r2", "Restarting", "decode"),
         observed=DONE,
         expected=status("r3", "Restarting", *SERVICES),
-        told=dict.fromkeys(SERVICES, "r3"),
+        restart_ids=dict.fromkeys(SERVICES, "r3"),
     ),
     Case(
         name="sequential becomes parallel half-way",
@@ -413,7 +413,7 @@ AT_ONCE = [
         observed=told(decode="r2"),
         unready=("decode",),
         expected=status("r2", "Restarting", *SERVICES),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="parallel becomes sequential half-way: nobody is told twice",
@@ -422,7 +422,7 @@ AT_ONCE = [
         observed=DONE,
         unready=("frontend", "prefill"),
         expected=status("r2", "Restarting", "frontend"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="status lost half-way",
@@ -430,7 +430,7 @@ AT_ONCE = [
         observed=DONE,
         unready=("frontend",),
         expected=status("r2", "Restarting", "frontend"),
-        told=DONE,
+        restart_ids=DONE,
     ),
     Case(
         name="service removed half-way",
@@ -439,7 +439,7 @@ AT_ONCE = [
         observed={**DONE, "gone": "r2"},
         unready=("prefill",),
         expected=status("r2", "Restarting", "prefill"),
-        told=DONE,
+        restart_ids=DONE,
     ),
 ]
 
@@ -454,7 +454,7 @@ AT_ONCE = [
 )
 def test_restart_moves_as_the_table_says(case: Case) -> None:
     restart = decide(case.asked, case.stored, case.observed, case.unready)
-    assert (restart.status, restart.told) == (case.expected, case.told)
+    assert (restart.status, restart.restart_ids) == (case.expected, case.restart_ids)
 
 
 @pytest.mark.parametrize("strategy", ["", "Parallel"])
@@ -474,7 +474,7 @@ ids = st.sampled_from(["", "r1", "r2"])
 some = st.lists(st.sampled_from([*SERVICES, "gone"]), max_size=4)
 asks = st.none() | st.builds(ask, ids, st.sampled_from(["", "Sequential", "Parallel"]), some)
 statuses: st.SearchStrategy[dict[str, Any]] = st.just({}) | st.builds(
-    lambda i, p, s: status(i, p.value, *s), ids, st.sampled_from(Phase), some
+    lambda i, p, s: status(i, p.value, *s), ids, st.sampled_from(RestartPhase), some
 )
 marks = st.dictionaries(st.sampled_from([*SERVICES, "gone"]), ids)
 
@@ -485,10 +485,10 @@ def test_decision_whose_outcome_is_seen_is_taken_again(
     asked: Any, stored: Any, observed: dict[str, str], unready: frozenset[str]
 ) -> None:
     first = decide(asked, stored, observed, unready)
-    seen = {service: first.told.get(service, "") for service in SERVICES}
-    newly = {service for service in first.told if first.told[service] != observed.get(service)}
+    seen = {service: first.restart_ids.get(service, "") for service in SERVICES}
+    newly = {service for service in first.restart_ids if first.restart_ids[service] != observed.get(service)}
     again = decide(asked, first.status, seen, unready | newly)
-    assert (again.status, again.told) == (first.status, first.told)
+    assert (again.status, again.restart_ids) == (first.status, first.restart_ids)
 
 
 @settings(max_examples=300, deadline=None)
@@ -501,8 +501,8 @@ def test_sequential_restart_tells_nobody_while_another_that_was_told_is_not_read
         return
     held = set(stored.get("inProgress", ())) if stored.get("observedID") == restart.id else set()
     before = {s for s in SERVICES if s not in observed or observed[s] == restart.id or s in held}
-    newly = {service for service in restart.told if restart.told[service] == restart.id} - before
+    newly = {service for service in restart.restart_ids if restart.restart_ids[service] == restart.id} - before
     assert len(newly) <= (0 if before & unready else 1)
     assert {service: was for service, was in observed.items() if was == restart.id}.items() <= (
-        restart.told.items() | {("gone", restart.id)}
+        restart.restart_ids.items() | {("gone", restart.id)}
     )

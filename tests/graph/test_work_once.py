@@ -12,7 +12,7 @@ from hooks.graph import sync as graph_sync
 from hooks.graph.grove import plan as grove_plan
 from hooks.graph.grove import progress as grove_progress
 from hooks.graph.grove import service as grove_service
-from hooks.graph.observe import observe, without_status
+from hooks.graph.observe import observe, without_progress
 from hooks.metacontroller.parent_key import make_parent_key
 from tests import make
 from tests.graph import test_grove as grove
@@ -76,7 +76,7 @@ def test_component_is_built_once_in_a_sync(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
     request = make.sync_request(make.graph())
-    seen = without_status(observe(request, make.facts().settings))
+    seen = without_progress(observe(request, make.facts().settings))
     grounds = graph_sync.Grounds(
         parent_key=make_parent_key(request.parent), seen=seen, restarts={}, settings=make.facts().settings
     )

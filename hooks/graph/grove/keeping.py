@@ -1,19 +1,19 @@
-"""Which services under Grove keep what was found for their pods earlier, as nothing else of these changes."""
+"""Which services under Grove keep what was discovered for their pods earlier, so that these need not restart."""
 
 from collections.abc import Iterable, Mapping
 
 from hooks.component.discovered import Discovered, is_needed
 from hooks.graph.grove.service import GroveService
-from hooks.graph.observe import Observed
+from hooks.graph.observe import ObservedGraph
 from hooks.k8s.types import Json
 from hooks.settings import Settings, Switch
 
 _ROLLS = ("labels", "annotations")
-"""What of a clique Grove rolls pods for, beside their spec."""
+"""Fields of a clique, beside the pods' spec, whose change makes Grove replace pods."""
 
 
-def find_kept(found: GroveService, seen: Observed, settings: Settings) -> Discovered | None:
-    """What was found for the pods of a service earlier, if they can do with it; None where it is what is found now."""
+def find_kept(found: GroveService, seen: ObservedGraph, settings: Settings) -> Discovered | None:
+    """What was discovered for the pods of a service earlier, if they still work with it; None if nothing differs."""
     existing = seen.grove.pod_clique_set
     earlier = existing.discovered.get(found.service) if existing is not None and not existing.is_deleting else None
     if earlier is None or earlier.within(found.discovered) == found.discovered:
@@ -21,13 +21,13 @@ def find_kept(found: GroveService, seen: Observed, settings: Settings) -> Discov
     kept = earlier.within(found.discovered)
     scalable = seen.grove.scalables.get((found.kind, found.target))
     serves = scalable is not None and scalable.available > 0
-    lacks_images = found.service in seen.lacking_images if settings.explain_pods is Switch.ON else not serves
+    lacks_images = found.service in seen.with_image_errors if settings.explain_pods is Switch.ON else not serves
     is_over = is_needed(found.discovered, kept, accounts=(), serves=serves, lacks_images=lacks_images)
     return None if is_over else kept
 
 
-def choose_kept(found: GroveService, kept: GroveService, seen: Observed) -> GroveService:
-    """The service with what was found earlier where it is as it was last applied; else, as its pods change, anew."""
+def choose_kept(found: GroveService, kept: GroveService, seen: ObservedGraph) -> GroveService:
+    """`kept` if its pods are as last applied; `found` if they change anyway."""
     existing = seen.grove.pod_clique_set
     applied = (existing.applied_spec or {}) if existing is not None else {}
     before = _templates((applied.get("template") or {}).get("cliques") or ())

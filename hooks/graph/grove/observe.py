@@ -18,10 +18,10 @@ _EXPOSING = (kinds.SERVICE, kinds.INGRESS, kinds.VIRTUAL_SERVICE)
 class ObservedSet:
     """The PodCliqueSet as the cluster holds it.
 
-    `applied_spec` is the spec as it was last applied, None where nothing tells. `unprocessed` says in half a sentence
-    why its PodCliques may still be of its former template, `errors` are Grove's own words, `restarts` is by service
-    which restart its pods were last told of, empty for none. A hand that removes it there changes nothing. `discovered`
-    is by service what had been found for its pods when these were last decided.
+    `applied_spec` is the spec as it was last applied, None if that is not recorded. `unprocessed` says in half a
+    sentence why its PodCliques may still be of an older template, `errors` are Grove's own words. `restarts` is by
+    service the id of the last restart, empty for none; the applied spec counts if somebody removed the annotation.
+    `discovered` is by service what was discovered for its pods when they last changed.
     """
 
     is_deleting: bool
@@ -87,10 +87,10 @@ def _cliques(spec: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
 
 
 def _read_restarts(applied: Sequence[Mapping[str, Json]], live: Sequence[Mapping[str, Json]]) -> dict[str, str]:
-    """By service of the live cliques; where these tell nothing, what was last applied does."""
+    """By service of the live cliques the id of its restart; what was last applied counts where a live one has none."""
     names = sorted({name for clique in live if (name := _service_of(clique))})
-    told = {_service_of(clique): restart for clique in (*applied, *live) if (restart := _restart_of(clique))}
-    return {name: told.get(name, "") for name in names}
+    ids = {_service_of(clique): restart for clique in (*applied, *live) if (restart := _restart_of(clique))}
+    return {name: ids.get(name, "") for name in names}
 
 
 def _service_of(clique: Mapping[str, Json]) -> str:

@@ -13,11 +13,11 @@ from hooks.api.graph import GraphDeployment
 from hooks.component.discovered import Discovered, write_annotation
 from hooks.effects import ScalePodClique
 from hooks.errors import InvalidSpec
-from hooks.graph.components import ComponentPlan
+from hooks.graph.components import GraphServicePlan
 from hooks.graph.grove.keeping import choose_kept, find_kept
 from hooks.graph.grove.observe import ObservedGrove, ObservedSet
 from hooks.graph.grove.service import GroveService, plan_grove_service
-from hooks.graph.observe import Observed
+from hooks.graph.observe import ObservedGraph
 from hooks.graph.topology import WHOLE_GRAPH, plan_topology
 from hooks.k8s.grove import (
     KAI_SCHEDULER,
@@ -53,7 +53,7 @@ class GrovePlan:
 
 
 def plan_grove(
-    graph: GraphDeployment, components: Iterable[ComponentPlan], seen: Observed, settings: Settings
+    graph: GraphDeployment, components: Iterable[GraphServicePlan], seen: ObservedGraph, settings: Settings
 ) -> GrovePlan:
     """Decide about the set; `components` are the services as components.
 
@@ -63,7 +63,7 @@ def plan_grove(
     existing = seen.grove.pod_clique_set
     queue, topology = _queue(graph, settings), plan_topology(graph, settings)
 
-    def plan_service(component: ComponentPlan, kept: Discovered | None = None) -> GroveService:
+    def plan_service(component: GraphServicePlan, kept: Discovered | None = None) -> GroveService:
         service = plan_grove_service(graph, component, seen, settings, kept=kept)
         return _schedule(_place(service, topology.get(service.service)), queue, existing)
 
@@ -139,8 +139,8 @@ def _place(service: GroveService, topology: Topology | None) -> GroveService:
 def _schedule_clique(clique: Clique, queue: str, kept: Mapping[str, str]) -> Clique:
     """Give a clique the KAI scheduler and its queue, unless the user chose another scheduler.
 
-    A set that exists keeps the scheduler that it was made with: switching KAI on or off is no reason to stop all
-    changes of all graphs.
+    An existing set keeps its scheduler, which Grove never changes: switching KAI on or off must not block all changes
+    of all graphs.
     """
     users = clique.pod_spec.get("schedulerName", "")
     if users and users != KAI_SCHEDULER:
@@ -154,7 +154,7 @@ def _schedule_clique(clique: Clique, queue: str, kept: Mapping[str, str]) -> Cli
 
 
 def _kept_schedulers(existing: ObservedSet | None) -> dict[str, str]:
-    """The scheduler that each clique of the set was made with, empty for none; {} where nothing tells."""
+    """The scheduler of each clique of the existing set, empty for none; {} if that is not recorded."""
     if existing is None or existing.is_deleting or existing.applied_spec is None:
         return {}
     cliques = (existing.applied_spec.get("template") or {}).get("cliques") or ()
@@ -189,10 +189,10 @@ def _refused_changes(wanted: Manifest, existing: ObservedSet | None) -> Iterator
 def _scale(
     services: Iterable[GroveService], seen: ObservedGrove, namespace: str, settings: Settings
 ) -> Iterator[ScalePodClique]:
-    """What has other replicas than asked for; what Grove has not made yet gets them from the template.
+    """Effects for services whose live replicas are not the wanted ones; new objects get theirs from the template.
 
-    A service that leaves its adapter is scaled whatever is seen, which may be older than what the adapter brought
-    about: nothing tells of that any more when the adapter is gone.
+    A service whose adapter is no longer enabled is always scaled: the live object may be older than the adapter's last
+    change, and without the adapter nothing would show that.
     """
     if settings.effect_scale is Switch.OFF or seen.pod_clique_set is None or seen.pod_clique_set.is_deleting:
         return
@@ -208,4 +208,4 @@ def _scale(
 def _notes(services: Iterable[GroveService]) -> Iterator[str]:
     for service in services:
         if service.replicas is None:
-            yield f"{service.service}: replicas are left to others"
+            yield f"{service.service}: replicas are left to autoscalers"

@@ -21,14 +21,13 @@ from hooks.component.exposure import build_exposure
 from hooks.component.mpi_key import ObservedKey
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.placement import Orchestrator, Placement, Role, clique_name, plan_roles
-from hooks.component.plan import ComponentPlan as Component
-from hooks.component.plan import plan_component
+from hooks.component.plan import ComponentPlan, plan_component
 from hooks.component.pod_template import PodPlan, build_pod
 from hooks.component.validate import validate_component
 from hooks.errors import InvalidSpec
-from hooks.graph.components import ComponentPlan, build_component
+from hooks.graph.components import GraphServicePlan, build_component
 from hooks.graph.grove.observe import ObservedGrove
-from hooks.graph.observe import Observed
+from hooks.graph.observe import ObservedGraph
 from hooks.k8s import kinds
 from hooks.k8s.grove import Clique, ScalingGroup
 from hooks.k8s.not_ready import Explanation
@@ -44,10 +43,10 @@ _NO_KEY = ObservedKey(source=None, copy=None, can_copy=False)
 class GroveService:
     """A service as Grove runs it.
 
-    `kind` and `target` are what is scaled, `replicas` how many it should have, None where nobody says: an autoscaler
-    may then. `discovered` is what its pods have that was found, `exposed` are its Service, Ingress and VirtualService,
-    `warnings` sentences for the user, `lacks` what its pods need that nobody gave. `leaves_adapter` says that there is
-    still an adapter, which is no longer enabled.
+    `kind` and `target` name the object that is scaled. `replicas` are the wanted ones, None if no spec says, so that an
+    autoscaler may choose. `discovered` is what its pods get from objects of the cluster, `exposed` are its Service,
+    Ingress and VirtualService, `warnings` sentences for the user, `missing_dependencies` what its pods still need.
+    `leaves_adapter` says that an adapter exists which is no longer enabled.
     """
 
     service: str
@@ -59,14 +58,14 @@ class GroveService:
     discovered: Discovered
     exposed: tuple[Manifest, ...]
     warnings: tuple[str, ...]
-    lacks: tuple[Explanation, ...]
+    missing_dependencies: tuple[Explanation, ...]
     leaves_adapter: bool = False
 
 
 def plan_grove_service(
     graph: GraphDeployment,
-    planned: ComponentPlan,
-    seen: Observed,
+    planned: GraphServicePlan,
+    seen: ObservedGraph,
     settings: Settings,
     *,
     kept: Discovered | None = None,
@@ -85,7 +84,7 @@ def plan_grove_service(
         raise InvalidSpec(
             [problem.under(path, instead_of=SPEC).under(path, instead_of=METADATA) for problem in error.problems]
         ) from error
-    return service if _is_told(graph, planned) else _hand_over(service, planned, seen, settings)
+    return service if _has_replicas_set(graph, planned) else _hand_over(service, planned, seen, settings)
 
 
 def target_name(graph: str, service: str) -> str:
@@ -94,21 +93,26 @@ def target_name(graph: str, service: str) -> str:
 
 
 def keeps_adapter(service: GroveService, seen: ObservedGrove) -> bool:
-    """Whether the adapter that a service leaves is not to go yet.
+    """Whether the adapter of a service that no longer enables it must stay for now.
 
-    It alone tells that the replicas must go back to the graph's, and scaling may fail or be refused: it stays until
-    they are seen to be.
+    Only the adapter shows that the replicas must go back to those of the graph. Scaling may fail or be off, so the
+    adapter stays until the live replicas are the graph's.
     """
     found = seen.scalables.get((service.kind, service.target))
     return service.leaves_adapter and (found is None or found.desired != service.replicas)
 
 
 def _plan(
-    graph: GraphDeployment, planned: ComponentPlan, seen: Observed, settings: Settings, *, kept: Discovered | None
+    graph: GraphDeployment,
+    planned: GraphServicePlan,
+    seen: ObservedGraph,
+    settings: Settings,
+    *,
+    kept: Discovered | None,
 ) -> GroveService:
     deployment = _as_component(graph, planned)
     component = plan_component(deployment, _seen_by_component(seen), settings)
-    # An account that nobody names stays unset here, so that the namespace's own default applies.
+    # Without an account in the spec none is set, so that the namespace's default applies.
     found = replace(component.pod.discovered, account=None)
     discovered = found if kept is None else kept.within(found)
     cliques, warnings = _plan_cliques(deployment, component, replace(component.pod, discovered=discovered))
@@ -129,11 +133,11 @@ def _plan(
         discovered=discovered,
         exposed=tuple(exposed),
         warnings=(*component.warnings, *warnings),
-        lacks=tuple(explain_missing(component.pod)),
+        missing_dependencies=tuple(explain_missing(component.pod)),
     )
 
 
-def _as_component(graph: GraphDeployment, planned: ComponentPlan) -> ComponentDeployment:
+def _as_component(graph: GraphDeployment, planned: GraphServicePlan) -> ComponentDeployment:
     """The service as its component would be read back from the cluster, without problems."""
     manifest = build_component(planned)
     owner = {"kind": contract.GRAPH.kind, "name": graph.metadata.name}
@@ -146,15 +150,15 @@ def _as_component(graph: GraphDeployment, planned: ComponentPlan) -> ComponentDe
 
 
 def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
-    """The component with each replica on one node, anywhere: what limits it on the other path does not hold here."""
+    """The component with each replica on one node and without topology: rules of the other path do not apply here."""
     pod = {key: value for key, value in component.spec.extra_pod_spec.items() if key != "restartPolicy"}
     update = {"multinode": None, "topology_constraint": None, "extra_pod_spec": pod}
     spec = component.spec.model_copy(update=update)
     return component.model_copy(update={"spec": spec})
 
 
-def _seen_by_component(seen: Observed) -> ObservedComponent:
-    """What a component's plan looks at, as the graph sees it; its workloads and its SSH key are the graph's affair."""
+def _seen_by_component(seen: ObservedGraph) -> ObservedComponent:
+    """What a component's plan reads, taken from the graph; workloads and the SSH key are handled by the graph."""
     return ObservedComponent(
         workloads=_NO_WORKLOADS,
         pods=(),
@@ -166,15 +170,17 @@ def _seen_by_component(seen: Observed) -> ObservedComponent:
     )
 
 
-def _is_told(graph: GraphDeployment, planned: ComponentPlan) -> bool:
-    """Whether anybody says how many replicas: the service, its adapter, or `DYN_DEPLOYMENT_CONFIG`."""
+def _has_replicas_set(graph: GraphDeployment, planned: GraphServicePlan) -> bool:
+    """Whether the service, its adapter or `DYN_DEPLOYMENT_CONFIG` sets the replicas."""
     spec = graph.spec.services[planned.service]
     has_adapter = spec.scaling_adapter is not None and spec.scaling_adapter.enabled
     return spec.replicas is not None or has_adapter or planned.spec["replicas"] != 1
 
 
-def _hand_over(service: GroveService, planned: ComponentPlan, seen: Observed, settings: Settings) -> GroveService:
-    """Leave the replicas to others, but those of an adapter that is no longer enabled first go back to the graph's."""
+def _hand_over(
+    service: GroveService, planned: GraphServicePlan, seen: ObservedGraph, settings: Settings
+) -> GroveService:
+    """Leave the replicas to autoscalers; after an adapter was switched off they are first set back to the graph's."""
     if settings.effect_scale is Switch.ON:
         is_leaving = planned.name in seen.adapters
         return replace(service, leaves_adapter=True) if is_leaving else replace(service, replicas=None)
@@ -187,9 +193,9 @@ def _hand_over(service: GroveService, planned: ComponentPlan, seen: Observed, se
 
 
 def _plan_cliques(
-    deployment: ComponentDeployment, component: Component, pod: PodPlan
+    deployment: ComponentDeployment, component: ComponentPlan, pod: PodPlan
 ) -> tuple[tuple[Clique, ...], tuple[str, ...]]:
-    """The cliques of all roles, the leader first, and what there is to say about their pods."""
+    """The cliques of all roles, the leader first, and warnings about their pods."""
     spec, service = deployment.spec, component.subject.service
     cliques: list[Clique] = []
     warnings: list[str] = []
@@ -211,8 +217,8 @@ def _plan_cliques(
     return tuple(cliques), tuple(dict.fromkeys(warnings))
 
 
-def _labels(component: Component, role: Role) -> dict[str, str]:
-    """Labels of a role's pods; a worker node answers no requests, so nobody finds it as an endpoint of its model."""
+def _labels(component: ComponentPlan, role: Role) -> dict[str, str]:
+    """Labels of a role's pods; a worker answers no requests, so it has no label of an endpoint of its model."""
     subject = component.subject
     clique = {contract.LABEL_SELECTOR: f"{subject.graph}-{clique_name(subject.service, role)}"}
     if role is Role.MAIN:
@@ -223,7 +229,7 @@ def _labels(component: Component, role: Role) -> dict[str, str]:
 
 
 def _starts_after(pod: PodPlan, role: Role, service: str) -> tuple[str, ...]:
-    """TensorRT-LLM's leader starts ranks on its workers by ssh, so these come first.
+    """TensorRT-LLM's leader starts ranks on its workers by ssh, so the workers start first.
 
     Source: Dynamo operator, internal/dynamo/grove.go, getCliqueStartupDependencies.
     """
