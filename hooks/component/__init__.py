@@ -1,1 +1,1 @@
-"""DynamoComponentDeployment to Deployment, Services, Ingress and VirtualService; begin with `sync`."""
+"""The component hook: a DynamoComponentDeployment becomes Deployment, Services and Ingress; begin with `sync`."""

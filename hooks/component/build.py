@@ -1,4 +1,4 @@
-"""A component's children, as its plan says; no decision is made here."""
+"""Builds a component's children from its plan; decides nothing."""
 
 from dataclasses import dataclass, replace
 
@@ -18,8 +18,8 @@ from hooks.k8s.workloads import PodTemplate, build_deployment
 class Built:
     """A component's children, in a fixed order.
 
-    `workloads` are its Deployment or LeaderWorkerSets, also those that are not among the children this time. `warnings`
-    are about its pods, for the user.
+    `workloads` are its Deployment or LeaderWorkerSets, including those that this answer leaves out. `warnings` are
+    sentences for the user about its pods.
     """
 
     children: tuple[Manifest, ...]
@@ -29,7 +29,10 @@ class Built:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Workloads:
-    """All workloads, those of them that may exist now with what they need beside them, and warnings."""
+    """The workloads of a component.
+
+    `wanted` are all of them. `children` are those that this answer includes, with their PodGroups.
+    """
 
     wanted: tuple[Manifest, ...]
     children: tuple[Manifest, ...]
@@ -37,7 +40,7 @@ class _Workloads:
 
 
 def build_component(plan: ComponentPlan) -> Built:
-    """Build the workloads and what exposes them.
+    """Build the workloads, the SSH key, and the Services, Ingress and VirtualService.
 
     Raises:
         InvalidSpec: the pod cannot be built from what the user wrote.
@@ -54,7 +57,7 @@ def build_component(plan: ComponentPlan) -> Built:
 
 
 def _build_deployment(plan: ComponentPlan) -> _Workloads:
-    """Build the Deployment; its selector is the component's own label alone, as it can never change."""
+    """Build the Deployment; its selector can never change, so it is only the label with the component's name."""
     name, namespace = plan.subject.name, plan.subject.namespace
     discovered = plan.kept.get(name, plan.pod.discovered)
     pod = build_pod(replace(plan.pod, discovered=discovered), _single_node(plan.subject.service))
@@ -82,5 +85,5 @@ def _build_groups(plan: ComponentPlan, groups: GroupsPlan) -> _Workloads:
 
 
 def _single_node(service: str) -> Placement:
-    """The place of a pod that is a whole replica; who made it plays no part then."""
+    """The placement of a pod that is a whole replica; the orchestrator makes no difference then."""
     return Placement(role=Role.MAIN, orchestrator=Orchestrator.LWS, node_count=1, service=service)

@@ -1,7 +1,6 @@
-"""What the API server refuses in the containers of a pod template, said before anything is applied.
+"""Finds what the API server would refuse in the containers of a pod template, before anything is applied.
 
-A field that our own pod does not take over, as another replaces it, is not judged. Each rule was tried on
-kube-apiserver 1.36.
+A field that another field replaces in our pod is not checked. Each rule was tried on kube-apiserver 1.36.
 
 Source: Kubernetes, pkg/apis/core/validation/validation.go.
 """
@@ -29,14 +28,14 @@ _POD = SPEC / "extraPodSpec"
 
 @dataclass(frozen=True, slots=True)
 class _Located:
-    """A container and where it stands."""
+    """A container and its path in the spec."""
 
     path: FieldPath
     container: Mapping[str, Json]
 
 
 def find_container_problems(fields: PodFields) -> Iterator[Problem]:
-    """All problems of containers and volumes whose types are right."""
+    """All problems of containers and volumes; the fields must have the right types."""
     pod = fields.extra_pod_spec
     main = _Located(_POD / "mainContainer", fields.main_container)
     others = [
@@ -60,7 +59,7 @@ def find_container_problems(fields: PodFields) -> Iterator[Problem]:
 
 
 def find_env_problems(entries: Iterable[tuple[FieldPath, int, Json]]) -> Iterator[Problem]:
-    """Problems of environment variables, each given with the path of its list and its index there."""
+    """Problems of environment variables; an entry is the path of its list, its index in the list, and the variable."""
     for env, index, entry in entries:
         name, source = entry["name"], entry.get("valueFrom")
         if _ENV_NAME.fullmatch(name) is None:
@@ -74,7 +73,7 @@ def find_env_problems(entries: Iterable[tuple[FieldPath, int, Json]]) -> Iterato
 
 
 def find_repeated_names(named: Iterable[tuple[FieldPath, str]]) -> Iterator[Problem]:
-    """One problem for each item (container, volume, port) whose name an earlier one has."""
+    """One problem for each item (container, volume, port) with the same name as an earlier one."""
     first: dict[str, FieldPath] = {}
     for path, name in named:
         other = first.setdefault(name, path)
@@ -87,7 +86,7 @@ def _entries(env: Iterable[Json] | None, path: FieldPath) -> list[tuple[FieldPat
 
 
 def _last_ones(lists: Mapping[FieldPath, Iterable[Json] | None]) -> list[tuple[FieldPath, int, Json]]:
-    """The entries that count: of one name, the last one of the last list alone."""
+    """The entries that count: of several with one name, the last entry of the last list."""
     found = [located for path, env in lists.items() for located in _entries(env, path)]
     return list({located[2]["name"]: located for located in found}.values())
 
@@ -112,7 +111,7 @@ def _is_port(number: Json) -> bool:
 
 
 def _volume_names(fields: PodFields) -> frozenset[str]:
-    """Names of the pod's volumes, as far as they follow from the spec."""
+    """Names of the pod's volumes, without those that the engine's launch rules add."""
     users = (volume["name"] for volume in fields.extra_pod_spec.get("volumes") or ())
     claims = (claim_volume(mount.name) for mount in fields.volume_mounts)
     shared = [contract.SHARED_MEMORY_VOLUME] if fields.has_shared_memory else []
@@ -121,11 +120,11 @@ def _volume_names(fields: PodFields) -> frozenset[str]:
 
 
 def _find_mount_problems(one: _Located, volumes: frozenset[str], *, is_replaced: bool) -> Iterator[Problem]:
-    """Mounts of no volume; `is_replaced` says that our mount of shared memory replaces the container's."""
+    """Mounts whose volume does not exist; `is_replaced`: our mount of shared memory replaces the container's."""
     for index, mount in enumerate(one.container.get("volumeMounts") or ()):
         name = str(mount.get("name") or "")
         if (is_replaced and is_shared_memory(mount)) or name.endswith(MPI_SECRET_SUFFIX):
-            continue  # TensorRT-LLM over several nodes gets a volume whose name ends so
+            continue  # the launch rules of TensorRT-LLM add a volume whose name ends like this
         if name not in volumes:
             yield rules.MOUNT_WITHOUT_VOLUME.at(one.path / "volumeMounts" / index / "name", name=name)
 

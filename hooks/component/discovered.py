@@ -1,7 +1,7 @@
-"""The ServiceAccount and pull Secrets that pods get by discovery, and when those found earlier must be replaced.
+"""The ServiceAccount and pull Secrets that discovery finds for pods, and when earlier ones must be replaced.
 
 A Secret or ServiceAccount that is created or deleted must not restart a pod that serves. So an annotation of the
-workload, not of its template, keeps what was found when the template was last decided.
+workload, not of its template, records what was found when the template last changed.
 """
 
 from collections.abc import Collection
@@ -18,9 +18,9 @@ FALLBACK_ACCOUNT = "default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovered:
-    """What pods get by discovery; None for what the spec does not leave to it.
+    """The ServiceAccount of pods and the names of the pull Secrets for their images.
 
-    `account` is their ServiceAccount, `pull_secrets` names Secrets for their images.
+    A field is None if the spec does not leave it to discovery.
     """
 
     account: str | None
@@ -33,14 +33,14 @@ class Discovered:
         return ", ".join(filter(None, (account, secrets)))
 
     def within(self, found: "Discovered") -> "Discovered":
-        """This for each field that the spec leaves to discovery, now and before; what is found now for the others."""
+        """These values; for fields that the spec does not leave to discovery, now or before, those `found` now."""
         return Discovered(
             account=found.account if None in {self.account, found.account} else self.account,
             pull_secrets=found.pull_secrets if None in {self.pull_secrets, found.pull_secrets} else self.pull_secrets,
         )
 
     def to_json(self) -> dict[str, Json]:
-        """Write it; empty where nothing is left to discovery."""
+        """The JSON for the annotation; empty if nothing is left to discovery."""
         account = {} if self.account is None else {"serviceAccount": self.account}
         secrets = {} if self.pull_secrets is None else {"imagePullSecrets": list(self.pull_secrets)}
         return {**secrets, **account}
@@ -49,11 +49,11 @@ class Discovered:
 def is_needed(
     found: Discovered, kept: Discovered, *, accounts: Collection[str], serves: bool, lacks_images: bool
 ) -> bool:
-    """Whether pods fail with what was kept and may work with what is found now; `accounts` are those that exist.
+    """Whether pods need what is `found` now in place of what was `kept`; `accounts` are the existing ones.
 
-    A further Secret helps pods whose images cannot be pulled. Another account may help where no pod serves, so
-    that a restart loses none. Pods that are not ready for another reason, as in a rollout or after the loss of a
-    node, are no ground, as those beside them serve. The loss of a Secret never is, as it helps no pod.
+    They need it in three cases: the kept account does not exist any more; an image cannot be pulled and there is a new
+    Secret; no pod serves and discovery finds another account. While a pod serves, a new account does not restart it. A
+    lost Secret does not restart pods either, because the restart would not help any of them.
     """
     if kept.account is not None and kept.account not in {FALLBACK_ACCOUNT, *accounts}:
         return True
@@ -62,12 +62,12 @@ def is_needed(
 
 
 def write_annotation(discovered: dict[str, Json]) -> dict[str, str]:
-    """The annotation of a workload that keeps this JSON; none where nothing is left to discovery."""
+    """The annotation of a workload that records this JSON; {} for empty JSON."""
     return {contract.ANNOTATION_DISCOVERED: canonical_json(discovered)} if discovered else {}
 
 
 def read_annotation(text: str | None) -> dict[str, Json]:
-    """The JSON of such an annotation; empty without one, and for a text that is not ours."""
+    """The JSON of that annotation; empty if there is no annotation, or if its text is not a JSON object."""
     try:
         value = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:
@@ -76,7 +76,7 @@ def read_annotation(text: str | None) -> dict[str, Json]:
 
 
 def parse_discovered(value: Json) -> Discovered:
-    """Read what `to_json` wrote; nothing from anything else."""
+    """Read what `to_json` wrote; both fields are None for any other value."""
     written = value if isinstance(value, dict) else {}
     account, secrets = written.get("serviceAccount"), written.get("imagePullSecrets")
     return Discovered(

@@ -1,8 +1,8 @@
 """Environment of the main container: which layer wins, and the variables that every process of Dynamo gets.
 
-From the strongest: the service's `envs` (a graph has put its own beneath them already), `mainContainer.env`, the
-type's defaults, addresses from the settings. Sorted by name, but variables that others refer to and
-whose value only the kubelet knows come first: it expands only references to earlier variables.
+The layers, strongest first: the service's `envs` (already merged with the graph's), `mainContainer.env`, the type's
+defaults, addresses from the settings. Variables are sorted by name. One exception comes first: variables that others
+refer to and whose value only the kubelet knows, because it expands only references to earlier variables.
 """
 
 from collections.abc import Iterable
@@ -25,10 +25,10 @@ _POD_FIELDS: tuple[EnvVar, ...] = (
 
 
 def resolve_env(subject: Subject, settings: Settings, *layers: Iterable[EnvVar]) -> list[EnvVar]:
-    """Give the whole environment; `layers` lie over what every component gets, the last one winning.
+    """The whole environment; `layers` override the variables that every component gets, and the last layer wins.
 
     Raises:
-        ValueError: references between variables that cannot be expanded.
+        ValueError: references between variables cannot be expanded.
 
     Source: Dynamo operator, internal/dynamo/component_common.go and graph.go.
     """
@@ -60,9 +60,9 @@ def _identity_env(subject: Subject) -> list[EnvVar]:
 
 
 def _with_key_value_store(env: list[EnvVar]) -> list[EnvVar]:
-    """Under Kubernetes discovery without an etcd, tell the runtime to keep its keys in memory.
+    """The environment; under Kubernetes discovery without etcd, the runtime keeps its keys in memory.
 
-    Runtime 0.9.1 dials etcd otherwise and crashes, although it discovers through the API server.
+    Otherwise runtime 0.9.1 connects to etcd and crashes, although it discovers through the API server.
     """
     values = {entry["name"]: entry.get("value") for entry in env}
     needs_store = values.get(DISCOVERY_BACKEND) == contract.DISCOVERY_KUBERNETES and ETCD_ENDPOINTS not in values

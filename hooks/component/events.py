@@ -1,16 +1,16 @@
-"""Which changes of a component's condition Ready are Events.
+"""The Events of a component, from changes of its condition Ready.
 
-| Ready becomes | Event |
+| Ready | Event |
 |---|---|
-| said for the first time | Normal `Reconciling` |
-| True | Normal `Update` |
-| `ValidationFailed`, at each generation | Warning `ValidationFailed` |
-| `NoOrchestratorAvailable`, at each generation | Warning `ReconcileError` |
-| False for a reason that somebody has to do something about | Warning with that reason |
-| False for another reason, after it was True | Warning with that reason |
+| is set for the first time | Normal `Reconciling` |
+| becomes True | Normal `Update` |
+| becomes `ValidationFailed`, at each generation | Warning `ValidationFailed` |
+| becomes `NoOrchestratorAvailable`, at each generation | Warning `ReconcileError` |
+| becomes False for a reason that needs a user's action | Warning with that reason |
+| becomes False for another reason, after it was True | Warning with that reason |
 
-Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go. Its Events of passes in which
-nothing changes are not written.
+Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go. It also writes Events when nothing
+changes; we do not.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,12 +26,12 @@ from hooks.metacontroller.protocol import SyncRequest
 _REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORCHESTRATOR_AVAILABLE})
 
 
-def tell_transitions(request: SyncRequest, status: Mapping[str, Json]) -> tuple[Event, ...]:
-    """Events about the change from the component's status to that one."""
-    return tuple(_tell(reference_of(request.parent), request.status, status))
+def build_change_events(request: SyncRequest, status: Mapping[str, Json]) -> tuple[Event, ...]:
+    """The Events about the change from the request's status to `status`."""
+    return tuple(_build_events(reference_of(request.parent), request.status, status))
 
 
-def _tell(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+def _build_events(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
     ready = find_condition(after.get("conditions") or (), READY)
     if ready is not None and not before.get("conditions"):
         text = "Starting to reconcile DynamoComponentDeployment"

@@ -1,4 +1,4 @@
-"""Why a component is not ready: exactly one `NotReadyReason`, from its workloads, what it lacks, and its pods."""
+"""Why a component is not ready: one `NotReadyReason`, from its workloads, its pods, and what its pods lack."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -19,10 +19,9 @@ from hooks.settings import Settings, Switch
 
 
 def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, now: datetime) -> Explanation:
-    """Explain why a component is not ready; the caller knows that it is not.
+    """Why a component is not ready; the caller makes sure that it is not.
 
-    Pods made by an older spec than the wanted one explain nothing: what is wrong with them may be what was just put
-    right.
+    Pods of an older spec do not count: the wanted spec may already correct what is wrong with them.
     """
     deployment = seen.workloads.deployment
     if not progress.is_current:
@@ -38,7 +37,7 @@ def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, no
 
 
 def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling: bool) -> Iterator[Explanation]:
-    """What the pods show, or that old ones are left; nothing where both show nothing."""
+    """The explanation of the pods, or of the rollout while old pods exist; nothing if neither explains it."""
     found = explain_pods(pods, now)
     if is_rolling and (found is None or found.reason is NotReadyReason.PROGRESSING):
         yield replace(found, reason=NotReadyReason.ROLLING_OUT) if found else explain_rollout()
@@ -47,7 +46,7 @@ def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling:
 
 
 def explain_progress(namespace: str, service: str, settings: Settings) -> Explanation:
-    """The explanation where nothing is known to be wrong; where pods are not read, how to read them."""
+    """The explanation if no problem is known; if pods are not read, it says how to read them."""
     if settings.explain_pods is Switch.ON:
         return Explanation(reason=NotReadyReason.PROGRESSING)
     return Explanation(
@@ -63,7 +62,7 @@ def explain_rollout() -> Explanation:
 
 
 def explain_missing(pod: PodPlan) -> Iterator[Explanation]:
-    """What the pods lack: where discovery is by etcd, its address."""
+    """What the pods lack: the address of etcd, if discovery uses etcd."""
     if (
         pod.subject.discovery == contract.DISCOVERY_ETCD
         and not pod.settings.etcd_address
@@ -71,23 +70,23 @@ def explain_missing(pod: PodPlan) -> Iterator[Explanation]:
     ):
         yield Explanation(
             reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
-            finding="discovery is by etcd, whose address is not known",
+            finding="discovery uses etcd, and its address is not set",
             remedy=f"set etcd_address, or {ETCD_ENDPOINTS} in spec.envs",
         )
 
 
 def _has_address(spec: ComponentSpec) -> bool:
-    """Whether the user gives the address, or may do so by a Secret or ConfigMap as a whole."""
+    """Whether the user sets the address, or may set it by a whole Secret or ConfigMap."""
     main = spec.main_container
     names = {entry.get("name") for entry in (*spec.envs, *(main.get("env") or ()))}
     return ETCD_ENDPOINTS in names or bool(main.get("envFrom") or spec.env_from_secret)
 
 
 def _explain_change(plan: ComponentPlan, seen: ObservedComponent) -> Explanation:
-    """The explanation before the newest spec is acted on; a paused Deployment stays paused."""
+    """The explanation before the workload's controller acts on the newest spec; a paused Deployment must be resumed."""
     deployment = seen.workloads.deployment
     if plan.groups is None and deployment is not None and is_paused(deployment):
-        remedy = f"kubectl rollout resume deployment/{name_of(deployment)} -n {plan.subject.namespace} lets it go on"
+        remedy = f"resume it with kubectl rollout resume deployment/{name_of(deployment)} -n {plan.subject.namespace}"
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
     return explain_rollout() if _has_workload(seen) else _progressing(plan)
 

@@ -26,9 +26,9 @@ _EXPOSED_PORT = ServicePort(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """One host that is sent to the component: through an ingress class, or through an Istio gateway.
+    """One host whose requests reach the component: through an ingress class, or through an Istio gateway.
 
-    `tls_secret` is None where the host is served without TLS, empty where the controller has its own certificate.
+    `tls_secret` is None for a host without TLS. It is empty if the ingress controller has its own certificate.
     """
 
     host: str
@@ -41,7 +41,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """What was decided; `ports` are empty where the component has no Service, `selector` picks the pods that serve."""
+    """How a component is reached; `ports` are empty if it has no Service, `selector` selects the pods that serve."""
 
     ports: tuple[ServicePort, ...]
     selector: Mapping[str, str]
@@ -55,9 +55,9 @@ def plan_exposure(
 ) -> Exposure:
     """Decide how a component is reached.
 
-    A Service exists under Kubernetes discovery, for frontends and endpoint pickers, and where a host is sent to one. A
-    graph makes one model Service for all its components, one that stands alone makes its own. Of a replica over several
-    nodes only the leader is reached.
+    A component has a Service under Kubernetes discovery, if it is a frontend or an endpoint picker, and if it has an
+    Ingress or VirtualService. A graph makes one model Service for all its components; a component without a graph makes
+    its own. In a replica over several nodes, only the leader is reached.
     """
     enabled = ingress if ingress and ingress.enabled else None
     by_class = _route(enabled, class_name=enabled.ingress_controller_class_name or "") if enabled else None
@@ -75,14 +75,14 @@ def plan_exposure(
 
 
 def ingress_host(ingress: Ingress) -> str:
-    """The host of an ingress: `<prefix><host>.<suffix>`, with the suffix `local` where none is given."""
+    """The host of an ingress: `<prefix><host>.<suffix>`; the suffix is `local` if it is not set."""
     return f"{ingress.host_prefix or ''}{ingress.host}.{ingress.host_suffix or contract.DEFAULT_HOST_SUFFIX}"
 
 
 def build_exposure(
     subject: Subject, exposure: Exposure, *, labels: Mapping[str, str], annotations: Mapping[str, str]
 ) -> list[Manifest]:
-    """Build the objects; labels and annotations are the component's."""
+    """Build the Services, the Ingress and the VirtualService; `labels` and `annotations` are the component's."""
     children: list[Manifest] = []
     if exposure.ports:
         children.append(_build_component_service(subject, exposure, labels, annotations))
@@ -99,10 +99,10 @@ def build_exposure(
 
 
 def build_model_service(owner: str, namespace: str, model: str, *, selector: Mapping[str, str]) -> Manifest:
-    """Build the headless Service over one owner's pods that serve a base model.
+    """Build the headless Service of one owner's pods that serve a base model.
 
-    `owner` is a graph or a component that stands alone, `selector` picks that owner's pods; the model's own label is
-    added. Its EndpointSlices carry the label by which a DynamoModel finds its endpoints.
+    `owner` is a graph, or a component without a graph. `selector` selects that owner's pods; the model's label is added
+    to it. The Service's EndpointSlices have the label by which a DynamoModel finds its endpoints.
     """
     label = {contract.LABEL_MODEL_HASH: model_hash(model)}
     metadata = build_metadata(
@@ -130,9 +130,9 @@ def _route(ingress: Ingress, *, class_name: str = "", gateway: str = "") -> Rout
 
 
 def _ports(own: ServicePort, *, exposed: bool) -> tuple[ServicePort, ...]:
-    """The component's own port, and the one that an Ingress is sent to where that is another.
+    """The component's own port and, if it is `exposed`, the port of Ingresses and VirtualServices.
 
-    Upstream's Ingress points at port 8000 of every component, but only a frontend's Service has it.
+    Upstream's Ingress sends requests to port 8000 of every component, but only a frontend's Service has that port.
     """
     return (own, _EXPOSED_PORT) if exposed and own["port"] != contract.HTTP_PORT else (own,)
 
@@ -140,7 +140,7 @@ def _ports(own: ServicePort, *, exposed: bool) -> tuple[ServicePort, ...]:
 def _build_component_service(
     subject: Subject, exposure: Exposure, labels: Mapping[str, str], annotations: Mapping[str, str]
 ) -> Manifest:
-    """Build the Service; workers are only found by it under Kubernetes discovery, a frontend is not looked for."""
+    """Build the Service; a frontend's has no label for discovery, because no process looks for a frontend."""
     discovery = subject.discovery_labels()
     if subject.type is ComponentType.FRONTEND:
         discovery.pop(contract.LABEL_DISCOVERY_ENABLED, None)

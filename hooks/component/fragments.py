@@ -1,6 +1,6 @@
-"""What of a user's Kubernetes fragments (`extraPodSpec`, `envs`, probes) and resources cannot be part of a valid pod.
+"""Finds what makes a pod invalid in a user's Kubernetes fragments (`extraPodSpec`, `envs`, probes) and resources.
 
-The CRD's schema refuses wrong types already; without an API server, in `render`, these rules do.
+The CRD's schema refuses wrong types too, but `render` has no API server and needs these rules.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,9 +35,9 @@ _POD_STRINGS = ("serviceAccountName", "serviceAccount", "schedulerName", "restar
 
 
 def validate_fragments(spec: ComponentSpec) -> tuple[Problem, ...]:
-    """All problems of the fragments; what depends on right types is looked at only where the types are right.
+    """All problems of the fragments; if a type is wrong, the rules that need right types are left out.
 
-    A change of a graph usually changes one service, so the verdict about the fields of the others is cached.
+    The result is cached: a change of a graph usually changes one service, and the others are the same as before.
     """
     fields = select_pod_fields(spec)
     try:
@@ -127,7 +127,7 @@ def _items(value: Json) -> list[Json]:
 
 
 def _find_unreadable(fields: PodFields) -> Iterator[Problem]:
-    """Quantities and numbers that cannot be read; their places are searched only if there are any."""
+    """Quantities and numbers that cannot be read; the slower search for their paths runs only if there are any."""
     claims = fields.resources.claims if fields.resources else ()
     for path, fragment in (
         (_POD, fields.extra_pod_spec),
@@ -168,7 +168,7 @@ def _find_volume_names(fields: PodFields) -> Iterator[Problem]:
 
 
 def _find_mount_paths(fields: PodFields) -> Iterator[Problem]:
-    """Mounts of the main container at one path; claims are mounted behind the container's own mounts."""
+    """Mounts of the main container with the path of an earlier one; claims come after the container's own mounts."""
     own = [
         (MAIN_CONTAINER / "volumeMounts" / index / "mountPath", str(mount.get("mountPath")))
         for index, mount in enumerate(_items(fields.main_container.get("volumeMounts")))
@@ -186,7 +186,7 @@ def _find_mount_paths(fields: PodFields) -> Iterator[Problem]:
 
 
 def _find_probes_without_handler(fields: PodFields) -> Iterator[Problem]:
-    """A probe at the top level replaces ours whole, so it must say how to probe."""
+    """Probes without a handler; a probe of the spec replaces our whole probe, so it needs a handler."""
     for field, probe in (("livenessProbe", fields.liveness_probe), ("readinessProbe", fields.readiness_probe)):
         if probe is not None and not has_handler(probe):
             yield rules.PROBE_HANDLER.at(SPEC / field)

@@ -1,4 +1,4 @@
-"""How many GPUs each pod of a component has.
+"""The number of GPUs of each pod of a component.
 
 Source: Dynamo operator, internal/dynamo/backend_vllm.go, getContainerGPUs, and backend_trtllm.go, getGPUsPerNode.
 """
@@ -19,10 +19,10 @@ _SIDES: tuple[Side, Side] = ("limits", "requests")
 
 
 def count_gpus(resources: Resources | None, container: Mapping[str, Json], *, first: Side = "limits") -> int:
-    """Count the GPUs of a pod; 0 where none are asked for.
+    """The number of GPUs of a pod; 0 if it requests none.
 
-    The side that is named first counts, then the other. On each side the spec's own amount counts, of its `gpuType`;
-    without one, that of the main container's `resources`, which upstream does not read.
+    The amount on the side `first` counts; if there is none, the amount on the other side. On each side the spec's
+    amount of its `gpuType` counts before that of the main container's `resources`, which upstream does not read.
 
     Raises:
         InvalidSpec: the amount that counts is not a whole number.
@@ -34,7 +34,7 @@ def count_gpus(resources: Resources | None, container: Mapping[str, Json], *, fi
 
 
 def _amounts(resources: Resources | None, base: Mapping[str, Json], side: Side) -> Iterator[tuple[FieldPath, str]]:
-    """Amounts of GPUs on one side, as field and quantity, the one that counts first."""
+    """Amounts of GPUs on one side, each as path and quantity; the first one counts."""
     item, path = getattr(resources, side) if resources else None, SPEC / "resources" / side
     resource = (item.gpu_type if item else "") or contract.GPU_RESOURCE
     if item and item.gpu:

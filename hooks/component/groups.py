@@ -1,7 +1,7 @@
-"""Replicas over several nodes: for each one LeaderWorkerSet and one Volcano PodGroup, named `<component>-<index>`.
+"""Replicas over several nodes: each has a LeaderWorkerSet and a Volcano PodGroup, both named `<component>-<index>`.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, generateLeaderWorkerSet and
-generateVolcanoPodGroup; LeaderWorkerSet, pkg/webhooks and the names of what it makes.
+generateVolcanoPodGroup; LeaderWorkerSet, pkg/webhooks and the names of its objects.
 """
 
 import re
@@ -21,10 +21,10 @@ from hooks.problems import SPEC, FieldPath, Problem
 from hooks.validation.rules import component as rules
 
 MAX_NAME = 50
-"""LeaderWorkerSet makes no workers for a longer name: theirs and a hash become a label's value of 63 characters."""
+"""LeaderWorkerSet creates no workers for a longer name: a label's value of 63 characters contains it and a hash."""
 
 MAX_GROUPS = 1000
-"""Each replica is two objects of its own, and all of them travel in every call of the hook."""
+"""Each replica has two objects, and every call of the hook contains all of them."""
 
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _ROLES = (Role.LEADER, Role.WORKER)
@@ -32,9 +32,9 @@ _ROLES = (Role.LEADER, Role.WORKER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsPlan:
-    """The replicas of a component over several nodes; `names` are those of its LeaderWorkerSets, by index.
+    """The replicas of a component over several nodes; `names` are the names of its LeaderWorkerSets, by index.
 
-    LeaderWorkerSets in `withheld` are left out of this answer, each with the reason: half a sentence.
+    `withheld` are LeaderWorkerSets that this answer leaves out: name to reason, which is half a sentence.
     """
 
     node_count: int
@@ -44,7 +44,7 @@ class GroupsPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMetadata:
-    """Labels and annotations of the objects and of their pods, without those that differ between replicas and roles."""
+    """The labels and annotations that the objects of all replicas, and their pods, have in common."""
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -54,7 +54,7 @@ class GroupMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltGroups:
-    """The objects of all replicas, also those withheld, and warnings about their pods."""
+    """The objects of all replicas, including withheld ones, and warnings about their pods."""
 
     sets: tuple[Manifest, ...]
     pod_groups: tuple[Manifest, ...]
@@ -62,7 +62,7 @@ class BuiltGroups:
 
 
 def validate_groups(spec: ComponentSpec, name: str, path: FieldPath) -> Iterator[Problem]:
-    """Problems of a component of that name whose replicas may span nodes; `path` is that of its spec."""
+    """Problems of the replicas over several nodes of the component `name`; `path` is that of its spec."""
     try:
         validate_node_count(spec.node_count)
     except InvalidSpec as error:
@@ -80,8 +80,9 @@ def validate_groups(spec: ComponentSpec, name: str, path: FieldPath) -> Iterator
 def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[str, ReadManifest]) -> GroupsPlan:
     """Plan the replicas of a component; `observed` are its LeaderWorkerSets by name.
 
-    One whose immutable fields differ is left out once, and so deleted; then it is returned again. A hash in an
-    annotation shows which ones differ; one without the hash is from another version and stays as it is.
+    A LeaderWorkerSet whose immutable fields must change is withheld, so that Metacontroller deletes it; the next answer
+    contains it again. A hash in an annotation shows which ones must change. One without the hash comes from another
+    version of the hooks, and is kept.
     """
     names = tuple(f"{name}-{index}" for index in range(replicas))
     present = {wanted: observed[wanted] for wanted in names if wanted in observed}
@@ -93,9 +94,9 @@ def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[
 def build_groups(
     plan: GroupsPlan, metadata: GroupMetadata, pod: PodPlan, *, kept: Mapping[str, Discovered]
 ) -> BuiltGroups:
-    """Build the objects of all replicas; `kept` is by name of a set what was discovered for its pods earlier.
+    """Build the objects of all replicas; `kept` is what a set's pods keep of an earlier discovery, by name of the set.
 
-    Otherwise the pods of two replicas differ only in a label and an annotation.
+    Apart from `kept`, the pods of two replicas differ only in a label and an annotation.
 
     Raises:
         InvalidSpec: a pod cannot be built from what the user wrote, or has no command or arguments.
@@ -134,7 +135,7 @@ def _build_pods(pod: PodPlan, plan: GroupsPlan) -> dict[Role, BuiltPod]:
 
 
 def _validate_name(longest: str, path: FieldPath) -> Iterator[Problem]:
-    """Problems of the longest name of a LeaderWorkerSet, after which a Service, its pods and a label are named."""
+    """Problems of the longest name of a LeaderWorkerSet; names of a Service, of pods and of a label begin with it."""
     if len(longest) > MAX_NAME:
         yield rules.GROUP_NAME_LENGTH.at(path, name=longest, length=len(longest))
     if _LABEL_1035.fullmatch(longest) is None:
@@ -146,12 +147,12 @@ def _why_replaced(live: ReadManifest, node_count: int) -> str:
         return "it is being deleted"
     wanted = _hash_immutable(node_count)
     if annotations_of(live).get(contract.ANNOTATION_IMMUTABLE_HASH, wanted) != wanted:
-        return "it is deleted and created again, as its number of nodes changed"
+        return "it is deleted and created again, because its number of nodes changed"
     return ""
 
 
 def _hash_immutable(node_count: int) -> str:
-    """Hash of what LeaderWorkerSet refuses to change in place: its size, before version 0.7."""
+    """Hash of the fields that LeaderWorkerSet refuses to change: the size, before version 0.7."""
     return short_hash(canonical_json({"size": node_count}))
 
 
@@ -160,7 +161,7 @@ def _placement(pod: PodPlan, node_count: int, role: Role) -> Placement:
 
 
 def _check_started(spec: PodSpec) -> None:
-    """Refuse a pod that LeaderWorkerSet would start without a command: the image's own does not know its rank."""
+    """Refuse a pod without a command or arguments: the image's own command does not know the pod's rank."""
     main = spec["containers"][-1]
     path = SPEC / "extraPodSpec.mainContainer"
     if not main.get("command"):
@@ -172,9 +173,9 @@ def _check_started(spec: PodSpec) -> None:
 def _build_template(
     metadata: GroupMetadata, spec: PodSpec, role: Role, *, name: str, label: Mapping[str, str]
 ) -> PodTemplate:
-    """Build the template of one role; the operator's labels are set last.
+    """Build the template of one role; our labels override all others.
 
-    A worker serves no requests of its own, so the label by which a model's endpoints are found is its leader's alone.
+    A worker serves no requests itself, so only the leader has the label by which a model's endpoints are found.
     """
     dropped = {contract.LABEL_SELECTOR} | ({contract.LABEL_MODEL_HASH} if role is Role.WORKER else set())
     labels = {key: value for key, value in metadata.pod_labels.items() if key not in dropped}

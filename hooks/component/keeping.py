@@ -1,4 +1,4 @@
-"""Which workloads of a component keep what was found for their pods earlier: those whose template is unchanged."""
+"""Decides which workloads of a component keep their pods' earlier account and Secrets: those with the same template."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from hooks.settings import Switch
 
 
 def keep_discovered(plan: ComponentPlan, seen: ObservedComponent) -> ComponentPlan:
-    """The plan with what its workloads keep. A template that changes anyway takes what is found now.
+    """The plan with what its workloads keep of an earlier discovery; a template that changes anyway keeps nothing.
 
     Raises:
         InvalidSpec: a pod cannot be built from what the user wrote.
@@ -41,7 +41,7 @@ def keep_discovered(plan: ComponentPlan, seen: ObservedComponent) -> ComponentPl
 
 
 def _find_drifted(plan: ComponentPlan, seen: ObservedComponent) -> Mapping[str, ReadManifest]:
-    """Workloads, by name, that do not say that their pods have what is found now; only these are looked at closely."""
+    """Workloads, by name, whose annotation differs from what is found now; only these can keep something."""
     workloads = seen.workloads
     if plan.groups is None:
         live = [workloads.deployment] if workloads.deployment is not None else []
@@ -58,7 +58,7 @@ def _find_drifted(plan: ComponentPlan, seen: ObservedComponent) -> Mapping[str, 
 
 
 def _read_applied(live: ReadManifest) -> Manifest:
-    """The workload as it was last applied, whatever was changed by hand since; empty without a record."""
+    """The workload as it was last applied, without later changes by others; empty if it has no such annotation."""
     text = annotations_of(live).get(contract.ANNOTATION_LAST_APPLIED)
     applied: Manifest = orjson.loads(text) if text else {"metadata": {}, "spec": {}}
     return applied

@@ -1,4 +1,4 @@
-"""How a main container starts its engine on one of several nodes: the one way into the engines' launch rules.
+"""How a main container starts its engine on one of several nodes; all calls of the engines' launch rules are here.
 
 Source: Dynamo operator, internal/dynamo/graph.go, GenerateBasePodSpec, and backend_*.go.
 """
@@ -26,13 +26,13 @@ def launch(
     annotations: Mapping[str, str],
     mpi_secret: str,
 ) -> Launched:
-    """Launch a component's main container, complete but for this, in its place.
+    """The main container with the engine's launch rules applied; the container is otherwise complete.
 
-    On a single node, and where no engine is known, it comes back as it is. `annotations` are the component's own
-    (vLLM's executor), `mpi_secret` names the Secret with the ssh keys (TensorRT-LLM).
+    On a single node, and if no engine is known, it is unchanged. `annotations` are the component's (vLLM reads its
+    executor there), `mpi_secret` names the Secret with the SSH key (of TensorRT-LLM).
 
     Raises:
-        InvalidSpec: a GPU count or a command that several nodes cannot be made from.
+        InvalidSpec: the launch rules cannot use the number of GPUs or the command.
     """
     if placement.role is Role.MAIN:
         return Launched(container=dict(container))

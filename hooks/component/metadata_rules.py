@@ -1,7 +1,7 @@
-"""Labels and annotations with which the API server refuses every object that carries them.
+"""Finds labels and annotations that the API server would refuse on any object.
 
 Source: Kubernetes, apimachinery pkg/util/validation (IsQualifiedName, IsValidLabelValue); an annotation's key is
-lower-cased before it is judged.
+lower-cased before the check.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,11 +25,11 @@ _OF_ALL_PODS = frozenset(
         contract.LABEL_SUB_COMPONENT_TYPE,
     }
 )
-"""Labels of pods that replace the user's."""
+"""Our labels of pods, which replace labels of the user."""
 
 
 def validate_metadata(spec: ComponentSpec, path: FieldPath, *, replaced: Collection[str]) -> Iterator[Problem]:
-    """All problems of a spec's labels and annotations; `replaced` are those of `labels` that no object gets."""
+    """All problems of a spec's labels and annotations; `replaced` are keys of `labels` whose values reach no object."""
     if spec.labels:
         yield from _find_label_problems(spec.labels, path / "labels", replaced)
     if spec.annotations:

@@ -1,6 +1,6 @@
-"""The SSH key with which the nodes of TensorRT-LLM start each other: a Secret copied from the configured place.
+"""The SSH key with which the nodes of TensorRT-LLM start each other: a copy of the Secret that the setting names.
 
-Two parents cannot own one object, so each graph has a copy of its own, and so has a component that stands alone.
+Two parents cannot own one object, so each graph has its own copy, and so has each component without a graph.
 
 Source: Dynamo operator, internal/secret/replicator.go.
 """
@@ -20,7 +20,7 @@ _KEYS = ("private.key", "private.key.pub")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
-    """A Secret's content, values in base64; they never show in a text of ours."""
+    """A Secret's content, with values in base64; our messages and logs never contain them."""
 
     type: str
     data: Mapping[str, str] = field(repr=False)
@@ -28,7 +28,10 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedKey:
-    """The configured Secret and the owner's copy of it; None where there is none."""
+    """The configured Secret and the owner's copy of it; None if it does not exist.
+
+    `can_copy` says that the controller declares Secrets.
+    """
 
     source: Secret | None
     copy: Secret | None
@@ -37,7 +40,7 @@ class ObservedKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRemark:
-    """What is wrong with the key, and what to do about it, empty where nothing must be done."""
+    """What is wrong with the key; `remedy` says what to do, and is empty if nothing must be done."""
 
     finding: str
     remedy: str = ""
@@ -49,7 +52,7 @@ class KeyRemark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPlan:
-    """The copy to be made, None where there is nothing to copy, and a remark on it."""
+    """The copy to make, and a remark on it; `secret` is None if there is nothing to copy."""
 
     name: str
     namespace: str
@@ -58,36 +61,36 @@ class KeyPlan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The remark as a sentence."""
+        """The remark as a sentence; () without one."""
         return (str(self.remark),) if self.remark else ()
 
     def explain_absence(self) -> Iterator[Explanation]:
-        """Why pods that need the key cannot start; nothing where there is a copy."""
+        """Why pods that need the key cannot start; nothing if there is a copy."""
         if self.secret is None and self.remark is not None:
             finding, remedy = self.remark.finding, self.remark.remedy or "create it"
             yield Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding=finding, remedy=remedy)
 
 
 _NOT_DECLARED = KeyRemark(
-    finding=("the SSH key of multinode TensorRT-LLM cannot be copied, as the controller does not declare Secrets"),
+    finding=("the SSH key of multinode TensorRT-LLM cannot be copied, because the controller does not declare Secrets"),
     remedy="upgrade the installation's controllers",
 )
 
 
 def key_source(settings: Settings, namespace: str) -> tuple[str, str]:
-    """Namespace and name of the configured Secret; without a namespace in the setting it is the owner's."""
+    """Namespace and name of the configured Secret; if the setting has no namespace, it is `namespace`, the owner's."""
     configured, _, name = settings.mpi_secret.rpartition("/")
     return configured or namespace, name
 
 
 def resolve_key_rule(settings: Settings, namespace: str) -> RelatedRule:
-    """Ask for the configured Secret."""
+    """The rule by which a sync gets the configured Secret."""
     configured, name = key_source(settings, namespace)
     return RelatedRule.of(kinds.SECRET, configured, names=(name,))
 
 
 def observe_key(request: SyncRequest, settings: Settings) -> ObservedKey:
-    """Read the configured Secret and the copy that the parent, a graph or a component, has of it."""
+    """The configured Secret, and its copy that belongs to the parent, a graph or a component."""
     metadata = request.parent["metadata"]
     namespace, name = key_source(settings, metadata["namespace"])
     return ObservedKey(
@@ -98,7 +101,7 @@ def observe_key(request: SyncRequest, settings: Settings) -> ObservedKey:
 
 
 def plan_key(owner: str, namespace: str, seen: ObservedKey, settings: Settings) -> KeyPlan:
-    """Decide on the copy; one that exists outlives its source, as running pods need it when they restart."""
+    """Decide on the copy; an existing copy stays when its source is deleted, because pods need it when they restart."""
     found = seen.source or seen.copy
     secret = Secret(type=(seen.copy or found).type, data=found.data) if found and seen.can_copy else None
     source = "/".join(key_source(settings, namespace))
@@ -107,7 +110,7 @@ def plan_key(owner: str, namespace: str, seen: ObservedKey, settings: Settings) 
 
 
 def build_key(plan: KeyPlan) -> list[Manifest]:
-    """Build the copy, if there is something to copy."""
+    """Build the copy; [] if there is nothing to copy."""
     if plan.secret is None:
         return []
     content: dict[str, Json] = {"type": plan.secret.type}
@@ -128,7 +131,7 @@ def _find_remark(found: Secret | None, seen: ObservedKey, source: str) -> KeyRem
             finding=(
                 f"Secret {source} with the SSH key of multinode TensorRT-LLM does not exist, so its pods cannot start"
             ),
-            remedy=f"create it with the keys {' and '.join(_KEYS)}, or name another by the setting mpi_secret",
+            remedy=f"create it with the keys {' and '.join(_KEYS)}, or name another one in the setting mpi_secret",
         )
     if missing := [key for key in _KEYS if key not in found.data]:
         absent = " and no ".join(missing)

@@ -1,4 +1,4 @@
-"""What a component's sync observes: its workloads, accounts, Secrets, and which optional kinds exist."""
+"""What a component's sync observes: its workloads, pods, ServiceAccounts, Secrets, and the optional kinds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from hooks.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workloads:
-    """What runs a component: its Deployment, None while there is none, or its LeaderWorkerSets by name."""
+    """The live workloads of a component: its Deployment (None if it does not exist), its LeaderWorkerSets by name."""
 
     deployment: ReadManifest | None
     leader_worker_sets: Mapping[str, ReadManifest]
@@ -25,7 +25,8 @@ class Workloads:
 class ObservedComponent:
     """Children and related objects of one component.
 
-    `accounts` are those labelled for components, by name; `pods` its own pods, none where they are not asked for.
+    `accounts` are the names of the ServiceAccounts with the label for components. `pods` are its own pods, () if the
+    settings do not ask for them. `has_…` says that the kind can be used.
     """
 
     workloads: Workloads
@@ -57,7 +58,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
 
 
 def observe_workloads(request: SyncRequest) -> Workloads:
-    """What runs the component now."""
+    """The live workloads of the component in a request."""
     metadata = request.parent["metadata"]
     return Workloads(
         deployment=request.children.get(kinds.DEPLOYMENT, metadata["name"], metadata["namespace"]),

@@ -1,9 +1,9 @@
-"""Where a pod of a replica over several nodes stands: its role, its rank, and the host names of its fellows.
+"""The place of a pod in a replica over several nodes: its role, its rank, and the host names of the other pods.
 
-Host names and ranks are texts that the kubelet (`$(NAME)`) or a shell (`$NAME`, `$(( … ))`) expands in the pod, from
-the variables that Grove and LeaderWorkerSet put into every container. It knows no engine.
+Host names and ranks are texts. In the pod, the kubelet (`$(NAME)`) or a shell (`$NAME`, `$(( … ))`) expands them from
+the variables that Grove and LeaderWorkerSet set in every container. This module knows no engine.
 
-Source: Dynamo operator, internal/dynamo/grove.go and lws.go; Grove and LeaderWorkerSet, the variables they inject.
+Source: Dynamo operator, internal/dynamo/grove.go and lws.go; the variables of Grove and LeaderWorkerSet.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from hooks.validation.rules import component as rules
 
 NODE_COUNT = SPEC / "multinode.nodeCount"
 MAX_NODES = 1000
-"""Hosts are listed on one command line, which Linux cuts at 128 KiB."""
+"""One command line lists all hosts, and Linux allows it 128 KiB."""
 
 
 class Role(StrEnum):
-    """What a pod does in its replica; `main` is that of a replica on one node."""
+    """The role of a pod in its replica; a replica on one node has only a `main` pod."""
 
     MAIN = "main"
     LEADER = "leader"
@@ -28,7 +28,7 @@ class Role(StrEnum):
 
 
 class Orchestrator(StrEnum):
-    """Who makes the pods of a replica over several nodes."""
+    """The operator that creates the pods of a replica over several nodes."""
 
     GROVE = "grove"
     LWS = "lws"
@@ -39,10 +39,10 @@ _CLIQUE_SUFFIX = {Role.MAIN: "", Role.LEADER: "-ldr", Role.WORKER: "-wkr"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """A pod's place: one of `node_count` nodes of one replica of `service`, a service's name as the user wrote it.
+    """A pod's place on one of the `node_count` nodes of a replica; `service` is the service's name in the spec.
 
     Raises:
-        InvalidSpec: fewer nodes than one, or more than fit on a command line.
+        InvalidSpec: there are fewer nodes than one, or more than fit on a command line.
     """
 
     role: Role
@@ -57,7 +57,7 @@ class Placement:
 
     @property
     def leader_host(self) -> str:
-        """The leader's host name; the kubelet expands it, so that it is right inside and outside of shells."""
+        """The leader's host name; the kubelet expands it, so it works with and without a shell."""
         match self.orchestrator:
             case Orchestrator.GROVE:
                 return self._grove_host(Role.LEADER, 0)
@@ -74,14 +74,14 @@ class Placement:
             case Orchestrator.GROVE:
                 return tuple(self._grove_host(Role.WORKER, rank - 1) for rank in ranks)
             case Orchestrator.LWS:
-                # A worker's name is the leader's with its rank behind: <lws>-<group>-<rank>.<subdomain>.<namespace>.
+                # The leader is <lws>-<group>.<subdomain>.<namespace>; a worker has its rank before the first dot.
                 return tuple(rf"""$(echo "$LWS_LEADER_ADDRESS" | sed 's/\./-{rank}\./')""" for rank in ranks)
             case never:
                 assert_never(never)
 
     @property
     def node_rank(self) -> str:
-        """The pod's rank, 0-based, the leader's being 0; see `rank_needs_shell`."""
+        """The pod's rank; the leader has rank 0. See `rank_needs_shell`."""
         if self.role is not Role.WORKER:
             return "0"
         match self.orchestrator:
@@ -94,14 +94,14 @@ class Placement:
 
     @property
     def rank_needs_shell(self) -> bool:
-        """Whether only a shell can expand the rank: Grove counts workers from 0, so that one is to be added."""
+        """Whether only a shell can expand the rank: Grove counts workers from 0, so a shell must add 1."""
         return self.role is Role.WORKER and self.orchestrator is Orchestrator.GROVE
 
     def scaled_rank(self, factor: int) -> str:
-        """The rank times a factor; the leader's is `0`, a worker's is arithmetic that needs a shell.
+        """The rank times a factor: `0` for the leader, an arithmetic expression of a shell for a worker.
 
-        Names stand without `$( )` there: the kubelet leaves `$(NAME)` alone inside `$(( … ))`, and the shell would run
-        it as a command.
+        The expression has variables without `$( )`: the kubelet does not expand `$(NAME)` inside `$(( … ))`, and the
+        shell would run NAME as a command.
         """
         if self.role is not Role.WORKER:
             return "0"
@@ -114,15 +114,15 @@ class Placement:
 
 
 def clique_name(service: str, role: Role) -> str:
-    """Name of the Grove clique that holds a service's pods of one role."""
+    """Name of the Grove clique with a service's pods of one role."""
     return f"{service.lower()}{_CLIQUE_SUFFIX[role]}"
 
 
 def plan_roles(node_count: int) -> tuple[tuple[Role, int], ...]:
-    """Roles of one replica with the number of their pods, the leader first.
+    """The roles of one replica, each with its number of pods; the leader is first.
 
     Raises:
-        InvalidSpec: fewer nodes than one, or more than fit on a command line.
+        InvalidSpec: there are fewer nodes than one, or more than fit on a command line.
     """
     validate_node_count(node_count)
     if node_count == 1:
@@ -131,10 +131,10 @@ def plan_roles(node_count: int) -> tuple[tuple[Role, int], ...]:
 
 
 def validate_node_count(node_count: int) -> None:
-    """Refuse a number of nodes that no replica can have.
+    """Check the number of nodes of a replica.
 
     Raises:
-        InvalidSpec: fewer nodes than one, or more than fit on a command line.
+        InvalidSpec: there are fewer nodes than one, or more than fit on a command line.
     """
     if not 1 <= node_count <= MAX_NODES:
         raise InvalidSpec(rules.NODE_COUNT.at(NODE_COUNT, count=node_count, most=MAX_NODES))

@@ -1,4 +1,4 @@
-"""Every decision about a component: how many pods, of what kind, under which labels, and how they are reached."""
+"""Makes every decision about a component: its workload and replicas, its pods and labels, and how it is reached."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -32,16 +32,16 @@ from hooks.validation.rules.spec import ISTIO_MISSING, NO_ISTIO
 _RELEASE_LABEL = re.compile(
     r"helm\.sh/chart|app\.kubernetes\.io/version|argocd\.argoproj\.io/.*|([^/]+\.)?toolkit\.fluxcd\.io/.*"
 )
-"""Labels that delivery tools set on the component itself and change with each release; pods do not get them."""
+"""Labels that delivery tools set on the component and change with each release; pods do not get them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentPlan:
-    """What a component becomes; `labels` and `annotations` are those of its objects, `warnings` end up in status.
+    """The children of a component; `labels` and `annotations` are those of the children, `warnings` go into the status.
 
-    It becomes a Deployment, or the objects of `groups` where its replicas span nodes; none of either while `waits_for`
-    says, in half a sentence, what must be gone before. `mpi_key` is None where no key is to be copied. `kept` is by
-    name of a workload what was discovered for its pods earlier, where that is to stay.
+    The workload is a Deployment, or `groups` if the replicas span nodes. It is left out while `waits_for` names another
+    workload that must be gone first; `waits_for` is half a sentence. `mpi_key` is None if no key is copied. `kept` is
+    what a workload's pods keep of an earlier discovery, by name of the workload.
     """
 
     subject: Subject
@@ -62,9 +62,9 @@ class ComponentPlan:
 
 
 def refuse_multinode(component: ComponentDeployment, seen: ObservedComponent) -> tuple[Problem, ...]:
-    """The problem of a component over several nodes in a cluster that cannot run it; () where there is none.
+    """The problem of a component over several nodes if the cluster cannot run it; otherwise ().
 
-    Asked before anything is planned: no child may be created then.
+    The sync checks this before it plans anything: with this problem, no child may be created.
     """
     lacks_orchestrator = component.spec.is_multinode and not seen.has_leader_worker_sets
     return (component_rules.NO_ORCHESTRATOR.at(SPEC / "multinode"),) if lacks_orchestrator else ()
@@ -73,7 +73,7 @@ def refuse_multinode(component: ComponentDeployment, seen: ObservedComponent) ->
 def find_istio_warnings(
     ingress: Ingress | None, path: FieldPath, installed: Collection[GroupVersionKind] | None
 ) -> Iterator[Problem]:
-    """Warn that the ingress of a spec at that path gets no Istio VirtualService; not where `installed` is unknown."""
+    """The warning that the ingress gets no Istio VirtualService; none if `installed` is unknown."""
     if installed is None or kinds.VIRTUAL_SERVICE in installed or ingress is None:
         return
     if ingress.enabled and ingress.use_virtual_service and ingress.virtual_service_gateway:
@@ -81,10 +81,10 @@ def find_istio_warnings(
 
 
 def plan_component(component: ComponentDeployment, seen: ObservedComponent, settings: Settings) -> ComponentPlan:
-    """Plan a component whose spec has no problems; if it spans nodes, the cluster has LeaderWorkerSet and Volcano.
+    """Plan a component whose spec has no problems; over several nodes, the cluster needs LeaderWorkerSet and Volcano.
 
     Raises:
-        InvalidSpec: the component's name cannot be that of the Service it needs.
+        InvalidSpec: the component needs a Service, which cannot have the component's name.
     """
     spec = component.spec
     subject = resolve_subject(component, settings)
@@ -114,7 +114,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
 
 
 def images_of(spec: ComponentSpec) -> Iterator[str]:
-    """Images of all containers of a component, init containers too."""
+    """The images of all containers of a component, including init containers."""
     yield str(spec.main_container.get("image") or "")
     for field in ("containers", "initContainers"):
         for container in spec.extra_pod_spec.get(field) or ():
@@ -122,7 +122,7 @@ def images_of(spec: ComponentSpec) -> Iterator[str]:
 
 
 def wants_pull_secrets(spec: ComponentSpec) -> bool:
-    """Whether registry Secrets are to be matched to the images; a service may switch that off for itself."""
+    """Whether pods get the registry Secrets that match their images; an annotation of the service turns this off."""
     return spec.annotations.get(contract.ANNOTATION_DISABLE_PULL_SECRETS) != "true"
 
 
@@ -140,7 +140,7 @@ def detect_backend(spec: ComponentDeploymentSpec) -> Backend:
 
 
 def named_account(spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults) -> str:
-    """The ServiceAccount that follows from the spec: the user's, the type's, discovery's; empty where none does."""
+    """The ServiceAccount of the spec: the user's, the type's, or the graph's for discovery; empty for none."""
     account = users_account(spec) or defaults.account
     if account or not (subject.graph and subject.uses_kubernetes_discovery):
         return account
@@ -155,9 +155,10 @@ def _plan_groups(spec: ComponentSpec, subject: Subject, replicas: int, workloads
 
 
 def _find_predecessor(spec: ComponentSpec, workloads: Workloads) -> str:
-    """Which workload of the other kind must be deleted first: both together would need twice the GPUs.
+    """Half a sentence that names a workload of the other kind, which must be gone first; empty if there is none.
 
-    Source: Dynamo operator leaves the old workload behind when the number of nodes crosses from one to several.
+    Both together would need twice the GPUs. The Dynamo operator does not delete the old workload when the number of
+    nodes changes between one and several.
     """
     if not spec.is_multinode:
         names = ", ".join(sorted(workloads.leader_worker_sets))
@@ -169,7 +170,7 @@ def _find_predecessor(spec: ComponentSpec, workloads: Workloads) -> str:
 def _plan_exposure(
     spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults, seen: ObservedComponent
 ) -> tuple[Exposure, tuple[str, ...]]:
-    """Decide how the component is reached, with warnings about what this cluster cannot do of it."""
+    """Decide how the component is reached, with warnings about what is missing in this cluster."""
     exposure = plan_exposure(subject, defaults, spec.ingress, is_multinode=spec.is_multinode)
     if exposure.ports and not subject.name[0].isalpha():
         raise InvalidSpec(component_rules.SERVICE_OBJECT_NAME.at(METADATA / "name", name=subject.name))
@@ -219,7 +220,7 @@ def _object_annotations(spec: ComponentSpec, subject: Subject) -> dict[str, str]
 
 
 def _pod_labels(component: ComponentDeployment, subject: Subject) -> dict[str, str]:
-    """Labels of the pods; what selectors use is set last, so that a user's label breaks none of them."""
+    """Labels of the pods; labels that selectors use are set last, so that a user's labels cannot break selectors."""
     spec = component.spec
     has_metrics = spec.annotations.get(contract.ANNOTATION_ENABLE_METRICS) != "false"
     metrics = {contract.LABEL_METRICS: "true"} if has_metrics else {}

@@ -1,4 +1,4 @@
-"""The fields of a component's spec that the rules about its pod read; their verdict is cached by these alone."""
+"""The fields of a component's spec that the rules about its pod read; they are the cache key of the found problems."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from hooks.k8s.types import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodFields:
-    """What the rules about a pod read of a spec.
+    """The fields of a spec that the rules about a pod read, by their names in the spec.
 
-    Named as in the spec, but for `has_shared_memory`: the main container gets `/dev/shm`, and `has_picker_config`: the
+    Two fields are not in the spec. `has_shared_memory`: the main container gets `/dev/shm`. `has_picker_config`: the
     pod gets the volume with the configuration of an endpoint picker.
     """
 
@@ -30,12 +30,12 @@ class PodFields:
 
     @property
     def main_container(self) -> Mapping[str, Json]:
-        """`extraPodSpec.mainContainer`; empty when absent."""
+        """`extraPodSpec.mainContainer`; {} if it is absent."""
         return self.extra_pod_spec.get("mainContainer") or {}
 
 
 def select_pod_fields(spec: ComponentSpec) -> PodFields:
-    """The fields of that spec."""
+    """The fields of a spec."""
     return PodFields(
         extra_pod_spec=spec.extra_pod_spec,
         envs=spec.envs,
@@ -49,10 +49,10 @@ def select_pod_fields(spec: ComponentSpec) -> PodFields:
 
 
 def write_pod_fields(fields: PodFields) -> bytes:
-    """Write the fields as JSON, by which their verdict is cached.
+    """Write the fields as JSON, which is the cache key.
 
     Raises:
-        orjson.JSONEncodeError: an integer of more than 64 bits or a key that is no text, which only YAML can hold.
+        orjson.JSONEncodeError: an integer has more than 64 bits, or a key is not a string; only YAML allows both.
     """
     return orjson.dumps(fields, default=vars)
 

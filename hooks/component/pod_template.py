@@ -1,4 +1,4 @@
-"""The pod of a component: its type's defaults, then the engine's, then the user's overrides.
+"""Builds the pod of a component: its type's defaults, overridden by the user, with the engine's launch rules applied.
 
 Source: Dynamo operator, internal/dynamo/graph.go, GenerateBasePodSpec.
 """
@@ -36,9 +36,9 @@ _ASSEMBLED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodPlan:
-    """What was decided about a component's pods; `account` is the one that follows from the spec, empty for none.
+    """The decisions about a component's pods; `account` is the ServiceAccount that the spec decides, empty for none.
 
-    `mpi_secret` names the Secret with the ssh keys; only TensorRT-LLM over several nodes looks at it.
+    `mpi_secret` names the Secret with the SSH key; only TensorRT-LLM over several nodes uses it.
     """
 
     subject: Subject
@@ -54,18 +54,18 @@ class PodPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltPod:
-    """A pod's spec, and warnings of the engine's launch rules, for the user."""
+    """A pod's spec, and warnings for the user from the engine's launch rules."""
 
     spec: PodSpec
     warnings: tuple[str, ...]
 
 
 def build_pod(plan: PodPlan, placement: Placement) -> BuiltPod:
-    """Build the pod in that place; the user's containers stand before ours, which upstream appends.
+    """Build the pod with that placement; the main container comes after the user's further containers, as upstream.
 
     Raises:
-        InvalidSpec: references between environment variables that cannot be expanded, or a command that the engine's
-            launch rules cannot make several nodes from.
+        InvalidSpec: references between environment variables cannot be expanded, or the engine's launch rules cannot
+            use the command.
     """
     users: Mapping[str, Json] = canonical_fragment(plan.spec.extra_pod_spec)
     base: dict[str, Json] = {
@@ -92,7 +92,7 @@ def build_pod(plan: PodPlan, placement: Placement) -> BuiltPod:
 
 
 def users_account(spec: ComponentSpec) -> str:
-    """The ServiceAccount that the user names, also under the field's former name."""
+    """The ServiceAccount that the user names, by the field's present or former name; empty for none."""
     named = spec.extra_pod_spec.get("serviceAccountName") or spec.extra_pod_spec.get("serviceAccount")
     return str(named or "")
 
@@ -143,7 +143,7 @@ def _env(plan: PodPlan, users: Sequence[EnvVar]) -> list[EnvVar]:
 
 
 def _probes(plan: PodPlan, users: Mapping[str, Json]) -> dict[str, Json]:
-    """Ours, the main container's over them, those at the top level instead of both."""
+    """Our probes, overridden by the main container's; a probe of the spec itself replaces both."""
     probes = dict(plan.defaults.probes)
     for field in ("livenessProbe", "readinessProbe", "startupProbe"):
         if users.get(field):
@@ -154,7 +154,7 @@ def _probes(plan: PodPlan, users: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _mounts(plan: PodPlan, users: Sequence[Mapping[str, Json]]) -> list[Json]:
-    """The user's mounts, the type's where the user has none at that place, the claims', shared memory's last."""
+    """The user's mounts, the type's at other paths, those of claims, and last that of shared memory."""
     taken = {mount.get("mountPath") for mount in users}
     mounts: list[Json] = [*users, *(m for m in plan.defaults.mounts if m["mountPath"] not in taken)]
     mounts += plan.volumes.mounts
@@ -173,7 +173,7 @@ def _volumes(plan: PodPlan, users: Sequence[Json]) -> list[Json]:
 
 
 def _side_containers(users: Mapping[str, Json], field: str) -> list[Json]:
-    """The user's own containers as they are, but with references between their variables expanded."""
+    """The user's own containers, with references between their variables expanded."""
     path = SPEC / "extraPodSpec" / field
     return [_expanded(container, path / index) for index, container in enumerate(users.get(field) or ())]
 

@@ -1,4 +1,4 @@
-"""How far the workloads of a component have come: which are not ready and why, and what cannot be changed in place."""
+"""The progress of a component's workloads: which are not ready and why, and what cannot be changed in place."""
 
 from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,22 +20,21 @@ from hooks.k8s.readiness import (
 )
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of
 
-_STILL_THERE = "it is of a replica that is no longer wanted, and is not deleted yet"
+_STILL_THERE = "its replica is no longer wanted, and it is not deleted yet"
 LABEL_SET = "leaderworkerset.sigs.k8s.io/name"
-"""Label of the pods of a LeaderWorkerSet: its name."""
+"""Label of the pods of a LeaderWorkerSet, with its name as the value."""
 _UNMANAGED = (
-    "it carries no last-applied annotation, so changes to it cannot be followed: run Metacontroller with dynamic apply"
+    "it has no last-applied annotation, so changes to it cannot be followed: run Metacontroller with dynamic apply"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where the workloads stand.
+    """The progress of all workloads.
 
-    `waiting` says why a workload is not ready, by name in their order; `remarks` are sentences for the user.
-    `is_unconfirmed` is set where a status does not say which spec it is of, so that it may be that of an older one.
-    `is_current` is False while a workload's pods are not made by its newest spec, `is_rolling` is set while some of
-    them are of an older one.
+    `waiting` has the workloads that are not ready, in order: name to reason. `remarks` are sentences for the user.
+    `is_unconfirmed`: a live status has no generation, so it may belong to an older spec. `is_current`: the controllers
+    of all workloads act on the newest spec. `is_rolling`: some pods still have an older spec.
     """
 
     waiting: Mapping[str, str]
@@ -46,7 +45,7 @@ class Progress:
 
 
 def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent) -> Progress:
-    """Compare the workloads of this sync with those that exist."""
+    """Compare the wanted workloads with the live ones."""
     observed = {name_of(wanted): _find(wanted, seen.workloads) for wanted in built.workloads}
     states = {name_of(wanted): _measure(plan, wanted, observed[name_of(wanted)], seen) for wanted in built.workloads}
     pairs = [(wanted, live) for wanted in built.workloads if (live := observed[name_of(wanted)]) is not None]
@@ -63,7 +62,7 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent)
 
 
 def _surplus(plan: ComponentPlan, sets: Collection[str], wanted: Container[str]) -> list[str]:
-    """Sets of replicas that are no longer wanted; like a Deployment's old pods, they count until they are deleted."""
+    """LeaderWorkerSets of unwanted replicas; like a Deployment's old pods, they count until they are deleted."""
     return sorted(name for name in sets if name not in wanted) if plan.groups else []
 
 
@@ -87,9 +86,9 @@ def _measure(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None, s
 
 
 def _doubt(readiness: Readiness, live: ReadManifest, seen: ObservedComponent) -> Readiness:
-    """Believe a LeaderWorkerSet's own pods rather than a status of LeaderWorkerSet before version 0.9.
+    """The readiness of a live LeaderWorkerSet; before version 0.9 its pods count too.
 
-    Tried with 0.8.0: once ready, such a set goes on saying so when a worker pod falls out of service.
+    Version 0.8.0 was seen to report a set as ready although one of its worker pods was not ready any more.
     """
     if not readiness.ready or reports_generation(live):
         return readiness
@@ -102,9 +101,9 @@ def _belongs_to(pod: ReadManifest, live: ReadManifest) -> bool:
 
 
 def _is_applied(desired: Manifest, observed: ReadManifest) -> bool:
-    """Whether the last spec that was applied is the one wanted now; True without a record.
+    """Whether the last applied spec equals the wanted one; True without the annotation that records it.
 
-    The annotation holds the whole desired object of the last apply.
+    The annotation holds the whole wanted object of the last apply.
     """
     text = annotations_of(observed).get(contract.ANNOTATION_LAST_APPLIED)
     if text is None:
@@ -114,7 +113,7 @@ def _is_applied(desired: Manifest, observed: ReadManifest) -> bool:
 
 
 def _remark(wanted: Manifest, live: ReadManifest) -> Iterator[str]:
-    """What applying in place cannot do to a workload that exists."""
+    """Sentences about changes that cannot be applied to a live workload."""
     named = f"{wanted['kind']} {name_of(wanted)}"
     if contract.ANNOTATION_LAST_APPLIED not in annotations_of(live):
         yield f"{named}: {_UNMANAGED}"
@@ -123,7 +122,7 @@ def _remark(wanted: Manifest, live: ReadManifest) -> Iterator[str]:
         if stored != names:
             yield (
                 f"{named} runs its init containers in the order {', '.join(stored)} instead of {', '.join(names)}, "
-                f"which cannot be changed in place: delete the {wanted['kind']} to have it made anew"
+                f"which cannot be changed in place: delete the {wanted['kind']}, then it is created again"
             )
 
 
@@ -142,5 +141,5 @@ def _init_containers(pod: Mapping[str, Json]) -> list[str]:
 
 
 def _stored_order(wanted: list[str], live: list[str]) -> list[str]:
-    """Metacontroller merges by name: what is there keeps its place, what is new goes to the end."""
+    """The order after Metacontroller's merge by name: live items keep their places, new ones are added at the end."""
     return [*(name for name in live if name in wanted), *(name for name in wanted if name not in live)]

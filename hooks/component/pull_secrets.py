@@ -1,4 +1,4 @@
-"""Which registry Secrets fit which images. Only names and hosts leave this module, never a credential.
+"""Matches registry Secrets to images. Only names and hosts leave this module, never a credential.
 
 Source: Dynamo operator, internal/secrets/docker.go.
 """
@@ -20,14 +20,14 @@ _DEFAULT_HOST_ALIASES = frozenset({"index.docker.io", "registry-1.docker.io", "r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrySecret:
-    """A pull Secret's name and the registry hosts that it has credentials for."""
+    """A pull Secret: its name, and the registry hosts for which it has credentials."""
 
     name: str
     hosts: frozenset[str]
 
 
 def observe_registry_secrets(secrets: Iterable[ReadManifest]) -> tuple[RegistrySecret, ...]:
-    """Read names and hosts of the Secrets that hold Docker's configuration."""
+    """The names and hosts of the Secrets with a Docker configuration."""
     return tuple(
         RegistrySecret(name=name_of(secret), hosts=_hosts(secret))
         for secret in secrets
@@ -36,13 +36,13 @@ def observe_registry_secrets(secrets: Iterable[ReadManifest]) -> tuple[RegistryS
 
 
 def find_pull_secrets(images: Iterable[str], secrets: Iterable[RegistrySecret]) -> tuple[str, ...]:
-    """Names of all Secrets for any image's host, sorted."""
+    """The names of all Secrets for the host of any of the images, sorted."""
     wanted = {image_host(image) for image in images if image}
     return tuple(sorted({secret.name for secret in secrets if secret.hosts & wanted}))
 
 
 def image_host(image: str) -> str:
-    """Registry host of an image, with its port; `docker.io` where the image names none.
+    """Registry host of an image, with its port; `docker.io` if the image names no host.
 
     Source: distribution/reference, normalize.go, splitDockerDomain.
     """
@@ -52,7 +52,7 @@ def image_host(image: str) -> str:
 
 
 def _hosts(secret: ReadManifest) -> frozenset[str]:
-    """Hosts of one Secret; none where its content is not what its type says, which is its owner's to repair."""
+    """Hosts of one Secret; none if its content does not match its type, which only its owner can correct."""
     try:
         config = orjson.loads(base64.b64decode((secret.get("data") or {}).get(_DOCKER_CONFIG_KEY) or "", validate=True))
     except (binascii.Error, orjson.JSONDecodeError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Reasons of a component's conditions; where Ready is False for a workload, its reason is a `NotReadyReason`."""
+"""Reasons of a component's conditions; if a workload is not ready, the reason of Ready is a `NotReadyReason`."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""Which related objects a component's sync wants to see."""
+"""Which related objects a component's sync needs."""
 
 from hooks import contract
 from hooks.api.component import ComponentDeployment
@@ -12,10 +12,10 @@ from hooks.settings import Settings, Switch
 
 
 def resolve_related(component: ComponentDeployment, settings: Settings) -> list[RelatedRule]:
-    """Labelled ServiceAccounts where the spec leads to no account, registry Secrets for images, the SSH key for MPI.
+    """The rules for labelled ServiceAccounts, registry Secrets, the SSH key for MPI, and the component's own pods.
 
-    Its own pods too, to say why it is not ready. A rule costs a sync of the component at each change of what it
-    selects, so none is asked for without need.
+    Each change of an object that a rule selects causes a sync of the component, so only needed rules are returned.
+    ServiceAccounts are needed if the spec decides no account, and pods to explain why the component is not ready.
     """
     subject = resolve_subject(component, settings)
     rules: list[RelatedRule] = []

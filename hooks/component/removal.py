@@ -1,10 +1,9 @@
-"""The deletion of a component: its keys in etcd are dropped first, or left there after a deadline.
+"""The deletion of a component: its keys in etcd are dropped first; after a deadline they are left there.
 
-The order of a finalize: the shell calls `wanted_drop`, drops the keys where that is not None, and passes the report to
-`finalize`. Its hook is declared only where processes may find each other by etcd: by the setting, or by a graph's
-annotation, where etcd's address is set. The component's children are no longer returned from the first call on, and are
-not waited for: their processes take back their own keys as they stop, and what is dropped here are keys of those that
-never could.
+The shell calls `wanted_drop`, drops the keys if the result is not None, and passes the report to `finalize`. The hook
+is declared only if processes may discover each other by etcd: its address is set, and the setting or the annotation of
+a graph chooses etcd. From the first call on, no children are returned. The hook does not wait until they are gone: a
+process that stops deletes its own keys, and the drop here deletes the keys of processes that could not.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, FinalizeResource, which waits
 for etcd for ever.
@@ -29,10 +28,10 @@ _TRY_AGAIN_SECONDS = 5.0
 
 
 def wanted_drop(request: SyncRequest, facts: Facts) -> EtcdPrefixDrop | None:
-    """What to drop before the component is deleted; None where it left nothing, or where the cleaning is switched off.
+    """The keys to drop before the component is deleted; None if it has none, or if the settings turn the drop off.
 
-    Works on a component whose spec is invalid. The slash at the end keeps the keys of a service whose name begins
-    with this one's; upstream drops these too.
+    The spec may be invalid. The prefix ends with a slash, so that the keys of another service whose name begins with
+    this one's are kept; upstream drops those too.
     """
     settings = facts.settings
     if not is_deleting(request.parent) or settings.effect_etcd is Switch.OFF or not settings.etcd_address:
@@ -44,9 +43,9 @@ def wanted_drop(request: SyncRequest, facts: Facts) -> EtcdPrefixDrop | None:
 
 
 def finalize(request: SyncRequest, facts: Facts, report: DropReport | None) -> SyncAnswer:
-    """Let a component go once its keys are dropped, or at the deadline; `report` is None where there are none to drop.
+    """The answer to a finalize: finalized once the keys are dropped, or at the deadline; no `report`: nothing to drop.
 
-    One that is not being deleted only gets another controller, and keeps its children.
+    A component that is not being deleted passes to another controller, and keeps its children.
     """
     if not is_deleting(request.parent):
         kept = last_applied_children(request.children.all(), ())
@@ -60,7 +59,7 @@ def finalize(request: SyncRequest, facts: Facts, report: DropReport | None) -> S
         return _give_up(request, report)
     message = f"keys under {report.drop.prefix} in etcd cannot be dropped ({report.fault})"
     deadline = format_time(datetime.fromisoformat(deleted) + timedelta(seconds=allowed))
-    until = f"{message}; it is tried until {deadline}, then the component goes without"
+    until = f"{message}; this is tried again until {deadline}, then the component is deleted and its keys stay"
     return SyncAnswer(
         status=_waiting(request, until, facts.now),
         resync_after_seconds=max(1.0, min(_TRY_AGAIN_SECONDS, left)),
@@ -81,7 +80,7 @@ def _give_up(request: SyncRequest, report: DropReport) -> SyncAnswer:
 
 
 def _waiting(request: SyncRequest, message: str, now: datetime) -> dict[str, Json]:
-    """The status as it was, but for the condition Ready, which says what is waited for."""
+    """The previous status with another condition Ready, which says what the deletion waits for."""
     before = request.status.get("conditions") or []
     ready = Condition(type=READY, status="False", reason=ComponentReason.ETCD_KEYS_NOT_DROPPED, message=message)
     others = [condition for condition in before if condition.get("type") != READY]

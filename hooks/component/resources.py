@@ -20,9 +20,9 @@ _HUGE_PAGES = "hugepages-"
 
 
 def build_resources(resources: Resources | None, base: Mapping[str, Json]) -> dict[str, Json]:
-    """Lay a spec's resources over those of the main container, name by name; claims are appended.
+    """The main container's resources, overridden name by name by those of the spec; claims are appended.
 
-    A GPU in `requests` counts too, as in the newer operator; older ones ignore it.
+    A GPU in `requests` counts too, as in newer versions of the operator; older ones ignore it.
     """
     if resources is None:
         return dict(base)
@@ -37,7 +37,7 @@ def build_resources(resources: Resources | None, base: Mapping[str, Json]) -> di
 
 
 def find_unreadable_amounts(resources: Resources | None, path: FieldPath) -> Iterator[Problem]:
-    """All quantities that cannot be read, of a spec at that path."""
+    """All quantities in a spec's resources that cannot be read; `path` is that of the spec."""
     items = (("limits", resources.limits), ("requests", resources.requests)) if resources else ()
     for side, item in items:
         for at, _, amount in _amounts(item, path / "resources" / side):
@@ -50,9 +50,9 @@ def find_unreadable_amounts(resources: Resources | None, path: FieldPath) -> Ite
 def find_resource_problems(
     container: Mapping[str, Json], at: FieldPath, *, over: Resources | None = None, path: FieldPath = HERE
 ) -> Iterator[Problem]:
-    """What the API server refuses in the resources of the container at `at`, laid under those of the spec at `path`.
+    """What the API server refuses in the resources of the container at `at`, overridden by those `over` at `path`.
 
-    Quantities that cannot be read are left to other rules.
+    Quantities that cannot be read are not reported here; other rules report them.
     """
     requests = _read_sizes([*_written(container, "requests", at), *_laid_over(over, "requests", path)])
     limits = _read_sizes([*_written(container, "limits", at), *_laid_over(over, "limits", path)])
@@ -74,7 +74,7 @@ def find_resource_problems(
 
 @dataclass(frozen=True, slots=True)
 class _Amount:
-    """An amount of a resource, where it is written and how; `size` is as the API server rounds it."""
+    """An amount of a resource: its path and text in the spec, and its `size` as the API server rounds it."""
 
     path: FieldPath
     text: str
@@ -92,7 +92,7 @@ def _laid_over(resources: Resources | None, side: str, path: FieldPath) -> Itera
 
 
 def _read_sizes(amounts: Iterable[tuple[FieldPath, str, Json]]) -> dict[str, _Amount]:
-    """Amounts by resource name, a later one over an earlier; those that cannot be read are left out."""
+    """Amounts by resource name; the last one of a name counts, and those that cannot be read are left out."""
     laid: dict[str, _Amount] = {}
     for at, name, amount in amounts:
         try:
@@ -109,7 +109,7 @@ def _is_extended(name: str) -> bool:
 
 
 def _amounts(item: ResourceItem | None, path: FieldPath) -> Iterator[tuple[FieldPath, str, str]]:
-    """Each amount as field, resource name and quantity, of the item at that path; empty ones are skipped."""
+    """Each amount of an item as path, resource name and quantity; empty ones are left out."""
     if item is None:
         return
     if item.cpu:

@@ -1,6 +1,6 @@
-"""What upstream's webhook asks of the spec that a component and a graph's service share, in its order and its words.
+"""The rules of upstream's webhook about the spec that a component and a graph's service share, in upstream's order.
 
-`path` is where the spec stands: `spec`, or `spec.services[<name>]`.
+`path` is that of the spec: `spec`, or `spec.services[<name>]`.
 
 Source: Dynamo operator, internal/webhook/validation/shared.go.
 """
@@ -19,7 +19,7 @@ EXECUTOR_BACKENDS = ("mp", "ray")
 
 
 def find_spec_problems(spec: ComponentSpec, path: FieldPath, *, lacks_pool: bool) -> Iterator[Problem]:
-    """All that upstream refuses; `lacks_pool` where a graph's picker needs an InferencePool and the kind is absent."""
+    """All problems that upstream finds; `lacks_pool`: a picker needs an InferencePool, its kind is not installed."""
     if spec.replicas is not None and spec.replicas < 0:
         yield rules.REPLICAS.at(path / "replicas")
     if spec.ingress and spec.ingress.enabled and not spec.ingress.host:
@@ -42,7 +42,7 @@ def find_spec_problems(spec: ComponentSpec, path: FieldPath, *, lacks_pool: bool
 
 
 def find_spec_warnings(spec: ComponentSpec, path: FieldPath, dynamo_namespace: str) -> Iterator[Problem]:
-    """What is ignored; `dynamo_namespace` is the one that is used."""
+    """Warnings about fields that are ignored; `dynamo_namespace` is the one that is used."""
     if spec.dynamo_namespace:
         yield rules.DYNAMO_NAMESPACE_IGNORED.at(
             path / "dynamoNamespace", value=spec.dynamo_namespace, used=dynamo_namespace
@@ -52,7 +52,7 @@ def find_spec_warnings(spec: ComponentSpec, path: FieldPath, dynamo_namespace: s
 
 
 def _find_picker_problems(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
-    """Problems of an endpoint picker; the texts of the first two name the whole spec, as upstream's do."""
+    """Problems of an endpoint picker; the first two texts name the whole spec, because upstream's do."""
     if spec.is_multinode:
         yield rules.EPP_NODES.at(path / "multinode", spec=path)
     if spec.replicas is not None and spec.replicas != 1:
@@ -80,4 +80,4 @@ def _lacks_size(memory: SharedMemory) -> bool:
     try:
         return memory.size is None or canonical_quantity(memory.size) == "0"
     except ValueError:
-        return False  # another rule says that this is not a quantity
+        return False  # another rule reports that this is not a quantity

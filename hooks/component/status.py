@@ -1,7 +1,7 @@
-"""A component's status: three conditions and the counts of its workloads, from what was observed.
+"""Builds a component's status from its live workloads: three conditions and counts.
 
-Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go; types, reasons and the beginnings
-of messages are upstream's, what follows a colon is ours.
+Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go. Types, reasons and the beginnings
+of messages are upstream's; the part of a message after a colon is ours.
 """
 
 from collections.abc import Mapping
@@ -24,19 +24,19 @@ AVAILABLE = "Available"
 COMPONENT_READY = "DynamoComponentReady"
 
 SETTLING_SECONDS = 10.0
-"""How long a status that does not say which spec it is of must have had to become that of the new one."""
+"""After a change of the spec, a status without a generation is believed only after this time."""
 
 
 _DEPLOYMENT_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 _GROUP_COUNTS = ("replicas", "updatedReplicas", "readyReplicas")
 _UNCONFIRMED = (
-    "LeaderWorkerSet before version 0.9 does not say which spec its status is of, so it is looked at again in a moment"
+    "LeaderWorkerSet before version 0.9 does not report the generation of its status, so it is read again in a moment"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The status, and the seconds after which it is to be looked at again; 0 when nothing is waited for but changes."""
+    """The status, and the seconds until the next sync; 0 if only a change in the cluster needs one."""
 
     status: dict[str, Json]
     resync_after_seconds: float = 0
@@ -51,10 +51,11 @@ def report(
     warnings: tuple[str, ...],
     now: datetime,
 ) -> Report:
-    """Write the status of a component; `warnings` are further sentences for the condition Ready.
+    """The status of a component; `warnings` are further sentences for the condition Ready.
 
-    While a workload differs in spec from the one wanted the component is not ready: what was observed is the state of
-    an older spec. The reason of Ready is a `NotReadyReason` then, those of the other two conditions are upstream's.
+    A component is not ready while the spec of a live workload differs from the wanted one, because the workload's
+    status belongs to an older spec. If it is not ready, the reason of Ready is a `NotReadyReason`, and the reasons of
+    the other two conditions are upstream's.
     """
     wait = _settling_seconds(request, now) if progress.is_unconfirmed and not progress.waiting else 0.0
     words = _GROUP_WORDS if plan.groups else _DEPLOYMENT_WORDS
@@ -68,7 +69,7 @@ def report(
 def report_problems(
     request: SyncRequest, problems: tuple[Problem, ...], *, reason: ComponentReason, seen: Workloads, now: datetime
 ) -> dict[str, Json]:
-    """Write the status of a component that cannot be rendered; its workloads are as they were, and still counted."""
+    """The status of a component that cannot be rendered; its live workloads stay, and their counts are reported."""
     text = join_texts(problems)
     message = f"Validation failed: {text}" if reason is ComponentReason.VALIDATION_FAILED else text
     conditions = tuple(
@@ -81,7 +82,7 @@ def report_problems(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Words:
-    """How a condition names the workloads when they are ready and when not: reason and beginning of the message."""
+    """The reason of a condition and the beginning of its message, for workloads that are ready and that are not."""
 
     ready: tuple[ComponentReason, str]
     not_ready: tuple[ComponentReason, str]
@@ -99,7 +100,7 @@ _GROUP_WORDS = _Words(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """Why the component is not ready, as a reason and as text; None and "" when it is. `seconds` until another look."""
+    """Why the component is not ready, as a reason and as text, None and "" if it is; `seconds` until the next sync."""
 
     reason: NotReadyReason | None = None
     because: str = ""
@@ -117,7 +118,7 @@ def _judge(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, *, 
 
 
 def _because(plan: ComponentPlan, progress: Progress) -> str:
-    """Why the workloads are not ready; empty when they are. One reason for all of them is said once."""
+    """Why the workloads are not ready; empty if they are."""
     if plan.waits_for:
         return plan.waits_for
     if plan.groups is None:
@@ -126,9 +127,9 @@ def _because(plan: ComponentPlan, progress: Progress) -> str:
 
 
 def _settling_seconds(request: SyncRequest, now: datetime) -> float:
-    """How long to wait before a good status is believed; 0 once it was believed, or has been good for long enough.
+    """Seconds until a status without a generation is believed; 0 if the component is ready already.
 
-    The sync that changes a workload turns Ready to False, so the time since then is the time since the change.
+    The sync that changes a workload sets Ready to False, so the wait begins at the last transition of Ready.
     """
     ready = find_condition(request.status.get("conditions") or (), READY)
     if ready is None:
@@ -166,7 +167,7 @@ def _write(
 
 
 def _count(deployment: ReadManifest | None) -> Mapping[str, Json]:
-    """Counts of a Deployment; none while there is none."""
+    """Counts of a Deployment; {} if it does not exist."""
     if deployment is None:
         return {}
     counts = deployment.get("status") or {}
@@ -178,7 +179,7 @@ def _count(deployment: ReadManifest | None) -> Mapping[str, Json]:
 
 
 def _count_sets(sets: Mapping[str, ReadManifest], names: tuple[str, ...]) -> Mapping[str, Json]:
-    """Counts of those LeaderWorkerSets that are among the names, in sum; none while there is none of them."""
+    """The sum of the counts of the LeaderWorkerSets with these names; {} if none of them exists."""
     present = [name for name in names if name in sets]
     if not present:
         return {}

@@ -1,4 +1,4 @@
-"""How a Deployment replaces its pods, as two annotations of the service say.
+"""How a Deployment replaces its pods, from annotations of the service.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, getDeploymentStrategy.
 """
@@ -18,7 +18,7 @@ _AMOUNT_ANNOTATIONS = (contract.ANNOTATION_MAX_SURGE, contract.ANNOTATION_MAX_UN
 
 
 def resolve_strategy(annotations: Mapping[str, str], *, may_overlap: bool) -> Mapping[str, Json]:
-    """Give the strategy; a component whose pods may not overlap is always recreated, an unknown name is the default."""
+    """The strategy; Recreate if pods may not overlap, and a rolling update if the annotation's value is unknown."""
     if not may_overlap:
         return RECREATE
     match annotations.get(contract.ANNOTATION_DEPLOYMENT_STRATEGY, ""):
@@ -34,7 +34,7 @@ def resolve_strategy(annotations: Mapping[str, str], *, may_overlap: bool) -> Ma
 
 
 def validate_strategy(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Problem]:
-    """Problems of the annotations, which stand at that path, that give the numbers of a rolling update."""
+    """Problems of the annotations with the numbers of a rolling update; `path` is that of the annotations."""
     given = {key: annotations[key] for key in _AMOUNT_ANNOTATIONS if annotations.get(key)}
     for key, value in given.items():
         if _AMOUNT.fullmatch(value) is None:

@@ -1,4 +1,4 @@
-"""Who a component is: its names, its type, how it is found, and the labels by which others select its pods."""
+"""The identity of a component: its names, its type, its discovery, and the labels by which others select its pods."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from hooks.settings import Settings
 
 
 class ComponentType(StrEnum):
-    """What a component does, as far as its defaults depend on it."""
+    """The type of a component, which decides its defaults."""
 
     FRONTEND = "frontend"
     WORKER = "worker"
@@ -27,7 +27,7 @@ class ComponentType(StrEnum):
 
     @classmethod
     def of(cls, text: str) -> "ComponentType":
-        """Read a component's type; a text that is no known type counts as `default`."""
+        """The type with that name; `default` for an unknown name."""
         return cls(text) if text in _KNOWN_TYPES else cls.OTHER
 
     @property
@@ -37,7 +37,7 @@ class ComponentType(StrEnum):
 
 
 NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLATION})
-"""Labels that others set on the component itself: whose child it is, and which installation manages it."""
+"""Labels of the component itself that its children do not get: its controller's uid, and its installation."""
 
 _KNOWN_TYPES = frozenset(kind.value for kind in ComponentType)
 _WORKERS = frozenset({ComponentType.WORKER, ComponentType.PREFILL, ComponentType.DECODE})
@@ -45,10 +45,10 @@ _WORKERS = frozenset({ComponentType.WORKER, ComponentType.PREFILL, ComponentType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A component as others see it.
+    """The identity of a component.
 
-    `name` names its workload, `service` is what its processes and labels call it, `graph` is empty for a component
-    that stands alone, `discovery` is `kubernetes`, `etcd` or what an annotation says.
+    `name` is its own name and that of its workload. `service` is its name in labels and among Dynamo's processes.
+    `graph` is empty for a component without a graph. `discovery` is `kubernetes`, `etcd`, or an annotation's value.
     """
 
     name: str
@@ -65,16 +65,16 @@ class Subject:
 
     @property
     def uses_kubernetes_discovery(self) -> bool:
-        """Whether processes find each other through the API server."""
+        """Whether processes discover each other through the API server."""
         return self.discovery == contract.DISCOVERY_KUBERNETES
 
     @property
     def service_object_name(self) -> str:
-        """Name of the Service: a Service's name may hold no dots."""
+        """Name of the Service, without dots, which a Service's name must not contain."""
         return to_dns_label(self.name)
 
     def selecting_labels(self) -> dict[str, str]:
-        """Labels that select this component's pods, among all pods of the namespace, by what they do."""
+        """Labels that select this component's pods among all pods of the namespace."""
         labels = {
             contract.LABEL_COMPONENT: self.service,
             contract.LABEL_NAMESPACE: fit_label_value(self.dynamo_namespace),
@@ -82,22 +82,22 @@ class Subject:
         return {**labels, contract.LABEL_COMPONENT_TYPE: self.type_text} if self.type_text else labels
 
     def discovery_labels(self) -> dict[str, str]:
-        """Labels by which processes find pods and Services under Kubernetes discovery; none under another."""
+        """Labels by which processes discover pods and Services through the API server; {} under another discovery."""
         if not self.uses_kubernetes_discovery:
             return {}
         return {contract.LABEL_DISCOVERY_BACKEND: self.discovery, contract.LABEL_DISCOVERY_ENABLED: "true"}
 
     def model_labels(self) -> dict[str, str]:
-        """The label by which the pods of a base model are found; none without a model."""
+        """The label by which the pods of a base model are found; {} without a model."""
         return {contract.LABEL_MODEL_HASH: model_hash(self.base_model)} if self.base_model else {}
 
 
 def resolve_subject(component: ComponentDeployment, settings: Settings) -> Subject:
-    """Say who a component is.
+    """The identity of a component.
 
-    A component that stands alone takes its own name where a graph's would stand in the Dynamo namespace. Upstream has
-    an empty part there, so that all of them in a Kubernetes namespace share one Dynamo namespace `<namespace>-`, which
-    is no valid label value either.
+    The Dynamo namespace contains the graph's name, or the component's own name if it has no graph. Upstream leaves that
+    part empty. So all components without a graph in a Kubernetes namespace share the Dynamo namespace `<namespace>-`,
+    which is not a valid label value.
     """
     spec, metadata = component.spec, component.metadata
     graph = component.graph_name
@@ -119,7 +119,7 @@ def resolve_subject(component: ComponentDeployment, settings: Settings) -> Subje
 
 
 def resolve_deleted_subject(parent: ReadManifest, settings: Settings) -> Subject:
-    """Say who a component was, from what of its spec can be read; never fails."""
+    """The identity of a deleted component, from the readable fields of its spec; never raises."""
     raw = parent.get("spec") or {}
     annotations = raw.get("annotations")
     readable = {
@@ -133,14 +133,14 @@ def resolve_deleted_subject(parent: ReadManifest, settings: Settings) -> Subject
 
 
 def base_model_of(spec: ComponentSpec) -> str:
-    """The model that a component serves; empty where it names none."""
+    """The model that a component serves; empty if it names none."""
     return spec.model_ref.name if spec.model_ref else ""
 
 
 def pod_selector(component: ComponentDeployment, subject: Subject) -> dict[str, str]:
-    """Labels that all pods of a component carry, and no others of its namespace.
+    """Labels that all pods of a component have, and no other pods of its namespace.
 
-    A Deployment's pods are named by one label; those of LeaderWorkerSets do not have it, as their roles differ.
+    The pods of a Deployment have one label of their own. The pods of LeaderWorkerSets do not have it.
     """
     if not component.spec.is_multinode:
         return {contract.LABEL_SELECTOR: subject.name}
@@ -149,7 +149,7 @@ def pod_selector(component: ComponentDeployment, subject: Subject) -> dict[str, 
 
 
 def operator_labels(subject: Subject) -> Mapping[str, str]:
-    """Labels of a component's pods that selectors use; a user's labels never replace them."""
+    """Labels of a component's pods that selectors use; a user's labels never override them."""
     labels = {
         contract.LABEL_SELECTOR: subject.name,
         **subject.selecting_labels(),

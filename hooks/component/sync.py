@@ -1,11 +1,11 @@
-"""The component hook: its stages in order; `removal` has its deletion."""
+"""The component hook's sync and customize: the stages in order. The deletion is in `removal`."""
 
 from functools import lru_cache
 
 from hooks.api.base import read_parent
 from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
-from hooks.component.events import tell_transitions
+from hooks.component.events import build_change_events
 from hooks.component.keeping import keep_discovered
 from hooks.component.observe import ObservedComponent, observe, observe_workloads
 from hooks.component.plan import plan_component, refuse_multinode
@@ -24,12 +24,12 @@ from hooks.validation.reading import drop_consequences
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
-    """Answer which children and which status a component should have.
+    """The wanted children and the status of a component.
 
-    Where the spec cannot be rendered, the children are those of the last good sync.
+    If the spec cannot be rendered, the children are those of the last good sync.
 
     Raises:
-        InvalidSpec: the spec cannot be rendered, and a child does not say what was last applied.
+        InvalidSpec: the spec cannot be rendered, and a child has no last-applied annotation.
     """
     seen = observe(request, facts.settings)
     refusal: tuple[Problem, ...] = ()
@@ -39,27 +39,27 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         if not refusal and not problems:
             return _render(request, component, seen, facts)
     except InvalidSpec as error:
-        # Sorted: the order in which a request happens to hold its keys is no part of the answer.
+        # Sorted, because the order of keys in a request must not change the answer.
         problems = sort_problems(error.problems)
     reason = ComponentReason.NO_ORCHESTRATOR_AVAILABLE if refusal else ComponentReason.VALIDATION_FAILED
     return _freeze(request, (*refusal, *problems), reason, facts)
 
 
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
-    """Answer which related objects a component's sync wants to see; none while its spec is invalid.
+    """The rules for the related objects that a component's sync needs; [] if its spec is invalid.
 
-    The answer is kept for as long as the spec is the same, so it must follow from the spec alone.
+    Metacontroller caches the answer while the spec stays the same, so it must depend on the spec only.
     """
     try:
         component, problems = _read(make_parent_key(request.parent))
     except InvalidSpec:
-        return []  # sync says what is wrong; a new spec is a new question
+        return []  # sync reports the problems, and Metacontroller asks again about another spec
     return [] if problems else resolve_related(component, facts.settings)
 
 
 @lru_cache(maxsize=4 * CACHED_PARENTS)
 def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
-    """Read a component, and say in a fixed order what is wrong with it.
+    """The component, and its problems in a fixed order.
 
     Raises:
         InvalidSpec: fields do not fit the model; all problems, those of the other fields too.
@@ -80,7 +80,7 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
     return SyncAnswer(
         children=list(built.children),
         status=reported.status,
-        effects=tell_transitions(request, reported.status),
+        effects=build_change_events(request, reported.status),
         resync_after_seconds=reported.resync_after_seconds,
         notes=(*plan.notes, *warnings),
     )
@@ -90,7 +90,7 @@ def _freeze(request: SyncRequest, problems: tuple[Problem, ...], reason: Compone
     children = last_applied_children(request.children.all(), problems)
     seen = observe_workloads(request)
     status = report_problems(request, problems, reason=reason, seen=seen, now=facts.now)
-    effects = tell_transitions(request, status)
+    effects = build_change_events(request, status)
     return SyncAnswer(
         children=children,
         status=status,

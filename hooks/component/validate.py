@@ -1,8 +1,8 @@
-"""Problems of a component's spec, all of them at once.
+"""Finds all problems of a component's spec at once.
 
-A graph's services are checked by the same functions, under another path.
+The same functions check a graph's services; only the path differs.
 
-Source: Dynamo operator, internal/webhook/validation/shared.go and internal/dynamo/graph.go, whose texts are kept.
+Source: Dynamo operator, internal/webhook/validation/shared.go and internal/dynamo/graph.go; their texts are kept.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ from hooks.validation.rules import spec as rules
 from hooks.validation.rules.topology import COMPONENT_TOPOLOGY
 
 _UNREADABLE_COMMAND = frozenset({MAIN_CONTAINER, MAIN_CONTAINER / "command", MAIN_CONTAINER / "args"})
-"""Fields whose type must be right before anything can be said of the main container's command."""
+"""Fields whose types must be right before the main container's command can be read."""
 
 
 def review_component(review: Review) -> Verdict:
@@ -43,7 +43,7 @@ def review_component(review: Review) -> Verdict:
 
 
 def validate_component(component: ComponentDeployment) -> tuple[Problem, ...]:
-    """All problems of a component; none means that it can be rendered."""
+    """All problems of a component; () if it can be rendered."""
     spec, name = component.spec, component.metadata.name
     replaced = (*component.metadata.labels, *NEVER_COPIED)
     return (
@@ -60,9 +60,9 @@ def validate_component(component: ComponentDeployment) -> tuple[Problem, ...]:
 def validate_spec(
     spec: ComponentSpec, path: FieldPath, *, framework: str, lacks_pool: bool = False
 ) -> tuple[Problem, ...]:
-    """Problems of what a component and a graph's service share; `framework` is the engine named, empty for none.
+    """Problems of the spec that a component and a graph's service share; `framework` is `backendFramework`, or empty.
 
-    `lacks_pool` is true where a graph's endpoint picker cannot have an InferencePool.
+    `lacks_pool`: a graph's endpoint picker needs an InferencePool, and its kind is not installed.
     """
     fragments = validate_fragments(spec)
     problems = (
@@ -81,19 +81,19 @@ def validate_spec(
 
 
 def validate_restart_policy(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
-    """What a Deployment and a LeaderWorkerSet refuse, whose pods always restart; under Grove the field is ignored."""
+    """The problem of a restart policy other than Always, which Deployments and LeaderWorkerSets refuse."""
     policy = spec.extra_pod_spec.get("restartPolicy")
     if policy and policy != "Always":
         yield pod_rules.RESTART_POLICY.at(path / "extraPodSpec.restartPolicy", value=repr(policy))
 
 
 def _place(problem: Problem, path: FieldPath) -> Problem:
-    """A problem of the engine as one of the spec at that path; the engine is named for the whole graph."""
+    """An engine's problem, moved to the spec at `path`; an unknown engine is a problem of the whole graph and stays."""
     return problem if problem.rule is rules.ENGINE_UNKNOWN else problem.under(path, instead_of=SPEC)
 
 
 def validate_change(new: str, old: str) -> Findings:
-    """Findings about a change of `spec.backendFramework`, of a graph or component; empty for none."""
+    """Findings about a change of `spec.backendFramework` of a graph or component; empty if it does not change."""
     return (
         Findings()
         if new == old
@@ -105,7 +105,7 @@ def validate_change(new: str, old: str) -> Findings:
 
 
 def is_for_status_only(problem: Problem) -> bool:
-    """Whether admission accepts an object with that problem, as upstream's does; its status says it."""
+    """Whether only the status reports the problem: admission accepts the object, because upstream's does."""
     return problem.rule is rules.CACHE_MOUNT_POINT_WITHOUT_ENGINE
 
 
@@ -114,7 +114,7 @@ def _judge_component(component: ComponentDeployment, review: Review) -> Findings
     name = dynamo_namespace(metadata.namespace, metadata.name, is_global=spec.global_dynamo_namespace)
     return Findings(
         problems=tuple(problem for problem in validate_component(component) if not is_for_status_only(problem)),
-        # The review of a graph warns about what its components have from it.
+        # The review of the graph has these warnings already.
         warnings=()
         if component.graph_name
         else (*find_spec_warnings(spec, SPEC, name), *find_istio_warnings(spec.ingress, SPEC, review.installed)),
@@ -126,7 +126,7 @@ def _judge_change(new: ComponentDeployment, old: ReadManifest, _review: Review) 
 
 
 def read_backend(manifest: ReadManifest) -> str:
-    """`spec.backendFramework` of an object of any shape; empty for none."""
+    """`spec.backendFramework` of any object, even if malformed; empty for none."""
     spec = manifest.get("spec")
     found = spec.get("backendFramework") if isinstance(spec, Mapping) else None
     return found if isinstance(found, str) else ""
@@ -190,7 +190,7 @@ def _validate_shared_memory(shared_memory: SharedMemory, path: FieldPath) -> Ite
 
 
 def _validate_names(name: str, service: str) -> Iterator[Problem]:
-    """Problems of the names of a component and of the service that it runs for; an empty service is none."""
+    """Problems of the names of a component and of its service; an empty service name is no problem."""
     for rule, path, value in (
         (component_rules.COMPONENT_NAME_LENGTH, METADATA / "name", name),
         (component_rules.SERVICE_LABEL_LENGTH, SPEC / "serviceName", service),

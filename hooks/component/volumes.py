@@ -1,4 +1,4 @@
-"""Volumes and mounts that a component asks for: claims, shared memory, the engine's compilation cache.
+"""The volumes and mounts of a component: claims, shared memory, the engine's compilation cache.
 
 Source: Dynamo operator, internal/dynamo/graph.go, ApplyVolumeMounts and applySharedMemory.
 """
@@ -23,7 +23,8 @@ _HASH_LENGTH = 8
 class VolumePlan:
     """Volumes of the pod and mounts of the main container, in order; `cache_path` is empty without a cache.
 
-    With shared memory, whatever else is called so or mounted there gives way to it.
+    `shared_memory_size` is empty without shared memory. Shared memory replaces a volume with its name, and a mount with
+    its name or path.
     """
 
     volumes: tuple[Mapping[str, Json], ...]
@@ -46,15 +47,15 @@ def plan_volumes(spec: ComponentSpec, backend: Backend) -> VolumePlan:
 
 
 def mount_path(mount: ClaimMount, backend: Backend) -> str:
-    """Where a claim is mounted; empty where neither the user nor the engine says."""
+    """The path at which a claim is mounted; empty if neither the user nor the engine sets one."""
     default = _CACHE_PATHS.get(backend, "") if mount.use_as_compilation_cache else ""
     return mount.mount_point or default
 
 
 def claim_volume(claim: str) -> str:
-    """Name of a claim's volume: the claim's own where it can be one.
+    """Name of a claim's volume: the claim's name if a volume can have it, otherwise one with a hash.
 
-    A claim's name may hold dots and 253 characters, a volume's not.
+    A claim's name may contain dots and have 253 characters. A volume's name is a DNS label.
     """
     if is_dns_label(claim):
         return claim
@@ -62,29 +63,29 @@ def claim_volume(claim: str) -> str:
 
 
 def resolve_shared_memory(shared_memory: SharedMemory | None) -> str:
-    """Size of `/dev/shm` as a canonical quantity: 8Gi where nothing is said of it; empty where it is disabled."""
+    """Size of `/dev/shm` as a canonical quantity: 8Gi if the spec does not set it, empty if it is disabled."""
     if shared_memory is None:
         return contract.SHARED_MEMORY_SIZE
     return "" if shared_memory.disabled else canonical_quantity(str(shared_memory.size))
 
 
 def has_shared_memory(shared_memory: SharedMemory | None) -> bool:
-    """Whether the main container gets `/dev/shm`, whatever its size."""
+    """Whether the main container gets `/dev/shm`, of any size."""
     return shared_memory is None or not shared_memory.disabled
 
 
 def is_shared_memory(mount: Mapping[str, Json]) -> bool:
-    """Whether a mount stands where that of shared memory does, or has its name."""
+    """Whether a mount has the name or the path of shared memory."""
     return mount.get("name") == contract.SHARED_MEMORY_VOLUME or mount.get("mountPath") == contract.SHARED_MEMORY_PATH
 
 
 def shared_memory_volume(size: str) -> Mapping[str, Json]:
-    """Write the volume behind `/dev/shm`."""
+    """Build the volume for `/dev/shm`."""
     return {"name": contract.SHARED_MEMORY_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": size}}
 
 
 def _cache_path(spec: ComponentSpec, backend: Backend) -> str:
-    """Where vLLM finds its compilation cache; the other engines have no such variable."""
+    """The path of vLLM's compilation cache; empty for other engines, which have no variable for it."""
     if backend is not Backend.VLLM:
         return ""
     return next((mount_path(mount, backend) for mount in spec.volume_mounts if mount.use_as_compilation_cache), "")

@@ -81,7 +81,7 @@ def test_paused_deployment_is_to_be_resumed(changed: dict[str, Any]) -> None:
     assert reason == "WaitingForDependency"
     assert message == (
         "Deployment is not ready: it is paused; "
-        "WaitingForDependency: kubectl rollout resume deployment/c -n default lets it go on"
+        "WaitingForDependency: resume it with kubectl rollout resume deployment/c -n default"
     )
 
 

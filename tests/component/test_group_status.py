@@ -79,9 +79,7 @@ def test_sets_above_the_replicas_count_until_they_are_gone(replicas: int) -> Non
     given, found = ask(spec(replicas=replicas), observed)
     assert (found["Available"]["status"], found["Ready"]["status"]) == ("False", "False")
     for number in range(2):
-        assert (f"c-{number}: it is of a replica that is no longer wanted" in found["Ready"]["message"]) == (
-            number >= replicas
-        )
+        assert (f"c-{number}: its replica is no longer wanted" in found["Ready"]["message"]) == (number >= replicas)
     left = [child for child in observed if (child["kind"], child["metadata"]["name"]) in identities(given)]
     assert ask(spec(replicas=replicas), left)[1]["Ready"]["status"] == "True"
 
@@ -110,7 +108,7 @@ def test_status_without_generation_is_believed_only_after_a_while() -> None:
     applied = running(changed, set_status(generation=None))
     second, found = ask(changed, applied, status=first.status, seconds=1)
     assert found["Ready"]["status"] == "False"
-    assert "before version 0.9 does not say which spec its status is of" in found["Ready"]["message"]
+    assert "before version 0.9 does not report the generation of its status" in found["Ready"]["message"]
     assert second.resync_after_seconds == 9
 
     third, found = ask(changed, applied, status=second.status, seconds=10)

@@ -148,7 +148,7 @@ def test_service_and_model_service_select_leaders() -> None:
 def test_what_an_engine_has_to_say_is_in_the_status() -> None:
     given = answer(make.component("c", "g", **spec(resources={"limits": {"gpu": "8"}})), installed=INSTALLED)
     assert given.status is not None
-    assert "vLLM is not spread over the 2 nodes" in given.status["conditions"][2]["message"]
+    assert "vLLM does not span the 2 nodes" in given.status["conditions"][2]["message"]
 
 
 LIMIT = "spec.resources.limits.gpu: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod"
@@ -209,7 +209,7 @@ def test_set_of_another_size_is_left_out_until_it_is_gone() -> None:
     found, message = ask(spec(nodes=3, replicas=2), before)
     assert names(found, SETS) == []
     assert names(found, "PodGroup") == ["c-0", "c-1"]
-    assert "c-0: it is deleted and created again, as its number of nodes changed" in message
+    assert "c-0: it is deleted and created again, because its number of nodes changed" in message
     halfway = [child for child in before if (child["kind"], name_of(child)) != (SETS, "c-0")]
     assert names(ask(spec(nodes=3, replicas=2), halfway)[0], SETS) == ["c-0"]
 

@@ -99,7 +99,7 @@ def test_etcd_that_does_not_answer_is_waited_for_and_the_condition_says_until_wh
     assert (told["type"], told["status"], told["reason"]) == ("Ready", "False", "EtcdKeysNotDropped")
     assert told["message"] == (
         "keys under /default-g/components/service1/ in etcd cannot be dropped (127.0.0.1:2379 does not answer); "
-        "it is tried until 2026-03-01T12:00:30Z, then the component goes without"
+        "this is tried again until 2026-03-01T12:00:30Z, then the component is deleted and its keys stay"
     )
     assert answer.status["service"] == {"replicas": 1}
 

@@ -87,7 +87,7 @@ def test_missing_address_of_etcd_is_waited_for() -> None:
     graph = make.graph(grove.TWO)
     children = world.apply((), grove.ask(graph, **ETCD).children)
     message = world.ready(grove.ask(graph, children, SHORT, **ETCD))["message"]
-    assert "(WaitingForDependency: discovery is by etcd, whose address is not known - set etcd_address" in message
+    assert "(WaitingForDependency: discovery uses etcd, and its address is not set - set etcd_address" in message
     known = grove.ask(graph, children, SHORT, etcd_address="http://etcd:2379", **ETCD)
     assert "WaitingForDependency" not in world.ready(known)["message"]
 

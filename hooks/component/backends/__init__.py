@@ -1,4 +1,4 @@
-"""Which inference engine a worker runs, by its command line or by `backendFramework`.
+"""Decides which inference engine a worker runs, from its command line or `backendFramework`.
 
 Source: Dynamo operator, internal/dynamo/graph.go, detectBackendFrameworkFromArgs and determineBackendFramework.
 """
@@ -14,8 +14,8 @@ from hooks.errors import InvalidSpec
 from hooks.problems import SPEC
 from hooks.validation.rules import spec as rules
 
-# `python[0-9.]*\s+[^|&;]*-m\s+[^|&;]*dynamo\.<engine>` taken apart, as the whole expression takes time that grows with
-# the cube of a command's length.
+# Parts of `python[0-9.]*\s+[^|&;]*-m\s+[^|&;]*dynamo\.<engine>`: the time of the whole expression would grow with the
+# cube of the command's length.
 _SEPARATORS = re.compile(r"[|&;]")
 _PYTHON = re.compile(r"python[0-9.]*\s")
 _COMMAND = SPEC / "extraPodSpec.mainContainer"
@@ -23,7 +23,7 @@ _MODULE = re.compile(r"-m\s")
 
 
 class Backend(StrEnum):
-    """An inference engine; `noop` is any that needs no treatment of its own."""
+    """An inference engine; `noop` is any other program, which has no launch rules."""
 
     VLLM = Engine.VLLM.value
     SGLANG = Engine.SGLANG.value
@@ -35,10 +35,11 @@ _ENGINES = tuple(Backend(engine.value) for engine in Engine)
 
 
 def resolve_backend(component_type: ComponentType, command_line: CommandLine, explicit: str) -> Backend:
-    """Say which engine a component runs; `explicit` is `spec.backendFramework` of it or its graph, or empty.
+    """The engine that a component runs; `explicit` is `spec.backendFramework` of the component or its graph, or empty.
 
     Raises:
-        InvalidSpec: several engines in one command, another than the explicit one, or an unknown explicit one.
+        InvalidSpec: the command runs several engines, or one other than the explicit one; or the explicit one is
+            unknown.
     """
     if not component_type.is_worker:
         return Backend.NOOP
@@ -54,7 +55,7 @@ def resolve_backend(component_type: ComponentType, command_line: CommandLine, ex
 
 @lru_cache(maxsize=1024)
 def detect_backends(text: str) -> tuple[Backend, ...]:
-    """All engines whose module a Python in this command line runs."""
+    """All engines that this command line runs as a module of Python."""
     if "dynamo." not in text:
         return ()
     segments = _SEPARATORS.split(text)

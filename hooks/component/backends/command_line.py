@@ -1,4 +1,4 @@
-"""A container's command and arguments as one command line; the only way in which a command is read."""
+"""A container's command and arguments as one command line; all other modules read commands through it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from hooks.k8s.types import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
-    """What a user wrote as `command` and `args`."""
+    """The user's `command` and `args`."""
 
     command: tuple[str, ...]
     args: tuple[str, ...]
 
     @classmethod
     def of(cls, container: Mapping[str, Json]) -> "CommandLine":
-        """Read a container's own command and arguments; both may be absent."""
+        """The command line of a container; `command` and `args` may be absent."""
         return cls(
             command=tuple(map(str, container.get("command") or ())),
             args=tuple(map(str, container.get("args") or ())),

@@ -1,4 +1,4 @@
-"""What an engine's launch rules return, and what they share."""
+"""The result of an engine's launch rules, and a function that the rules share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launched:
-    """A main container made ready for its place, and what its pod needs beside it.
+    """A main container after the launch rules, and what its pod needs besides it.
 
-    `warnings` are sentences for the user: what was left as it is, and why that is probably not wanted.
+    `warnings` are sentences for the user about launches that probably do not work as the user wants.
     """
 
     container: Mapping[str, Json]
@@ -22,5 +22,5 @@ class Launched:
 
 
 def without_probes(container: Mapping[str, Json]) -> dict[str, Json]:
-    """The container without any probe, the user's own included: a worker node of an engine serves no HTTP."""
+    """The container without any probe, even the user's: a worker node of an engine serves no HTTP."""
     return {key: value for key, value in container.items() if key not in PROBES}

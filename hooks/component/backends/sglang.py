@@ -1,4 +1,4 @@
-"""SGLang over several nodes: each node starts the same command with the leader's address and its own rank.
+"""SGLang over several nodes: each node runs the same command, with the leader's address and its own rank.
 
 Source: Dynamo operator, internal/dynamo/backend_sglang.go.
 """
@@ -16,10 +16,10 @@ _ENGINE = Engine.SGLANG.value
 
 
 def launch_sglang(container: Mapping[str, Json], placement: Placement) -> Launched:
-    """Launch SGLang on a node of several.
+    """Launch SGLang on one of several nodes.
 
     Raises:
-        InvalidSpec: a shell's script in which no Python runs SGLang.
+        InvalidSpec: the command is a shell script in which no Python runs SGLang.
     """
     flags = (
         f"--dist-init-addr {placement.leader_host}:{RENDEZVOUS_PORT} "

@@ -1,8 +1,8 @@
-"""Commands and shells: how a container's command is read, quoted for a shell, and given further flags.
+"""Commands and shells: reads a container's command, quotes it for a shell, and adds flags to it.
 
-Every text here passes two readers: the kubelet replaces `$(NAME)` wherever it stands, then, in a shell's command line,
-the shell parses the result. Quoting keeps both right: a reference stays as it is and its value one word (as long as
-that value holds no single quote, since the kubelet knows nothing of quotes).
+Two programs read every text: first the kubelet replaces each `$(NAME)`, then the shell, if there is one, parses the
+result. Our quoting suits both: it keeps references, and the value of a reference stays one word. The exception is a
+value with a single quote, because the kubelet knows no quotes.
 
 Source: Dynamo operator, internal/dynamo/backend_common.go, injectFlagsIntoContainerCommand; Kubernetes,
 third_party/forked/golang/expansion/expand.go.
@@ -29,13 +29,13 @@ _SCRIPT_OPTION = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 _SEPARATORS = re.compile(r"([|&;]|(?<!\\)\n)")
 _PYTHON = re.compile(r"python[0-9.]*\s")
 _BLANK = r"(?:\s|\\\n)"
-# A word may be quoted as a whole; a quote inside or behind it belongs to something around it.
+# A word may be quoted as a whole; a quote inside or after it belongs to the text around it.
 _WORD = r"""(["']?)[^\s"'`()<>]*{engine}[^\s"'`()<>]*\1"""
 _SHOWN = 200
 
 
 class Program(StrEnum):
-    """What a command line runs: Python itself, a shell with a script, or something that we cannot look into."""
+    """The program of a command line: Python, a shell with a script, or another one, whose arguments we cannot read."""
 
     PYTHON = "python"
     SCRIPT = "script"
@@ -43,23 +43,23 @@ class Program(StrEnum):
 
 
 def quote(token: str) -> str:
-    """Quote one argument for a shell, in text that the kubelet expands first."""
+    """Quote one argument for a shell; the kubelet expands the text before the shell reads it."""
     if _PLAIN.fullmatch(token):
         return token
     closed, parenthesis, rest = token.replace("'", "'\"'\"'").rpartition(")")
-    # The kubelet would look behind the token for the end of a reference that has none here. So that it sees none, the
-    # two characters are parted by a pair of quotes, which the shell takes away.
+    # A `$(` without a `)` in this token: the kubelet would search the following tokens for the `)`. A pair of quotes
+    # between the two characters hides the reference, and the shell removes the quotes.
     unclosed = _DOLLARS.sub(lambda found: "$''(" if found[0] == "$(" else found[0], rest)
     return f"'{closed}{parenthesis}{unclosed}'"
 
 
 def quote_line(tokens: Iterable[str]) -> str:
-    """Write a command for a shell: all arguments quoted where they need it, joined by spaces."""
+    """A command as one line for a shell: the arguments, quoted if necessary, joined by spaces."""
     return " ".join(quote(token) for token in tokens)
 
 
 def program_of(line: CommandLine, engine: str) -> Program:
-    """Say what a command line runs, behind launchers such as `tini --`, `env` or `numactl` too."""
+    """The program that a command line runs, also after launchers such as `tini --`, `env` or `numactl`."""
     tokens = (*line.command, *line.args)
     last_named = max((index for index, token in enumerate(tokens) if engine in token), default=0)
     last_option = max((index for index, token in enumerate(tokens) if _SCRIPT_OPTION.fullmatch(token)), default=0)
@@ -72,18 +72,19 @@ def program_of(line: CommandLine, engine: str) -> Program:
 
 
 def is_python(program: str) -> bool:
-    """Whether a program's path is that of a Python interpreter."""
+    """Whether the path is that of a Python interpreter."""
     return _PYTHON_PROGRAM.fullmatch(program) is not None
 
 
 def add_flags(container: Mapping[str, Json], flags: str, *, engine: str, needs_shell: bool) -> dict[str, Json]:
-    """Give the container with flags for the engine; `flags` is text for a shell, quoted where it needs it.
+    """The container with flags for the engine; `flags` is text for a shell, already quoted.
 
-    Python gets them behind the user's own, through a shell where that must compute something. In a shell's script they
-    stand right behind the engine's module. A program that we cannot look into is left as it is.
+    If the program is Python, the flags come after the user's; with `needs_shell` a shell runs it, because the flags
+    contain arithmetic. In a shell script, the flags come right after the engine's module. Any other program gets no
+    flags.
 
     Raises:
-        InvalidSpec: a shell's script in which no Python runs the engine.
+        InvalidSpec: the command is a shell script in which no Python runs the engine.
     """
     line = CommandLine.of(container)
     match program_of(line, engine):
@@ -101,22 +102,22 @@ def add_flags(container: Mapping[str, Json], flags: str, *, engine: str, needs_s
 
 
 def warn_of_unread_program(container: Mapping[str, Json], engine: str) -> tuple[str, ...]:
-    """Say so where `add_flags` leaves a container as it is; empty where it does not."""
+    """The warning that `add_flags` does not change the container; () if it does."""
     line = CommandLine.of(container)
     if program_of(line, engine) is not Program.OTHER:
         return ()
     sentence = (
-        f"spec.extraPodSpec.mainContainer.command: no Python is seen to run {engine} in {_shorten(line.text)!r}, so "
-        "the flags for several nodes are not added; that program must add them itself"
+        f"spec.extraPodSpec.mainContainer.command: no Python that runs {engine} is found in {_shorten(line.text)!r}, "
+        "so the flags for several nodes are not added; the program must add them itself"
     )
     return (sentence,)
 
 
 def require_command(container: Mapping[str, Json], engine: str) -> None:
-    """Refuse a container that leaves its program to the image: its command cannot be put behind another.
+    """Check that the spec, not the image, has the container's command: another command will run it.
 
     Raises:
-        InvalidSpec: there is no `command`, and `args` hold no program that we know either.
+        InvalidSpec: there is no `command`, and `args` contain no program that we know.
     """
     line = CommandLine.of(container)
     if not line.command and program_of(line, engine) is Program.OTHER:
@@ -124,9 +125,9 @@ def require_command(container: Mapping[str, Json], engine: str) -> None:
 
 
 def insert_flags(script: str, flags: str, engine: str) -> str:
-    """Give a script with flags behind each module (or, without `-m`, file) of the engine that a Python runs in it.
+    """The script with flags after each module of the engine that Python runs with `-m`; if there is none, each file.
 
-    The script comes back unchanged where there is none.
+    If the script runs neither, it is unchanged.
     """
     parts = _SEPARATORS.split(script)
     for before in (rf"\s-m{_BLANK}+", r"\s"):
@@ -147,7 +148,7 @@ def _word_end(part: str, word: re.Pattern[str]) -> int | None:
 
 
 def _add_to_script(container: Mapping[str, Json], line: CommandLine, flags: str, engine: str) -> dict[str, Json]:
-    """Change the first argument, or else word of the command, that runs the engine."""
+    """The container with flags in its first argument, otherwise the first word of its command, that runs the engine."""
     for field, tokens in (("args", line.args), ("command", line.command)):
         changed = _insert_into_first(tokens, flags, engine)
         if changed is not None:

@@ -1,7 +1,7 @@
-"""TensorRT-LLM over several nodes: the leader starts all ranks by mpirun, over ssh, on workers that run only sshd.
+"""TensorRT-LLM over several nodes: the leader starts all ranks with mpirun over SSH; the workers run only sshd.
 
-The files of ssh go to `$HOME/.ssh` and are named by their whole path, so that it is right for any user that has a home
-directory: `~` inside of these files would mean the home that /etc/passwd names, whatever `$HOME` says.
+The SSH files are in `$HOME/.ssh`, and commands and files name them by the whole path. A `~` in these files would mean
+the home directory of /etc/passwd, which may differ from `$HOME`.
 
 Source: Dynamo operator, internal/dynamo/backend_trtllm.go, the newer form; TensorRT-LLM, trtllm-llmapi-launch.
 """
@@ -25,7 +25,7 @@ SSH_PORT = 2222
 KEY_PATH = "/ssh-pk"
 WAIT_SECONDS = 300
 MAX_LINE_BYTES = 131_071
-"""Linux gives a process no argument longer than this (MAX_ARG_STRLEN)."""
+"""The longest argument of a process that Linux allows (MAX_ARG_STRLEN)."""
 
 _KEEP_HOST_NAMES = {"OMPI_MCA_orte_keep_fqdn_hostnames": "1"}
 _FORWARDED = frozenset(
@@ -61,20 +61,20 @@ _READINESS = {
 }
 _HOST_KEYS = ("rsa", "ecdsa", "ed25519")
 _COMMAND_FILE = "$HOME/.ssh/engine.sh"
-# trtllm-llmapi-launch joins its arguments and splits them again at blanks, expanding wildcards: only such words come
-# through it as they are.
+# trtllm-llmapi-launch joins its arguments, splits them again at blanks, and expands wildcards. It does not change words
+# of these characters.
 _SPLITTABLE = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
 _SPLITTABLE_SCRIPT = re.compile(r"(?:[A-Za-z0-9@%+=:,./_ \t-]|\$\w|\$\{\w+\})+", re.ASCII)
-_NO_GPUS = "spec.resources ask for no GPU, so mpirun is told to start 0 ranks; set resources.limits.gpu"
+_NO_GPUS = "spec.resources ask for no GPU, so mpirun starts 0 ranks; set resources.limits.gpu"
 
 
 def launch_trtllm(container: Mapping[str, Json], placement: Placement, *, gpus: int, mpi_secret: str) -> Launched:
-    """Launch TensorRT-LLM on a node of several, each with that many GPUs and thus ranks.
+    """Launch TensorRT-LLM on one of several nodes; each node has `gpus` GPUs and as many ranks.
 
     `mpi_secret` names the Secret with the keys `private.key` and `private.key.pub`.
 
     Raises:
-        InvalidSpec: no command, or a command line longer than Linux takes.
+        InvalidSpec: the command is missing, or the command line is longer than Linux allows.
     """
     is_worker = placement.role is Role.WORKER
     parts = _worker_parts() if is_worker else _leader_parts(container, placement, gpus)
@@ -132,7 +132,7 @@ def _worker_parts() -> tuple[str, ...]:
         "PasswordAuthentication no",
         "PubkeyAuthentication yes",
         "AuthorizedKeysFile $HOME/.ssh/authorized_keys",
-        # A home directory on a volume may be writable for its group, which sshd otherwise refuses.
+        # sshd would refuse a home directory that its group may write, as on some volumes.
         "StrictModes no",
     )
     return (
@@ -144,7 +144,7 @@ def _worker_parts() -> tuple[str, ...]:
 
 
 def _key_parts(directories: str) -> tuple[str, ...]:
-    """Put the keys where ssh and sshd look for them, with the rights that they insist on."""
+    """The commands that copy the keys to the paths that ssh and sshd read, with the file modes that they require."""
     settings = ("Host *", "IdentityFile $HOME/.ssh/id_rsa", "StrictHostKeyChecking no", f"Port {SSH_PORT}")
     return (
         f"mkdir -p {directories}",
@@ -159,16 +159,16 @@ def _key_parts(directories: str) -> tuple[str, ...]:
 
 
 def _write_lines(lines: Iterable[str], path: str) -> str:
-    """Write a file by printf; `$HOME` stands outside of the quotes."""
+    """The command that writes a file with printf; `$HOME` is outside of the quotes, so the shell expands it."""
     text = "".join(rf"{line}\n" for line in lines).replace("$HOME", "'$HOME'")
     return f"printf '{text}' > {path}"
 
 
 def _wait_for(hosts: Iterable[str]) -> str:
-    """Wait until all workers have a name in DNS and let us in.
+    """The command that waits until all workers have a name in DNS and accept SSH connections.
 
-    Upstream waits for the name alone. A leader that comes before a worker's sshd then fails, and LeaderWorkerSet makes
-    the whole group anew.
+    Upstream waits only for the name. If a worker's sshd starts after that, the leader fails, and LeaderWorkerSet
+    recreates the whole group.
     """
     let_in = f'ssh {_SSH} -o BatchMode=yes -o ConnectTimeout=5 "$host" true </dev/null >/dev/null 2>&1'
     return (
@@ -180,9 +180,10 @@ def _wait_for(hosts: Iterable[str]) -> str:
 
 
 def _engine_command(line: CommandLine) -> tuple[tuple[str, ...], str]:
-    """The user's command as text behind `trtllm-llmapi-launch`, with what must be done before.
+    """The commands to run before the engine, and the user's command as arguments of `trtllm-llmapi-launch`.
 
-    What that program would take apart goes into a file. Only rank 0 runs it, which is on this very node.
+    A command that this program would split wrongly is written to a file. Only rank 0 runs the file, on the leader's
+    node, which has it.
     """
     words = (*line.command, *line.args)
     if all(_SPLITTABLE.fullmatch(word) for word in words):
@@ -194,7 +195,7 @@ def _engine_command(line: CommandLine) -> tuple[tuple[str, ...], str]:
 
 
 def _is_plain_script(words: tuple[str, ...]) -> bool:
-    """Whether this is a shell whose script is one Python command that reads the same without the shell."""
+    """Whether the words are a shell with a script of one Python command that means the same without the shell."""
     if len(words) != 3 or words[:2] not in {(shell, "-c") for shell in ("sh", "bash", "/bin/sh", "/bin/bash")}:
         return False
     script = words[2]

@@ -1,10 +1,10 @@
-"""vLLM over several nodes: one engine across them by Ray or by its own processes, or an engine on each of them.
+"""vLLM over several nodes: one engine over all nodes with Ray or multiprocessing, or engines on each node.
 
-| the model's parts need | then |
+| GPUs | mode |
 |---|---|
-| more GPUs than a node has | Ray, or by annotation the multiprocessing executor: one engine over all nodes |
-| no more, but all replicas of data parallelism do | some engines on each node, hybrid load balancing |
-| no more at all, or no GPUs are asked for | nothing; said in a warning |
+| one engine needs more than a node has | one engine over all nodes: Ray, or by annotation multiprocessing |
+| all engines of data parallelism together need more than a node has | engines on each node, hybrid load balancing |
+| a node has enough, or the spec requests none | vLLM does not span nodes; a warning says so |
 
 Source: Dynamo operator, internal/dynamo/backend_vllm.go.
 """
@@ -46,7 +46,7 @@ _PIPELINE = frozenset({"--pipeline-parallel-size", "-pp"})
 _DATA = frozenset({"--data-parallel-size", "-dp"})
 _QUOTES = "'\""
 
-# Python is PID 1 there and would otherwise ignore SIGTERM for the whole grace period.
+# Python is PID 1 in that container, so without a handler it would ignore SIGTERM for the whole grace period.
 _WAIT_FOR_LEADER = """\
 import signal, socket, sys, time
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -72,7 +72,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sizes:
-    """GPUs that one engine needs, and how many engines there are, as the flags say; 1 where they say nothing."""
+    """The number of GPUs of one engine, and the number of engines, from the flags; 1 if there is no flag."""
 
     world: int
     data: int
@@ -81,10 +81,10 @@ class _Sizes:
 def launch_vllm(
     container: Mapping[str, Json], placement: Placement, *, gpus: int, annotations: Mapping[str, str]
 ) -> Launched:
-    """Launch vLLM on a node of several, each with that many GPUs.
+    """Launch vLLM on one of several nodes; each node has `gpus` GPUs.
 
     Raises:
-        InvalidSpec: no command, or a shell's script in which no Python runs vLLM.
+        InvalidSpec: the command is missing, or is a shell script in which no Python runs vLLM.
     """
     sizes = _read_sizes(container)
     mode = _resolve_mode(sizes, gpus, annotations)
@@ -126,10 +126,9 @@ def _with_ray(container: Mapping[str, Json], placement: Placement) -> dict[str, 
 
 
 def _engine_on_ray(container: Mapping[str, Json]) -> str:
-    """The user's command as text for a shell; a shell's script stays one argument of that shell."""
+    """The user's command as text for a shell; a shell script in it stays one argument."""
     require_command(container, _ENGINE)
-    told = add_flags(container, _RAY_FLAG, engine=_ENGINE, needs_shell=False)
-    line = CommandLine.of(told)
+    line = CommandLine.of(add_flags(container, _RAY_FLAG, engine=_ENGINE, needs_shell=False))
     flag = f" {_RAY_FLAG}" if program_of(line, _ENGINE) is Program.OTHER else ""
     return f"{quote_line((*line.command, *line.args))}{flag}"
 
@@ -140,10 +139,10 @@ def _with_processes(container: Mapping[str, Json], placement: Placement) -> Laun
         f"--distributed-executor-backend mp --nnodes {placement.node_count} --master-addr {placement.leader_host} "
         f"--master-port {MASTER_PORT} --node-rank {placement.node_rank}{' --headless' if is_worker else ''}"
     )
-    told = add_flags(container, flags, engine=_ENGINE, needs_shell=placement.rank_needs_shell)
-    told["env"] = add_named(container.get("env") or (), (field_env(SIDE_CHANNEL_HOST, "status.podIP"),))
+    changed = add_flags(container, flags, engine=_ENGINE, needs_shell=placement.rank_needs_shell)
+    changed["env"] = add_named(container.get("env") or (), (field_env(SIDE_CHANNEL_HOST, "status.podIP"),))
     return Launched(
-        container=told,
+        container=changed,
         init_containers=(_build_wait_container(container, placement),) if is_worker else (),
         warnings=warn_of_unread_program(container, _ENGINE),
     )
@@ -162,10 +161,10 @@ def _with_data_parallelism(container: Mapping[str, Json], placement: Placement, 
 
 
 def _build_wait_container(container: Mapping[str, Json], placement: Placement) -> Mapping[str, Json]:
-    """Build what holds a worker back until its leader listens, in the engine's own image, which has Python.
+    """Build the init container that ends when the leader listens; it has the engine's image, which contains Python.
 
-    Upstream runs a script from a ConfigMap there. The address is an argument, as Grove's variables cannot be used in
-    the values of others.
+    Upstream runs a script from a ConfigMap. The address is an argument, because other variables cannot refer to Grove's
+    variables.
     """
     kept = {key: container[key] for key in ("image", "imagePullPolicy", "securityContext") if key in container}
     command = ["python3", "-c", _WAIT_FOR_LEADER, placement.leader_host, str(MASTER_PORT)]
@@ -182,7 +181,7 @@ def _read_sizes(container: Mapping[str, Json]) -> _Sizes:
 
 
 def _read_size(words: list[str], flags: frozenset[str], values: Mapping[str, str]) -> int:
-    """The first size that one of these flags gives; 1 where none does, or its value is no number."""
+    """The first size that one of these flags sets to a positive number; 1 if none does."""
     for word, following in pairwise([*words, ""]):
         name, equals, value = word.strip(_QUOTES).partition("=")
         if name.replace("_", "-") in flags:
@@ -198,7 +197,7 @@ def _expand(word: str, values: Mapping[str, str]) -> str:
 
 def _warn_of_separate_engines(placement: Placement) -> str:
     return (
-        f"spec.multinode: vLLM is not spread over the {placement.node_count} nodes, as one node's GPUs are enough for "
-        "--tensor-parallel-size x --pipeline-parallel-size x --data-parallel-size, or resources ask for no GPU; "
-        "raise these sizes, set resources.limits.gpu, or remove multinode"
+        f"spec.multinode: vLLM does not span the {placement.node_count} nodes, because resources ask for no GPU, or "
+        "one node's GPUs are enough for --tensor-parallel-size x --pipeline-parallel-size x --data-parallel-size; "
+        "set resources.limits.gpu, raise these sizes, or remove multinode"
     )

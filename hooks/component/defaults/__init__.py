@@ -1,4 +1,4 @@
-"""A component's defaults, by its type; the user's own values replace them."""
+"""A component's defaults, by its type; the user's values override them."""
 
 from typing import assert_never
 
@@ -11,7 +11,7 @@ __all__ = ["ComponentDefaults", "resolve_defaults"]
 
 
 def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
-    """Give the defaults of the component's type."""
+    """The defaults of the component's type."""
     match subject.type:
         case ComponentType.FRONTEND:
             return frontend.DEFAULTS

@@ -1,4 +1,4 @@
-"""The shape of a type's defaults, and those of an unknown type."""
+"""The class for a type's defaults, and the defaults of an unknown type."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,9 +20,10 @@ SYSTEM_SERVICE_PORT = ServicePort(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentDefaults:
-    """Defaults of a main container, its pod and its Service; `probes` by field (`livenessProbe`, …).
+    """The defaults of a main container, its pod and its Service; `probes` are by field (`livenessProbe`, …).
 
-    `account` is the ServiceAccount that the type needs; empty leaves it to discovery.
+    `account` is the ServiceAccount that the type needs; empty if it needs none. `may_overlap`: in a rollout, old and
+    new pods may run at the same time.
     """
 
     command: tuple[str, ...] = SHELL
@@ -42,10 +43,10 @@ BARE = ComponentDefaults()
 
 
 def tcp_port(name: str, number: int) -> ContainerPort:
-    """Write a named TCP port of a container."""
+    """Build a named TCP port of a container."""
     return {"name": name, "containerPort": number, "protocol": "TCP"}
 
 
 def http_get(path: str, port: str, **timings: int) -> Mapping[str, Json]:
-    """Write a probe that asks for a path at a named port; timings are the probe's own fields, in seconds."""
+    """Build a probe that requests a path at a named port; `timings` are the probe's own fields."""
     return {"httpGet": {"path": path, "port": port}, **timings}

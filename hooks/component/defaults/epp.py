@@ -38,10 +38,10 @@ _SERVICE_PORT = ServicePort(
 
 
 def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
-    """Give an endpoint picker's defaults.
+    """The defaults of an endpoint picker.
 
-    Its configuration is the ConfigMap that the user names, else the one that the graph makes. One that stands alone
-    looks for a pool `<component>-pool`, which is then the user's to make.
+    Its configuration is the ConfigMap that the user names, otherwise the one that the graph makes. An endpoint picker
+    without a graph uses the InferencePool `<component>-pool`, which the user must create.
     """
     return ComponentDefaults(
         command=(),
@@ -58,12 +58,12 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
         grace_seconds=_GRACE_SECONDS,
         account=epp_account(subject.graph) if subject.graph else "",
         service_port=_SERVICE_PORT,
-        may_overlap=False,  # two endpoint pickers at one time would each see half of the state
+        may_overlap=False,  # each of two endpoint pickers would know only a part of the state
     )
 
 
 def _arguments(pool: str, namespace: str) -> tuple[str, ...]:
-    """Write the flags with two dashes, which every release of the endpoint picker reads; upstream writes one."""
+    """The flags, with two dashes, which every release of the endpoint picker accepts; upstream writes one dash."""
     return (
         *("--pool-name", pool),
         *("--pool-namespace", namespace),

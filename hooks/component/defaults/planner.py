@@ -1,8 +1,8 @@
-"""Defaults of a planner: its metrics port and, in a graph, the account that may scale it.
+"""Defaults of a planner: its metrics port and, in a graph, the ServiceAccount that may scale the graph.
 
-A planner of Dynamo 0.9 serves nothing but its metrics, so the Service leads there: upstream's Service has a port
-`system` that no such planner has. Some later operators give it that port and probes on it, which would end a planner of
-0.9 after two hours; who runs a later one adds both in `mainContainer`.
+A planner of Dynamo 0.9 serves only metrics, so the Service has the metrics port. Upstream's Service has a port
+`system`, which a planner of 0.9 does not have. Some later operators add that port and probes of it to the container.
+These probes would end a planner of 0.9 after two hours; users of a later planner add both in `mainContainer`.
 
 Source: Dynamo operator, internal/dynamo/component_planner.go.
 """
@@ -28,5 +28,5 @@ _DEFAULTS = ComponentDefaults(
 
 
 def resolve_defaults(subject: Subject) -> ComponentDefaults:
-    """Give a planner's defaults; only a graph makes the planner's account."""
+    """The defaults of a planner; it has its own ServiceAccount only in a graph, which makes it."""
     return replace(_DEFAULTS, account=planner_account(subject.graph)) if subject.graph else _DEFAULTS

@@ -176,7 +176,7 @@ def test_sizes_are_read_however_they_are_written(args: list[str], ray: bool, whe
 def test_command_stays_where_one_node_is_enough_and_the_user_is_told(role: Role, gpus: str, args: list[str]) -> None:
     result = launched(role, gpus=gpus, args=args)
     assert line_of(result) == ["python3", *MODULE, *args]
-    assert "vLLM is not spread over the 2 nodes" in result.warnings[0]
+    assert "vLLM does not span the 2 nodes" in result.warnings[0]
 
 
 @pytest.mark.parametrize(
