@@ -217,7 +217,7 @@ def test_crds_prints_the_files() -> None:
     [
         (
             ("--with", "grove,lvs"),
-            "lvs is no optional kind; choose from grove, lws, volcano, istio, inference-pool",
+            "lvs is not an optional kind; choose from grove, lws, volcano, istio, inference-pool",
         ),
         (("--url", "hooks:80"), "'hooks:80' is no URL of hooks; write http://HOST:PORT"),
         (("--url", "http://hooks/?a=b"), "is no URL of hooks; write http://HOST:PORT"),
