@@ -11,7 +11,7 @@ EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests unit cluster alone bench clean
+.PHONY: help demo test lint types tests unit golden cluster alone bench clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ tests: $(VENV)/.tested
 
 unit: $(VENV)/.tested ## tests that need no cluster
 	$(BIN)/pytest -n auto
+
+golden: $(VENV)/.tested ## write anew what is generated: golden answers, CRDs, the chart's copies, the table of settings
+	$(BIN)/pytest -q --update-golden tests/test_crds.py tests/test_chart.py tests/test_pages.py tests/test_golden.py \
+		tests/graph/request/test_profiling_job.py
 
 cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd are installed
 	$(BIN)/pytest -n auto --cluster $(CLUSTER_TESTS)

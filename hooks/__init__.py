@@ -30,20 +30,26 @@ Where is …?
 * a label, an annotation, a port that other programs read: hooks/contract.py
 * the name of an object: hooks/identity.py
 * the words of a rule: hooks/validation/rules
-* the check behind a rule: hooks/component/validate.py, hooks/graph/validate.py, hooks/model/validate.py
-* a rule as CEL: hooks/crds/cel_rules.py
+* the check behind a rule, of a component: hooks/component/spec_rules.py, hooks/component/validate.py
+* the check behind a rule, of a graph: hooks/graph/spec_rules.py, hooks/graph/validate.py, hooks/graph/change_rules.py
+* the check behind a rule, of another kind: hooks/model/validate.py, hooks/graph/request/validate.py
+* a rule as CEL: hooks/crds/cel_spec.py, hooks/crds/cel_graph.py, hooks/crds/cel_rules.py
 * a default of a component's type (command, port, probe, variable): hooks/component/defaults
+* the engines' names: hooks/contract.py, hooks/api/schema.py
 * an engine's flags over several nodes: hooks/component/backends
 * the pod template: hooks/component/pod_template.py
 * the PodCliqueSet: hooks/graph/grove/plan.py
 * the choice between components and Grove: hooks/graph/path.py
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
+* the reasons of conditions: hooks/component/reasons.py, hooks/graph/status.py, hooks/graph/request/reasons.py
+* which changes of a condition are Events: hooks/component/events.py, hooks/graph/events.py, hooks/model/events.py
 * a restart: hooks/graph/restart.py
 * the states of a request: hooks/graph/request/phases.py
 * an effect: hooks/effects.py, hooks/clients/effects.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * which child kinds a controller declares: metacontroller
+* the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
 * Metacontroller as the tests play it: hooks/simulator/metacontroller
 """

@@ -23,6 +23,12 @@ from hooks.settings import Settings, parse_settings
 from tests.installation import ROOT, Right, named, needed_rights, of_kind, plain, program, rights
 from tests.setting_values import REFUSED, TAKEN
 
+
+def camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
 CHART = ROOT / "chart"
 COPIES = [
     *sorted((ROOT / "crds").glob("nvidia.com_*.yaml")),
@@ -30,7 +36,7 @@ COPIES = [
 ]
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
-VALUE_OF = {name: "inferencePool" if name == "inference-pool" else name for name in OPTIONAL_KINDS}
+VALUE_OF = {name: camel(name.replace("-", "_")) for name in OPTIONAL_KINDS}
 KUBERNETES = "1.36.0"
 SELECTORS = {"namespaceSelector", "objectSelector"}
 ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -59,11 +65,6 @@ def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
             yield f"{path}{key}", value
         else:
             yield from leaves(value, f"{path}{key}.")
-
-
-def camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 # What needs no helm
@@ -103,6 +104,10 @@ def test_every_setting_is_a_value() -> None:
     settings = {camel(name) for name in Settings.model_fields if name != "hook_replicas"}
     assert set(VALUES["settings"]) == settings
     assert set(SCHEMA["properties"]["settings"]["properties"]) == settings
+
+
+def test_every_optional_kind_is_a_value() -> None:
+    assert {value: VALUES.get(value) for value in VALUE_OF.values()} == dict.fromkeys(VALUE_OF.values(), "auto")
 
 
 def test_defaults_satisfy_the_schema() -> None:

@@ -1,6 +1,6 @@
 """crds/ against the models it is generated from, the names users know, and what Kubernetes asks of a definition.
 
-`pytest tests/test_crds.py --update-golden` writes crds/*.yaml anew.
+`make golden` writes crds/*.yaml anew, and their copies in the chart.
 """
 
 import json

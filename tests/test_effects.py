@@ -1,10 +1,11 @@
 """Which effects the settings let through, and in which order."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from hooks.cli.simulate import NO_EFFECTS
 from hooks.effects import (
     Effect,
     Event,
@@ -15,13 +16,24 @@ from hooks.effects import (
     permitted_effects,
     without_api_server,
 )
-from hooks.settings import parse_settings
+from hooks.settings import Settings, parse_settings
 
 ABOUT = ObjectReference(api_version="v1", kind="Pod", namespace="ns", name="p", uid="u")
 EVENT = Event(about=ABOUT, type="Normal", reason="R", message="m", occasion="1")
 SCALE = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
 WRITE = WriteBackReplicas(graph="g", namespace="ns", service="s", replicas=2)
 EVERY: tuple[Effect, ...] = (EVENT, WRITE, SCALE)
+
+
+def test_every_effect_is_among_those_tested() -> None:
+    assert {type(effect) for effect in EVERY} == set(get_args(Effect))
+
+
+def test_every_switch_turns_off_without_an_api_server_and_in_a_simulation() -> None:
+    switches = {name for name in Settings.model_fields if name.startswith("effect_")}
+    all_on = parse_settings({}, {"effect_write_back": "always"})
+    assert set(effects_of_api_server(all_on)) == switches - {"effect_etcd"}
+    assert switches <= {setting.removesuffix("=off") for setting in NO_EFFECTS}
 
 
 def test_events_come_last_and_the_others_keep_their_order() -> None:

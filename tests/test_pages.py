@@ -12,6 +12,8 @@ from hooks.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md")
+FOLDERS = "bench|chart|crds|docs|examples|hooks|metacontroller|tests"
 
 
 def settings_table() -> str:
@@ -42,9 +44,12 @@ def test_first_screen_has_the_two_commands() -> None:
     assert re.findall(r"^make (\w+)", screen, re.MULTILINE) == ["demo", "test"]
 
 
-def test_every_command_named_exists() -> None:
-    named = set(re.findall(r"(?:^|`)dynamo-hooks ([a-z]+)", README.read_text(), re.MULTILINE))
-    assert named <= set(LazyGroup.modules)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_named_exists(page: Path) -> None:
+    code = code_in(page.read_text())
+    assert set(re.findall(r"^(?:\.venv/bin/)?dynamo-hooks ([a-z-]+)", code, re.MULTILINE)) <= set(LazyGroup.modules)
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"^make ([a-z]+)", code, re.MULTILINE)) <= targets
 
 
 @pytest.mark.parametrize("command", sorted(LazyGroup.modules))
@@ -56,15 +61,17 @@ def test_every_command_explains_itself_with_examples(command: str) -> None:
     assert f"dynamo-hooks {command}" in help_text
 
 
-PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md")
-FOLDERS = "bench|chart|crds|docs|examples|hooks|metacontroller|tests"
+def code_in(text: str) -> str:
+    """What a page shows as code, in the text or as a block."""
+    blocks = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+    return "\n".join([*blocks.findall(text), *re.findall(r"`([^`]+)`", blocks.sub("", text))])
 
 
 def paths_of(page: Path) -> list[Path]:
-    """The files that a page links to, from where it stands, and those that it names, from the root."""
+    """The files that a page links to, from where it stands, and those that its code names, from the root."""
     text = page.read_text()
     linked = [page.parent / path for path in re.findall(r"\]\(([\w/.-]+)\)", text)]
-    named = re.findall(rf"`((?:{FOLDERS})/[\w/.*-]*)`", text)
+    named = re.findall(rf"(?<![\w/.<-])((?:{FOLDERS})/[\w/.*-]*)", code_in(text))
     return [*linked, *(ROOT / path for path in named)]
 
 

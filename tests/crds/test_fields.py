@@ -123,6 +123,7 @@ def test_spec_is_required_only_where_something_in_it_is(kind: str) -> None:
 
 STRING, BOOLEAN, OBJECT = {"type": "string"}, {"type": "boolean"}, {"type": "object"}
 INT32, INT64 = {"type": "integer", "format": "int32"}, {"type": "integer", "format": "int64"}
+PLAIN = (STRING, BOOLEAN, INT32, INT64)
 STRINGS = {"type": "object", "additionalProperties": STRING}
 LIST_OF_STRINGS = {"type": "array", "items": STRING}
 TIME = {"type": "string", "format": "date-time"}
@@ -138,6 +139,11 @@ QUANTITY = {
 ENGINE = {**STRING, "enum": ["sglang", "vllm", "trtllm"]}
 REQUEST_ENGINE = {**STRING, "enum": ["vllm", "sglang", "trtllm"]}
 COUNT = {**INT32, "minimum": 0}
+CONDITION_TYPE = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+    r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+)
+"""Source: Kubernetes, apimachinery pkg/apis/meta/v1, Condition."""
 
 LEAVES: list[tuple[str, str, Node]] = [
     (DGD, "spec.backendFramework", ENGINE),
@@ -167,6 +173,12 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGD, "status.conditions[].status", {**STRING, "enum": ["True", "False", "Unknown"]}),
     (DGD, "status.conditions[].lastTransitionTime", TIME),
     (DGD, "status.conditions[].observedGeneration", {**INT64, "minimum": 0}),
+    (
+        DGD,
+        "status.conditions[].reason",
+        {**STRING, "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", "minLength": 1, "maxLength": 1024},
+    ),
+    (DGD, "status.conditions[].type", {**STRING, "pattern": CONDITION_TYPE, "maxLength": 316}),
     (DGD, "status.conditions[].message", {**STRING, "maxLength": 32768}),
     (DCD, "spec.backendFramework", ENGINE),
     (DCD, "spec.annotations", STRINGS),
@@ -218,6 +230,8 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DM, "spec.source.uri", STRING),
     (DM, "status.readyEndpoints", {"type": "integer"}),
     (DM, "status.totalEndpoints", {"type": "integer"}),
+    (DM, "status.unsupportedEndpoints", {"type": "integer"}),
+    (DM, "status.endpoints[].attempts", {**INT64, "minimum": 0}),
     (DM, "status.endpoints[].ready", BOOLEAN),
     (DM, "status.endpoints[].since", TIME),
     (DGDR, "spec.model", STRING),
@@ -247,6 +261,20 @@ LEAVES: list[tuple[str, str, Node]] = [
 def test_field_has_this_type_default_and_limits(kind: str, path: str, expected: Node) -> None:
     node = node_at(kind, path)
     assert {key: value for key, value in node.items() if key != "description"} == expected
+
+
+def test_field_that_is_not_listed_has_no_default_and_no_limits() -> None:
+    listed = {(kind, path) for kind, path, _ in LEAVES}
+    fields = [(kind, f"{path}.{name}") for kind, path, names, _ in FIELDS for name in names.split()]
+    unlisted = [field for field in fields if field not in listed and not field[1].startswith("spec.services.*.")]
+    nodes = {(kind, path): node_at(kind, path) for kind, path in unlisted}
+    assert [field for field, node in nodes.items() if not is_plain(node)] == []
+
+
+def is_plain(node: Node) -> bool:
+    """Whether it is an object, whose fields have rows of their own, a list, or a value without default and limits."""
+    is_whole = node.get("type") in {"object", "array"}
+    return is_whole or {key: value for key, value in node.items() if key != "description"} in PLAIN
 
 
 LIMITS = [

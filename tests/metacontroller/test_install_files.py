@@ -73,16 +73,21 @@ def test_component_declares_what_every_cluster_has() -> None:
     assert strategies(by_name()["dynamo-component"]) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "resource", "declaring"),
-    [
-        ("grove", "podcliquesets", {"dynamo-graph"}),
-        ("lws", "leaderworkersets", {"dynamo-graph", "dynamo-component"}),
-        ("volcano", "podgroups", {"dynamo-graph", "dynamo-component"}),
-        ("istio", "virtualservices", {"dynamo-graph", "dynamo-component"}),
-        ("inference-pool", "inferencepools", {"dynamo-graph"}),
-    ],
-)
+DECLARING = [
+    ("grove", "podcliquesets", {"dynamo-graph"}),
+    ("lws", "leaderworkersets", {"dynamo-graph", "dynamo-component"}),
+    ("volcano", "podgroups", {"dynamo-graph", "dynamo-component"}),
+    ("istio", "virtualservices", {"dynamo-graph", "dynamo-component"}),
+    ("inference-pool", "inferencepools", {"dynamo-graph"}),
+]
+"""The optional kinds, each with its resource and the controllers that declare it."""
+
+
+def test_every_optional_kind_is_among_those_tested() -> None:
+    assert [name for name, _, _ in DECLARING] == list(OPTIONAL_KINDS)
+
+
+@pytest.mark.parametrize(("name", "resource", "declaring"), DECLARING)
 def test_optional_kind_is_declared_only_where_it_is_wanted(name: str, resource: str, declaring: set[str]) -> None:
     without, chosen = by_name(), by_name(kinds=frozenset({name}))
     for controller in ("dynamo-graph", "dynamo-component"):
@@ -217,7 +222,7 @@ def test_crds_prints_the_files() -> None:
     [
         (
             ("--with", "grove,lvs"),
-            "lvs is not an optional kind; choose from grove, lws, volcano, istio, inference-pool",
+            f"lvs is not an optional kind; choose from {', '.join(OPTIONAL_KINDS)}",
         ),
         (("--url", "hooks:80"), "'hooks:80' is no URL of hooks; write http://HOST:PORT"),
         (("--url", "http://hooks/?a=b"), "is no URL of hooks; write http://HOST:PORT"),

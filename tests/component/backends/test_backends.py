@@ -6,10 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.api.schema import BACKENDS
 from hooks.component.backends import Backend, detect_backends, resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.subject import ComponentType
+from hooks.contract import Engine
 from hooks.errors import InvalidSpec
+
+
+def test_crds_and_launch_rules_know_every_engine() -> None:
+    engines = {engine.value for engine in Engine}
+    assert {backend.value for backend in Backend} - {Backend.NOOP.value} == engines
+    assert set(BACKENDS) == engines
+
 
 DETECTED = {
     "python3 -m dynamo.vllm.worker": ("vllm",),
