@@ -65,7 +65,7 @@ _DROP_NEW_CONNECTIONS = b"".join(
         (0x06, 0, 0, 0xFFFFFFFF),  # keep
     )
 )
-"""A classic BPF program that the kernel runs on every packet to a listener."""
+"""A classic BPF program; the kernel runs it on every packet to a listener."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class ServerOptions:
     """How to serve: `bind` is HOST:PORT, `drain` is in seconds.
 
     `begin` runs in each worker, with a function that says whether the worker is draining. `end` runs once, after all
-    workers ended. With `end_with_stdin` the server stops when standard input ends, as on SIGTERM.
+    workers ended. With `end_with_stdin`, the end of standard input stops the server, as SIGTERM does.
     """
 
     bind: str
