@@ -43,13 +43,14 @@ def wanted_drop(request: SyncRequest, facts: Facts) -> EtcdPrefixDrop | None:
 
 
 def finalize(request: SyncRequest, facts: Facts, report: DropReport | None) -> SyncAnswer:
-    """The answer to a finalize: finalized once the keys are dropped, or at the deadline; no `report`: nothing to drop.
+    """The answer to a finalize: finalized once the keys are dropped, or at the deadline.
 
-    A component that is not being deleted passes to another controller, and keeps its children.
+    `report` is None if there is nothing to drop. A component that is not being deleted passes to another controller,
+    and keeps its children.
     """
     if not is_deleting(request.parent):
         kept = last_applied_children(request.children.all(), ())
-        return SyncAnswer(children=kept, status=dict(request.status), finalized=True, notes=("changes hands",))
+        return SyncAnswer(children=kept, status=dict(request.status), finalized=True, notes=("passes to another controller",))
     if report is None or not report.fault:
         note = f"dropped {report.drop.prefix} in etcd" if report else "nothing to drop in etcd"
         return SyncAnswer(status=dict(request.status), finalized=True, notes=(note,))

@@ -182,8 +182,8 @@ def _wait_for(hosts: Iterable[str]) -> str:
 def _engine_command(line: CommandLine) -> tuple[tuple[str, ...], str]:
     """The commands to run before the engine, and the user's command as arguments of `trtllm-llmapi-launch`.
 
-    A command that this program would split wrongly is written to a file. Only rank 0 runs the file, on the leader's
-    node, which has it.
+    A command that this program would split wrongly is written to a file. Only rank 0 runs the file, and it is on the
+    same node as the file.
     """
     words = (*line.command, *line.args)
     if all(_SPLITTABLE.fullmatch(word) for word in words):
