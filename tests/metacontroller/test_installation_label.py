@@ -79,6 +79,6 @@ def test_command_prints_them() -> None:
 def test_name_that_fits_no_label_or_finalizer_is_refused(name: str) -> None:
     result = CliRunner().invoke(controllers, ["--installation", name])
     assert result.exit_code == 2
-    assert "is no name of an installation; write at most 26" in " ".join(result.stderr.split())
+    assert "is not a name of an installation; write at most 26" in " ".join(result.stderr.split())
     with pytest.raises(InvalidSettings, match="setting installation is"):
         parse_settings({}, {"installation": name})

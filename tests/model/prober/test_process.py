@@ -130,7 +130,7 @@ def test_only_loopback_addresses_count_as_such(bind: str, *, expected: bool) -> 
 def test_other_addresses_than_loopback_need_a_flag() -> None:
     result = CliRunner().invoke(prober, ["--bind", "0.0.0.0:9191"])
     assert result.exit_code == 2
-    assert "0.0.0.0:9191 is no loopback address" in result.output
+    assert "0.0.0.0:9191 is not a loopback address" in result.output
 
 
 def test_help_has_examples() -> None:
