@@ -123,7 +123,7 @@ def _render_one(document: Manifest, world: _World) -> Rendered:
 
 
 def _place_in_parent(child: Manifest, problem: Problem) -> Problem:
-    """A child's problem as one of its parent: a graph has the spec of a component as that of a service."""
+    """A child's problem with the path in its parent: the spec of a graph contains a component's spec as a service."""
     service = child["spec"].get("serviceName") if gvk_of(child) == contract.COMPONENT else None
     kind, name = str(child["kind"]), name_of(child)
     if not service:

@@ -1,4 +1,4 @@
-"""The child kinds that a controller declares only where their CRDs are installed, by the names that users give them.
+"""The optional child kinds: a controller declares them only in clusters with their CRDs. Users choose them by name.
 
 Helm and `dynamo-hooks controllers` read the same kinds from `metacontroller/optional.yaml`; a test compares the two.
 """

@@ -284,7 +284,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
 
 def _find_memory_dir() -> str:
-    """Directory of the files that workers touch once a second as a heartbeat: in memory, as a slow disk would block."""
+    """Directory of the heartbeat files that workers touch every second; in memory, because a slow disk would block."""
     shared = Path("/dev/shm")  # noqa: S108 - gunicorn creates an anonymous file there
     return str(shared) if os.access(shared, os.W_OK) else tempfile.gettempdir()
 

@@ -144,7 +144,7 @@ def _worker_parts() -> tuple[str, ...]:
 
 
 def _key_parts(directories: str) -> tuple[str, ...]:
-    """The commands that copy the keys to the paths that ssh and sshd read, with the file modes that they require."""
+    """The commands that copy the keys to the files of ssh and sshd, with the file modes that both require."""
     settings = ("Host *", "IdentityFile $HOME/.ssh/id_rsa", "StrictHostKeyChecking no", f"Port {SSH_PORT}")
     return (
         f"mkdir -p {directories}",

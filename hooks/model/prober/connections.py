@@ -68,7 +68,7 @@ class DeadlineAdapter(HTTPAdapter):
 def raise_file_limit() -> int:
     """Raise this process's limit of open files to the highest that is allowed, and return it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # where the kernel allows less than the hard limit, the soft limit stays
+    with suppress(ValueError, OSError):  # if the kernel allows less than the hard limit, the soft limit stays
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft

@@ -93,7 +93,7 @@ class AdapterSituation:
 class PhaseRow:
     """One line of the table; an empty set of events, goals or phases matches all of them.
 
-    `then` is the next phase, None where the phase stays. `update` changes the rest of the state. `error` replaces the
+    `then` is the next phase, None if the phase stays. `update` changes the rest of the state. `error` replaces the
     error of the event.
     """
 

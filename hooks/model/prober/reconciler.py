@@ -1,4 +1,4 @@
-"""Compares what models want with what engines list, and decides which call to make to which engine, and when.
+"""Compares the wanted adapters of models with the lists of engines, and decides when to make which call.
 
 This module, or one that it imports, makes every decision of the prober. Time is an argument, in seconds of a monotonic
 clock. Not thread-safe. The prober acts for a model while the model has a mandate; every request about the model renews
