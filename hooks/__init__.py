@@ -2,23 +2,22 @@
 
 A map, from the ground up. An import points to the same floor or a lower one, never up:
 
-* `k8s`, `problems`, `errors`: Kubernetes' vocabulary, what is wrong with an object, the exceptions; they know nothing
-  of Dynamo.
+* `k8s`, `problems`, `errors`: Kubernetes objects, problems of an object, the exceptions. They know nothing of Dynamo.
 * `api`, `crds`, `contract`, `identity`, `settings` with `setting_types`, `facts`, `effects`, `condition_events`: the
-  types and names that the rest is written in. `metacontroller`: what Metacontroller and the hooks say to each other.
-  `validation`: the rules and their words.
+  types and names that all other modules use. `metacontroller`: the messages between Metacontroller and the hooks.
+  `validation`: the rules and their texts.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
-* `graph`: a DynamoGraphDeployment becomes components, or a PodCliqueSet (`graph.grove`), and what they share;
-  `graph.request` and `graph.scaling_adapter` are hooks of their own.
-* `model`: a DynamoModel's endpoints and adapters; it shares nothing with the two but the types above.
+* `graph`: a DynamoGraphDeployment becomes components or a PodCliqueSet (`graph.grove`), and the objects that they
+  share. `graph.request` and `graph.scaling_adapter` are hooks of their own.
+* `model`: a DynamoModel's endpoints and adapters; it has only the types above in common with the other two.
 * `rendering`: every child of every manifest, without a cluster; `admission`: rules for an object about to be stored.
 
 From here on modules touch the outside (`tests/test_layers.py` lists them):
 
-* `serving`: what every served process shares. `clients`: calls to the API server and etcd.
+* `serving`: parts of every HTTP server. `clients`: calls to the API server and etcd.
 * `app`: the hooks' routes. `admission.app`: the webhooks' routes. `model.prober`: the sidecar.
 * `output_copier`, `certificates`, `manifests`: a profiler's output, the admission port's certificate, files of a user.
-* `simulator`: a Kubernetes in memory. `simulation`: manifests brought to Ready in it. `cli`: the commands.
+* `simulator`: a Kubernetes in memory. `simulation`: runs manifests in it until they are ready. `cli`: the commands.
 
 Start with `hooks/component/sync.py`; the other hooks have the same shape.
 
@@ -51,7 +50,7 @@ Where is …?
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
-* Metacontroller as the tests play it: hooks/simulator/metacontroller
+* the Metacontroller of the tests: hooks/simulator/metacontroller
 """
 
 from importlib.metadata import version

@@ -182,7 +182,7 @@ def _leave_alone(call: SyncRequest, hold: Hold) -> SyncAnswer:
     """The answer about another operator's parent: if it is being deleted, our finalizer has nothing left to do.
 
     Raises:
-        LeaveAlone: it is not being deleted, or nobody knows for certain whether the namespace is locked.
+        LeaveAlone: it is not being deleted, or it is not certain whether the namespace is locked.
     """
     if not call.finalizing or not is_deleting(call.parent) or not hold.is_certain:
         raise LeaveAlone(hold.reason, retry_after=RETRY_SECONDS)

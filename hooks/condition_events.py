@@ -26,7 +26,7 @@ def reference_of(obj: ReadManifest) -> ObjectReference:
 def find_change(
     before: Mapping[str, Json], after: Mapping[str, Json], condition_type: str, *, by_generation: bool = False
 ) -> Mapping[str, Json] | None:
-    """The new condition if it changes; None if it does not, or if `after` has no such condition.
+    """The new condition if it changes; None if it does not, or if `after` has no condition of that type.
 
     With `by_generation` another observed generation is a change too: then another spec is wrong in the same way.
     """

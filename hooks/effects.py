@@ -125,7 +125,7 @@ def effects_of_api_server(settings: Settings) -> tuple[str, ...]:
 
 
 def without_api_server(settings: Settings) -> Settings:
-    """The settings with all effects off that need the API server, so that the status says that they are off."""
+    """The settings without effects of the API server; they are off, so that the status can report this."""
     return settings.model_copy(update=_OF_API_SERVER)
 
 

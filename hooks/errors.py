@@ -39,7 +39,7 @@ class InvalidSpec(HookError):
 
 
 class LeaveAlone(HookError):
-    """The parent must stay exactly as it is; Metacontroller calls again after `retry_after` seconds (at least 1); 429.
+    """The parent must not be changed; Metacontroller calls again after `retry_after` seconds (at least 1); 429.
 
     Source: Metacontroller, pkg/hooks/webhook.go; without Retry-After it would call again at once.
     """

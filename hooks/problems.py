@@ -1,6 +1,6 @@
-"""What is wrong with an object, as values: which field, which rule, and the sentence that a person reads.
+"""Problems of an object, as values: the field, the rule, and the sentence that a person reads.
 
-A rule owns its words; nothing reads them back. Whoever decides by a problem decides by its rule.
+Only the rule has the text, and no code parses it. Code that distinguishes problems compares their rules.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ class Key(str):
 
 @dataclass(frozen=True, slots=True)
 class FieldPath:
-    """Where a field stands; `parts` are names of fields, keys of maps (`Key`) and 0-based indices of lists.
+    """The path of a field; `parts` are names of fields, keys of maps (`Key`) and 0-based indices of lists.
 
     `SPEC / "resources.limits.gpu"` adds names, `SPEC / "services" / Key("main")` a key, `SPEC / "pvcs" / 0` an index.
 
@@ -41,7 +41,7 @@ class FieldPath:
         return self.parts[: len(other.parts)] == other.parts
 
     def under(self, new: "FieldPath", *, instead_of: "FieldPath") -> "FieldPath":
-        """The path with `new` in place of its beginning `instead_of`; unchanged where it begins otherwise."""
+        """The path with `new` in place of its beginning `instead_of`; unchanged if it has another beginning."""
         if not self.is_within(instead_of):
             return self
         return FieldPath((*new.parts, *self.parts[len(instead_of.parts) :]))
@@ -53,14 +53,14 @@ METADATA = HERE / "metadata"
 
 
 class Severity(StrEnum):
-    """Whether a problem keeps an object out."""
+    """Whether an object with the problem is refused."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Reason(StrEnum):
-    """Why an object is refused, as a label of metrics."""
+    """Why an object is refused, in one word; a label of metrics."""
 
     IMMUTABLE = "immutable"
     INVALID = "invalid"
@@ -72,9 +72,9 @@ class Reason(StrEnum):
 
 
 class Place(StrEnum):
-    """Who refuses: the API server itself by its schema's rules, the webhook alone, or the hooks when they render.
+    """Who refuses: the API server by CEL rules in the schema, only the webhook, or the hooks when they render.
 
-    The webhook and the hooks know the rules of the API server as well, and the webhook those of the hooks.
+    The webhook and the hooks check the rules of the API server too, and the webhook checks those of the hooks.
     """
 
     CEL = "cel and webhook"
@@ -83,14 +83,14 @@ class Place(StrEnum):
 
 
 Value: TypeAlias = "str | int | FieldPath | Problem"
-"""What a text leaves open; a problem as a value is one of another object, which `under` leaves as it is."""
+"""A value for a name in a rule's text; a problem is one of another object, and `under` does not change it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule; `text` is what its problems say, with `{path}` and other names in braces for what differs.
+    """One rule; `text` is the text of its problems, with `{path}` and other names in braces for the values.
 
-    `why` says what keeps a rule of the webhook out of CEL.
+    `why` says why a rule of the webhook cannot be written in CEL.
     """
 
     name: str
@@ -102,15 +102,15 @@ class Rule:
 
     @property
     def names_field(self) -> bool:
-        """Whether the text itself names the field, or the spec that it stands in."""
+        """Whether the text itself names the field, or the spec that contains it."""
         named = {name for _, name, _, _ in Formatter().parse(self.text)}
         return bool(named & {"path", "spec"})
 
     def at(self, path: FieldPath, **values: Value) -> "Problem":
-        """The problem that the field breaks this rule; `values` are by name what the text leaves open.
+        """The problem that the field breaks this rule; `values` are those of the names in the text.
 
         Raises:
-            KeyError: the text names a value that is not given.
+            KeyError: a name in the text has no value.
         """
         problem = Problem(path=path, rule=self, values=tuple(sorted(values.items(), key=lambda item: item[0])))
         self.text.format(path=path, **values)
@@ -119,7 +119,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A field that breaks a rule; `values` are what the rule's text leaves open, sorted by name."""
+    """A field that breaks a rule; `values` are those of the names in the rule's text, sorted by name."""
 
     path: FieldPath
     rule: Rule
@@ -133,14 +133,14 @@ class Problem:
 
     @property
     def severity(self) -> Severity:
-        """Whether it keeps the object out."""
+        """Whether an object with it is refused."""
         return self.rule.severity
 
     def __str__(self) -> str:
         return self.text
 
     def under(self, new: FieldPath, *, instead_of: FieldPath = HERE) -> "Problem":
-        """The same problem of a field that stands elsewhere: `new` takes the place of `instead_of` in all paths."""
+        """The same problem with other paths: `new` replaces their beginning `instead_of`."""
         values = tuple(
             (name, value.under(new, instead_of=instead_of) if isinstance(value, FieldPath) else value)
             for name, value in self.values
@@ -154,12 +154,12 @@ def reasons_of(problems: tuple[Problem, ...]) -> tuple[str, ...]:
 
 
 def sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems in the order of their texts, which no order of keys in a request changes."""
+    """The problems sorted by text, so that the order of keys in a request does not change the order of problems."""
     return tuple(sorted(problems, key=lambda problem: problem.text))
 
 
 def texts_of(problems: Iterable[Problem]) -> tuple[str, ...]:
-    """What a person reads of each."""
+    """The text of each problem."""
     return tuple(problem.text for problem in problems)
 
 

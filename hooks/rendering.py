@@ -1,7 +1,7 @@
-"""Renders requests, graphs and components without a cluster: every child of every document, down to the Deployments.
+"""Renders requests, graphs and components without a cluster: all their children, and the children of those.
 
-It asks the hooks exactly what Metacontroller would ask about objects that have no children yet, and goes on with the
-children that are graphs or components themselves. Pure: the same documents give the same children.
+It calls the hooks as Metacontroller would for objects without live children. A child that is a graph or a component is
+rendered in the same way. Pure: the same documents give the same children.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ _CHILDLESS = frozenset({contract.MODEL, contract.SCALING_ADAPTER})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """What one document turns into; with problems there are no children."""
+    """The result of one document: its children, or its problems."""
 
     source: ReadManifest
     children: tuple[Manifest, ...] = ()
@@ -78,8 +78,8 @@ class Rendered:
 def render(documents: Sequence[Manifest], facts: Facts, *, installed: frozenset[str] = frozenset()) -> list[Rendered]:
     """Render each document in order; `installed` are keys of `OPTIONAL_KINDS` whose CRDs the cluster has.
 
-    Documents of other kinds render to themselves, and count as existing where a hook asks for related objects. Children
-    follow their parent, sorted by kind and name at each level.
+    A document of another kind renders to itself, and hooks can get it as a related object. Children come after their
+    parent, sorted by kind and name at each level.
     """
     world = _World(objects=tuple(documents), declared=tuple(declared_kinds(installed)), facts=facts)
     return [_render_one(document, world) for document in documents]
@@ -93,7 +93,7 @@ class _World:
 
 
 def declared_kinds(installed: Iterable[str] = ()) -> list[GroupVersionKind]:
-    """The child kinds of a cluster that has these optional ones, by their names in `OPTIONAL_KINDS`."""
+    """The child kinds of a cluster; `installed` are the keys of `OPTIONAL_KINDS` whose CRDs it has."""
     found = frozenset(installed)
     return [*_EVERYWHERE, *(entry.kind for name, entry in OPTIONAL_KINDS.items() if name in found)]
 
@@ -123,7 +123,7 @@ def _render_one(document: Manifest, world: _World) -> Rendered:
 
 
 def _place_in_parent(child: Manifest, problem: Problem) -> Problem:
-    """A child's problem as one of its parent, which has a component's spec as that of a service."""
+    """A child's problem with the path in its parent: the spec of a graph contains a component's spec as a service."""
     service = child["spec"].get("serviceName") if gvk_of(child) == contract.COMPONENT else None
     kind, name = str(child["kind"]), name_of(child)
     if not service:
@@ -144,7 +144,7 @@ def _ask(hook: Hook, parent: Manifest, world: _World) -> SyncAnswer:
 
 
 def _adopt(child: Manifest, owner: Manifest) -> Manifest:
-    """The child as Metacontroller would have created it: in the owner's namespace, and owned."""
+    """The child as Metacontroller would create it: in its owner's namespace, with an owner reference."""
     reference = {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -170,7 +170,7 @@ def _relate(rules: Iterable[RelatedRule], world: Sequence[Manifest]) -> Objects:
 
 
 def _place(manifest: Manifest, namespace: str) -> ReadManifest:
-    """The object as the API server has it, which knows the namespace that a file leaves open."""
+    """The object as the API server stores it: with the namespace, even if the file has none."""
     if not namespace:
         return manifest
     return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}

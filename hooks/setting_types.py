@@ -1,6 +1,6 @@
 """Types of settings: how each value is read and checked; a ValueError says what would be right.
 
-Addresses and names are kept exactly as written, so that a pod's variables do not change with the version of the hooks.
+Addresses and names are kept as written, so that a pod's variables do not change with the version of the hooks.
 """
 
 import re

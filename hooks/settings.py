@@ -1,7 +1,6 @@
 """Settings: one flat list, parsed once; unknown and malformed settings are refused.
 
-They come from the environment (`DYNAMO_HOOKS_<KEY>`) and from `--set key=value`; `parse_settings` takes both as
-mappings.
+They come from the environment (`DYNAMO_HOOKS_<KEY>`) and from `--set key=value`.
 """
 
 import difflib
@@ -25,7 +24,7 @@ class Switch(StrEnum):
 
 
 class Settings(BaseModel):
-    """All settings with their defaults; the README's table is held equal to the descriptions."""
+    """All settings with their defaults; a test compares the descriptions with the README's table."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -26,7 +26,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An HTTP status and the JSON object of the body; {} if the body is none."""
+    """An HTTP status, and the JSON object in the body; {} if the body is something else."""
 
     status: int
     body: Mapping[str, Any]
@@ -36,7 +36,7 @@ class Answer:
 class ApiServer:
     """An API server, and the account for requests to it; `url` has no slash at its end.
 
-    `token_file` is read for every request, because the kubelet renews it. `clock` counts seconds and never goes back.
+    `token_file` is read for every request, because the kubelet renews it. `clock` returns seconds and never decreases.
     """
 
     url: str

@@ -1,7 +1,7 @@
 """Carries out effects through the Kubernetes API: scaling of cliques, replicas of a graph, Events.
 
 It reads before it writes, and has two seconds for all effects of one sync. It returns the outcome of each effect and
-never raises: the next sync returns an effect again that failed.
+never raises, because the next sync returns a failed effect again.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +19,10 @@ from hooks.metacontroller.protocol import plural_of
 
 DEADLINE_SECONDS = 2.0
 MAX_EVENTS = 20
-"""Events of one sync; nobody reads more than these."""
+"""The most Events that one sync sends."""
 
 _ATTEMPTS = 3
-"""Every write of a graph's status changes the resourceVersion that our write must name, so one attempt may not do."""
+"""Attempts at one write: a write of the graph's status in between changes the resourceVersion that ours must name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ _PATH = "/v3/kv/deleterange"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtcdClient:
-    """The members of one etcd cluster, each as good as the others; `clock` counts seconds and never goes back."""
+    """The members of one etcd cluster, in any order; `clock` returns seconds and never decreases."""
 
     urls: tuple[str, ...]
     deadline_seconds: float = DEADLINE_SECONDS

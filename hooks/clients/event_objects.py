@@ -1,7 +1,7 @@
 """An Event effect as the object that the API server stores.
 
-The object's name is derived from the whole effect. So the same effect, carried out again by any process, meets the
-existing object.
+The object's name is derived from the whole effect. So if any process carries out the same effect again, the object
+exists already.
 
 Source: Kubernetes API reference, Event v1 core, and its validation (pkg/apis/core/validation/events.go).
 """

@@ -1,4 +1,4 @@
-"""Sets up the namespace locks of `dynamo-hooks serve`: by its settings it reads those of others, or holds its own."""
+"""Sets up the namespace locks of `dynamo-hooks serve`: by its settings, it reads other operators' or holds its own."""
 
 import socket
 import sys

@@ -1,7 +1,7 @@
-"""Namespace locks: Leases with which an operator reserves a namespace. Reads those of others, and holds one of our own.
+"""Namespace locks: Leases with which operators reserve namespaces. Reads those of other operators, and holds our own.
 
 A namespace-restricted operator, the Go one or ours, holds a Lease with a fixed name in its namespace. An operator for
-the whole cluster leaves such a namespace alone.
+the whole cluster leaves a namespace with this Lease alone.
 
 Source: Dynamo operator, internal/namespace_scope; Kubernetes API reference, coordination.k8s.io/v1 Lease.
 """
@@ -138,8 +138,8 @@ class LockReader:
 class OwnLock:
     """The Lease of a namespace-restricted installation, shared by all its processes.
 
-    One process is the holder, normally the newest, and renews the Lease. If it stops, another process takes over.
-    `is_alone`: there is no other pod. A valid Lease of another operator is never taken over.
+    One process is the holder, normally the newest, and renews the Lease. If it stops, another process becomes the
+    holder. `is_alone`: there is no other pod. A valid Lease of another operator is never taken over.
     """
 
     server: ApiServer

@@ -1,8 +1,8 @@
 """Environment of the main container: which layer wins, and the variables that every process of Dynamo gets.
 
 The layers, strongest first: the service's `envs` (already merged with the graph's), `mainContainer.env`, the type's
-defaults, addresses from the settings. Variables are sorted by name. One exception comes first: variables that others
-refer to and whose value only the kubelet knows, because it expands only references to earlier variables.
+defaults, addresses from the settings. Variables are sorted by name, with one exception. If other variables refer to a
+variable whose value only the kubelet knows, it comes first: the kubelet expands only references to earlier variables.
 """
 
 from collections.abc import Iterable

@@ -51,7 +51,7 @@ def explain_progress(namespace: str, service: str, settings: Settings) -> Explan
         return Explanation(reason=NotReadyReason.PROGRESSING)
     return Explanation(
         reason=NotReadyReason.PROGRESSING,
-        finding="its pods are not read, as the setting explain_pods is off",
+        finding="its pods are not read, because the setting explain_pods is off",
         remedy=f"see kubectl get pods -n {namespace} -l {contract.LABEL_COMPONENT}={service}",
     )
 

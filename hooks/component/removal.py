@@ -2,8 +2,8 @@
 
 The shell calls `wanted_drop`, drops the keys if the result is not None, and passes the report to `finalize`. The hook
 is declared only if processes may discover each other by etcd: its address is set, and the setting or the annotation of
-a graph chooses etcd. From the first call on, no children are returned. The hook does not wait until they are gone: a
-process that stops deletes its own keys, and the drop here deletes the keys of processes that could not.
+a graph chooses etcd. From the first call on, no children are returned, and the hook does not wait until they are gone.
+Processes delete their own keys when they stop. The drop deletes keys that a process could not delete.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, FinalizeResource, which waits
 for etcd for ever.
@@ -43,13 +43,16 @@ def wanted_drop(request: SyncRequest, facts: Facts) -> EtcdPrefixDrop | None:
 
 
 def finalize(request: SyncRequest, facts: Facts, report: DropReport | None) -> SyncAnswer:
-    """The answer to a finalize: finalized once the keys are dropped, or at the deadline; no `report`: nothing to drop.
+    """The answer to a finalize: finalized once the keys are dropped, or at the deadline.
 
-    A component that is not being deleted passes to another controller, and keeps its children.
+    `report` is None if there is nothing to drop. A component that is not being deleted passes to another controller,
+    and keeps its children.
     """
     if not is_deleting(request.parent):
         kept = last_applied_children(request.children.all(), ())
-        return SyncAnswer(children=kept, status=dict(request.status), finalized=True, notes=("changes hands",))
+        return SyncAnswer(
+            children=kept, status=dict(request.status), finalized=True, notes=("passes to another controller",)
+        )
     if report is None or not report.fault:
         note = f"dropped {report.drop.prefix} in etcd" if report else "nothing to drop in etcd"
         return SyncAnswer(status=dict(request.status), finalized=True, notes=(note,))

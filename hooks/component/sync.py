@@ -62,7 +62,7 @@ def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     """The component, and its problems in a fixed order.
 
     Raises:
-        InvalidSpec: fields do not fit the model; all problems, those of the other fields too.
+        InvalidSpec: fields do not fit the model; the error has all problems, including those of other fields.
     """
     component, misfits = read_parent(ComponentDeployment, read_parent_key(parent_key))
     problems = drop_consequences(validate_component(component), misfits)

@@ -1,8 +1,8 @@
-"""Brings a user's fragment of a pod into the form that the API server stores.
+"""Converts a user's fragment of a pod to the form that the API server stores.
 
 Metacontroller compares what we return with what is stored. A value that the server writes differently, or does not
-store at all, would cost a write at every sync. What is dropped depends on the field: Go leaves a plain `false`, 0 or ""
-out, but keeps the same behind a pointer, where it has a meaning (`automountServiceAccountToken: false`).
+store at all, would cause a write at every sync. The type of the field in Go decides what is dropped: a plain field
+loses `false`, 0 and "". A pointer keeps them, because they have a meaning (`automountServiceAccountToken: false`).
 
 Source: Kubernetes, staging/src/k8s.io/api/core/v1/types.go (which fields are pointers) and
 pkg/apis/core/v1/defaults.go.
@@ -25,12 +25,12 @@ _PLAIN_NUMBERS = frozenset(
     | {"partition"}
 )
 _EMPTY_MEANS_SOMETHING = frozenset({"storageClassName", "type", "service"})
-"""Pointers to strings, whose empty value differs from none: no storage class, no check of a host path."""
+"""Pointers to strings: an empty string differs from an absent one, as for a storage class."""
 
 _QUANTITIES = frozenset({"sizeLimit", "divisor"})
 _QUANTITY_MAPS = frozenset({"limits", "requests", "overhead"})
 _TEXT_MAPS = frozenset({"nodeSelector", "matchLabels", "labels", "annotations", "volumeAttributes"})
-"""Maps of texts; in some volumes `options` is one too."""
+"""Maps of strings; `options` is a map in some volumes only."""
 
 _TOKEN_SECONDS = 3600
 _NUMBERS_END = 2.0**63
@@ -144,7 +144,7 @@ def _quantity_map(value: Json) -> Json:
 
 
 def _users_own(value: Json) -> Json:
-    """A map, or a list of small maps, whose values are the user's own strings: an empty string is a value there."""
+    """A map, or a list of small maps, with strings of the user; empty strings are stored too."""
     if isinstance(value, dict):
         return {key: canonical_fragment(item) for key, item in value.items() if item is not None} or _ABSENT
     if isinstance(value, list | tuple):
@@ -169,7 +169,7 @@ def _volume_with_optional_read_only(value: Json) -> Json:
 
 
 def _projected_sources(value: Json) -> Json:
-    """Sources of a projected volume with the server's defaults, as Metacontroller replaces that list whole."""
+    """Sources of a projected volume with the server's defaults, because Metacontroller replaces the whole list."""
     stored = _any_field(value)
     if not isinstance(stored, list):
         return stored

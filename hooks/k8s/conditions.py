@@ -67,7 +67,7 @@ def find_condition(conditions: Iterable[Mapping[str, Json]], condition_type: str
 
 
 def is_true(conditions: Iterable[Mapping[str, Json]], condition_type: str) -> bool:
-    """Whether there is such a condition and it is `True`."""
+    """Whether the condition of that type exists and is `True`."""
     condition = find_condition(conditions, condition_type)
     return condition is not None and condition.get("status") == "True"
 

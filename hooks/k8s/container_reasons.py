@@ -52,9 +52,9 @@ _START_REASONS = frozenset({"CrashLoopBackOff", "CreateContainerError", "RunCont
 _CONFIG_REASON = "CreateContainerConfigError"
 _KILLED = {137: "killed, as after a failed liveness or startup probe", 143: "asked to stop, as after a failed probe"}
 _REPEATED = 2
-"""Ends from which on a container is in a crash loop; a single restart may come from a dependency that was late."""
+"""From this number of ends a container is in a crash loop; one restart may come from a dependency that was late."""
 _RECOVERED_SECONDS = 600
-"""Source: Kubernetes, pod lifecycle: after this time without an end the back-off is reset."""
+"""After this time without an end, the kubelet resets its back-off. Source: Kubernetes, pod lifecycle."""
 
 _GROUP_LABEL = "leaderworkerset.sigs.k8s.io/name"
 

@@ -10,7 +10,7 @@ def seconds_left(since: str, allowed: float, now: datetime) -> float:
     """Seconds until `allowed` seconds have passed since the time `since`, written by Kubernetes; then 0.
 
     If `since` is at least `allowed` seconds in the future, it is not used, and the result is 0. So after a clock was
-    set back, nobody waits longer than twice `allowed`.
+    set back, the wait is at most twice `allowed`.
     """
     passed = (now - datetime.fromisoformat(since)).total_seconds()
     return 0.0 if abs(passed) >= allowed else min(allowed, allowed - passed)

@@ -1,7 +1,7 @@
-"""Grove's objects: builds the PodCliqueSet, says what of one can never change, and reads what Grove reports.
+"""Grove's objects: builds the PodCliqueSet, finds changes that Grove refuses, and reads what Grove reports.
 
-Names: `p` is the set, `0` its only replica. A clique of its own is the PodClique `p-0-<clique>`; a scaling group is the
-PodCliqueScalingGroup `p-0-<group>`, whose replica i holds the PodCliques `p-0-<group>-<i>-<clique>`.
+Names, for a set `p` whose only replica is `0`: a clique outside of a scaling group is the PodClique `p-0-<clique>`. A
+scaling group is the PodCliqueScalingGroup `p-0-<group>`; its replica i has the PodCliques `p-0-<group>-<i>-<clique>`.
 
 Source: Grove v0.1.0-alpha.6 to alpha.12, operator/api/core/v1alpha1, and its validating webhook.
 """
@@ -24,33 +24,33 @@ KAI_SCHEDULER = "kai-scheduler"
 ANY_ORDER = "CliqueStartupTypeAnyOrder"
 EXPLICIT = "CliqueStartupTypeExplicit"
 DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
-"""All that the form `packDomain` takes."""
+"""All domains that the form `packDomain` allows."""
 
 _DOMAIN = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _AVAILABLE = {kinds.POD_CLIQUE.kind: "readyReplicas", kinds.POD_CLIQUE_SCALING_GROUP.kind: "availableReplicas"}
 
 
 class TopologyForm(StrEnum):
-    """How a version of Grove writes a constraint."""
+    """The form of topology constraints in a version of Grove."""
 
     PACK_DOMAIN = "packDomain"
     """alpha.4 to alpha.8: a domain of a fixed list."""
     TOPOLOGY_NAME = "topologyName"
-    """alpha.9: the topology and a domain of it."""
+    """alpha.9: the topology and one of its domains."""
     PACK = "pack"
-    """From alpha.10: the topology and what must be packed by it; `packDomain` is forbidden there."""
+    """From alpha.10: the topology and a domain in `pack.required`; `packDomain` is forbidden."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """Each replica lies within one `domain` (such as `rack`) of the ClusterTopologyBinding `name`."""
+    """A constraint: all pods of a replica are in one `domain` (such as `rack`) of the ClusterTopologyBinding `name`."""
 
     form: TopologyForm
     name: str
     domain: str
 
     def to_json(self) -> dict[str, Json]:
-        """Write a `topologyConstraint`."""
+        """The value of `topologyConstraint`."""
         match self.form:
             case TopologyForm.PACK_DOMAIN:
                 return {"packDomain": self.domain}
@@ -64,7 +64,7 @@ class Topology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clique:
-    """Pods of one template; `replicas` counts at creation alone, and 1 is the least that Grove knows."""
+    """Pods of one template; Grove reads `replicas` only at creation, and the least is 1."""
 
     name: str
     replicas: int
@@ -76,7 +76,7 @@ class Clique:
     topology: Topology | None = None
 
     def to_json(self) -> dict[str, Json]:
-        """Write the item of `spec.template.cliques`."""
+        """The item of `spec.template.cliques`."""
         spec: dict[str, Json] = {
             "roleName": self.name,
             "replicas": self.replicas,
@@ -86,13 +86,16 @@ class Clique:
         if self.starts_after:
             spec["startsAfter"] = list(self.starts_after)
         metadata = {"labels": dict(sorted(self.labels.items())), "annotations": dict(sorted(self.annotations.items()))}
-        told = {key: value for key, value in metadata.items() if value}
-        return {"name": self.name, **told, **_constrain(self.topology), "spec": spec}
+        filled = {key: value for key, value in metadata.items() if value}
+        return {"name": self.name, **filled, **_constrain(self.topology), "spec": spec}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingGroup:
-    """Cliques that are scaled together; each of `replicas` (counted at creation alone) holds one of every clique."""
+    """Cliques that are scaled together: each replica has one PodClique of every clique.
+
+    Grove reads `replicas` only at creation.
+    """
 
     name: str
     clique_names: tuple[str, ...]
@@ -100,7 +103,7 @@ class ScalingGroup:
     topology: Topology | None = None
 
     def to_json(self) -> dict[str, Json]:
-        """Write the item of `spec.template.podCliqueScalingGroups`."""
+        """The item of `spec.template.podCliqueScalingGroups`."""
         return {
             "name": self.name,
             "cliqueNames": list(self.clique_names),
@@ -112,9 +115,9 @@ class ScalingGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scalable:
-    """A PodClique or PodCliqueScalingGroup; `observed_generation` is None where its version of Grove tells none.
+    """A live PodClique or PodCliqueScalingGroup; `observed_generation` is None if its version of Grove reports none.
 
-    `available` are the ready pods of a PodClique, the available replicas of a PodCliqueScalingGroup.
+    `available` is the number of ready pods of a PodClique, or of available replicas of a PodCliqueScalingGroup.
     """
 
     kind: str
@@ -128,7 +131,7 @@ class Scalable:
     available: int
 
     def to_status(self) -> dict[str, Json]:
-        """Write the entry of a graph's `status.services`."""
+        """The entry of a graph's `status.services`."""
         return {
             "componentKind": self.kind,
             "componentName": self.name,
@@ -139,7 +142,7 @@ class Scalable:
 
 
 def is_domain(name: str) -> bool:
-    """Whether Grove takes the text for the name of a domain."""
+    """Whether Grove accepts the text as the name of a domain."""
     return _DOMAIN.fullmatch(name) is not None
 
 
@@ -151,7 +154,7 @@ def build_pod_clique_set(
     termination_delay: str,
     topology: Topology | None = None,
 ) -> Manifest:
-    """Build the set, cliques in Grove's order; `termination_delay` is a canonical Go duration, `0s` writes none."""
+    """Build the set with ordered cliques; `termination_delay` is a canonical Go duration, and `0s` is not written."""
     ordered = order_cliques(cliques)
     template: dict[str, Json] = {
         "cliqueStartupType": EXPLICIT if any(clique.starts_after for clique in ordered) else ANY_ORDER,
@@ -171,7 +174,9 @@ def _constrain(topology: Topology | None) -> dict[str, Json]:
 
 
 def order_cliques(cliques: Iterable[Clique]) -> list[Clique]:
-    """By name, but each behind every clique of whose name its own is the end: Grove takes the first that matches.
+    """The cliques sorted by name, but a clique `b` comes after a clique `a-b`.
+
+    Grove uses the first clique whose name is a suffix of the PodClique's name, and `b` is also a suffix of `p-0-a-b`.
 
     Source: Grove, operator/internal/utils/kubernetes, the search for a PodClique's template by suffix of its name.
     """
@@ -185,9 +190,9 @@ def order_cliques(cliques: Iterable[Clique]) -> list[Clique]:
 
 
 def find_immutable_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[str]:
-    """What of the change from one `spec` of a PodCliqueSet to another Grove refuses, each as `where: old to new`.
+    """The parts of a change of a PodCliqueSet's `spec` that Grove refuses, each as `where: old to new`.
 
-    `old` is a spec as it was last applied.
+    `old` is the spec as it was last applied.
     """
     before, after = (_immutable_parts(spec.get("template") or {}) for spec in (old, new))
     for where in sorted(before.keys() | after.keys()):
@@ -201,7 +206,7 @@ def find_immutable_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> 
 
 
 def read_scalable(manifest: ReadManifest) -> Scalable:
-    """Read a PodClique or PodCliqueScalingGroup; counts that are absent are 0."""
+    """Read a PodClique or PodCliqueScalingGroup; absent counts are 0."""
     status: Mapping[str, Any] = manifest.get("status") or {}
     kind, observed = str(manifest["kind"]), status.get("observedGeneration")
     return Scalable(
@@ -218,7 +223,7 @@ def read_scalable(manifest: ReadManifest) -> Scalable:
 
 
 def why_unready(found: Scalable | None) -> str:
-    """Why a PodClique or PodCliqueScalingGroup is not ready at its own size and template; empty when it is.
+    """Why a PodClique or PodCliqueScalingGroup is not ready with its own size and template; empty if it is ready.
 
     Source: Dynamo operator, internal/dynamo/grove.go, CheckPodCliqueReady and CheckPCSGReady.
     """
@@ -243,9 +248,9 @@ def _shortage(found: Scalable) -> str:
 
 
 def why_unprocessed(pod_clique_set: ReadManifest) -> str:
-    """Why what the set's PodCliques report may still be of its former template; empty when it is of the present one.
+    """Why the status of the set's PodCliques may belong to an older template; empty if it belongs to the newest one.
 
-    The first generation's PodCliques can be of no other, so a version of Grove that tells nothing is trusted there.
+    A version of Grove without observedGeneration is trusted in the first generation, which has no older template.
     """
     if is_deleting(pod_clique_set):
         return "it is being deleted"
@@ -263,7 +268,7 @@ def why_unprocessed(pod_clique_set: ReadManifest) -> str:
 
 
 def read_errors(pod_clique_set: ReadManifest) -> tuple[str, ...]:
-    """What Grove complains of, as it says it; Grove sets and clears the list itself."""
+    """The errors that Grove reports, in its words; Grove sets and clears the list itself."""
     errors = (pod_clique_set.get("status") or {}).get("lastErrors") or ()
     return tuple(str(error.get("description") or error.get("code") or "an error without a text") for error in errors)
 
@@ -273,7 +278,7 @@ def _generations(generation: int, observed: int) -> str:
 
 
 def _immutable_parts(template: Mapping[str, Any]) -> dict[str, dict[str, Json]]:
-    """Place to field to value of everything that Grove keeps for ever, with the defaults that its webhook sets."""
+    """All immutable fields, as place to field to value, with the defaults that Grove's webhook sets."""
     cliques, startup = template.get("cliques") or (), template.get("cliqueStartupType") or ANY_ORDER
     order = None if startup == ANY_ORDER else [clique["name"] for clique in cliques]
     parts: dict[str, dict[str, Json]] = {
@@ -298,7 +303,7 @@ def _immutable_parts(template: Mapping[str, Any]) -> dict[str, dict[str, Json]]:
 
 
 def _topology_of(part: Mapping[str, Any]) -> Json:
-    """Topology and domain as one text; a domain that moves from `packDomain` to `pack.required` is no change."""
+    """Topology and domain as one text, equal for the forms `packDomain` and `pack.required`."""
     found = part.get("topologyConstraint")
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Object names and label values: checks of their form, and a hash in place of the end of those that are too long.
+"""Object names and label values: checks their form, and replaces the end of those that are too long by a hash.
 
 Source: Kubernetes, "Object Names and IDs" and "Labels and Selectors".
 """

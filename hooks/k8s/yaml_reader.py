@@ -2,9 +2,9 @@
 
 Dates stay text, `yes` and `on` are booleans, there is no base 60, `1e3` is a number, a key given twice is a fault.
 An integer of more than 64 bits is a float, and a float out of range is text.
-Aliases are written out, but not without end: a few lines can stand for more values than fit into memory.
+Aliases are expanded up to a limit: a few lines with aliases can expand to more values than fit into memory.
 
-Source: sigs.k8s.io/yaml, which reads YAML 1.1 but for dates and base 60.
+Source: sigs.k8s.io/yaml, which reads YAML 1.1 without dates and base 60.
 """
 
 import re
@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import yaml
 
 YamlPath = tuple[str | int, ...]
-"""Keys and 0-based indices from the root of a document on."""
+"""Keys and 0-based indices, from the root of a document."""
 
 MAX_VALUES = 500_000
-"""Values of one document, those behind aliases counted each time; an object of the API server's size has far fewer."""
+"""The most values of one document; an alias counts with all its values, each time. Stored objects have far fewer."""
 
 
 class Mark(NamedTuple):
@@ -31,7 +31,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class YamlFault:
-    """One thing wrong in a document: where, at which field, and a sentence without its subject."""
+    """One fault in a document: its place, its field, and a sentence without the subject."""
 
     mark: Mark
     path: YamlPath
@@ -45,7 +45,7 @@ class YamlFault:
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """One document: its value, the place of each field's key and each list's entry, and what is wrong."""
+    """One document: its value, the places of all keys and list entries, and its faults."""
 
     value: Any
     marks: dict[YamlPath, Mark] = field(repr=False)
@@ -53,7 +53,7 @@ class YamlDocument:
 
     @property
     def start(self) -> Mark:
-        """Where the document begins."""
+        """The place at which the document begins."""
         return self.marks[()]
 
 
@@ -78,7 +78,7 @@ def read_yaml(text: str) -> Iterator[YamlDocument]:
         place = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
         raise _syntax_error(f"character {error.character!r} is not allowed", place) from error
     except RecursionError as error:
-        raise _syntax_error("it is nested too deeply, or an alias stands for what it is part of", Mark()) from error
+        raise _syntax_error("it is nested too deeply, or an alias contains itself", Mark()) from error
 
 
 def _syntax_error(message: str, mark: Mark) -> SyntaxError:
@@ -114,7 +114,7 @@ for _tag, _pattern, _first in (
 
 
 class _NodeReader:
-    """Turns one document's nodes into values, noting the place of every path and the faults on the way."""
+    """Converts one document's nodes to values, and records the place of every path and the faults."""
 
     def __init__(self) -> None:
         self.marks: dict[YamlPath, Mark] = {}
@@ -124,7 +124,7 @@ class _NodeReader:
     def read(self, node: yaml.Node, path: YamlPath) -> Any:
         self._count += 1
         if self._count > MAX_VALUES:
-            raise _syntax_error(f"its aliases stand for more than {MAX_VALUES} values", _place(node.start_mark))
+            raise _syntax_error(f"its aliases expand to more than {MAX_VALUES} values", _place(node.start_mark))
         self.marks.setdefault(path, _place(node.start_mark))
         if isinstance(node, yaml.MappingNode):
             return self._read_mapping(node, path)
@@ -184,10 +184,10 @@ class _NodeReader:
 
 
 def _read_number(text: str) -> int | float | str:
-    """An integer of 64 bits, else a float as far as there is one; what is out of all range stays text."""
+    """An integer if it has at most 64 bits, otherwise a float; a number out of a float's range stays text."""
     try:
         number = _read_integer(text)
-    except ValueError:  # `0x_`, or digits without end
+    except ValueError:  # `0x_`, or more digits than Python converts
         return _read_float(text)
     return number if -(2**63) <= number < 2**64 else _read_float(text)
 

@@ -1,7 +1,7 @@
 """The children of an answer: checked, then written as JSON.
 
-A child that Metacontroller would apply wrongly, or not at all, never leaves. Check and JSON are cached in the object:
-children that a hook has cached are not checked and written again.
+A child that Metacontroller would apply wrongly, or not at all, is never returned. The object caches the check and the
+JSON: if a hook caches its children, they are checked and written only once.
 
 Source: Metacontroller v4.17, pkg/controller/common/children.go and dynamic/apply/apply.go.
 """
@@ -28,7 +28,7 @@ class Children(tuple[Manifest, ...]):
 
     @classmethod
     def of(cls, children: Iterable[Manifest]) -> "Children":
-        """The same object if it is of this class already, with its cached check and JSON; otherwise a new one."""
+        """The children as an object of this class; if they are one already, the same object, with its cache."""
         return children if isinstance(children, cls) else cls(children)
 
     def check(self, declared: Container[str]) -> None:
@@ -37,7 +37,7 @@ class Children(tuple[Manifest, ...]):
         `declared` are the keys of the kinds that the calling controller declares.
 
         Raises:
-            InvalidAnswer: it will not; the message has the child and the fault.
+            InvalidAnswer: Metacontroller will not; the message has the child and the fault.
         """
         for key, title in self._first_of_kinds.items():
             if key not in declared:
@@ -70,7 +70,7 @@ class Children(tuple[Manifest, ...]):
 
     @cached_property
     def _first_of_kinds(self) -> Mapping[str, str]:
-        """Metacontroller's key of each kind to the title, for error messages, of the first child of that kind."""
+        """For error messages: Metacontroller's key of each kind to the title of the first child of that kind."""
         return {_read_identity(child)[0]: _title(child) for child in reversed(self)}
 
 

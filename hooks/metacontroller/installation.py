@@ -1,4 +1,4 @@
-"""Several installations in one cluster: a label on parents says which one serves them.
+"""Several installations in one cluster: a label of a parent says which one serves it.
 
 Controllers select parents by the label. The installation for the whole cluster serves parents without it.
 """
@@ -22,7 +22,7 @@ def name_controller(name: str, installation: str) -> str:
 
 
 def label_like_parent(parent_labels: Mapping[str, str], child: Manifest) -> Manifest:
-    """The child with the label of its parent's installation, if the child's kind is one of ours and so a parent too."""
+    """The child, with the label of its parent's installation if it has one of our kinds and so is a parent itself."""
     installation = parent_labels.get(contract.LABEL_INSTALLATION)
     if not installation or not is_parent_kind(child):
         return child

@@ -1,4 +1,4 @@
-"""Children as they were last applied: the answer for an invalid spec, so that nothing that runs changes.
+"""Children as they were last applied: the answer for an invalid spec, which must not change running workloads.
 
 Source: Metacontroller, dynamic/apply/apply.go: the annotation holds the complete desired object of the last apply.
 """

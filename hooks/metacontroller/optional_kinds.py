@@ -1,6 +1,6 @@
-"""The child kinds that a controller declares only where their CRDs are installed, by the names that users give them.
+"""The optional child kinds: a controller declares them only in clusters with their CRDs. Users choose them by name.
 
-`metacontroller/optional.yaml` says the same to Helm and to `dynamo-hooks controllers`; a test holds the two equal.
+Helm and `dynamo-hooks controllers` read the same kinds from `metacontroller/optional.yaml`; a test compares the two.
 """
 
 from collections.abc import Container, Mapping

@@ -1,7 +1,7 @@
 """The cache key of a parent: the JSON of all fields from which hooks derive children.
 
-Most syncs come because a child changed, not the parent. So hooks cache what they read from a parent and found valid. A
-cached function takes the key alone and reads the parent from it, so the same key always gives the same result.
+A changed child, not a changed parent, causes most syncs. So hooks cache the result of reading and validating a parent.
+A cached function takes only the key and reads the parent from it, so the same key always gives the same result.
 """
 
 import orjson

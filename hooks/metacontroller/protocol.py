@@ -154,7 +154,8 @@ def parse_sync_request(
     """Read a sync or finalize call about a parent of this kind.
 
     Raises:
-        InvalidRequest: the body is not such a call, its parent has another kind, or the hook has version v1.
+        InvalidRequest: the body is not a sync or finalize call, its parent has another kind, or the hook has version
+            v1.
     """
     call = _parse_body(body, read)
     check_versions(read_controller(call))
@@ -171,7 +172,7 @@ def parse_customize_request(body: bytes, parent_kind: GroupVersionKind) -> Custo
     """Read a customize call; the child kinds are those that the calling controller declares.
 
     Raises:
-        InvalidRequest: the body is not such a call, its parent has another kind, or the hook has version v1.
+        InvalidRequest: the body is not a customize call, its parent has another kind, or the hook has version v1.
     """
     call = _parse_body(body, orjson.loads)
     controller = read_controller(call)

@@ -1,7 +1,7 @@
-"""Parses the body of a call, and caches the parsed values of objects that come again and again.
+"""Parses the body of a call, and caches the parsed values of objects.
 
-Every call has the whole parent and all its children, and most of them are the same as last time. The cache's key is an
-object's whole JSON text, so the cache changes no answer. Secrets are not cached.
+Every call has the whole parent and all its children, and most of them are the same as in the last call. The cache's key
+is an object's whole JSON text, so the cache does not change any answer. Secrets are not cached.
 """
 
 from collections import OrderedDict
@@ -40,8 +40,8 @@ _KEYS = _Call.__struct_fields__
 class JsonCache:
     """A cache of JSON text to parsed value; callers must not change the values.
 
-    A text is cached when it comes the second time, because many texts come only once. The least recently used text is
-    dropped first.
+    A text is cached when it is read for the second time, because many texts are read only once. The least recently used
+    text is dropped first.
     """
 
     def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -76,7 +76,7 @@ class JsonCache:
         return value
 
     def _came_before(self, text: bytes) -> bool:
-        """Whether the text came before; it is noted now. A wrong yes, by equal hashes, only caches a text too early."""
+        """Whether the text was read before; this call records it. With equal hashes, a text is cached too early."""
         mark = hash(text)
         if mark in self._hashes:
             del self._hashes[mark]

@@ -1,6 +1,6 @@
 """The Events of a DynamoModel: about changes of its conditions, and about the end of its unloading.
 
-| what changes | Event |
+| change | Event |
 |---|---|
 | EndpointsReady becomes `NoEndpoints` | Warning `NoEndpointsFound` |
 | EndpointsReady becomes `EndpointsDiscovered` | Normal `EndpointsDiscovered` |

@@ -1,6 +1,6 @@
 """What a DynamoModel's sync observes: its engines, read from EndpointSlices, and the adapter names that models claim.
 
-Decides which endpoints are engines, and nothing about loading.
+It decides which endpoints are engines, and nothing about loading.
 """
 
 import re

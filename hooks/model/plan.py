@@ -1,6 +1,6 @@
 """What a DynamoModel wants of its engines: the adapter to load, and the former ones to unload.
 
-Reads the spec, the last status and the other models; it does not know what the engines have loaded.
+It reads the spec, the last status and the other models; it does not know what the engines have loaded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -156,7 +156,7 @@ def _read_failure(entry: Mapping[str, Json]) -> str:
 
 
 def _may_be_loading(entry: Mapping[str, Json]) -> bool:
-    """Whether a load was under way, or failed and may still run in the engine, as after a timeout."""
+    """Whether a load was under way, or failed but may still run in the engine, for example after a timeout."""
     return entry.get("phase") in {AdapterPhase.LOADING, AdapterPhase.RETRYING} and bool(entry.get("attempts"))
 
 

@@ -15,7 +15,7 @@ from hooks.errors import InvalidSettings, ProberUnavailable
 from hooks.model.prober_messages import LoadReport, LoadRequest
 
 TOKEN_VARIABLE = "DYNAMO_PROBER_TOKEN"  # noqa: S105 - the variable's name, not a token
-"""Environment variable with the token that hooks and prober share; unset or empty for none."""
+"""Environment variable with the token that hooks and prober share; absent or empty for none."""
 
 _HINT = "check that the prober container runs (`dynamo-hooks prober`)"
 
@@ -23,7 +23,7 @@ _HINT = "check that the prober container runs (`dynamo-hooks prober`)"
 def read_token(environment: Mapping[str, str]) -> str:
     """The token that hooks and prober share; empty for none.
 
-    Whitespace around it is removed, as a Secret that was made from a file ends in a newline.
+    Whitespace around it is removed, because a Secret that was made from a file ends in a newline.
 
     Raises:
         InvalidSettings: the token is blank, or an HTTP header cannot carry it.
@@ -86,7 +86,7 @@ class ProberClient:
         return session
 
     def _open_session(self) -> requests.Session:
-        """A session that repeats a PUT once, as the prober may close an idle connection at the same moment."""
+        """A session that repeats a PUT once, because the prober may close an idle connection at the same moment."""
         session = requests.Session()
         session.trust_env = False
         session.headers["Content-Type"] = "application/json"

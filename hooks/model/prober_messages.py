@@ -1,8 +1,8 @@
 """The messages between the model hook and the prober.
 
-The hook sends `PUT /v1/models/<namespace>/<name>` with a LoadRequest: all that one DynamoModel wants of its engines. It
-replaces the last request of the model. The prober answers at once with a LoadReport: what it knows now. It calls
-engines in the background, and acts for the model for one mandate (setting `lora_mandate`) after each request.
+The hook sends `PUT /v1/models/<namespace>/<name>` with a LoadRequest: all that one DynamoModel wants of its engines.
+The request replaces the model's last one. The prober answers at once with a LoadReport: what it knows now. It calls
+engines in the background. It acts for the model for one mandate (setting `lora_mandate`) after each request.
 
 `GET` of the same path shows the last request and its report, for debugging; it does not renew the mandate. An invalid
 body is answered with 400 and a wrong token with 401, each with one line of text.
@@ -44,7 +44,7 @@ class AdapterPhase(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether the prober makes no further load or unload while the engine stays as it is."""
+        """Whether the prober makes no further load or unload while the engine does not change."""
         return self in _FINAL
 
 
@@ -72,8 +72,8 @@ class EngineTarget(_Message):
 
     `ready` is the pod's readiness; when it becomes true, the prober lists the engine at once.
 
-    The other fields come from the model's status. They tell a restarted prober what engines cannot: engines list names,
-    not sources. Each is empty where the status does not say it.
+    The other fields come from the model's status. A restarted prober needs them, because engines list names and not
+    sources. A field is empty if the status does not have the value.
 
     * `recorded`: the source from which the wanted adapter is loaded.
     * `failed`: the error of a final failure in this generation.
@@ -108,8 +108,8 @@ class LoadRequest(_Message):
 class EndpointReport(_Message):
     """What the prober knows of one target.
 
-    `age` is the seconds since the phase began. `source` is where the loaded adapter comes from; empty where none is
-    loaded. `left` are the former adapters that may still be there. Without a wanted adapter, `phase` is the unload's.
+    `age` is the number of seconds since the phase began. `source` is the source of the loaded adapter; empty if none is
+    loaded. `left` are the former adapters that may still be loaded. Without a wanted adapter, `phase` is the unload's.
     """
 
     address: str
@@ -124,7 +124,7 @@ class EndpointReport(_Message):
 class LoadReport(_Message):
     """What the prober knows, in the order of the request's targets.
 
-    `starting`: the first request came a moment ago, and not every engine has been called yet.
+    `starting`: the first request is recent, and some engine has not been called yet.
     """
 
     starting: bool = False

@@ -27,7 +27,7 @@ from hooks.model.status import UNLOADING, EndpointStatus, build_status, observe_
 _MAX_NAMES = 10
 """Pods named in one message."""
 _FIRST_RESYNC, _RESYNC_DIVISOR = 1.0, 10.0
-"""While anything is pending, the next sync comes after a tenth of the time that it has been so, at least a second."""
+"""While anything is pending, the next sync comes after a tenth of the time that it has been pending (at least 1 s)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class ModelCall:
 
     @property
     def is_last(self) -> bool:
-        """Whether it is a deletion past its deadline; it no longer waits for the prober."""
+        """Whether this is a deletion after its deadline, which does not wait for the prober any more."""
         return self.finalizing and _remaining(self.request, self.facts) <= 0
 
 
@@ -58,14 +58,14 @@ def sync(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
     """The status of a model, from the prober's report.
 
     Raises:
-        LeaveAlone: the prober has just started, and the status knows more than its report.
+        LeaveAlone: the prober started a moment ago, and the status contains more than its report.
         ProberUnavailable: there is a request to the prober, and no report.
     """
     request, facts, plan = call.request, call.facts, call.plan
     if plan.has_work and report is None:
         raise ProberUnavailable("the prober was not asked about the model's adapters; check that its container runs")
     if report is not None and report.starting and _status_knows_more(request.status, plan, report):
-        raise LeaveAlone("the prober has just started and has not called every engine yet", retry_after=1)
+        raise LeaveAlone("the prober started a moment ago and has not called every engine yet", retry_after=1)
     endpoints = observe_endpoints(plan, report, request.status, facts.now)
     records = _next_records(plan, report)
     status = build_status(plan, endpoints, records, previous=request.status, now=facts.now)
@@ -79,7 +79,7 @@ def sync(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
 
 
 def _status_knows_more(status: Mapping[str, Json], plan: ModelPlan, report: LoadReport) -> bool:
-    """Whether the status says more about an engine than the report; one with many engines lists only some of them."""
+    """Whether the status says more about an engine than the report; a status lists only some of many engines."""
     entries = status.get("endpoints") or ()
     if status.get("readyEndpoints") and status.get("totalEndpoints", 0) > len(entries):
         return True
@@ -92,7 +92,7 @@ def _status_knows_more(status: Mapping[str, Json], plan: ModelPlan, report: Load
 
 
 def _next_records(plan: ModelPlan, report: LoadReport | None) -> tuple[Adapter, ...]:
-    """The wanted adapter, and the earlier ones that an engine may still have; later requests unload those."""
+    """The wanted adapter, and former ones that an engine may still have; later requests unload the former ones."""
     if report is None:
         return plan.records
     adapter = plan.adapter
@@ -138,7 +138,8 @@ def _list_names(names: list[str]) -> str:
 def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
     """The answer to a deletion: unload from all engines; finalized once the adapters are gone, or at the deadline.
 
-    With several hooks pods they must be gone for one mandate, as long as another pod's prober may act for the model.
+    With several hooks pods they must be gone for one mandate, because another pod's prober may act for the model that
+    long.
 
     Raises:
         ProberUnavailable: there is a request to the prober, no report, and time left.
@@ -197,8 +198,8 @@ def _gone_addresses(status: Mapping[str, Json], report: LoadReport | None) -> se
 def _remaining(request: SyncRequest, facts: Facts) -> float:
     """Seconds until the deadline of an unloading.
 
-    It counts from the deletion. A model that only lost the controller's label has no deletion time, and where clocks
-    differ that time may lie in the future: then the deadline counts from the first answer of finalize.
+    It counts from the deletion. In two cases it counts from the first answer of finalize: the model has no deletion
+    time, because it only lost the controller's label; or the deletion time is in the future, because clocks differ.
     """
     allowed = facts.settings.lora_unload_deadline
     deleted = request.parent["metadata"].get("deletionTimestamp")

@@ -39,7 +39,7 @@ class ConnectionCounts:
 class FairAccept:
     """Decides when one worker leaves a new connection to a worker that has fewer.
 
-    It leaves a connection for 5 ms at most: a worker that hangs or has just died delays a client no longer.
+    It leaves a connection for at most 5 ms, so a worker that hangs or has died does not delay a client longer.
     """
 
     def __init__(self, counts: ConnectionCounts) -> None:

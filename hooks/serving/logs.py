@@ -33,7 +33,7 @@ class CallReport:
     """One answered call: which one, its outcome, and its cost.
 
     `namespace` is empty if the body could not be read. `error_type` is empty for a success, otherwise one of the
-    operator's categories. `comes_back` says that Metacontroller will call again even if nothing changes.
+    operator's categories. `comes_back`: Metacontroller will call again even if nothing changes.
     """
 
     hook: str

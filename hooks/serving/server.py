@@ -65,7 +65,7 @@ _DROP_NEW_CONNECTIONS = b"".join(
         (0x06, 0, 0, 0xFFFFFFFF),  # keep
     )
 )
-"""A classic BPF program that the kernel runs on every packet to a listener."""
+"""A classic BPF program; the kernel runs it on every packet to a listener."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class ServerOptions:
     """How to serve: `bind` is HOST:PORT, `drain` is in seconds.
 
     `begin` runs in each worker, with a function that says whether the worker is draining. `end` runs once, after all
-    workers ended. With `end_with_stdin` the server stops when standard input ends, as on SIGTERM.
+    workers ended. With `end_with_stdin`, the end of standard input stops the server, as SIGTERM does.
     """
 
     bind: str
@@ -284,7 +284,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
 
 def _find_memory_dir() -> str:
-    """Directory of the files that workers touch once a second as a heartbeat: in memory, as a slow disk would block."""
+    """Directory of the heartbeat files that workers touch every second; in memory, because a slow disk would block."""
     shared = Path("/dev/shm")  # noqa: S108 - gunicorn creates an anonymous file there
     return str(shared) if os.access(shared, os.W_OK) else tempfile.gettempdir()
 

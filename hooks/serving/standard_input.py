@@ -14,7 +14,7 @@ end_with_stdin_option = click.option(
     "--end-with-stdin",
     is_flag=True,
     hidden=True,
-    help="Stop when standard input ends, as on SIGTERM; for programs that start this one.",
+    help="Stop when standard input ends, as SIGTERM does; for programs that start this one.",
 )
 """Gives a command `end_with_stdin`."""
 

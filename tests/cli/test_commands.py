@@ -232,7 +232,7 @@ def test_problem_that_only_a_child_shows_names_the_service(write: Write) -> None
     assert result.exit_code == 1
     assert result.stderr.splitlines()[0] == (
         "m.yaml:7: spec.services[Frontend]: DynamoComponentDeployment 1g-frontend: metadata.name: '1g-frontend' must "
-        "begin with a letter, as a Service is named so"
+        "begin with a letter, because it is the name of a Service"
     )
 
 

@@ -165,13 +165,13 @@ def test_what_the_schema_says_of_a_field_is_not_said_again_by_a_rule(spec: str, 
         (
             f"{HEADER}metadata: {{name: null}}\nspec: {{services: {{F: {{{IMAGE}}}}}}}\n",
             [
-                "<stdin>:3: metadata.name: is missing; write metadata.name, as the names of children follow from it",
+                "<stdin>:3: metadata.name: is missing; write metadata.name; the names of the children depend on it",
             ],
         ),
         (
             f"{HEADER}metadata: {{generateName: a-}}\nspec: {{services: {{F: {{sharedMemory: {{}}, {IMAGE}}}}}}}\n",
             [
-                "<stdin>:3: metadata.name: is missing; write metadata.name, as the names of children follow from it",
+                "<stdin>:3: metadata.name: is missing; write metadata.name; the names of the children depend on it",
                 "<stdin>:4: spec.services[F].sharedMemory.size is required when disabled is false",
             ],
         ),

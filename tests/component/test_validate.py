@@ -27,7 +27,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "mount of no claim": (
         mounts({"name": "A/b", "mountPoint": "/a"}),
-        "spec.volumeMounts[0].name: 'A/b' is not a possible name",
+        "spec.volumeMounts[0].name: 'A/b' is not a valid name",
     ),
     "mount without place": (
         mounts({"name": "a"}),
@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
                 "nvidia.com/deployment-rolling-update-max-unavailable": "0%",
             }
         },
-        "max-surge]: no pod can be replaced, as spec.annotations[nvidia.com/deployment-rolling-update-max-unav",
+        "max-surge]: no pod can be replaced, because spec.annotations[nvidia.com/deployment-rolling-update-max-unav",
     ),
     "picker without configuration": (
         {"componentType": "epp"},

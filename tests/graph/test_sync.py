@@ -327,7 +327,7 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str, str]] = {
     "named like a LeaderWorkerSet": (
         {"w": make.service(multinode={"nodeCount": 2}, resources=GPU), "W-1": {}},
         "g",
-        "spec.services[W-1]: the name g-w-1 can also be that of a LeaderWorkerSet of spec.services[w]",
+        "spec.services[W-1]: the name g-w-1 can be the name of a LeaderWorkerSet of spec.services[w] too",
     ),
 }
 

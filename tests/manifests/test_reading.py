@@ -217,7 +217,7 @@ def test_name_that_the_api_server_would_make_up_is_only_for_foreign_objects(writ
     named = "metadata: {generateName: a-}\n"
     assert len(read(write(f"apiVersion: batch/v1\nkind: Job\n{named}"))) == 1
     assert faults_of(write(f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\n{named}")) == [
-        "m.yaml:3: metadata.name: is missing; write metadata.name, as the names of children follow from it"
+        "m.yaml:3: metadata.name: is missing; write metadata.name; the names of the children depend on it"
     ]
 
 

@@ -144,7 +144,7 @@ def test_pending_model_is_synced_less_often_as_time_passes() -> None:
 def test_starting_prober_leaves_a_known_status_alone() -> None:
     known = sync_with(model(), pods(1), phases=(AdapterPhase.LOADED,)).status
     call = request(model(status=known), pods(1))
-    with pytest.raises(LeaveAlone, match="just started") as refusal:
+    with pytest.raises(LeaveAlone, match="started a moment ago") as refusal:
         sync(call, FACTS, report(wanted(call, FACTS), AdapterPhase.UNKNOWN, starting=True))
     assert refusal.value.retry_after == 1
 
@@ -155,7 +155,7 @@ def test_starting_prober_leaves_a_status_alone_whose_ready_endpoints_are_not_lis
     assert known is not None
     assert {entry["phase"] for entry in known["endpoints"]} == {"Pending"}
     call = request(model(status=known), parts.thousands(1010))
-    with pytest.raises(LeaveAlone, match="just started"):
+    with pytest.raises(LeaveAlone, match="started a moment ago"):
         sync(call, FACTS, report(wanted(call, FACTS), *(AdapterPhase.UNKNOWN,) * 1010, starting=True))
 
 

@@ -44,7 +44,7 @@ def test_spec_problems_have_upstreams_words(changes: dict[str, Any], problems: t
 @pytest.mark.parametrize("name", ["..", ".", "a\nb"])
 def test_name_that_cannot_stand_in_a_url_is_refused(name: str) -> None:
     (problem,) = validate_model(parse_parent(Model, parts.model(adapter=name)), Settings())
-    assert "cannot stand in a URL" in problem.text
+    assert "cannot be a part of a URL" in problem.text
 
 
 def test_file_sources_pass_where_they_are_allowed() -> None:

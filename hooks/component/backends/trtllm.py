@@ -144,7 +144,7 @@ def _worker_parts() -> tuple[str, ...]:
 
 
 def _key_parts(directories: str) -> tuple[str, ...]:
-    """The commands that copy the keys to the paths that ssh and sshd read, with the file modes that they require."""
+    """The commands that copy the keys to the files of ssh and sshd, with the file modes that both require."""
     settings = ("Host *", "IdentityFile $HOME/.ssh/id_rsa", "StrictHostKeyChecking no", f"Port {SSH_PORT}")
     return (
         f"mkdir -p {directories}",
@@ -182,8 +182,8 @@ def _wait_for(hosts: Iterable[str]) -> str:
 def _engine_command(line: CommandLine) -> tuple[tuple[str, ...], str]:
     """The commands to run before the engine, and the user's command as arguments of `trtllm-llmapi-launch`.
 
-    A command that this program would split wrongly is written to a file. Only rank 0 runs the file, on the leader's
-    node, which has it.
+    A command that this program would split wrongly is written to a file. Only rank 0 runs the file, and it is on the
+    same node as the file.
     """
     words = (*line.command, *line.args)
     if all(_SPLITTABLE.fullmatch(word) for word in words):

@@ -1,1 +1,1 @@
-"""The sidecar that loads, verifies and unloads adapters; after a restart, engines and hooks tell it all it needs."""
+"""The sidecar that loads, verifies and unloads adapters; after a restart, engines and hooks supply its whole state."""

@@ -57,7 +57,7 @@ def apply_answer(state: AdapterState, call: EngineCall, answer: EngineAnswer, at
 
 
 def _note_answer(state: AdapterState, call: EngineCall, answer: EngineAnswer, at: Moment) -> AdapterState:
-    """What holds after any load or unload: whether the engine has the adapter, and which loads may still arrive."""
+    """The state after any load or unload: whether the engine has the adapter, and which loads may still arrive."""
     source, late = state.source, state.late_loads
     if _is_unloaded(call, answer):
         source = ""

@@ -14,22 +14,22 @@ class Timetable:
         self._heap: list[tuple[float, str]] = []
 
     def set(self, address: str, time: float) -> None:
-        """Give an address a time, in place of the one it had."""
+        """Set the time of an address, and forget its previous time."""
         if self._times.get(address) != time:
             self._times[address] = time
             heapq.heappush(self._heap, (time, address))
 
     def drop(self, address: str) -> None:
-        """Take the time of an address away."""
+        """Forget the time of an address."""
         self._times.pop(address, None)
 
     def first(self) -> tuple[float, str] | None:
-        """The earliest time and its address; None where no address has a time."""
+        """The earliest time and its address; None if no address has a time."""
         while self._heap:
             time, address = self._heap[0]
             if self._times.get(address) == time:
                 return time, address
-            heapq.heappop(self._heap)  # the address has another time by now, or none
+            heapq.heappop(self._heap)  # the address now has another time, or none
         return None
 
 
@@ -53,14 +53,14 @@ class RunningCalls:
         self._calls[call.address] = call
 
     def remove(self, call: EngineCall) -> bool:
-        """Remove a call that ended; False where it was removed before."""
+        """Remove a call that ended; False if it was removed before."""
         if self._calls.get(call.address) is not call:
             return False
         del self._calls[call.address]
         return True
 
     def next_start(self, now: float) -> float | None:
-        """When the next call may start: now, or when a call outlives its grace; None where a call must end first."""
+        """When the next call may start: now, or when a call outlives its grace; None if a call must end first."""
         if len(self._calls) >= self._limit:
             return None
         young = sorted(call.started for call in self._calls.values() if call.started + self._grace > now)
@@ -89,6 +89,6 @@ class CallQueue:
             yield first[1]
 
     def next_due(self, now: float) -> float | None:
-        """When `take` may have an address next; None where a call must end or an address must be set first."""
+        """When `take` may have an address next; None if a call must end or an address must be set first."""
         first, start = self.waiting.first(), self.running.next_start(now)
         return max(first[0], start) if first is not None and start is not None else None

@@ -1,4 +1,4 @@
-"""Calls to engines and their answers, as values between the reconciler that decides and the dispatcher that calls."""
+"""Calls to engines and their answers, as values: the reconciler decides on calls, and the dispatcher makes them."""
 
 from dataclasses import dataclass
 from enum import StrEnum

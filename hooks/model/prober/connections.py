@@ -1,6 +1,6 @@
 """Connections to engines: one deadline for a whole answer, and how many connections are kept open.
 
-Does not know what is sent or answered.
+This module does not know the requests and answers.
 """
 
 import logging
@@ -18,13 +18,13 @@ logger = logging.getLogger("hooks.model.prober")
 
 MOST_KEPT_ENGINES = 2048
 CONNECTIONS_PER_ENGINE = 2
-"""One for lists, one for loads and unloads: both may be under way at one time."""
+"""One for lists, one for loads and unloads, because both may be under way at the same time."""
 _OWN_FILES = 128
 """Open files that are not connections to engines: logs, libraries, connections of hooks and of Prometheus."""
 
 
 class _DeadlineSocket(socket.socket):
-    """A socket whose timeout bounds everything that is received after it was set, not each piece of it."""
+    """A socket whose timeout limits the time for all data together, not for each piece; setting it starts the time."""
 
     _deadline: float | None = None
 
@@ -57,10 +57,10 @@ class _Pool(HTTPConnectionPool):
 
 
 class DeadlineAdapter(HTTPAdapter):
-    """Sends over connections whose timeout bounds headers and body together."""
+    """Sends over connections whose timeout limits the time for headers and body together."""
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Make the pools of these connections."""
+        """Create the pools of these connections."""
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
 
@@ -68,7 +68,7 @@ class DeadlineAdapter(HTTPAdapter):
 def raise_file_limit() -> int:
     """Raise this process's limit of open files to the highest that is allowed, and return it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # where the kernel allows less than the hard limit, the soft limit stays
+    with suppress(ValueError, OSError):  # if the kernel allows less than the hard limit, the soft limit stays
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft

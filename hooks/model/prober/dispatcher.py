@@ -70,7 +70,7 @@ class Dispatcher:
         clock: Callable[[], float] = time.monotonic,
         draw: Callable[[], float] = random.random,
     ) -> None:
-        """Take how to make a call, a monotonic clock in seconds, and a source of random numbers in [0, 1)."""
+        """Take the function that makes a call, a monotonic clock in seconds, and one for random numbers in [0, 1)."""
         self._reconciler = Reconciler(limits)
         self._perform, self._clock, self._draw = perform, clock, draw
         self._changed = threading.Condition()
@@ -84,7 +84,7 @@ class Dispatcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Start no further call, and return when the dispatcher's thread has ended; calls under way are not awaited."""
+        """Start no more calls, and return when the dispatcher's thread has ended, without waiting for running calls."""
         with self._changed:
             self._is_stopping = True
             self._changed.notify()
@@ -97,14 +97,14 @@ class Dispatcher:
         return self._thread.is_alive()
 
     def ask(self, request: LoadRequest) -> LoadReport:
-        """Take over what a model wants and return what is known, at once."""
+        """Store what a model wants, and return at once what is known."""
         with self._changed:
             report = self._reconciler.ask(request, self._clock())
             self._changed.notify()
         return report
 
     def look_up(self, key: str) -> tuple[LoadRequest, LoadReport] | None:
-        """A model's last request and what is known; None where the model has no mandate."""
+        """A model's last request and what is known; None if the model has no mandate."""
         with self._changed:
             return self._reconciler.look_up(key, self._clock())
 

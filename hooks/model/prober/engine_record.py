@@ -1,6 +1,6 @@
 """What the prober knows of one engine: its last list, the state of each adapter, and the change to make next.
 
-Knows no other engine and makes no call.
+It knows no other engine and makes no call.
 """
 
 from dataclasses import dataclass, field, replace
@@ -63,7 +63,7 @@ class EngineRecord:
     adapters: dict[str, AdapterState] = field(default_factory=dict)
 
     def apply_request(self, request: LoadRequest, target: EngineTarget, at: Moment, changing: str) -> bool:
-        """Take over what a model wants here; True where it changes anything.
+        """Store what a model wants of this engine; True if that changes anything.
 
         `changing` is the adapter that is being loaded or unloaded now; empty for none.
         """
@@ -120,7 +120,7 @@ class EngineRecord:
         self.adapters = {name: state for name, state in self.adapters.items() if state.wanted.model != model}
 
     def choose_change(self) -> tuple[AdapterState, Action] | None:
-        """The load or unload that is due first; None where there is nothing to do."""
+        """The load or unload that is due first; None if there is nothing to do."""
         changes = [
             (state.tries.next_at, name, state, action)
             for name, state in self.adapters.items()
@@ -132,7 +132,7 @@ class EngineRecord:
         return state, action
 
     def finish_list(self, call: EngineCall, answer: EngineAnswer, at: Moment, changing: str) -> list[PhaseChange]:
-        """Take the end of a list call."""
+        """Store the result of a list call, and return the changes of phase."""
         result, error = _RESULTS.get(answer.outcome, ListResult.DOWN), answer.message
         if result is ListResult.NO_LIST and self.has_listed:
             result, error = ListResult.DOWN, "the engine listed its adapters before and does not now"
@@ -146,7 +146,7 @@ class EngineRecord:
         return changes
 
     def finish_change(self, call: EngineCall, answer: EngineAnswer, at: Moment) -> list[PhaseChange]:
-        """Take the end of a load or unload."""
+        """Store the result of a load or unload, and return the changes of phase."""
         state = self.adapters.get(call.adapter)
         if state is None:
             return []
@@ -161,7 +161,7 @@ class EngineRecord:
         return is_refused and self.listing.result is ListResult.LISTED
 
     def next_list(self, call: EngineCall, answer: EngineAnswer, at: Moment) -> float:
-        """When to list again after a list call; at once where a load or unload ended meanwhile."""
+        """When to list again after a list call; at once if a load or unload ended meanwhile."""
         interval = at.limits.verify_interval
         if any(state.changed_at > call.started for state in self.adapters.values()):
             return at.now
@@ -172,7 +172,7 @@ class EngineRecord:
         return at.now + at.jitter * min(longest, at.limits.first_backoff * 2.0 ** min(self.failures, 20))
 
     def _record(self, before: AdapterState, after: AdapterState, now: float) -> list[PhaseChange]:
-        """Store the state after an event; the change of phase, if there is one."""
+        """Store the state after an event, and return the change of phase, if there is one."""
         is_final = after.phase.is_final
         stored = replace(after, tries=replace(after.tries, began=None)) if is_final else after
         self.adapters[after.wanted.name] = stored
@@ -194,7 +194,7 @@ class EngineRecord:
 
 
 def _restore(wanted: WantedAdapter, target: EngineTarget, at: Moment) -> AdapterState:
-    """The state of an adapter that this prober has not met: what the model's status says of the engine."""
+    """The state of an adapter that is new to this prober, from what the model's status says about the engine."""
     state = AdapterState(wanted=wanted, since=at.now, source=target.recorded, late_loads=_read_late_loads(target, at))
     if not target.failed:
         return state

@@ -27,7 +27,7 @@ class Limits:
 
     @property
     def stable_after(self) -> float:
-        """How long an adapter must stay listed until its earlier losses are forgotten."""
+        """After an adapter was listed for this time, its earlier losses no longer count."""
         return 10 * self.verify_interval
 
     @property

@@ -81,9 +81,9 @@ def _judge_failure(error: Exception, timeout: float) -> EngineAnswer:
 
 
 def list_adapters(session: requests.Session, address: str, timeout: float) -> EngineAnswer:
-    """`GET /v1/loras`: the adapters of an engine; NO_LIST where it has no such route, or answers another document.
+    """`GET /v1/loras`: the adapters of an engine; NO_LIST if it does not have the route, or answers another document.
 
-    FAILED where it should answer a list and does not: such an answer says nothing about any adapter.
+    FAILED if it should answer a list and does not; then the answer says nothing about any adapter.
     """
     status, body = _send(session, "GET", f"{address}/v1/loras", timeout)
     document = _parse(body)
@@ -175,7 +175,7 @@ def unload_adapter(session: requests.Session, address: str, adapter: str, timeou
 def _send(
     session: requests.Session, method: str, url: str, timeout: float, *, body: bytes | None = None
 ) -> tuple[int, bytes]:
-    """The status and at most `MAX_BODY_BYTES` of the body; `timeout` bounds the whole answer, however slow it comes.
+    """The status and at most `MAX_BODY_BYTES` of the body; `timeout` limits the time for the whole answer.
 
     Raises:
         requests.RequestException: the engine cannot be reached, is too slow, or does not speak HTTP.

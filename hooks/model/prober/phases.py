@@ -93,7 +93,7 @@ class AdapterSituation:
 class PhaseRow:
     """One line of the table; an empty set of events, goals or phases matches all of them.
 
-    `then` is the next phase, None where the phase stays. `update` changes the rest of the state. `error` replaces the
+    `then` is the next phase, None if the phase stays. `update` changes the rest of the state. `error` replaces the
     error of the event.
     """
 
@@ -116,7 +116,7 @@ class PhaseRow:
 
 
 def _row(*values: StrEnum, then: AdapterPhase | None, update: Update, error: str = "") -> PhaseRow:
-    """A line that asks for these values: any of several events, goals or phases, and all of the facts."""
+    """A line that matches one of the given events, goals and phases, and requires all given facts."""
     return PhaseRow(
         then=then,
         update=update,
@@ -134,7 +134,7 @@ _READY = (_P.LOADED, _P.UNVERIFIED)
 _ANSWERED = (_E.LISTED, _E.NOT_LISTED, _E.NO_LIST)
 
 TABLE = (
-    # A new goal; before the first list it is unknown what must be done.
+    # A new goal. Before the first list, the next call is unknown.
     _row(_E.NEW_GOAL, _P.UNKNOWN, then=_P.UNKNOWN, update=start_over),
     _row(_E.NEW_GOAL, _LOADED, then=_P.PENDING, update=start_over),
     _row(_E.NEW_GOAL, _UNLOADED, then=_P.UNLOADING, update=start_over),

@@ -1,8 +1,8 @@
-"""Compares what models want with what engines list, and says which engine is listed, loaded or unloaded when.
+"""Compares the wanted adapters of models with the lists of engines, and decides when to make which call.
 
-Every decision of the prober is made here or in the modules that this one imports. Time is an argument, in seconds of a
-monotonic clock. Not thread-safe. The prober acts for a model while it has a mandate, which every question about the
-model renews.
+This module, or one that it imports, makes every decision of the prober. Time is an argument, in seconds of a monotonic
+clock. Not thread-safe. The prober acts for a model while the model has a mandate; every request about the model renews
+the mandate.
 """
 
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ from hooks.model.prober_messages import AdapterPhase, EngineTarget, LoadReport, 
 
 @dataclass(slots=True, kw_only=True)
 class _ModelRecord:
-    """The last request of a model, and when the first and the last one of this mandate came.
+    """The last request of a model, and the times of the first and the last request of this mandate.
 
-    `is_applied`: the request changed nothing when it last came, so the same one need not be applied again.
+    `is_applied`: the last request changed nothing, so an equal request need not be applied again.
     """
 
     request: LoadRequest
@@ -45,7 +45,7 @@ class Reconciler:
         self._reloads = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
 
     def ask(self, request: LoadRequest, now: float) -> LoadReport:
-        """Take over what a model wants, renew its mandate, and return what is known."""
+        """Store what a model wants, renew its mandate, and return what is known."""
         known = self._models.get(request.key)
         first_asked = known.first_asked if known and self._has_mandate(known, now) else now
         is_applied = self._is_applied(known, request) or self._apply(known, request, now)
@@ -78,12 +78,12 @@ class Reconciler:
         return counts
 
     def due(self, now: float) -> list[EngineCall]:
-        """The calls to make now; each is under way until `finish` takes its answer."""
+        """The calls to make now; a call is under way until `finish` gets its answer."""
         self._end_mandates(now)
         return [*self._due_lists(now), *self._due_changes(self._reloads, now), *self._due_changes(self._changes, now)]
 
     def give_up(self, now: float) -> list[EngineCall]:
-        """Calls that run far longer than their timeout allows; `finish` them as timed out."""
+        """Calls that run far longer than their timeout; the caller must `finish` them as timed out."""
         return [call for queue in self._queues for call in queue.running.overdue(now)]
 
     def next_due(self, now: float) -> float | None:
@@ -92,7 +92,7 @@ class Reconciler:
         return min(times, default=None)
 
     def finish(self, call: EngineCall, answer: EngineAnswer, now: float, jitter: float) -> list[PhaseChange]:
-        """Take the answer to a call; it changes nothing where the call was given up before."""
+        """Store the answer to a call, and return the changes of phase; a call that was given up changes nothing."""
         if not any(queue.running.remove(call) for queue in self._queues):
             return []
         engine = self._engines.get(call.address)
@@ -119,7 +119,7 @@ class Reconciler:
         return now < known.last_asked + self._limits.mandate
 
     def _is_applied(self, known: _ModelRecord | None, request: LoadRequest) -> bool:
-        """Whether the request is the last one again, and no engine was replaced or forgotten since."""
+        """Whether the request equals the last one, and no engine was replaced or forgotten since."""
         if known is None or not known.is_applied or known.request != request:
             return False
         return all(self._has_adapter(target, request) for target in request.targets)
@@ -130,7 +130,7 @@ class Reconciler:
         return state is not None and state.wanted.model == request.key
 
     def _apply(self, known: _ModelRecord | None, request: LoadRequest, now: float) -> bool:
-        """Tell every engine's record what is wanted, and forget engines that left; True where nothing was new."""
+        """Apply the request to every engine's record, and forget engines that left; True if nothing changed."""
         at = self._moment(now)
         changed = [target for target in request.targets if self._apply_to_engine(target, request, at)]
         kept = {target.address for target in request.targets}
@@ -170,7 +170,7 @@ class Reconciler:
         return self._reloads.running.get(address) or self._changes.running.get(address)
 
     def _forget(self, address: str, key: str) -> None:
-        """Drop a model's adapters of an engine, and the engine where no other model wants any."""
+        """Drop a model's adapters of an engine; if no other model wants the engine, drop the engine too."""
         engine = self._engines.get(address)
         if engine is None:
             return

@@ -1,4 +1,4 @@
-"""What the prober answers about a model: one entry for each of its engines."""
+"""The prober's answer about a model: one entry for each of its engines."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ def build_report(
 ) -> LoadReport:
     """The report on a request; `engines` by address, `first_asked` is when the mandate began.
 
-    It is `starting` as long as every engine may not have been listed once.
+    It is `starting` while some engine may not have been listed yet.
     """
     endpoints = tuple(_report_engine(target, engines.get(target.address), request, now) for target in request.targets)
     all_lists = len(request.targets) * limits.list_grace / limits.concurrency
@@ -43,7 +43,7 @@ def _report_engine(
 def _report_unloading(
     target: EngineTarget, unwanted: list[AdapterState], left: tuple[str, ...], now: float
 ) -> EndpointReport:
-    """The unload that is furthest from its end; `Unloaded` where the model has nothing on the engine."""
+    """The report of the unload that is furthest from its end; `Unloaded` if the model has nothing on the engine."""
     if not unwanted:
         return EndpointReport(address=target.address, phase=AdapterPhase.UNLOADED, left=left)
     slowest = max(unwanted, key=lambda state: (state.phase is not AdapterPhase.UNLOADED, state.since))

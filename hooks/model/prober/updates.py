@@ -17,7 +17,7 @@ def keep(state: AdapterState, _happened: Occurrence) -> AdapterState:
 
 
 def settle(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """Nothing is unconfirmed any more; what the list says about the source of a wanted adapter is noted."""
+    """The list confirms all changes; what it says about the source of a wanted adapter is stored."""
     source = state.source
     if state.wanted.goal is Goal.LOADED and happened.event is AdapterEvent.NOT_LISTED:
         source = ""
@@ -28,12 +28,12 @@ def settle(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 
 def note_error(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """As `settle`, with the error of the event."""
+    """As `settle`, and the error of the event is stored."""
     return replace(settle(state, happened), last_error=happened.error)
 
 
 def start_over(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """Neither tries nor errors; only what is known of the engine is kept."""
+    """Tries and errors are reset; what is known of the engine is kept."""
     return AdapterState(
         wanted=state.wanted,
         since=happened.at.now,
@@ -46,7 +46,7 @@ def start_over(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 
 def count_call(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """One attempt more; an unload of another source does not count as an attempt to load."""
+    """One more attempt; an unload of another source does not count as an attempt to load."""
     is_towards_goal = happened.event is AdapterEvent.LOAD_SENT or state.wanted.goal is Goal.UNLOADED
     began = happened.at.now if state.tries.began is None else state.tries.began
     return replace(state, tries=replace(state.tries, attempts=state.tries.attempts + is_towards_goal, began=began))
@@ -63,7 +63,7 @@ def accept_unload(state: AdapterState, _happened: Occurrence) -> AdapterState:
 
 
 def back_off(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """One failure more, and a pause before the next call."""
+    """One more failure, and a pause before the next call."""
     failures = state.tries.failures + 1
     tries = replace(state.tries, failures=failures, next_at=happened.at.next_try(failures))
     return replace(note_error(state, happened), tries=tries)
@@ -109,7 +109,7 @@ def rule_out(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 
 def lose(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """The engine dropped the adapter: it is reloaded at once the first time, and after a pause from then on."""
+    """The engine dropped the adapter; the first reload is made at once, later ones after a pause."""
     losses = state.tries.losses + 1
     next_at, error = happened.at.now, "the engine lost the adapter; it is loaded again"
     if losses > 1:

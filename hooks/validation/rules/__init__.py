@@ -1,9 +1,9 @@
-"""Every rule, by the object that it is about: what it says, why it refuses in one word, and where it is held.
+"""All rules, one module per kind of object: each has its text, its reason in one word, and who enforces it.
 
-A rule that the API server holds (`hooks.crds.cel_rules`) holds without our server too; the others need the webhook, or
-show when the hooks render. CEL and the hooks take the words from the same rule.
+The API server enforces the rules of `hooks.crds.cel_rules`, even without our webhook. The webhook enforces the others,
+or the hooks do when they render. CEL and the hooks use the text of the same rule.
 
-Source: Dynamo operator, internal/webhook/validation, whose texts are kept.
+Source: Dynamo operator, internal/webhook/validation; its texts are kept.
 """
 
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Rules about a DynamoComponentDeployment: its name, replicas over several nodes, and what only a graph can give it."""
+"""Rules about a DynamoComponentDeployment: its name, replicas over several nodes, and fields that need a graph."""
 
 from hooks.problems import Place, Reason, Rule
 
@@ -40,19 +40,19 @@ GROUP_COUNT = Rule(
 GROUP_GPUS = Rule(
     name="group-gpus",
     text=(
-        "{path}: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod; say how many GPUs of each "
-        "node a component over several nodes needs"
+        "{path}: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod; set the number of GPUs "
+        "that each pod needs"
     ),
     reason=Reason.REQUIRED,
 )
 GROUP_COMMAND = Rule(
     name="group-command",
-    text="{path}: container Command cannot be nil for LWS pod; write how it is started",
+    text="{path}: container Command cannot be nil for LWS pod; set the command that starts it",
     reason=Reason.REQUIRED,
 )
 GROUP_ARGS = Rule(
     name="group-args",
-    text="{path}: container Args cannot be empty for LWS pod; write its arguments there",
+    text="{path}: container Args cannot be empty for LWS pod; set the arguments of the command",
     reason=Reason.REQUIRED,
 )
 NODE_COUNT = Rule(name="node-count", text="{path} is {count}, must be from 2 to {most}")
@@ -67,13 +67,13 @@ NO_ORCHESTRATOR = Rule(
 )
 SERVICE_OBJECT_NAME = Rule(
     name="service-object-name",
-    text="{path}: {name!r} must begin with a letter, as a Service is named so",
+    text="{path}: {name!r} must begin with a letter, because it is the name of a Service",
     reason=Reason.NAME,
 )
 LONE_EPP_CONFIG = Rule(
     name="lone-epp-config",
     text=(
-        "{path}: only a graph makes the ConfigMap of an inline configuration; a component that stands alone needs "
+        "{path}: only a graph makes the ConfigMap of an inline configuration; a component without a graph needs "
         "configMapRef"
     ),
 )

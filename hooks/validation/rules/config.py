@@ -1,6 +1,6 @@
 """Rules about `DYN_DEPLOYMENT_CONFIG`, an environment variable that overrides replicas and resources.
 
-Source: Dynamo operator, internal/dynamo/graph.go, whose texts are kept up to the reason.
+Source: Dynamo operator, internal/dynamo/graph.go; its texts are kept up to the reason at the end.
 """
 
 from hooks.problems import Rule

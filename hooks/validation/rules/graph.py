@@ -1,6 +1,6 @@
-"""Rules about a graph beyond the spec of one service: services, claims, the restart, names, and what may change.
+"""Rules about a graph as a whole: services, claims, the restart, names, and changes.
 
-Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, whose texts are kept.
+Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go; its texts are kept.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ CREATED_CLAIM: Mapping[str, Rule] = {
     "size": CLAIM_SIZE,
     "volumeAccessMode": CLAIM_ACCESS_MODE,
 }
-"""The fields that an entry of `spec.pvcs` needs where `create` is true, each with the rule that it breaks without."""
+"""The fields that an entry of `spec.pvcs` needs if `create` is true, each with the rule that requires it."""
 CLAIM_NAME_FORM = Rule(name="claim-name-form", text=_NAME_FORM, reason=Reason.NAME)
 CLAIM_QUANTITY = Rule(name="claim-quantity", text="{path}: {why}")
 CLAIM_SIZE_POSITIVE = Rule(name="claim-size-positive", text="{path} {size} must be greater than zero")
@@ -106,7 +106,7 @@ SERVICE_TOPOLOGY = Rule(
 )
 SERVICES_ADDED = "services added: {names}"
 SERVICES_REMOVED = "services removed: {names}"
-"""What `changes` says there; several changes are joined by commas."""
+"""The parts of `changes` in the text of SERVICE_TOPOLOGY; several are joined by commas."""
 
 MANAGED_REPLICAS = Rule(
     name="managed-replicas",
@@ -138,8 +138,8 @@ NO_ORCHESTRATOR = Rule(
 GROUP_NAMES_DIFFER = Rule(
     name="group-names-differ",
     text=(
-        "{path}: the name {name} can also be that of a LeaderWorkerSet of {other}, which spans several nodes; rename "
-        "one"
+        "{path}: the name {name} can be the name of a LeaderWorkerSet of {other} too, which spans several nodes; "
+        "rename one of the two"
     ),
     reason=Reason.NAME,
 )

@@ -1,4 +1,4 @@
-"""Rules about graphs under Grove: what Grove would refuse.
+"""Rules about graphs under Grove: they find what Grove would refuse.
 
 Source: Grove, operator/internal/webhook/admission/pcs/validation.
 """
@@ -41,8 +41,8 @@ GROVE_SCHEDULER = Rule(
 GROVE_FIXED = Rule(
     name="grove-fixed",
     text=(
-        "PodCliqueSet {name} cannot change {changes}: Grove keeps this for as long as the PodCliqueSet exists; take "
-        "the change back, or delete the graph and create it anew, or switch Grove off and on again by the graph's "
+        "PodCliqueSet {name} cannot change {changes}: Grove keeps this for as long as the PodCliqueSet exists; undo "
+        "the change, or delete the graph and create it anew, or switch Grove off and on again by the graph's "
         "annotation " + contract.ANNOTATION_ENABLE_GROVE
     ),
     reason=Reason.IMMUTABLE,

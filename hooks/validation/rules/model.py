@@ -1,6 +1,6 @@
 """Rules about a DynamoModel.
 
-Source: Dynamo operator, internal/webhook/validation/dynamomodel.go, whose texts are kept.
+Source: Dynamo operator, internal/webhook/validation/dynamomodel.go; its texts are kept.
 """
 
 from hooks.problems import Place, Reason, Rule, Severity
@@ -49,7 +49,7 @@ BASE_MODEL_CHANGES = Rule(
 )
 MODEL_NAME_IN_URL = Rule(
     name="model-name-in-url",
-    text="{path} {name!r} cannot stand in a URL; use a name such as my-adapter or org/adapter",
+    text="{path} {name!r} cannot be a part of a URL; use a name such as my-adapter or org/adapter",
 )
 MODEL_NAME_TAKEN = Rule(
     name="model-name-taken",

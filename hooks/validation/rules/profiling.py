@@ -1,8 +1,8 @@
 """Rules about the profiling of a DynamoGraphDeploymentRequest: what it needs in the cluster, its Job, and its output.
 
-Only a sync of the request can hold them: admission sees neither the cluster nor the profiler's output.
+Only a sync of the request enforces them, because admission sees neither the cluster nor the profiler's output.
 
-Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, whose texts are kept.
+Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go; its texts are kept.
 """
 
 from hooks.problems import Reason, Rule
@@ -65,4 +65,4 @@ GENERATED_FRACTION = Rule(
 )
 GENERATED_GRAPH = Rule(name="generated-graph", text="the generated graph is refused: {problem}")
 RENAMED_GRAPH = Rule(name="generated-graph-name", text="the graph cannot be named {name}: {problem}")
-"""`problem` of these two is what a rule of graphs says of the generated one, with the path in that graph."""
+"""`problem` in the texts of both is a problem of the generated graph, with a path in that graph."""

@@ -1,4 +1,4 @@
-"""Rules about files and objects that cannot be read, or that say too little of what they are."""
+"""Rules about files and objects that cannot be read, or that have no kind or no name."""
 
 from hooks.problems import Reason, Rule
 
@@ -10,7 +10,7 @@ NOT_UTF8 = Rule(name="not-utf8", text="is not text: byte {offset} is not UTF-8; 
 NUL_BYTES = Rule(name="nul-bytes", text="is not text: it holds NUL bytes; write YAML or JSON in UTF-8")
 NOT_YAML = Rule(name="not-yaml", text="is not valid YAML: {why}")
 YAML = Rule(name="yaml", text="{path}: {why}")
-"""What YAML allows and Kubernetes does not, such as the same key twice."""
+"""A problem of text that is YAML but not a Kubernetes manifest, such as a key that is given twice."""
 
 NO_OBJECT = Rule(name="no-object", text="holds no object; write a manifest with apiVersion, kind and metadata")
 NOT_AN_OBJECT = Rule(name="not-an-object", text="is {found}, should be an object with apiVersion, kind and metadata")
@@ -19,7 +19,7 @@ METADATA = Rule(name="metadata", text="{path}: is missing; write metadata.name",
 NAME = Rule(name="name", text="{path}: is missing; every object needs a name", reason=Reason.REQUIRED)
 NAME_OF_PARENT = Rule(
     name="name-of-parent",
-    text="{path}: is missing; write metadata.name, as the names of children follow from it",
+    text="{path}: is missing; write metadata.name; the names of the children depend on it",
     reason=Reason.REQUIRED,
 )
 NAMESPACE = Rule(
@@ -34,7 +34,7 @@ SECOND_OBJECT = Rule(
 
 CHILD = Rule(name="child", text="{kind} {name}: {problem}")
 CHILD_OF_SERVICE = Rule(name="child-of-service", text="{path}: {kind} {name}: {problem}")
-"""A problem of a child that shows when it is rendered, and that is in no field of its parent."""
+"""A problem of a child that is found when it is rendered, and that belongs to no field of its parent."""
 
 CHILDREN = Rule(name="children", text="{why}")
 """Children that Metacontroller would refuse."""

@@ -1,6 +1,6 @@
 """Rules about a DynamoGraphDeploymentRequest.
 
-Source: Dynamo operator, internal/webhook/validation/dynamographdeploymentrequest.go, whose texts are kept.
+Source: Dynamo operator, internal/webhook/validation/dynamographdeploymentrequest.go; its texts are kept.
 """
 
 from hooks.problems import Place, Reason, Rule, Severity

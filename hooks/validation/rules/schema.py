@@ -1,4 +1,4 @@
-"""Rules that the schemas of our kinds hold: which fields there are, of which type, form and size.
+"""Rules of the schemas of our kinds: the existing fields, their types, forms and sizes.
 
 Source: Kubernetes, CustomResourceDefinition v1, structural schemas; apiserver, strict field validation.
 """

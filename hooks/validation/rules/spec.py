@@ -1,8 +1,8 @@
-"""Rules about the spec that a component and a graph's service share, but for its pod.
+"""Rules about the spec that a component and a graph's service share; the rules about the pod are in `pod`.
 
-In texts `{spec}` is where that spec stands: `spec`, or `spec.services[<name>]`.
+In texts, `{spec}` is the path of that spec: `spec`, or `spec.services[<name>]`.
 
-Source: Dynamo operator, internal/webhook/validation/shared.go, whose texts are kept.
+Source: Dynamo operator, internal/webhook/validation/shared.go; its texts are kept.
 """
 
 from hooks.problems import Place, Reason, Rule, Severity
@@ -112,7 +112,7 @@ PODS_AT_A_TIME = Rule(
 )
 ROLLOUT_STANDSTILL = Rule(
     name="rollout-standstill",
-    text="{path}: no pod can be replaced, as {other} is 0 too; raise one of them",
+    text="{path}: no pod can be replaced, because {other} is 0 too; raise one of them",
 )
 ENGINE_UNKNOWN = Rule(name="engine-unknown", text="{path}: unsupported backend framework: {engine}")
 ENGINE_MISMATCH = Rule(
@@ -136,7 +136,7 @@ CLAIM_MOUNT_NAME = Rule(
     reason=Reason.REQUIRED,
 )
 CLAIM_MOUNT_NAME_FORM = Rule(
-    name="claim-mount-name-form", text="{path}: {name!r} is not a possible name of a PersistentVolumeClaim"
+    name="claim-mount-name-form", text="{path}: {name!r} is not a valid name of a PersistentVolumeClaim"
 )
 _CACHE_MOUNT_POINT = (
     "{path}: volumeMount with useAsCompilationCache=true requires an explicit mountPoint for backend framework "
@@ -146,6 +146,6 @@ CACHE_MOUNT_POINT = Rule(name="cache-mount-point", text=_CACHE_MOUNT_POINT, reas
 CACHE_MOUNT_POINT_WITHOUT_ENGINE = Rule(
     name="cache-mount-point-without-engine", text=_CACHE_MOUNT_POINT, reason=Reason.REQUIRED
 )
-"""The engine may become known only when the pod runs, so admission accepts this, as upstream does."""
+"""Admission accepts this problem, as upstream does: perhaps only the running pod knows the engine."""
 
 EPP_CONFIG_OBJECT = Rule(name="epp-config-object", text="{path}: configMapRef and config must be objects")

@@ -1,6 +1,6 @@
 """Rules about topology constraints.
 
-Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.go, whose texts are kept.
+Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.go; its texts are kept.
 """
 
 from hooks.problems import Place, Reason, Rule
