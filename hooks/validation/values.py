@@ -38,7 +38,7 @@ def name_types(types: Iterable[str]) -> str:
 
 
 def suggest_value(value: Json, types: Iterable[str]) -> str:
-    """`: write "1"`, the same value in one of the types; empty when it cannot be guessed."""
+    """`: write "1"`, the same value in one of the types; empty if there is none."""
     wanted = frozenset(types)
     if "string" in wanted and isinstance(value, bool | int | float):
         return f": write {json.dumps(json.dumps(value))}"
