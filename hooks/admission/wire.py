@@ -201,7 +201,7 @@ def _complete(manifest: Manifest, name: str, namespace: str) -> ReadManifest:
 
 
 def _read_user(info: Any) -> User | None:
-    """Who asks; None where the API server does not say."""
+    """The user of the request; None if the API server sends none."""
     if info is None:
         return None
     if not isinstance(info, dict):

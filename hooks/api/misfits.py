@@ -1,7 +1,7 @@
 """Fields of an object that do not fit its model: their problems, and the object with these fields replaced.
 
-A number or boolean where a string belongs becomes that string. Any other such field is left out; an entry of a list or
-map becomes empty instead.
+A number or boolean in place of a string becomes a string. Any other field that does not fit is left out; an entry of a
+list or map becomes empty instead.
 """
 
 import json

@@ -12,7 +12,7 @@ from hooks.k8s.types import Json
 
 
 class ModelSource(ApiModel):
-    """Where an adapter's weights are: `s3://…`, `hf://org/model[@revision]` or, where a setting allows it, `file://…`."""
+    """Where an adapter's weights are: `s3://…`, `hf://org/model[@revision]` or, if a setting allows it, `file://…`."""
 
     uri: Annotated[
         str,

@@ -57,7 +57,7 @@ Examples:
     default="",
     metavar="ADDRESS",
     help=(
-        "The setting `etcd_address`. With an address, components get the finalize hook too, as a graph can choose etcd "
+        "The setting `etcd_address`. With an address, components get the finalize hook too: a graph can choose etcd "
         "by annotation."
     ),
 )

@@ -135,7 +135,7 @@ known_kinds_option = click.option(
         "Without this option, rules that depend on them are not checked."
     ),
 )
-"""Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`, or None where the user does not say."""
+"""Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`, or None if the option is not given."""
 
 namespace_option = click.option(
     "-n",

@@ -178,7 +178,7 @@ def _finish(snapshot: Snapshot, output: str) -> None:
 
 @contextmanager
 def _exit_on_signals() -> Iterator[None]:
-    """Let SIGTERM, and SIGHUP where it is not ignored (nohup), unwind the stack, so that the servers are stopped."""
+    """Make SIGTERM, and SIGHUP unless nohup ignores it, raise an exception, so that the servers are stopped."""
 
     def leave(number: int, _frame: FrameType | None) -> None:
         sys.exit(128 + number)

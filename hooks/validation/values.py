@@ -27,7 +27,7 @@ def name_value(value: Json) -> str:
 
 
 def show_value(value: Json) -> str:
-    """The value as JSON, cut where it is long."""
+    """The value as JSON, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
 
