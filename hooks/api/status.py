@@ -79,7 +79,7 @@ class ServiceReplicaStatus(ApiModel):
     available_replicas: Annotated[
         int | None,
         Schema(
-            "Replicas that are available (ready for minReadySeconds); only of a Deployment or a PodCliqueScalingGroup.",
+            "Replicas that are available; only of a Deployment or a PodCliqueScalingGroup.",
             format=INT32,
             minimum=0,
         ),

@@ -41,7 +41,7 @@ def secure_port_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _open_port(bind: str | None, certificate: Path | None, key: Path | None) -> SecurePort | None:
-    """The port, or None if none of the three options is given; ends the process with status 2 if only some are."""
+    """The port, or None without the three options; ends the process with status 2 if they cannot be used."""
     if bind is None and certificate is None and key is None:
         return None
     if bind is None or certificate is None or key is None:
