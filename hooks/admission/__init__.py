@@ -1,1 +1,1 @@
-"""An object about to be stored: `app` serves the API server's reviews, `wire` reads and writes them, `rules` judge."""
+"""Admission webhooks: `app` serves the API server's reviews, `wire` reads and writes them, `rules` lists the rules."""

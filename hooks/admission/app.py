@@ -1,7 +1,7 @@
 """Admission over HTTP: `POST /admission/validate/<plural>` and `/admission/mutate/<plural>` for the five kinds.
 
 The API server calls them; the rules are those of `hooks.admission.rules`. An object in a namespace that another
-operator has locked is let through unjudged. Answering changes nothing anywhere, so a dry run needs no care.
+operator has locked is allowed without a check. Answering changes nothing, so a dry run is like any other request.
 """
 
 import time
@@ -26,7 +26,7 @@ from hooks.validation.rules import reading
 Rule = Callable[[Review], Verdict]
 Default = Callable[[Review], Sequence[Mapping[str, Json]]]
 IsLocked = Callable[[str], bool]
-"""Whether a namespace belongs to another operator, whose objects we do not judge."""
+"""Whether a namespace belongs to another operator; its objects are not checked."""
 Installed = Callable[[], frozenset[GroupVersionKind] | None]
 """The optional kinds of the cluster; None where they are not known."""
 
@@ -50,7 +50,7 @@ _KNOWN_PATHS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionContext:
-    """What every call needs: settings, rules and defaults by plural, what is known of the cluster, and metrics."""
+    """What every call needs: settings, rules and defaults by plural, kinds and namespaces of the cluster, metrics."""
 
     settings: Settings
     rules: Mapping[str, Rule]

@@ -1,4 +1,4 @@
-"""Which optional kinds the cluster has, asked once a minute beside all requests: admission must not wait for it."""
+"""Which optional kinds the cluster has; a thread asks once a minute, so that no review waits for the answer."""
 
 import threading
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _REQUEST_SECONDS = 10.0
 
 @dataclass(slots=True, kw_only=True)
 class InstalledKinds:
-    """The optional kinds that the API server serves, as it said last."""
+    """The optional kinds that the API server served when it last answered."""
 
     server: ApiServer
     _found: frozenset[GroupVersionKind] | None = field(default=None, init=False)
@@ -25,7 +25,7 @@ class InstalledKinds:
         return self._found
 
     def refresh(self) -> None:
-        """Ask the API server; what it said before counts while it does not answer."""
+        """Ask the API server; while it does not answer, its last answer counts."""
         try:
             with self.server.converse(_REQUEST_SECONDS) as talk:
                 self._found = frozenset(kind for kind in OPTIONAL_CHILD_KINDS if _is_served(talk, kind))
@@ -33,11 +33,11 @@ class InstalledKinds:
             logger.warning("kinds of the cluster not read: %s", refused)
 
     def keep(self) -> threading.Thread:
-        """Ask from now on, in a thread that ends with the process."""
+        """Start asking, in a thread that ends with the process."""
         return start_repeating("installed-kinds", self.refresh, REFRESH_SECONDS)
 
 
 def _is_served(talk: Conversation, kind: GroupVersionKind) -> bool:
-    """Whether discovery names the kind, which every account may ask for."""
+    """Whether discovery names the kind; every account may read discovery."""
     group = talk.find(f"/apis/{kind.api_version}") or {}
     return any(resource.get("kind") == kind.kind for resource in group.get("resources") or ())

@@ -19,7 +19,7 @@ RULES: Mapping[str, Callable[[Review], Verdict]] = {
     plural_of(contract.GRAPH_REQUEST): review_request,
     plural_of(contract.SCALING_ADAPTER): review_adapter,
 }
-"""By resource (`dynamographdeployments`): whether an object may be written as asked."""
+"""By resource (`dynamographdeployments`): the function that finds the problems of a write."""
 
 DEFAULTS: Mapping[str, Callable[[Review], JsonPatch]] = {
     plural_of(contract.GRAPH): default_graph,

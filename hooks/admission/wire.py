@@ -1,4 +1,4 @@
-"""AdmissionReview v1: what the API server asks, and what it is answered. Knows no rule.
+"""AdmissionReview v1: reads the API server's request, writes the response. Knows no rule.
 
 Source: Kubernetes API reference, admission.k8s.io/v1; apiserver, pkg/endpoints/filters/warning.go (limits of warnings).
 """
@@ -18,13 +18,13 @@ from hooks.validation.review import GENERATED_SUFFIX, User
 
 MAX_WARNING_CHARACTERS = 256
 MAX_WARNINGS_CHARACTERS = 4096
-"""The API server cuts longer warnings, and drops those that all together pass the second limit."""
+"""The API server cuts longer warnings. It drops the warnings after those that reach the second limit together."""
 
 _REVIEW_VERSION, _REVIEW_KIND = "admission.k8s.io/v1", "AdmissionReview"
 
 
 class Operation(StrEnum):
-    """What is done to the object."""
+    """The operation on the object."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -36,8 +36,8 @@ class Operation(StrEnum):
 class AdmissionCall:
     """One question of the API server; `new` is None on deletion, `old` on creation.
 
-    `metadata.name` and `metadata.namespace` of `new` are always there: a name that is still to be generated has a
-    stand-in of its length.
+    `new` always has `metadata.name` and `metadata.namespace`. A name that the API server is yet to generate is replaced
+    by a placeholder of the same length.
     """
 
     uid: str
@@ -52,7 +52,7 @@ class AdmissionCall:
     def is_judged(self) -> bool:
         """Whether rules apply: on create, and on update unless the object is being deleted and only loses finalizers.
 
-        A time of deletion that a client sends along on create means nothing; the API server drops it later.
+        A deletionTimestamp that a client sends on create means nothing; the API server drops it later.
         """
         if self.operation is Operation.CREATE:
             return True
@@ -86,7 +86,7 @@ def parse_admission_review(body: bytes, kind: GroupVersionKind) -> AdmissionCall
 
 
 def write_allowed(uid: str, warnings: Iterable[str] = (), patch: Sequence[Mapping[str, Json]] = ()) -> bytes:
-    """Write that the request may go on, with warnings and with a JSON patch unless there is nothing to change."""
+    """The response that allows the request, with warnings, and with a JSON patch if something changes."""
     response: dict[str, Json] = {"allowed": True, "uid": uid, **_write_warnings(warnings)}
     if patch:
         response["patch"] = base64.b64encode(orjson.dumps(patch)).decode()
@@ -95,7 +95,7 @@ def write_allowed(uid: str, warnings: Iterable[str] = (), patch: Sequence[Mappin
 
 
 def write_denied(uid: str, problems: Sequence[str], warnings: Iterable[str] = ()) -> bytes:
-    """Write that the request is refused: 403 Forbidden, the problems joined by newlines.
+    """The response that refuses the request: 403 Forbidden, the problems joined by newlines.
 
     Source: controller-runtime, pkg/webhook/admission/response.go, ValidationResponse.
     """
@@ -126,7 +126,7 @@ def _write_warnings(warnings: Iterable[str]) -> dict[str, Json]:
 
 
 def _fit_line(text: str) -> str:
-    """Printable text in one line: a warning travels in an HTTP header."""
+    """The text as one printable line, because a warning is an HTTP header."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= MAX_WARNING_CHARACTERS else f"{line[: MAX_WARNING_CHARACTERS - 1]}…"
 
@@ -194,14 +194,14 @@ def _is_text_map(value: Any) -> bool:
 
 
 def _complete(manifest: Manifest, name: str, namespace: str) -> ReadManifest:
-    """The object with the name and namespace that it gets, which a client may leave to the API server."""
+    """The object with its name and namespace; a client may leave both to the API server."""
     metadata = manifest["metadata"]
     given = metadata.get("name") or name or f"{metadata.get('generateName', '')}{GENERATED_SUFFIX}"
     return {**manifest, "metadata": {**metadata, "name": given, "namespace": metadata.get("namespace") or namespace}}
 
 
 def _read_user(info: Any) -> User | None:
-    """Who asks; None where the API server does not say."""
+    """The user of the request; None if the API server sends none."""
     if info is None:
         return None
     if not isinstance(info, dict):

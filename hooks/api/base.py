@@ -15,7 +15,7 @@ from hooks.problems import FieldPath, Problem, sort_problems
 Model = TypeVar("Model", bound="ApiModel")
 
 _ROUNDS = 16
-"""A field that was left out may be missing then, and so may the fields of an empty object in its place."""
+"""Most rounds of replacing fields: a replaced field may be missing now, or its empty object may lack fields."""
 
 
 class ApiModel(BaseModel):
@@ -62,7 +62,7 @@ def parse_parent(model: type[Model], manifest: ReadManifest) -> Model:
 
 
 def read_parent(model: type[Model], manifest: ReadManifest) -> tuple[Model, tuple[Problem, ...]]:
-    """Read a parent as far as it fits, and say in a fixed order which fields do not fit and were replaced."""
+    """Read a parent; fields that do not fit are replaced, and returned in a fixed order."""
     found: dict[FieldPath, Problem] = {}
     readable = manifest
     for _ in range(_ROUNDS):
@@ -70,7 +70,7 @@ def read_parent(model: type[Model], manifest: ReadManifest) -> tuple[Model, tupl
             return model.model_validate(readable), sort_problems(found.values())
         except ValidationError as error:
             misfits = find_misfits(model, error)
-            # What is wrong at or below a field that was replaced follows from that.
+            # A problem at or below a replaced field follows from the replacement.
             new = [misfit for misfit in misfits if not any(misfit.path.is_within(path) for path in found)]
             found |= {misfit.path: misfit.problem for misfit in new}
             readable = repair(readable, misfits)

@@ -23,7 +23,7 @@ class CheckpointIdentity(ApiModel):
     pipeline_parallel_size: Annotated[int, Schema("Stages of the pipeline.", default=1, minimum=1, format=INT32)] = 1
     dtype: Annotated[str, Schema("Number format of the weights.")] = ""
     max_model_len: Annotated[int | None, Schema("Longest sequence in tokens.", minimum=1, format=INT32)] = None
-    extra_parameters: Annotated[Mapping[str, str], Schema("Whatever else tells checkpoints apart.")] = Field(
+    extra_parameters: Annotated[Mapping[str, str], Schema("Further parameters that make checkpoints differ.")] = Field(
         default_factory=dict
     )
 
@@ -40,8 +40,8 @@ class ServiceCheckpoint(ApiModel):
     )
 
     enabled: Annotated[bool, Schema("Start from a checkpoint.", default=False)] = False
-    mode: Annotated[str, Schema("Whether a missing checkpoint is made.", default="Auto", enum=("Auto", "Manual"))] = (
-        "Auto"
-    )
+    mode: Annotated[
+        str, Schema("Whether a missing checkpoint is created.", default="Auto", enum=("Auto", "Manual"))
+    ] = "Auto"
     checkpoint_ref: Annotated[str, Schema("Name of a DynamoCheckpoint.")] = ""
     identity: Annotated[CheckpointIdentity | None, Schema("What the checkpoint must have been made of.")] = None

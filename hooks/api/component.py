@@ -25,12 +25,12 @@ class ComponentDeploymentStatus(ApiModel):
 
     conditions: Annotated[
         tuple[Mapping[str, Json], ...],
-        Schema("State of the component, one entry a type.", required=True, shape=Condition, map_key="type"),
+        Schema("State of the component, one entry for each type.", required=True, shape=Condition, map_key="type"),
     ] = ()
     pod_selector: Annotated[Mapping[str, str], Schema("Labels that select the component's pods.")] = Field(
         default_factory=dict
     )
-    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status describes.", format=INT64)] = 0
     service: Annotated[ServiceReplicaStatus | None, Schema("Replicas of the component's workload.")] = None
 
 
@@ -45,6 +45,6 @@ class ComponentDeployment(ApiModel):
 
     @property
     def graph_name(self) -> str:
-        """Name of the graph that owns the component; empty for one that stands alone."""
+        """Name of the graph that owns the component; empty for a stand-alone one."""
         owners = (o["name"] for o in self.metadata.owner_references if o.get("kind") == "DynamoGraphDeployment")
         return str(next(owners, ""))

@@ -29,7 +29,7 @@ from hooks.k8s.types import Json
 
 _DOMAIN = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 _MAIN_CONTAINER = Schema(
-    "Laid over the main container; its name is always `main`.", kubernetes=CONTAINER, optional=("name",)
+    "Merged over the main container; its name is always `main`.", kubernetes=CONTAINER, optional=("name",)
 )
 
 
@@ -54,7 +54,7 @@ class Resources(ApiModel):
 
 
 class Autoscaling(ApiModel):
-    """An autoscaler's description; ignored, scaling adapters took its place."""
+    """An autoscaler's settings; ignored, scaling adapters replace them."""
 
     enabled: Annotated[bool, Schema("Ignored.")] = False
     min_replicas: Annotated[int, Schema("Ignored.")] = 0
@@ -67,7 +67,7 @@ class VolumeMount(ApiModel):
     """A PersistentVolumeClaim mounted by its name."""
 
     name: Annotated[str, Schema("Name of the claim.", required=True)] = ""
-    mount_point: Annotated[str, Schema("Path in the container; only a compilation cache can do without.")] = ""
+    mount_point: Annotated[str, Schema("Path in the container; optional only for a compilation cache.")] = ""
     use_as_compilation_cache: Annotated[bool, Schema("Keep the engine's compiled kernels here.", default=False)] = False
 
 
@@ -126,13 +126,15 @@ class Multinode(ApiModel):
 
 
 class TopologyConstraint(ApiModel):
-    """How close together the pods of one replica lie."""
+    """How close together the pods of one replica run."""
 
-    pack_domain: Annotated[str, Schema("Domain within which each replica lies, such as rack.", pattern=_DOMAIN)] = ""
+    pack_domain: Annotated[
+        str, Schema("Topology domain that holds all pods of a replica, for example rack.", pattern=_DOMAIN)
+    ] = ""
 
 
 class ScalingAdapter(ApiModel):
-    """Whether replicas are left to an autoscaler through a scaling adapter."""
+    """Whether a scaling adapter sets the replicas, for an autoscaler."""
 
     enabled: Annotated[bool, Schema("Leave `replicas` to a DynamoGraphDeploymentScalingAdapter.", default=False)] = (
         False
@@ -154,14 +156,12 @@ class ComponentSpec(ApiModel):
     annotations: Annotated[Mapping[str, str], Schema("Annotations of the pods, Service and Ingress.")] = Field(
         default_factory=dict
     )
-    labels: Annotated[Mapping[str, str], Schema("Labels of what is made for the component.")] = Field(
-        default_factory=dict
-    )
+    labels: Annotated[Mapping[str, str], Schema("Labels of the component's children.")] = Field(default_factory=dict)
     service_name: Annotated[str, Schema("Name of the component; in a graph, the name of the service counts.")] = ""
     component_type: Annotated[
-        str, Schema("What it is: frontend, worker, prefill, decode, planner, epp, or anything else.")
+        str, Schema("Type of the component: frontend, worker, prefill, decode, planner, epp, or any other word.")
     ] = ""
-    sub_component_type: Annotated[str, Schema("Its part among its likes: prefill or decode.")] = ""
+    sub_component_type: Annotated[str, Schema("Role of a worker: prefill or decode.")] = ""
     dynamo_namespace: Annotated[str, Schema("Ignored; the graph's name decides.")] = ""
     global_dynamo_namespace: Annotated[bool, Schema("Join the Dynamo namespace that all graphs share.")] = False
     resources: Annotated[Resources | None, Schema("Resources of the main container.")] = None
@@ -172,7 +172,7 @@ class ComponentSpec(ApiModel):
     envs: Annotated[tuple[Json, ...], Schema("Environment of the main container.", kubernetes=ENV_VAR)] = ()
     env_from_secret: Annotated[str, Schema("Secret whose keys become environment variables.")] = ""
     volume_mounts: Annotated[
-        # More than a node can attach; the bound keeps rules about mounts within the API server's budget.
+        # More than a node can attach. The limit keeps rules about mounts within the API server's cost budget.
         tuple[VolumeMount, ...], Schema("Claims mounted into the main container.", max_items=256)
     ] = ()
     ingress: Annotated[Ingress | None, Schema("How the component is reached from outside.")] = None
@@ -184,7 +184,7 @@ class ComponentSpec(ApiModel):
     extra_pod_spec: Annotated[
         Mapping[str, Json],
         Schema(
-            "Laid over the pod that would be made without it.",
+            "Merged over the generated pod spec.",
             kubernetes=POD_SPEC,
             optional=("containers",),
             also=(("mainContainer", _MAIN_CONTAINER),),
@@ -199,11 +199,11 @@ class ComponentSpec(ApiModel):
     replicas: Annotated[int | None, Schema("How many replicas; 1 when absent.", minimum=0, format=INT32)] = None
     multinode: Annotated[Multinode | None, Schema("Spread each replica over several nodes.")] = None
     topology_constraint: Annotated[
-        TopologyConstraint | None, Schema("Keep the pods of a replica close together; in graphs under Grove only.")
+        TopologyConstraint | None, Schema("Keep the pods of a replica close together; only in graphs under Grove.")
     ] = None
     scaling_adapter: Annotated[ScalingAdapter | None, Schema("Leave replicas to an autoscaler.")] = None
     epp_config: Annotated[
-        EppConfig | None, Schema("Configuration of an endpoint picker; only of components of type epp.")
+        EppConfig | None, Schema("Configuration of an endpoint picker; only for components of type epp.")
     ] = None
     checkpoint: Annotated[Json | None, Schema("Start from a checkpoint.", shape=ServiceCheckpoint)] = None
 

@@ -16,7 +16,7 @@ _CREATED_CLAIM = sorted(CREATED_CLAIM)
 
 
 class PersistentVolumeClaimRequest(ApiModel):
-    """A claim that services mount by name; created where `create` says so."""
+    """A claim that services mount by name; created if `create` is true."""
 
     rules = (
         SchemaRule(
@@ -36,7 +36,7 @@ class PersistentVolumeClaimRequest(ApiModel):
 
 
 class RestartStrategy(ApiModel):
-    """In which order services restart."""
+    """The order in which services restart."""
 
     type: Annotated[
         str,
@@ -44,9 +44,9 @@ class RestartStrategy(ApiModel):
     ] = "Sequential"
     order: Annotated[
         tuple[str, ...],
-        # A permutation of the services, at most 25; the bounds keep rules about it within the API server's budget.
+        # A permutation of the services, at most 25. The limits keep rules about it within the API server's cost budget.
         Schema(
-            "Every service once, in the order in which they restart; by name when absent. Only when Sequential.",
+            "Every service once, in the order of the restart; by name when absent. Only for type Sequential.",
             max_items=25,
             item_max_length=253,
         ),
@@ -61,7 +61,7 @@ class Restart(ApiModel):
 
 
 class GraphTopologyConstraint(TopologyConstraint):
-    """How close together the pods of the graph lie, and by which topology."""
+    """How close together the pods of the graph run, and in which topology."""
 
     topology_profile: Annotated[str, Schema("Name of the cluster's ClusterTopologyBinding.")] = ""
 
@@ -84,17 +84,17 @@ class GraphDeploymentSpec(ApiModel):
     ] = ""
     topology_constraint: Annotated[
         GraphTopologyConstraint | None,
-        Schema("Keep the pods of the graph close together; needs Grove. It can never be changed."),
+        Schema("Keep the pods of the graph close together; needs Grove. Immutable."),
     ] = None
     restart: Annotated[Restart | None, Schema("Asks for a restart of the services.")] = None
 
 
 class RestartStatus(ApiModel):
-    """Where a restart stands."""
+    """Progress of a restart."""
 
     observed_id: Annotated[str, Schema("The restart's `id`.")] = Field(default="", alias="observedID")
     phase: Annotated[str, Schema("Pending, Restarting, Completed, Failed or Superseded.")] = ""
-    in_progress: Annotated[tuple[str, ...], Schema("Services that restart now.")] = ()
+    in_progress: Annotated[tuple[str, ...], Schema("Services that are restarting.")] = ()
 
 
 class ServiceCheckpointStatus(ApiModel):
@@ -110,21 +110,22 @@ class GraphDeploymentStatus(ApiModel):
 
     state: Annotated[str, Schema("pending, successful or failed.")] = ""
     conditions: Annotated[
-        tuple[Mapping[str, Json], ...], Schema("State of the graph, one entry a type.", shape=Condition, map_key="type")
+        tuple[Mapping[str, Json], ...],
+        Schema("State of the graph, one entry for each type.", shape=Condition, map_key="type"),
     ] = ()
     services: Annotated[Mapping[str, ServiceReplicaStatus], Schema("Replicas, by service name.")] = Field(
         default_factory=dict
     )
-    components_ready: Annotated[str, Schema("How many components are ready of how many, for example `3/4`.")] = ""
+    components_ready: Annotated[str, Schema("Ready components of all, for example `3/4`.")] = ""
     not_ready_reasons: Annotated[
         Mapping[str, str],
         Schema("Under Grove, why services are not ready, for example `CrashLoop`, by service name."),
     ] = Field(default_factory=dict)
-    restart: Annotated[RestartStatus | None, Schema("The restart that runs, or ran last.")] = None
+    restart: Annotated[RestartStatus | None, Schema("The current or last restart.")] = None
     checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by service name.")] = Field(
         default_factory=dict
     )
-    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status describes.", format=INT64)] = 0
 
 
 class GraphDeployment(ApiModel):

@@ -1,4 +1,4 @@
-"""DynamoGraphDeploymentRequest: a graph is asked for by model and goals; profiling decides what it looks like."""
+"""DynamoGraphDeploymentRequest: names a model and goals; profiling finds the graph that meets them."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -24,7 +24,7 @@ class ProfilingConfig(ApiModel):
     config: Annotated[Json, Schema("The profiler's configuration, as it reads it.", open_object=True)] = None
     config_map_ref: Annotated[ConfigMapReference | None, Schema("A graph to start from.")] = None
     profiler_image: Annotated[str, Schema("Image of the profiler.", required=True)] = ""
-    output_pvc: Annotated[str, Schema("Claim in the same namespace that keeps what the profiler writes.")] = Field(
+    output_pvc: Annotated[str, Schema("Claim in the same namespace that keeps the profiler's files.")] = Field(
         default="", alias="outputPVC"
     )
     resources: Annotated[Mapping[str, Json] | None, Schema("Resources of the profiling job.", kubernetes=RESOURCES)] = (
@@ -37,7 +37,7 @@ class ProfilingConfig(ApiModel):
 
 
 class DeploymentOverrides(ApiModel):
-    """What the generated graph is called and carries."""
+    """Name, namespace and metadata of the generated graph."""
 
     name: Annotated[str, Schema("Name of the graph.")] = ""
     namespace: Annotated[str, Schema("Namespace of the graph; the request's when absent.")] = ""
@@ -47,7 +47,7 @@ class DeploymentOverrides(ApiModel):
 
 
 class GraphRequestSpec(ApiModel):
-    """A request's spec; nothing in it counts any more once profiling has begun."""
+    """A request's spec; immutable once profiling has begun."""
 
     model: Annotated[str, Schema("The model to serve.", required=True)] = ""
     backend: Annotated[str, Schema("Inference engine.", required=True, enum=ENGINES)] = ""
@@ -60,7 +60,7 @@ class GraphRequestSpec(ApiModel):
     )
     auto_apply: Annotated[bool, Schema("Create the generated graph at once.", default=False)] = False
     deployment_overrides: Annotated[
-        DeploymentOverrides | None, Schema("What the generated graph is called and carries.")
+        DeploymentOverrides | None, Schema("Name, namespace and metadata of the generated graph.")
     ] = None
 
 
@@ -74,32 +74,32 @@ class GeneratedDeploymentStatus(ApiModel):
 
 
 class GraphRequestStatus(ApiModel):
-    """Where a request stands."""
+    """State and results of a request."""
 
     state: Annotated[
         str, Schema("Empty at first, then Pending, Profiling, Deploying, Ready, DeploymentDeleted or Failed.")
     ] = ""
     backend: Annotated[str, Schema("The engine that was profiled.")] = ""
-    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status describes.", format=INT64)] = 0
     conditions: Annotated[
         tuple[Mapping[str, Json], ...],
-        Schema("State of the request, one entry a type.", shape=Condition, map_key="type"),
+        Schema("State of the request, one entry for each type.", shape=Condition, map_key="type"),
     ] = ()
     profiling_results: Annotated[str, Schema("Where the results are: `configmap/<name>`.")] = ""
     generated_deployment: Annotated[
-        Json, Schema("The graph that profiling led to.", open_object=True, embedded=True)
+        Json, Schema("The graph that profiling generated.", open_object=True, embedded=True)
     ] = None
     deployment: Annotated[GeneratedDeploymentStatus | None, Schema("The graph that was created.")] = None
     spec_hash: Annotated[
-        str, Schema("Fingerprint of the spec that is profiled; while the spec has another one, nothing is done.")
+        str, Schema("Fingerprint of the profiled spec; while the spec has another one, the request does not continue.")
     ] = ""
 
 
 class GraphRequest(ApiModel):
-    """Asks for a graph that serves a model well; profiling finds out how it must look."""
+    """Asks for a graph that serves a model; profiling finds the graph that meets the goals."""
 
     metadata: ObjectMeta
     spec: Annotated[GraphRequestSpec, Schema("What is asked for.", required=True)]
-    status: Annotated[GraphRequestStatus, Schema("Where the request stands.", default=UNSEEN)] = Field(
+    status: Annotated[GraphRequestStatus, Schema("State and results of the request.", default=UNSEEN)] = Field(
         default_factory=GraphRequestStatus
     )

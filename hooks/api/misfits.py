@@ -1,7 +1,7 @@
-"""Fields of an object that do not fit its model: what is wrong with them, and the object without these faults.
+"""Fields of an object that do not fit its model: their problems, and the object with these fields replaced.
 
-A number or boolean where text belongs becomes its text. Anything else is left out, or is empty where an entry of a list
-or map has to stay.
+A number or boolean in place of a string becomes a string. Any other field that does not fit is left out; an entry of a
+list or map becomes empty instead.
 """
 
 import json
@@ -24,7 +24,7 @@ _LEFT_OUT = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misfit:
-    """A field that does not fit, and what is to be read in its place."""
+    """A field that does not fit, and the value that replaces it."""
 
     problem: Problem
     replacement: Any
@@ -36,14 +36,14 @@ class Misfit:
 
 
 def find_misfits(model: type[BaseModel], error: ValidationError) -> tuple[Misfit, ...]:
-    """Each field that does not fit the model once."""
+    """The fields that do not fit the model, each once."""
     faults = error.errors(include_url=False, include_context=False)
     found = [_find_misfit(model, fault["loc"], fault["type"], fault["input"]) for fault in faults]
     return tuple({misfit.path: misfit for misfit in reversed(found)}.values())
 
 
 def repair(manifest: ReadManifest, misfits: Iterable[Misfit]) -> ReadManifest:
-    """The object with what replaces the fields."""
+    """The object with the fields replaced."""
     repaired: Any = manifest
     for misfit in misfits:
         repaired = _put(repaired, misfit.path.parts, misfit.replacement)
@@ -64,7 +64,7 @@ def _find_misfit(model: type[BaseModel], loc: tuple[int | str, ...], kind: str, 
 def _follow(annotation: Any, loc: Iterable[int | str]) -> tuple[FieldPath, Any, bool]:
     """The path of a place in a model, its type, and whether it is an entry of a list or map.
 
-    pydantic names a member of a union too, which no path of an object has.
+    pydantic's locations also name the member of a union, which is not part of a path.
     """
     parts: list[int | str] = []
     is_entry = False
@@ -87,7 +87,7 @@ def _follow(annotation: Any, loc: Iterable[int | str]) -> tuple[FieldPath, Any, 
 
 
 def _without_none(annotation: Any) -> Any:
-    """The type but for None, which stands for an absent field."""
+    """The type without None, which means an absent field."""
     if get_origin(annotation) not in (Union, types.UnionType):
         return annotation
     members = [member for member in get_args(annotation) if member is not types.NoneType]
@@ -95,7 +95,7 @@ def _without_none(annotation: Any) -> Any:
 
 
 def _types_of(annotation: Any) -> tuple[str, ...]:
-    """The schema's names of a type, several for a union."""
+    """The JSON schema's names of a type, several for a union."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return tuple(name for member in get_args(annotation) for name in _types_of(member))

@@ -12,7 +12,7 @@ from hooks.k8s.types import Json
 
 
 class ModelSource(ApiModel):
-    """Where an adapter's weights are: `s3://…`, `hf://org/model[@revision]` or, where a setting allows it, `file://…`."""
+    """Where an adapter's weights are: `s3://…`, `hf://org/model[@revision]` or, if a setting allows it, `file://…`."""
 
     uri: Annotated[
         str,
@@ -32,7 +32,7 @@ class ModelSpec(ApiModel):
         str, Schema("The base model, as components name it in `modelRef.name`.", required=True)
     ] = ""
     model_type: Annotated[
-        str, Schema("What it is on top of the base model.", default="base", enum=("base", "lora", "adapter"))
+        str, Schema("Type of the model: base, lora or adapter.", default="base", enum=("base", "lora", "adapter"))
     ] = "base"
     source: Annotated[ModelSource | None, Schema("Where an adapter's weights are; needed for `lora`.")] = None
 
@@ -45,17 +45,17 @@ class ModelEndpointStatus(ApiModel):
     ready: Annotated[bool, Schema("Whether the engine lists the adapter; false for base models.", required=True)] = (
         False
     )
-    phase: Annotated[str, Schema("Where loading stands.")] = ""
-    attempts: Annotated[int, Schema("How often loading has been tried.", format=INT64, minimum=0)] = 0
-    last_error: Annotated[str, Schema("What went wrong the last time.")] = ""
-    since: Annotated[str, Schema("When it came into this phase.", format=DATE_TIME)] = ""
+    phase: Annotated[str, Schema("Phase of loading.")] = ""
+    attempts: Annotated[int, Schema("Number of attempts to load.", format=INT64, minimum=0)] = 0
+    last_error: Annotated[str, Schema("The last error.")] = ""
+    since: Annotated[str, Schema("When this phase began.", format=DATE_TIME)] = ""
     source: Annotated[
-        str, Schema("Where the adapter was loaded from; one that was there before counts as the spec's.")
+        str, Schema("Source that the adapter was loaded from; if the engine had it before, the spec's.")
     ] = ""
 
 
 class LoadedAdapter(ApiModel):
-    """An adapter that engines were asked to load, so that it can be unloaded once the model asks for another."""
+    """An adapter that engines were asked to load; recorded so that it is unloaded when the spec names another."""
 
     name: Annotated[str, Schema("Name under which engines list it.", required=True)] = ""
     source: Annotated[str, Schema("Where its weights are.")] = ""
@@ -67,12 +67,15 @@ class ModelStatus(ApiModel):
     endpoints: Annotated[tuple[ModelEndpointStatus, ...], Schema("The pods that serve the base model.")] = ()
     ready_endpoints: Annotated[int, Schema("How many endpoints are ready.", required=True)] = 0
     total_endpoints: Annotated[int, Schema("How many endpoints there are.", required=True)] = 0
-    unsupported_endpoints: Annotated[int, Schema("How many engines cannot load adapters, as prefill workers.")] = 0
+    unsupported_endpoints: Annotated[
+        int, Schema("How many engines cannot load adapters, for example prefill workers.")
+    ] = 0
     adapters: Annotated[tuple[LoadedAdapter, ...], Schema("Adapters that engines were asked to load.")] = ()
     conditions: Annotated[
-        tuple[Mapping[str, Json], ...], Schema("State of the model, one entry a type.", shape=Condition, map_key="type")
+        tuple[Mapping[str, Json], ...],
+        Schema("State of the model, one entry for each type.", shape=Condition, map_key="type"),
     ] = ()
-    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status describes.", format=INT64)] = 0
 
 
 class Model(ApiModel):
@@ -86,5 +89,5 @@ class Model(ApiModel):
 
     @property
     def is_lora(self) -> bool:
-        """Whether the model is an adapter that engines load; case does not matter, as upstream."""
+        """Whether the model is an adapter that engines load; as upstream, case does not matter."""
         return self.spec.model_type.lower() == "lora"

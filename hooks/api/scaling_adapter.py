@@ -1,4 +1,4 @@
-"""DynamoGraphDeploymentScalingAdapter: the replicas of one service of a graph, as autoscalers want to find them."""
+"""DynamoGraphDeploymentScalingAdapter: the replicas of one service of a graph, with a scale subresource."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -36,16 +36,16 @@ class ScalingAdapterStatus(ApiModel):
     last_scale_time: Annotated[str, Schema("When replicas last changed.", format=DATE_TIME)] = ""
     conditions: Annotated[
         tuple[Mapping[str, Json], ...],
-        Schema("State of the adapter, one entry a type.", shape=Condition, map_key="type"),
+        Schema("State of the adapter, one entry for each type.", shape=Condition, map_key="type"),
     ] = ()
-    observed_generation: Annotated[int, Schema("Generation of the spec that this status is of.", format=INT64)] = 0
+    observed_generation: Annotated[int, Schema("Generation of the spec that this status describes.", format=INT64)] = 0
 
 
 class GraphScalingAdapter(ApiModel):
     """Scales one service of a graph through the scale subresource."""
 
     metadata: ObjectMeta
-    spec: Annotated[ScalingAdapterSpec, Schema("Which service, and how many replicas.", required=True)]
+    spec: Annotated[ScalingAdapterSpec, Schema("The service, and its wanted replicas.", required=True)]
     status: Annotated[ScalingAdapterStatus, Schema("What was observed.", default=UNSEEN)] = Field(
         default_factory=ScalingAdapterStatus
     )

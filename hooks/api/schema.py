@@ -1,7 +1,7 @@
-"""What a field of a custom resource looks like to the API server, said beside the field in the models.
+"""Markers that give a field of a model its schema in the CRD.
 
-Parsing does not enforce what a marker says: admission reports faults in its own words, and a hook must be able to read
-what an older CRD let through.
+Parsing does not enforce a marker: admission reports problems in its own words, and a hook must be able to read objects
+that an older CRD accepted.
 
 Source: Kubernetes, CustomResourceDefinition v1, structural schemas.
 """
@@ -34,7 +34,7 @@ BACKENDS = (Engine.SGLANG.value, Engine.VLLM.value, Engine.TRTLLM.value)
 
 @dataclass(frozen=True, slots=True)
 class SchemaRule:
-    """What an object must fulfil, in the Common Expression Language, and what a user reads when it does not."""
+    """A rule in the Common Expression Language, and the message for an object that breaks it."""
 
     expression: str
     message: str
@@ -44,10 +44,10 @@ class SchemaRule:
 class Schema:
     """Marks a field: `description`, then what its type does not say.
 
-    `kubernetes` names a definition that the field (or, of a list, each item) carries whole, of which `optional` lists
-    the fields that need not be there, and `also` those that we add. `shape` names a model that describes a field which
-    the hooks read as plain JSON. `open_object` takes any field, `embedded` a whole Kubernetes object. `map_key` makes a
-    list a map keyed by that field of its items.
+    `kubernetes` names the Kubernetes definition of the field (of a list: of each item). `optional` lists fields of that
+    definition that are not required here, `also` the fields that we add. `shape` names the model of a field that the
+    hooks read as plain JSON. `open_object` takes any field, `embedded` a whole Kubernetes object. `map_key` makes a
+    list a map, keyed by that field of its items.
     """
 
     description: str

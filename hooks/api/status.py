@@ -6,9 +6,9 @@ from hooks.api.base import ApiModel
 from hooks.api.schema import DATE_TIME, INT32, INT64, Schema
 
 UNSEEN = {"observedGeneration": -1}
-"""Default of a status: before the first answer no generation has been seen, so that no tool takes silence for success.
+"""Default of a status: no generation is observed yet, so that no tool takes a new object for a finished one.
 
-Source: kstatus, which takes an object without status for a finished one, but not one whose generation was not observed.
+Source: kstatus: an object without status counts as finished, one with an older observedGeneration does not.
 """
 
 
@@ -29,22 +29,28 @@ class Condition(ApiModel):
     ] = ""
     status: Annotated[
         str,
-        Schema("Whether it holds; Unknown while it can't be told.", required=True, enum=("True", "False", "Unknown")),
+        Schema(
+            "Whether the condition holds; Unknown while that cannot be decided.",
+            required=True,
+            enum=("True", "False", "Unknown"),
+        ),
     ] = ""
     reason: Annotated[
         str,
         Schema(
-            "Why, as one word for programs.",
+            "The reason for `status`, in one word for programs.",
             required=True,
             min_length=1,
             max_length=1024,
             pattern=r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
         ),
     ] = ""
-    message: Annotated[str, Schema("Why, and what to do, for a person.", required=True, max_length=32768)] = ""
+    message: Annotated[
+        str, Schema("The reason for `status`, and what to do, for a person.", required=True, max_length=32768)
+    ] = ""
     last_transition_time: Annotated[str, Schema("When `status` last changed.", required=True, format=DATE_TIME)] = ""
     observed_generation: Annotated[
-        int, Schema("Generation of the spec that this was said of.", format=INT64, minimum=0)
+        int, Schema("Generation of the spec that this condition describes.", format=INT64, minimum=0)
     ] = 0
 
 
@@ -61,7 +67,7 @@ class ServiceReplicaStatus(ApiModel):
     ] = ""
     component_name: Annotated[str, Schema("Name of the workload.", required=True)] = ""
     component_names: Annotated[
-        tuple[str, ...], Schema("Names of all its workloads, while an update runs the old beside the new.")
+        tuple[str, ...], Schema("Names of all its workloads: during a rollout the old and the new ones.")
     ] = ()
     replicas: Annotated[int, Schema("Replicas that run.", required=True, format=INT32, minimum=0)] = 0
     updated_replicas: Annotated[
@@ -73,7 +79,7 @@ class ServiceReplicaStatus(ApiModel):
     available_replicas: Annotated[
         int | None,
         Schema(
-            "Replicas that have been ready for long enough; only of a Deployment or a PodCliqueScalingGroup.",
+            "Replicas that are available; only of a Deployment or a PodCliqueScalingGroup.",
             format=INT32,
             minimum=0,
         ),

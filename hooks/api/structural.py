@@ -1,6 +1,6 @@
-"""Structural schemas built from the models: what a custom resource definition carries.
+"""Builds the structural schemas of the custom resource definitions from the models.
 
-Knows nothing of single kinds; `hooks.crds` puts the definitions together.
+Knows no particular kind; `hooks.crds` assembles the definitions.
 
 Source: Kubernetes, CustomResourceDefinition v1, "Specifying a structural schema".
 """
@@ -50,7 +50,7 @@ def build_kubernetes_schema(name: str) -> SchemaNode:
     """Build the schema of a Kubernetes type (`io.k8s.api.core.v1.Probe`), all references resolved.
 
     Raises:
-        KeyError: the packaged definitions hold no such type.
+        KeyError: the packaged definitions do not have the type.
     """
     schema: SchemaNode = _resolve(_load_definitions()[name])
     return schema
@@ -80,7 +80,7 @@ def _marker_of(where: str, metadata: list[Any]) -> Schema:
 
 
 def _build_field(annotation: Any, marker: Schema) -> SchemaNode:
-    """Build one field: what its type gives, under what its marker says; the limits of a list are the list's own."""
+    """Build one field from its type and its marker, which wins. A list's limits are not those of its items."""
     limits = {
         "default": marker.default,
         "enum": list(marker.enum) or None,
@@ -116,7 +116,7 @@ def _build_type(annotation: Any, marker: Schema) -> SchemaNode:
 
 
 def _build_marked(marker: Schema) -> SchemaNode | None:
-    """Build what the marker alone decides; None where the field's type does."""
+    """Build the schema that the marker alone gives; None if the field's type gives it."""
     if marker.kubernetes:
         return _extend(build_kubernetes_schema(marker.kubernetes), marker)
     if marker.shape is not None:

@@ -1,4 +1,4 @@
-"""DynamoWorkerMetadata: what workers tell each other under Kubernetes discovery; no hook reads or writes it."""
+"""DynamoWorkerMetadata: a worker's record under Kubernetes discovery; workers read and write it, no hook does."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from hooks.k8s.types import Json
 
 
 class WorkerMetadataSpec(ApiModel):
-    """What a worker says of itself."""
+    """A worker's description of itself."""
 
     data: Annotated[Json, Schema("The worker's own record.", required=True, open_object=True)] = Field(
         default_factory=dict
@@ -21,4 +21,4 @@ class WorkerMetadata(ApiModel):
     """A worker's record for service discovery, written and removed by the worker."""
 
     metadata: ObjectMeta
-    spec: Annotated[WorkerMetadataSpec, Schema("What the worker says.", required=True)]
+    spec: Annotated[WorkerMetadataSpec, Schema("The worker's description of itself.", required=True)]

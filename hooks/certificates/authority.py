@@ -1,7 +1,7 @@
-"""Certificates for the admission port: each is signed by an authority whose key is thrown away.
+"""Certificates for the admission port: each has an authority of its own.
 
-The authority's key is stored nowhere, so nobody can sign with it later. Each renewal creates a new authority, and the
-previous authority stays trusted for a while. This module decides when to renew; it knows neither files nor a cluster.
+The authority's key is not stored, so it cannot sign again. Each renewal creates a new authority, and the previous
+authority stays trusted for a while. This module decides when to renew; it knows neither files nor a cluster.
 """
 
 import ipaddress
@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 AUTHORITY_NAME = "Dynamo hooks admission"
 _SKEW = timedelta(minutes=5)
-"""Certificates are valid from a little earlier, for machines whose clocks are slow."""
+"""Certificates are valid from a little before now, for machines with slow clocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

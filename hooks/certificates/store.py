@@ -11,7 +11,7 @@ from hooks.certificates.authority import Issued
 from hooks.clients.api_server import Answer, Conversation
 
 PARTS = {"certificate": "tls.crt", "key": "tls.key", "authorities": "ca.crt"}
-"""Field of `Issued` to its key in a Secret, which is its file name too; cert-manager and the operator use the same."""
+"""Field of `Issued` to its key in a Secret and its file name; cert-manager and upstream use the same names."""
 
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 

@@ -1,1 +1,1 @@
-"""The command `dynamo-hooks`: one small file per command, none of which needs a cluster."""
+"""The command `dynamo-hooks`: one small file for each subcommand."""

@@ -1,4 +1,4 @@
-"""`dynamo-hooks certificates`: makes the certificate of the admission port, and renews it in time."""
+"""`dynamo-hooks certificates`: makes the certificate of the admission port, and renews it before it expires."""
 
 import re
 import sys
@@ -15,14 +15,14 @@ from hooks.certificates.store import PARTS, CertificateStore, WrittenMeanwhile
 from hooks.clients.api_server import ApiServer, Refused
 
 _ATTEMPTS = 3
-"""Somebody else may write in between: an upgrade of the chart, another renewal."""
+"""Another process may write at the same time: an upgrade of the chart, another renewal."""
 _SECONDS = 60.0
 _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """For which names and how long; `now` is the time, and with `dry_run` nothing is written."""
+    """The certificate's names and lifetime. `now` is the current time; with `dry_run` nothing is written."""
 
     names: tuple[str, ...]
     lifetime: timedelta
@@ -31,9 +31,10 @@ class Wish:
 
 
 def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
-    """Keep a valid certificate in the Secret, which the webhooks trust; returns what was done, in sentences.
+    """Keep in the Secret a valid certificate that the webhooks trust; returns what was done, in sentences.
 
-    Authorities are published before the certificate: the API server trusts each certificate that a server may show.
+    The webhooks get a new authority before the Secret gets its certificate, so the API server always trusts what a
+    server shows.
 
     Raises:
         Refused: the API server refuses.
@@ -109,7 +110,7 @@ def _find_server(url: str | None, token_file: Path | None, ca_file: Path | None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """What the options about places say."""
+    """Where the options say that the certificate is kept."""
 
     secret: str | None
     validating: tuple[str, ...]
@@ -150,9 +151,14 @@ Examples:
     "--secret", metavar="NAMESPACE/NAME", callback=_parse_secret, help="The Secret that holds the certificate."
 )
 @click.option(
-    "--validating", multiple=True, metavar="NAME", help="A ValidatingWebhookConfiguration that is to trust it."
+    "--validating",
+    multiple=True,
+    metavar="NAME",
+    help="A ValidatingWebhookConfiguration that must trust the certificate.",
 )
-@click.option("--mutating", multiple=True, metavar="NAME", help="A MutatingWebhookConfiguration that is to trust it.")
+@click.option(
+    "--mutating", multiple=True, metavar="NAME", help="A MutatingWebhookConfiguration that must trust the certificate."
+)
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
@@ -172,12 +178,11 @@ Examples:
     help="Certificate of the authority that signs for --server.",
 )
 def certificates(*, names: tuple[str, ...], days: int, dry_run: bool, **places: object) -> None:
-    """Make the certificate of the admission port, or renew it when two thirds of its life are over.
+    """Make the certificate of the admission port, or renew it when two thirds of its lifetime are over.
 
-    A good certificate is left as it is, so this may run as often as you like. A new one is signed by an authority of
-    its own, whose key is thrown away. The webhooks trust the new authority, and the one before it, before any server
-    shows the new certificate. The
-    exit status is 1 if the certificate could not be written.
+    A good certificate is not changed, so this command may run as often as you like. A new authority signs each new
+    certificate; the authority's key is not stored. Before any server shows the new certificate, the webhooks trust the
+    new authority and the previous one. The exit status is 1 if the certificate could not be written.
     """
     target = _Target(**places)  # type: ignore[arg-type]  # click has checked each
     wish = Wish(names=names, lifetime=timedelta(days=days), now=datetime.now(UTC), dry_run=dry_run)

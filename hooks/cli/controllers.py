@@ -15,7 +15,9 @@ _URL = re.compile(r"https?://[^/\s?#]+(/[^\s?#]*)?")
 
 def _parse_url(_context: click.Context, _parameter: click.Parameter, url: str) -> str:
     if url and not _URL.fullmatch(url):
-        raise click.BadParameter(f"{url!r} is no URL of hooks; write http://HOST:PORT, such as http://10.0.0.5:8080")
+        raise click.BadParameter(
+            f"{url!r} is not a URL of the hooks; write http://HOST:PORT, such as http://10.0.0.5:8080"
+        )
     return url
 
 
@@ -55,7 +57,7 @@ Examples:
     default="",
     metavar="ADDRESS",
     help=(
-        "The setting `etcd_address`. With an address, components get the finalize hook too, as a graph can choose etcd "
+        "The setting `etcd_address`. With an address, components get the finalize hook too: a graph can choose etcd "
         "by annotation."
     ),
 )

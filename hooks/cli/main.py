@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Take the command from the arguments; an unknown one is refused, with the one that may be meant."""
+        """Take the command from the arguments; an unknown one is refused with the nearest known one."""
         near = get_close_matches(args[0], self.modules, n=1)
         if args[0] not in self.modules and near:
             ctx.fail(f"No such command {args[0]!r}; did you mean {near[0]}?")

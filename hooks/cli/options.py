@@ -1,4 +1,4 @@
-"""Options that several commands share, with the messages of what they refuse."""
+"""Options that several commands share, and the messages when a value is refused."""
 
 import math
 import os
@@ -20,7 +20,7 @@ _BIND = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
 
 
 def parse_bind(_context: click.Context, _parameter: click.Parameter, bind: str | None) -> str | None:
-    """Check HOST:PORT; port 0 takes any free one, None is an option that was not given.
+    """Check HOST:PORT; port 0 means any free port, None that the option was not given.
 
     Raises:
         click.BadParameter: it is not of that form.
@@ -37,7 +37,7 @@ def parse_positive(_context: click.Context, _parameter: click.Parameter, text: s
     """Read a finite number above 0.
 
     Raises:
-        click.BadParameter: it is not such a number.
+        click.BadParameter: it is not a finite number above 0.
     """
     try:
         number = float(text)
@@ -49,7 +49,7 @@ def parse_positive(_context: click.Context, _parameter: click.Parameter, text: s
 
 
 def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:
-    """Read `key=value` pairs; of two with one key the last wins, and a value may hold further `=`.
+    """Read `key=value` pairs; the last value of a key wins, and a value may contain `=`.
 
     Raises:
         InvalidSettings: a pair without `=`, or without a key before it.
@@ -66,7 +66,7 @@ def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def read_settings(set_values: Iterable[str]) -> Settings:
-    """Settings from the environment and `--set`; if refused, ends the process with a message and exit status 2."""
+    """Settings from the environment and `--set`; if one is wrong, ends the process with a message and exit status 2."""
     try:
         return parse_settings(os.environ, parse_set_options(set_values))
     except InvalidSettings as error:
@@ -75,7 +75,7 @@ def read_settings(set_values: Iterable[str]) -> Settings:
 
 
 def read_prober_token() -> str:
-    """The token of the environment; if refused, ends the process with a message and exit status 2."""
+    """The token from the environment; if it is wrong, ends the process with a message and exit status 2."""
     try:
         return read_token(os.environ)
     except InvalidSettings as error:
@@ -84,7 +84,7 @@ def read_prober_token() -> str:
 
 
 def read_offline_settings(set_values: Iterable[str]) -> Settings:
-    """The settings for a command without a cluster; the image of the hooks is this version's if the user sets none."""
+    """The settings for a command without a cluster; by default `hooks_image` is the image of this version."""
     settings = read_settings(set_values)
     return settings if settings.hooks_image else settings.model_copy(update={"hooks_image": _OWN_IMAGE})
 
@@ -132,10 +132,10 @@ known_kinds_option = click.option(
     callback=lambda context, parameter, lists: _parse_kinds(context, parameter, lists) if lists else None,
     help=(
         f"Optional kinds that the cluster has, separated by commas: {', '.join(OPTIONAL_KINDS)}; '' for none. "
-        "Without this option, what depends on them is not checked."
+        "Without this option, rules that depend on them are not checked."
     ),
 )
-"""Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`, or None where the user does not say."""
+"""Gives a command `installed`, a frozenset of keys of `OPTIONAL_KINDS`, or None if the option is not given."""
 
 namespace_option = click.option(
     "-n",

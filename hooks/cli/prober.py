@@ -26,14 +26,14 @@ _GRACE_SECONDS = 2
 
 
 class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    """Gunicorn with one process, as the prober's memory is that process's; the worker's threads start inside it."""
+    """Gunicorn with one process, because the prober keeps its state in memory; its threads start in that process."""
 
     def __init__(self, settings: Settings, bind: str, token: str, *, ends_with_stdin: bool) -> None:
         self._settings, self._bind, self._token, self._ends_with_stdin = settings, bind, token, ends_with_stdin
         super().__init__()
 
     def load_config(self) -> None:
-        """Set what is ours; no file and no variable of gunicorn's is read."""
+        """Take our own options; gunicorn's configuration file and environment variables are not read."""
         values: dict[str, Any] = {
             "bind": self._bind,
             "workers": 1,
@@ -94,21 +94,21 @@ Examples:
 @click.option(
     "--allow-remote",
     is_flag=True,
-    help="Allow an address that others can reach. They can make engines load anything, so set a token.",
+    help="Allow an address that other machines can reach. They can load adapters then, so set a token.",
 )
 @end_with_stdin_option
 @settings_option
 def prober(*, bind: str, allow_remote: bool, end_with_stdin: bool, set_values: tuple[str, ...]) -> None:
-    """Load LoRA adapters on engines, verify them, reload those lost and unload those no longer wanted.
+    """Load LoRA adapters on engines, verify them, reload lost adapters and unload those no longer wanted.
 
-    Runs in the pod of the hooks. The hooks ask it over loopback for the adapters they want, and it answers with what
-    the engines report. It stores nothing: after a restart it asks the engines again. If the environment variable
+    Runs in the pod of the hooks. The hooks send it the wanted adapters over loopback, and it answers with what the
+    engines report. It stores nothing: after a restart it asks the engines again. If the environment variable
     DYNAMO_PROBER_TOKEN is set, requests must carry that token; the hooks need the same variable. Metrics are at
     /metrics. Log lines are JSON on standard error.
     """
     if not allow_remote and not is_loopback(bind):
         raise click.BadParameter(
-            f"{bind} is not a loopback address; write one, as only the hooks beside it ask, or give --allow-remote",
+            f"{bind} is not a loopback address; write one, or give --allow-remote if the hooks run in another pod",
             param_hint="--bind",
         )
     settings = read_settings(set_values)

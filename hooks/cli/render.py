@@ -14,10 +14,10 @@ from hooks.settings import Settings
 
 
 def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, installed: frozenset[str]) -> Checked:
-    """Read, judge and render manifests, with the API server's defaults.
+    """Read, check and render manifests, with the API server's defaults.
 
     Raises:
-        ManifestFaults: every fault of every file, and specs that cannot be rendered, each problem at its field.
+        ManifestFaults: every problem of every file, those of specs that cannot be rendered included.
     """
     checked = check_rendered(load_manifests(paths, namespace), settings, installed)
     if checked.faults:
@@ -44,8 +44,8 @@ def render(
     """Print every child of every manifest, recursively: graph, components, Deployments.
 
     FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are printed
-    unchanged. The same input always gives the same bytes. Warnings go to standard error. If a
-    manifest is refused, the exit status is 1 and there is no output.
+    unchanged. The same input always gives the same bytes. Warnings are printed to standard error.
+    If a manifest is refused, the exit status is 1 and there is no output.
     """
     settings = read_offline_settings(set_values)
     try:

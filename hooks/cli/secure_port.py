@@ -41,7 +41,7 @@ def secure_port_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _open_port(bind: str | None, certificate: Path | None, key: Path | None) -> SecurePort | None:
-    """The port, or None where it is not wanted; ends the process with status 2 where something is missing."""
+    """The port, or None without the three options; ends the process with status 2 if they cannot be used."""
     if bind is None and certificate is None and key is None:
         return None
     if bind is None or certificate is None or key is None:
@@ -49,5 +49,5 @@ def _open_port(bind: str | None, certificate: Path | None, key: Path | None) -> 
     try:
         return SecurePort(bind=bind, certificate=ServedCertificate(certificate, key))
     except OSError as error:
-        click.echo(f"--tls-cert {certificate}, --tls-key {key}: no certificate with its key: {error}", err=True)
+        click.echo(f"--tls-cert {certificate}, --tls-key {key}: not a certificate and its key: {error}", err=True)
         sys.exit(2)

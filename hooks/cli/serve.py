@@ -34,7 +34,7 @@ Examples:
     show_default=True,
     metavar="HOST:PORT",
     callback=parse_bind,
-    help="The address to listen at; with port 0 a free one is taken and logged.",
+    help="The address to listen on. Port 0 takes a free port and logs it.",
 )
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Number of processes.")
 @click.option(
@@ -63,11 +63,11 @@ def serve(  # noqa: PLR0913 - one parameter for each option
 ) -> None:
     """Serve the hooks over HTTP, for Metacontroller to call, and admission over HTTPS, for the API server.
 
-    On SIGTERM every request is still answered: the server first drains, so that a Service stops sending, then finishes
-    what is in flight. SIGINT ends it at once. Log lines go to standard error as JSON.
+    On SIGTERM the server still answers every request: it first drains, so that the Service stops sending, then finishes
+    the open requests. SIGINT ends it at once. Log lines are JSON on standard error.
     """
     settings = read_settings(set_values)
-    read_prober_token()  # refused here in one sentence, as it would be in every worker
+    read_prober_token()  # refused here, once, instead of in every worker
     set_up_logging(settings.log_level)
     served = ServedApps.of(settings, serves_admission=secure_port is not None)
     options = ServerOptions(
@@ -85,7 +85,7 @@ def serve(  # noqa: PLR0913 - one parameter for each option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedApps:
-    """The parts of one server; `installed` is None without a ServiceAccount, as discovery cannot be asked then."""
+    """The parts of one server; `installed` is None without a ServiceAccount, which discovery needs."""
 
     settings: Settings
     serves_admission: bool
@@ -94,7 +94,7 @@ class ServedApps:
 
     @classmethod
     def of(cls, settings: Settings, *, serves_admission: bool) -> "ServedApps":
-        """Find the parts that this process can have; ends it with a message where a setting cannot work."""
+        """The parts of this process's server; ends the process with a message if a setting cannot work."""
         server = ApiServer.in_cluster() if serves_admission else None
         return cls(
             settings=settings,
@@ -104,12 +104,12 @@ class ServedApps:
         )
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
-        """Build what answers requests."""
+        """Build the WSGI application."""
         hooks = self._load_hooks(is_draining)
         return AppByPort(plain=hooks, secure=self._load_admission(is_draining)) if self.serves_admission else hooks
 
     def begin(self, is_draining: Callable[[], bool]) -> None:
-        """Start, in a worker, the threads that run beside its requests."""
+        """Start a worker's background threads."""
         self.locks.keep(is_draining)
         if self.installed:
             self.installed.keep()
@@ -143,7 +143,7 @@ class ServedApps:
 
 
 def find_api_server(settings: Settings) -> ApiServer | None:
-    """The API server that effects act on; None where none is switched on, or, which is logged, there is none to use."""
+    """The API server that effects act on; None if no effect is switched on, or (logged) no API server can be found."""
     wanted = effects_of_api_server(settings)
     if not wanted:
         return None

@@ -30,7 +30,7 @@ NO_EFFECTS = (
     "effect_write_back=off",
     "namespace_locks=off",
 )
-"""A simulation never acts on a real cluster, also where the environment has settings for one."""
+"""A simulation never acts on a real cluster, not even with settings for one in the environment."""
 
 
 def _parse_faults(_context: click.Context, _parameter: click.Parameter, rules: tuple[str, ...]) -> dict[str, PodFault]:
@@ -94,7 +94,7 @@ Examples:
     "--profiler-output",
     type=click.File(),
     metavar="FILE",
-    help="The output of profilers, one or more YAML documents. Default: a graph that is made up.",
+    help="The output of profilers, one or more YAML documents. Default: a generated graph.",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the result.")
 def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -113,7 +113,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     FILE is a file, a directory (read recursively) or - for standard input. The cluster calls the hooks as
     Metacontroller does; they run as a server in a process of its own. Pods are simulated. If there is a DynamoModel,
-    the prober runs too, and pods answer it on loopback addresses as engines do. A request's profiler takes ten seconds
+    the prober runs too, and pods answer it on loopback addresses as engines do. A simulated profiler takes ten seconds
     and measures nothing. Progress is printed to standard error, the tree of objects and their status to standard
     output. The exit status is 0 if all is Ready, else 1; then the reasons are printed.
     """
@@ -178,7 +178,7 @@ def _finish(snapshot: Snapshot, output: str) -> None:
 
 @contextmanager
 def _exit_on_signals() -> Iterator[None]:
-    """Let SIGTERM, and SIGHUP where it is not ignored (nohup), unwind the stack, so that the servers are stopped."""
+    """Make SIGTERM, and SIGHUP unless nohup ignores it, raise an exception, so that the servers are stopped."""
 
     def leave(number: int, _frame: FrameType | None) -> None:
         sys.exit(128 + number)

@@ -13,14 +13,14 @@ from hooks.manifests.reading import Document, Fault, ManifestFaults, load_manife
 from hooks.manifests.writing import guard_output
 
 _SELF_CONTAINED = frozenset({contract.GRAPH, contract.COMPONENT})
-"""Kinds whose rendering follows from the manifests; what a request needs besides is in the cluster and settings."""
+"""Kinds that manifests alone can render; a request also needs the cluster and its settings."""
 
 
 def load_checked(paths: Iterable[str], namespace: str) -> list[Document]:
     """Read manifests and check them against their schemas.
 
     Raises:
-        ManifestFaults: every fault of every file.
+        ManifestFaults: every problem of every file.
     """
     loaded = load_manifests(paths, namespace)
     faults = [*loaded.unreadable, *(fault for document in loaded.documents for fault in check_document(document))]
@@ -30,11 +30,11 @@ def load_checked(paths: Iterable[str], namespace: str) -> list[Document]:
 
 
 def refuse(faults: Iterable[Fault]) -> None:
-    """Print the faults to standard error and end with exit status 1."""
+    """Print the problems and their number to standard error and end with exit status 1."""
     found = list(faults)
     for fault in found:
         click.echo(str(fault), err=True)
-    click.echo(f"{_count(len(found), 'fault')}; nothing was done", err=True)
+    click.echo(_count(len(found), "problem"), err=True)
     sys.exit(1)
 
 

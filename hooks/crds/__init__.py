@@ -1,4 +1,4 @@
-"""The custom resource definitions, and what the API server does by them: refuse, fill in, drop."""
+"""The custom resource definitions, and what the API server does with them: refuse objects, fill in and drop fields."""
 
 from hooks.crds.definitions import build_crds
 from hooks.crds.faults import find_faults

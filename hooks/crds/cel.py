@@ -1,8 +1,8 @@
-"""Rules that the API server holds itself, in the Common Expression Language, and how they get into a schema.
+"""Rules that the API server evaluates, in the Common Expression Language, and how they are added to a schema.
 
-The expressions use what Kubernetes 1.30 has: optional fields (`?.`), quantities, `format` and old objects that may be
-absent, but no sorting and no index in a macro. What `orValue` gives has no known size: a text or list from it is only
-measured, never compared or gone through.
+The expressions use what Kubernetes 1.30 has: optional fields (`?.`), quantities, `format` and an optional `oldSelf`. It
+has no sorting, and no index in a macro. The API server cannot estimate the size of what `orValue` returns; therefore
+expressions call only `size` on such a text or list, and neither compare it nor iterate over it.
 
 Source: Kubernetes, CustomResourceDefinition v1, "Validation rules".
 """
@@ -33,10 +33,10 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CelRule:
-    """One rule: its place in the schema, what must hold, and what is said if not.
+    """One rule: its place in the schema, what must hold, and the message if it does not.
 
     `text` is an expression, `message` a plain text; one of them is given. With `may_be_new`, `oldSelf` is an optional
-    value, absent on create; a rule that reads `oldSelf` without it is asked of updates only.
+    value, absent on create; without it, a rule that reads `oldSelf` is evaluated on updates only.
     """
 
     rule: Rule
@@ -58,8 +58,8 @@ def cel_rule(
 ) -> CelRule:
     """The rule in CEL, with its own words about the field `path`.
 
-    `values` are by name what the words leave open. With `first_key`, which says when a key `k` of the map `self` breaks
-    the rule, path and values may name `k`.
+    `values` are the expressions for the placeholders of the words, by name. `first_key` is an expression: whether the
+    key `k` of the map `self` breaks the rule. With it, path and values may name `k`.
     """
     said = fill_text(rule.text, **{**(values or {}), "path": path})
     if not said.values:
@@ -69,10 +69,10 @@ def cel_rule(
 
 
 def fill_text(text: str, **parts: FieldPath | Phrase) -> Phrase:
-    """A rule's text with phrases for what it leaves open.
+    """A rule's text with its placeholders filled in.
 
     Raises:
-        KeyError: the text names a part that is not given.
+        KeyError: a placeholder has no value.
     """
     form = ""
     values: list[str] = []
@@ -89,7 +89,7 @@ def fill_text(text: str, **parts: FieldPath | Phrase) -> Phrase:
 def format_text(phrase: Phrase) -> str:
     """An expression for the text.
 
-    What is put together with `+` would be charged with the longest texts that there could be, which no budget allows.
+    It uses `format`: for `+` the API server's cost estimate assumes the longest possible texts, and exceeds the budget.
     """
     return f"{quote(phrase.form)}.format([{', '.join(phrase.values)}])"
 
@@ -101,36 +101,36 @@ def quote(text: str) -> str:
 
 
 def name_rule(rule: Rule, broken: str, text: str) -> CelRule:
-    """A rule about an object's name; such a rule is placed at the root and asked on create alone.
+    """A rule about an object's name; it is placed at the root and evaluated only on create.
 
-    An expression sees `metadata` only at the root, where the status is too. Asked on updates, it would keep the status
-    of an object that was stored before the rule came from being written. A name does not change.
+    An expression sees `metadata` only at the root, and the status is below the root too. On updates, the rule would
+    refuse status writes to an object that is older than the rule. A name does not change, so create is enough.
     """
     return CelRule(rule=rule, at=(), holds=f"oldSelf.hasValue() || !({broken})", text=text, may_be_new=True)
 
 
 def fixed(field: str) -> str:
-    """An expression for a text in `self` that must stay as it is, absent or present; empty counts as absent."""
+    """An expression for a text in `self` that is immutable; empty counts as absent."""
     new, old = f"size(self.?{field}.orValue(''))", f"size(oldSelf.?{field}.orValue(''))"
     return f"{new} == 0 && {old} == 0 || has(self.{field}) && has(oldSelf.{field}) && self.{field} == oldSelf.{field}"
 
 
 def of_first_key(broken: str, text: str, of: str = "self") -> str:
-    """An expression for a text about a key `k` of a map for which something holds."""
+    """An expression for a text about the first key `k` of a map that breaks a rule."""
     return f"[{of}.filter(k, {broken})[0]].map(k, {text})[0]"
 
 
 def is_zero(quantity: str) -> str:
-    """An expression for whether a quantity is zero; only the usual ways to write it are seen, none is parsed.
+    """An expression for whether a quantity is zero; it knows only the usual ways to write zero.
 
-    To parse each of a list's quantities, of which any could be megabytes long, is beyond the budget.
+    To parse every quantity of a list exceeds the cost budget, because a quantity could be megabytes long.
     """
     written = ", ".join(f"'0{suffix}'" for suffix in _SUFFIXES)
     return f"(type({quantity}) == int ? {quantity} == 0 : {quantity} in [{written}])"
 
 
 def add_rules(schema: SchemaNode, rules: Iterable[CelRule]) -> SchemaNode:
-    """The schema with the rules at their places, behind those that are there; rules of one place keep their order.
+    """The schema with the rules added at their places, after the existing ones; rules of one place keep their order.
 
     Raises:
         KeyError: a place that the schema does not have.

@@ -1,6 +1,6 @@
-"""CEL of the rules of graphs: their services, claims, restarts, names, and what of them may not change.
+"""CEL of the rules of graphs: their services, claims, restarts and names, and their immutable fields.
 
-Of several services that break a rule, CEL names one; of several entries of a list, the first.
+If several services break a rule, CEL names one of them; if several entries of a list do, the first.
 
 Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, as `hooks.graph` has it.
 """
@@ -44,7 +44,7 @@ _NEEDED = {
     "size": _NO_SIZE,
     "volumeAccessMode": "size(c.?volumeAccessMode.orValue('')) == 0",
 }
-"""When a claim to be created lacks a field."""
+"""By field: whether a claim to be created lacks it."""
 
 _CLAIM_RULES = (
     _claim_rule(rules.CLAIM_NAME, "name", "size(c.?name.orValue('')) == 0"),
@@ -106,7 +106,7 @@ _REMOVED_NAMES = fill_text(rules.SERVICES_REMOVED, names=Phrase("%s", (_listed("
 
 
 def _changes(*changes: Phrase) -> str:
-    """An expression for what is said of services that were added or removed."""
+    """An expression for the message about added and removed services."""
     joined = Phrase(", ".join(c.form for c in changes), tuple(value for c in changes for value in c.values))
     return format_text(fill_text(rules.SERVICE_TOPOLOGY.text, path=SPEC / "services", changes=joined))
 

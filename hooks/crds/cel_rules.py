@@ -1,6 +1,6 @@
-"""All rules that the API server holds, by kind, with the words of `hooks.validation.rules`.
+"""All rules that the API server evaluates, by kind, with the words of `hooks.validation.rules`.
 
-Source: Dynamo operator, internal/webhook/validation, as the packages' `validate` modules have it.
+Source: Dynamo operator, internal/webhook/validation, as in the packages' `validate` modules.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def _immutable(rule: Rule, field: str) -> CelRule:
 
 
 def _measured(name: str) -> dict[str, Phrase]:
-    """The values `name` and `length` of a text about a name that is too long."""
+    """The values `name` and `length` for the message about a name that is too long."""
     return {"name": Phrase("%s", (name,)), "length": Phrase("%d", (f"size({name})",))}
 
 
@@ -72,7 +72,7 @@ _MODEL_RULES = (
 
 _STARTED = "['Profiling', 'Deploying', 'Ready', 'DeploymentDeleted']"
 _FROZEN = "oldSelf.?status.?conditions[?0].?reason.orValue('') == 'SpecChangeRejected'"
-"""A change slipped through, and Ready, the first condition, says so: it must be possible to take it back."""
+"""A forbidden change was stored, and Ready, the first condition, says so; the user must be able to undo it."""
 
 _PROFILING: At = ("spec", "profilingConfig")
 
@@ -118,4 +118,4 @@ CEL_RULES: Mapping[str, tuple[CelRule, ...]] = {
     contract.GRAPH_REQUEST.kind: _REQUEST_RULES,
     contract.SCALING_ADAPTER.kind: _ADAPTER_RULES,
 }
-"""By kind, in the order in which the server is to name them."""
+"""By kind, in the order in which the API server names broken ones."""

@@ -1,6 +1,6 @@
 """CEL of the rules that a component's spec and each of a graph's services share.
 
-Source: Dynamo operator, internal/webhook/validation/shared.go, as `hooks.component.spec_rules` has it.
+Source: Dynamo operator, internal/webhook/validation/shared.go, as in `hooks.component.spec_rules`.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ _EXECUTOR = contract.ANNOTATION_EXECUTOR_BACKEND
 
 @dataclass(frozen=True, slots=True)
 class _SpecRule:
-    """A rule about `$s`, a component's spec or a graph's service, and when it is broken.
+    """A rule about `$s`, which is a component's spec or a graph's service, and when it is broken.
 
-    `place` is the field's path from the spec on, `values` are by name what the text leaves open.
+    `place` is the field's path below the spec, `values` are the expressions for the text's placeholders, by name.
     """
 
     rule: Rule
@@ -98,7 +98,7 @@ def _of_service(rule: _SpecRule) -> CelRule:
 
 
 def _parts_of(rule: _SpecRule, place: Phrase, spec: str) -> dict[str, Phrase]:
-    """What the text leaves open, where the spec is at that place and an expression reads it."""
+    """The values of the text's placeholders, for a spec at that place that an expression reads."""
     path = Phrase(f"{place.form}{rule.place.form}", (*place.values, *rule.place.values))
     given = {"path": path, "spec": place, **rule.values}
     return {

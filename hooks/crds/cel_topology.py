@@ -1,6 +1,6 @@
-"""CEL of the rules about where the pods of a graph must lie close together.
+"""CEL of the rules about topology constraints: which pods of a graph must run close together.
 
-Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.go, as `hooks.graph.topology` has it.
+Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.go, as in `hooks.graph.topology`.
 """
 
 from hooks.crds.cel import At, Phrase, cel_rule

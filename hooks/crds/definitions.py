@@ -38,14 +38,14 @@ class Column:
 
 
 _READY = '.status.conditions[?(@.type=="Ready")]'
-READY = Column("Ready", f"{_READY}.status", description="Whether all of it is up, at its newest spec")
-REASON = Column("Reason", f"{_READY}.reason", description="Why it is not ready, in a word")
+READY = Column("Ready", f"{_READY}.status", description="Whether it is ready with its current spec")
+REASON = Column("Reason", f"{_READY}.reason", description="Reason why it is not ready")
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomResource:
-    """A kind of ours: its model and what `kubectl` needs to know of it."""
+    """A kind of ours: its model, and its names and columns for `kubectl`."""
 
     kind: str
     short_name: str
@@ -67,8 +67,8 @@ CUSTOM_RESOURCES = (
         model=GraphDeployment,
         columns=(
             READY,
-            Column("Backend", ".spec.backendFramework", description="Inference engine, where the graph names one"),
-            Column("Components", ".status.componentsReady", description="Components that are ready, of all"),
+            Column("Backend", ".spec.backendFramework", description="Inference engine, if the graph names one"),
+            Column("Components", ".status.componentsReady", description="Ready components of all"),
             REASON,
             AGE,
         ),
@@ -78,10 +78,12 @@ CUSTOM_RESOURCES = (
         short_name="dcd",
         model=ComponentDeployment,
         columns=(
-            # Upstream's column of this name reads a field that is gone; its service name is what it stood for.
+            # Upstream's column of this name reads a removed field, which held the service name.
             Column("DynamoComponent", ".spec.serviceName", description="Name of the component"),
-            Column("Available", ".status.conditions[?(@.type=='Available')].status", description="Whether it is up"),
-            Column("Backend", ".spec.backendFramework", description="Inference engine, where the component names one"),
+            Column(
+                "Available", ".status.conditions[?(@.type=='Available')].status", description="Whether it is available"
+            ),
+            Column("Backend", ".spec.backendFramework", description="Inference engine, if the component names one"),
             READY,
             REASON,
             AGE,
@@ -92,10 +94,14 @@ CUSTOM_RESOURCES = (
         short_name="dm",
         model=Model,
         columns=(
-            Column("BaseModel", ".spec.baseModelName", description="The model it is, or is an adapter of"),
+            Column(
+                "BaseModel",
+                ".spec.baseModelName",
+                description="The base model: the model itself, or the one that the adapter extends",
+            ),
             Column("Type", ".spec.modelType", description="base, lora or adapter"),
-            Column("Ready", ".status.readyEndpoints", "integer", "Endpoints that have it loaded"),
-            Column("Total", ".status.totalEndpoints", "integer", "Endpoints that should have it"),
+            Column("Ready", ".status.readyEndpoints", "integer", "Endpoints that have loaded it"),
+            Column("Total", ".status.totalEndpoints", "integer", "Endpoints that should load it"),
             # Ready is upstream's name for a count.
             replace(READY, name="AllReady"),
             REASON,
@@ -155,14 +161,14 @@ def build_crds() -> list[Manifest]:
 
 @cache
 def _root_schemas() -> Mapping[str, SchemaNode]:
-    """Schemas of whole objects by kind, `metadata` spelt out, which a definition leaves to the API server."""
+    """Schemas of whole objects by kind, with all fields of `metadata`; a definition leaves those to the API server."""
     metadata = build_kubernetes_schema(OBJECT_META)
     schemas = {resource.kind: build_root_schema(resource) for resource in CUSTOM_RESOURCES}
     return {kind: s | {"properties": s["properties"] | {"metadata": metadata}} for kind, s in schemas.items()}
 
 
 def read_root_schema(manifest: ReadManifest) -> SchemaNode | None:
-    """The schema of an object of ours, with all of `metadata`; None for any other kind. To be read only."""
+    """The schema of an object of ours, with all of `metadata`; None for any other kind. Do not change it."""
     if manifest.get("apiVersion") != contract.GRAPH.api_version:
         return None
     return _root_schemas().get(str(manifest.get("kind")))
@@ -182,7 +188,7 @@ def build_root_schema(resource: CustomResource) -> SchemaNode:
 def _build_crd(resource: CustomResource) -> Manifest:
     metadata: dict[str, Json] = {
         "name": f"{resource.plural}.{contract.GROUP}",
-        # Helm would otherwise delete the definition, and with it every object of the kind.
+        # Else Helm would delete the definition, and with it every object of the kind.
         "annotations": {"helm.sh/resource-policy": "keep"},
     }
     if resource.labels:

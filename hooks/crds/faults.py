@@ -1,7 +1,7 @@
 """Everything that the API server would refuse in an object of ours, as problems.
 
-Knows the schemas and the rules that the models hold. The rules of admission, of which the API server evaluates most in
-CEL, are the packages' own (`hooks.admission.rules`).
+Knows the schemas and the rules in the models. The rules of admission are in the packages (`hooks.admission.rules`); the
+API server evaluates most of them in CEL.
 
 Source: Kubernetes, apiextensions-apiserver: strict field validation, schema validation, list types, CEL.
 """
@@ -34,8 +34,8 @@ _STATUS = HERE / "status"
 def find_faults(manifest: ReadManifest, *, with_status: bool = False) -> list[Problem]:
     """Find all problems of an object with its schema, in the order of its fields; [] for kinds of other API groups.
 
-    Without `with_status`, only unknown fields of `status` are problems: the API server drops the rest of what a user
-    writes there. With it, status is judged as when a controller writes it.
+    Without `with_status`, only unknown fields of `status` are problems, because the API server drops the other fields
+    of a status that a user writes. With it, status is checked as when a controller writes it.
     """
     schema = read_root_schema(manifest)
     if schema is None:
@@ -49,7 +49,7 @@ def find_faults(manifest: ReadManifest, *, with_status: bool = False) -> list[Pr
 
 
 def _find_kind_faults(manifest: ReadManifest) -> list[Problem]:
-    """Judge an object of our API group whose kind or version is not ours."""
+    """Check an object of our API group whose kind or version is unknown."""
     group, _, version = str(manifest.get("apiVersion", "")).partition("/")
     ours = contract.GRAPH.api_version
     if group != contract.GROUP:
@@ -77,7 +77,7 @@ def _validator_of(kind: str) -> Draft202012Validator:
 
 
 def _close(schema: SchemaNode) -> SchemaNode:
-    """Turn a structural schema into one that says what the API server does: no other fields, integers that fit."""
+    """Add to a structural schema what the API server also checks: no unknown fields, integers in range."""
     closed = {key: value for key, value in schema.items() if not key.startswith("x-") and key != "description"}
     if "properties" in schema:
         closed["properties"] = {name: _close(part) for name, part in schema["properties"].items()}
@@ -117,7 +117,7 @@ def _schema_at(parts: tuple[str | int, ...], root: SchemaNode) -> SchemaNode:
 
 
 def _find_value_faults(value: Json, schema: SchemaNode, path: FieldPath) -> Iterator[Problem]:
-    """What depends on more than one field: entries of one key, and rules."""
+    """Problems that depend on several fields: entries with the same key, and rules."""
     if isinstance(value, Mapping):
         for rule in schema.get("x-kubernetes-validations", ()):
             yield from _RULES[rule["rule"]](value, path)
@@ -132,7 +132,7 @@ def _find_value_faults(value: Json, schema: SchemaNode, path: FieldPath) -> Iter
 
 
 def _find_repeated(items: list[Json], schema: SchemaNode, path: FieldPath) -> Iterator[Problem]:
-    """Entries of a map list that have the keys of an earlier one."""
+    """Entries of a list of type map that have the keys of an earlier entry."""
     keys = schema.get("x-kubernetes-list-map-keys", ())
     seen: dict[str, int] = {}
     for index, item in enumerate(items):
@@ -160,7 +160,7 @@ _RULES: Mapping[str, Callable[[Mapping[str, Json], FieldPath], Iterator[Problem]
     PersistentVolumeClaimRequest.rules[0].expression: _find_missing_of_claim,
     ServiceCheckpoint.rules[0].expression: _find_nameless_checkpoint,
 }
-"""What each rule's expression says; there is no CEL in Python, and the cluster tests hold both to the same answers."""
+"""Each rule's expression as a Python function; the cluster tests check that both give the same answers."""
 
 
 def _position(path: FieldPath, manifest: Json) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Paths of fields as a kind's schema knows them: which names are fields, and which are keys of maps."""
+"""Paths of fields by a kind's schema, which says which names are fields and which are keys of maps."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _FIELD = re.compile(r"[A-Za-z_$][A-Za-z0-9_]*")
 
 
 def name_path(parts: Iterable[str | int], schema: SchemaNode | None) -> FieldPath:
-    """The path to names and indices, from an object with that schema on; None where the schema is not known."""
+    """The path of these names and indices in an object with that schema; None if the schema is unknown."""
     path = HERE
     for part in parts:
         if isinstance(part, int):
@@ -22,6 +22,6 @@ def name_path(parts: Iterable[str | int], schema: SchemaNode | None) -> FieldPat
 
 
 def add_name(path: FieldPath, name: str, schema: SchemaNode | None) -> FieldPath:
-    """The path of a field or key of an object with that schema; what could not be a field's name is a key."""
+    """The path of a field or key of an object with that schema; a name that no field can have is a key."""
     is_key = bool(schema and "additionalProperties" in schema) or not _FIELD.fullmatch(name)
     return FieldPath((*path.parts, Key(name) if is_key else name))

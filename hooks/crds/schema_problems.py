@@ -1,4 +1,4 @@
-"""What a schema says of a value, as problems."""
+"""The problems that a schema finds in a value."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from hooks.validation.values import name_types, name_value, show_value, suggest_
 
 
 def describe_unknown(path: FieldPath, schema: SchemaNode, above: Iterable[tuple[FieldPath, SchemaNode]]) -> Problem:
-    """The problem of a field that its object's schema does not have; `above` as in `suggest_field`."""
+    """The problem of a field that is not in its object's schema; `above` as in `suggest_field`."""
     guess = suggest_field(str(path.parts[-1]), schema, above)
     return rules.UNKNOWN_FIELD.at(path, hint=f"; {guess}" if guess else "")
 

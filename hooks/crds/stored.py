@@ -11,7 +11,7 @@ from hooks.k8s.types import Json, Manifest, ReadManifest
 
 
 def apply_defaults(manifest: ReadManifest) -> Manifest:
-    """Fill in every default of an object of ours, nulls dropped before; unknown fields and other kinds stay."""
+    """Drop nulls, then fill in every default of an object of ours; unknown fields and other kinds stay."""
     schema = read_root_schema(manifest)
     defaulted: Manifest = _fill(_drop_nulls(manifest, schema), schema) if schema else dict(manifest)
     return defaulted
@@ -31,7 +31,7 @@ def schema_of(name: str, schema: SchemaNode) -> SchemaNode | None:
 
 
 def _drop_nulls(value: Json, schema: SchemaNode | None) -> Json:
-    """Drop null fields that the schema knows: none may be null, and a default comes instead; a null in a list stays."""
+    """Drop null fields that the schema knows: none is nullable, so defaults replace them; a null in a list stays."""
     if schema is None:
         return value
     if isinstance(value, Mapping):
@@ -63,7 +63,7 @@ def _prune(value: Json, schema: SchemaNode) -> Json:
 
 
 def _kept_fields(value: Mapping[str, Json], schema: SchemaNode) -> list[tuple[str, Json, SchemaNode | None]]:
-    """The fields that stay, each with its schema; None where everything below stays too."""
+    """The fields that stay, each with its schema; a schema is None if everything below stays too."""
     is_open = schema.get(OPEN, False)
     fields = [(name, item, schema_of(name, schema)) for name, item in value.items()]
     return [field for field in fields if field[2] is not None or is_open]

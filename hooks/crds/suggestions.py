@@ -1,4 +1,4 @@
-"""Which field or word may have been meant by one that does not exist."""
+"""Suggestions for a field or word that does not exist."""
 
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
@@ -13,10 +13,11 @@ _NOT_USED = frozenset({"autoscaling", "checkpoint"})
 
 
 def suggest_field(name: str, schema: SchemaNode, above: Iterable[tuple[FieldPath, SchemaNode]]) -> str:
-    """`did you mean …?` or `it belongs in …`; empty where no field comes near.
+    """`did you mean …?` or `it belongs in …`; empty if no field is similar.
 
-    The first found of: a field of almost the same name here, one of the name further in, one of the name further out,
-    one of a similar name here. `above` are the objects around this one with their paths, the nearest first.
+    The first found of: a field of almost the same name here, one of the same name further in, one of the same name
+    further out, one of a similar name here. `above` are the objects around this one with their paths, the nearest
+    first.
     """
     fields = schema.get("properties", {})
     return (
@@ -28,7 +29,7 @@ def suggest_field(name: str, schema: SchemaNode, above: Iterable[tuple[FieldPath
 
 
 def suggest(word: str, choices: Collection[str], *, cutoff: float = 0.6) -> str:
-    """`did you mean …?`; empty where no choice is like the word. Case does not count."""
+    """`did you mean …?`; empty if no choice is similar to the word. Case does not matter."""
     by_lower = {choice.lower(): choice for choice in choices}
     found = get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
     return f"did you mean {by_lower[found[0]]}?" if found else ""

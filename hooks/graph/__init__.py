@@ -1,1 +1,1 @@
-"""DynamoGraphDeployment: services of one graph become components, and what these share."""
+"""DynamoGraphDeployment: a graph's services become components or a PodCliqueSet, beside the objects that they share."""

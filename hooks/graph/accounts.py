@@ -1,6 +1,6 @@
 """ServiceAccounts of a graph with their rights: for discovery, for planners, for endpoint pickers.
 
-Each graph has its own, as an object can have only one controlling owner.
+Each graph has its own accounts, because an object can have only one controlling owner.
 
 Source: Dynamo operator, internal/discovery/resource.go and internal/rbac/manager.go.
 """
@@ -33,7 +33,7 @@ _DISCOVERY_RULES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountPlan:
-    """An account, the binding that grants it a role and, where the role is ours too, its rules.
+    """An account, the binding that grants it a role and, if we create the role too, its rules.
 
     `is_rebound` says that the existing binding has another role. `roleRef` cannot be changed, so the binding is left
     out once, which deletes it.
@@ -53,7 +53,7 @@ def plan_accounts(graph: GraphDeployment, seen: ObservedGraph, settings: Setting
 
 
 def build_account(plan: AccountPlan) -> list[Manifest]:
-    """Build the account, its role where that is ours, and the binding unless the old one must be deleted first."""
+    """Build the account, its role if we create it, and the binding unless the old one must be deleted first."""
     labels = {
         contract.LABEL_APP_MANAGED_BY: contract.MANAGER,
         contract.LABEL_APP_COMPONENT: "rbac",
@@ -93,7 +93,7 @@ def _wanted_accounts(
 
 
 def _discovers_through_kubernetes(graph: GraphDeployment, settings: Settings) -> bool:
-    """Whether the graph, or any service by an annotation of its own, finds others through the API server."""
+    """Whether the graph, or a service by its own annotation, uses the API server for discovery."""
     described = [
         graph.metadata.annotations,
         *(service_annotations(graph, spec) for spec in graph.spec.services.values()),

@@ -1,6 +1,6 @@
-"""What may not change in a graph once it exists, and who may change replicas that a scaling adapter manages.
+"""Which fields of an existing graph are immutable, and who may change replicas that a scaling adapter manages.
 
-The old object may have any shape, as another version may have stored it.
+The old object may have any shape, because another version may have stored it.
 
 Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, whose order and texts are kept.
 """
@@ -64,7 +64,7 @@ def _find_changed_services(new: Mapping[str, Json], old: Mapping[str, Json]) -> 
 
 
 def _find_changed_topology(new: ReadManifest, old: ReadManifest) -> Iterator[Problem]:
-    """Grove cannot place pods again; services that are added or removed are the concern of another rule."""
+    """Grove cannot place pods again, so constraints are immutable; another rule is about added and removed services."""
     if _read_topology(new.get("spec")) != _read_topology(old.get("spec")):
         yield topology.TOPOLOGY_CHANGE.at(SPEC / "topologyConstraint")
     services, before = _read_services(new), _read_services(old)
@@ -74,7 +74,7 @@ def _find_changed_topology(new: ReadManifest, old: ReadManifest) -> Iterator[Pro
 
 
 def _find_fixed_nodes(new: Mapping[str, ComponentSpec], old: ReadManifest) -> Iterator[Problem]:
-    """Services that run under Grove by the old status, and whose number of nodes changes.
+    """Services whose number of nodes changes although they run under Grove, as the old status says.
 
     All pods of a replica start together, and Grove never changes their number.
     """

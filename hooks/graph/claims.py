@@ -1,6 +1,6 @@
 """PersistentVolumeClaims of a graph: which to create, which to keep, which are missing.
 
-A created claim stays, even if its entry is removed: that never deletes data.
+A created claim stays even if its entry is removed, so a change of the graph never deletes data.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcilePVC.
 """
@@ -17,7 +17,7 @@ from hooks.k8s.types import Manifest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimsPlan:
-    """Names of claims to keep, claims to create, names that do not exist, and warnings about changes without effect."""
+    """Names of claims to keep, claims to create, names of missing claims, and warnings about changes without effect."""
 
     namespace: str
     kept: tuple[str, ...]
@@ -40,7 +40,7 @@ def plan_claims(graph: GraphDeployment, seen: ObservedGraph) -> ClaimsPlan:
 
 
 def build_claims(plan: ClaimsPlan) -> list[Manifest]:
-    """Build the new claims whole, and for existing ones a stub, without which Metacontroller would delete them."""
+    """Build new claims whole, and a stub for each existing one: Metacontroller deletes children that are left out."""
     kept = [build_claim_stub(name, plan.namespace) for name in plan.kept]
     return [*kept, *(_build_claim(request, plan.namespace) for request in plan.created)]
 
@@ -76,4 +76,4 @@ def _changes(
         }
         for field, (asked, has) in wanted.items():
             if has and asked != has:
-                yield f"PersistentVolumeClaim {name} keeps {field} {has}, {asked} would need a new claim"
+                yield f"PersistentVolumeClaim {name} keeps {field} {has}, {asked} needs a new claim"

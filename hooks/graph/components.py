@@ -1,4 +1,4 @@
-"""A service of a graph as a DynamoComponentDeployment: the user's spec and what the graph adds to it.
+"""A service of a graph as a DynamoComponentDeployment: the user's spec and the graph's additions.
 
 Source: Dynamo operator, internal/dynamo/graph.go, GenerateDynamoComponentsDeployments.
 """
@@ -22,7 +22,7 @@ from hooks.problems import SPEC, FieldPath, Key, Problem
 from hooks.validation.rules.config import CONFIG, CONFIG_OF_FRONTEND
 
 _MAX_INTEGER = 2**53
-"""Up to here every whole float is one integer; what is larger stays a quantity's text."""
+"""Largest whole float that becomes an integer; a larger one becomes the text of a quantity."""
 
 REPLACED_LABELS = frozenset(
     {contract.LABEL_CONTROLLER_UID, contract.LABEL_COMPONENT, contract.LABEL_NAMESPACE, contract.LABEL_GRAPH}
@@ -51,7 +51,7 @@ class GraphServicePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceInputs:
-    """What a component gets from elsewhere than the graph's spec.
+    """Inputs of a component that are not in the graph's spec.
 
     `replicas` are those of its scaling adapter, None without one; `restart_at` the id of the restart, empty for none;
     `ingress` the default ingress of frontends.
@@ -98,9 +98,9 @@ def build_component(plan: GraphServicePlan) -> Manifest:
 
 
 def service_labels(graph: GraphDeployment, service: str) -> dict[str, str]:
-    """The service's own labels and, set over them, the three that say where it belongs; sorted.
+    """The service's own labels, overridden by the three that name its graph, sorted.
 
-    A label `controller-uid` that a user copied from elsewhere is dropped: it would hand the object to another parent.
+    A copied label `controller-uid` is dropped: Metacontroller would take the object for another parent's child.
     """
     spec = graph.spec.services[service]
     own = {key: value for key, value in spec.labels.items() if key != contract.LABEL_CONTROLLER_UID}
@@ -122,7 +122,7 @@ def namespace_of(graph: GraphDeployment, spec: ComponentSpec) -> str:
 def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec, tuple[Problem, ...]]:
     """The service's spec with the resources of `DYN_DEPLOYMENT_CONFIG`, and the problems of that variable.
 
-    With problems, the spec is the user's. Entries of `envs` may have any shape; other rules judge their shape.
+    With problems, the spec is the user's. Entries of `envs` may have any shape; other rules check it.
     """
     spec = graph.spec.services[service]
     if not graph.spec.envs and not spec.envs:
@@ -145,19 +145,19 @@ def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec
 
 
 def service_annotations(graph: GraphDeployment, spec: ComponentSpec) -> dict[str, str]:
-    """The service's annotations, and those of the graph that hold for all services; the service's own value wins."""
+    """The service's annotations, and the graph's that apply to all services; the service's own value wins."""
     from_graph = {key: value for key, value in graph.metadata.annotations.items() if key in _INHERITED}
     return {**from_graph, **spec.annotations}
 
 
 def uses_account(spec: ComponentSpec, account: str) -> bool:
-    """Whether a service's pods use this ServiceAccount: the user names no other."""
+    """Whether a service's pods use this ServiceAccount, because the user names no other one."""
     pod = spec.extra_pod_spec
     return (pod.get("serviceAccountName") or pod.get("serviceAccount") or account) == account
 
 
 def clean_json(value: Json) -> Json:
-    """The value without nulls; a float, which no child may hold, becomes an integer or the text of a quantity."""
+    """The value without nulls and floats; a float becomes an integer or the text of a quantity."""
     if isinstance(value, dict):
         return {key: clean_json(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -175,7 +175,7 @@ def _annotations(graph: GraphDeployment, spec: ComponentSpec, restart_at: str) -
 def _configured_envs(
     graph: GraphDeployment, service: str, spec: ComponentSpec, own: list[Json]
 ) -> tuple[list[Json], Overrides]:
-    """The component's variables, and what `DYN_DEPLOYMENT_CONFIG` among them overrides."""
+    """The component's variables, and the overrides that `DYN_DEPLOYMENT_CONFIG` among them asks for."""
     common = clean_json(list(graph.spec.envs))
     envs = merge_env(common, own) if common else own
     entry = find_env(envs, VARIABLE)
@@ -194,7 +194,7 @@ def _configured_envs(
 
 
 def _path_of(entry: Json, common: list[Json], own: list[Json], service: str) -> FieldPath:
-    """The value of that very entry, which is one of the graph's variables or one of the service's own."""
+    """The path of this entry's value; the entry is in the graph's variables or in the service's own."""
     places = ((SPEC / "envs", common), (SPEC / "services" / Key(service) / "envs", own))
     found = (path / index for path, envs in places for index, one in enumerate(envs) if one is entry)
     return next(found) / "value"
@@ -208,7 +208,7 @@ def _replicas(spec: ComponentSpec, overrides: Overrides, asked: int | None) -> i
 def _typed_fields(
     graph: GraphDeployment, spec: ComponentSpec, written: Mapping[str, Json], ingress: Mapping[str, Json]
 ) -> dict[str, Json]:
-    """What a component's type brings with it: a frontend's ingress, the accounts, the picker's configuration."""
+    """Fields that depend on a component's type: a frontend's ingress, the accounts, the picker's configuration."""
     name = graph.metadata.name
     if spec.component_type == ComponentType.FRONTEND and ingress and "ingress" not in written:
         return {"ingress": dict(ingress)}
@@ -226,7 +226,7 @@ def _account(spec: ComponentSpec, written: Mapping[str, Json], name: str) -> dic
 
 
 def _picker_config(graph: str, spec: ComponentSpec) -> dict[str, Json]:
-    """Point to the generated ConfigMap: an inline configuration may hold floats, which no child may."""
+    """Refer to the generated ConfigMap: an inline configuration may hold floats, which a child must not hold."""
     if spec.epp_config is None or spec.epp_config.config_map_ref:
         return {}
     reference = {"name": identity.epp_config_map(graph), "key": CONFIG_KEY}

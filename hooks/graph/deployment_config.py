@@ -1,6 +1,6 @@
 """`DYN_DEPLOYMENT_CONFIG`: a JSON document in an environment variable that overrides replicas and resources.
 
-Read and written as Go's encoding/json does it, so that the variable's text stays what upstream makes of it.
+It is read and written like Go's encoding/json, so that the variable gets the same text as from upstream.
 
 Source: Dynamo operator, internal/dynamo/graph.go, updateDynDeploymentConfig and overrideWithDynDeploymentConfig.
 """
@@ -22,9 +22,9 @@ _MAX_INT32 = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """What the document says of one service: `workers`, and `resources`, which count for requests and limits.
+    """One service's entry in the document: `workers`, and `resources` for both requests and limits.
 
-    `resources` is None where it is absent; its keys are `cpu`, `memory`, `gpu` (texts) and `custom` (map of texts).
+    `resources` is None if absent; its keys are `cpu`, `memory`, `gpu` (texts) and `custom` (map of texts).
     """
 
     workers: int | None = None
@@ -32,11 +32,11 @@ class Overrides:
 
 
 class UnreadableConfig(Exception):
-    """The document cannot be read; half a sentence says why."""
+    """The document cannot be read; the message is half a sentence that says why."""
 
 
 def rewrite_port(text: str, service: str) -> str:
-    """The document with the service's `port` set to the frontend's HTTP port, if it has an entry of the service.
+    """The document with the service's `port` set to the frontend's HTTP port, if it has an entry for the service.
 
     Raises:
         UnreadableConfig: the text is not a JSON object.
@@ -50,7 +50,7 @@ def rewrite_port(text: str, service: str) -> str:
 
 
 def read_overrides(text: str, service: str) -> Overrides:
-    """Read what the document says of a service; field names match in any case, the service's exactly.
+    """Read a service's entry in the document; its name must match exactly, field names match in any case.
 
     Raises:
         UnreadableConfig: the text is not JSON, or the entry of any service has another shape.

@@ -11,5 +11,5 @@ def find_env(envs: Iterable[Json], name: str) -> Json | None:
 
 
 def replace_env(envs: Iterable[Json], old: Json, new: Json) -> list[Json]:
-    """The list with that very entry replaced, in its place."""
+    """The list with this entry (the same object) replaced at its index."""
     return [new if entry is old else entry for entry in envs]

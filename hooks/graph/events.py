@@ -1,4 +1,4 @@
-"""Which changes of a graph are Events.
+"""Which changes of a graph become Events.
 
 | what changes | Event |
 |---|---|
@@ -32,13 +32,13 @@ _REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value})
 def plan_transition_events(
     request: SyncRequest, status: Mapping[str, Json], explained: Mapping[str, Explanation]
 ) -> tuple[Event, ...]:
-    """Events about the change from the graph's status to that one; `explained` says by service why it is not ready."""
+    """Events about the change of the graph's status to this one; `explained` says by service why it is not ready."""
     about, before = reference_of(request.parent), request.status
     return (*_ready_events(about, before, status), *_service_events(about, before, status, explained))
 
 
 def plan_adapter_events(request: SyncRequest, services: Iterable[str]) -> tuple[Event, ...]:
-    """Events about scaling adapters of services other than those given."""
+    """Events about the deleted scaling adapters: those of services that are not given."""
     return tuple(_adapter_events(reference_of(request.parent), request, frozenset(services)))
 
 
@@ -59,9 +59,9 @@ def _ready_events(about: ObjectReference, before: Mapping[str, Json], after: Map
 def _service_events(
     about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json], explained: Mapping[str, Explanation]
 ) -> Iterator[Event]:
-    """One for each service whose reason changes to one that needs action.
+    """One Event for each service whose reason changes to one that needs action.
 
-    Only reasons are compared: counts and names of pods in the words of an explanation change all the time.
+    Only reasons are compared, because counts and names of pods in an explanation's text change all the time.
     """
     ready = find_condition(after.get("conditions") or (), READY)
     if ready is None:

@@ -32,7 +32,7 @@ def explain_services(
 
 
 def _explain_change(grove: GrovePlan, service: GroveService, seen: ObservedGraph, facts: Facts) -> Explanation:
-    """While Grove has not processed the wanted spec, pods explain nothing: the new spec may mend what is wrong."""
+    """While Grove has not processed the wanted spec, pods explain nothing: the new spec may fix their problem."""
     is_made = (service.kind, service.target) in seen.grove.scalables
     return explain_rollout() if is_made else explain_progress(grove.namespace, service.service, facts.settings)
 
@@ -62,7 +62,7 @@ def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, .
 
 
 def _explain_errors(seen: ObservedGraph) -> tuple[Explanation, ...]:
-    """Grove reports refused pods only among its errors, and does not say of which service."""
+    """Grove reports refused pods only among its errors, without their service."""
     existing = seen.grove.pod_clique_set
     return tuple(
         Explanation(reason=NotReadyReason.QUOTA_DENIED, finding=error, remedy="raise the quota or ask for less")

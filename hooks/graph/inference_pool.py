@@ -1,4 +1,4 @@
-"""What an endpoint picker needs beside its pod: its configuration in a ConfigMap, and the InferencePool.
+"""Objects that an endpoint picker needs in addition to its pod: a ConfigMap with its configuration, the InferencePool.
 
 Source: Dynamo operator, internal/dynamo/epp/epp_config.go and inference_pool.go; Gateway API Inference Extension v1.
 """
@@ -23,7 +23,7 @@ _CONFIG_TYPE = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickerPlan:
-    """The endpoint picker of a graph; `config` is None where the user brings a ConfigMap."""
+    """The endpoint picker of a graph; `config` is None if the user names a ConfigMap."""
 
     graph: str
     namespace: str
@@ -49,7 +49,7 @@ def plan_picker(graph: GraphDeployment) -> PickerPlan | None:
 
 
 def build_picker(plan: PickerPlan) -> list[Manifest]:
-    """Build the pool and, unless the user brings one, the ConfigMap."""
+    """Build the pool, and the ConfigMap unless the user names one."""
     labels = {
         contract.LABEL_GRAPH: plan.graph,
         contract.LABEL_COMPONENT: plan.service,
@@ -63,7 +63,7 @@ def build_picker(plan: PickerPlan) -> list[Manifest]:
 
 
 def _build_pool(plan: PickerPlan, labels: Mapping[str, str]) -> Manifest:
-    # Services are named like their component, with dashes for dots.
+    # A Service has the name of its component, with dashes for dots.
     picker = to_dns_label(identity.component_name(plan.graph, plan.service))
     selected = {
         contract.LABEL_COMPONENT_TYPE: ComponentType.WORKER.value,
@@ -83,10 +83,10 @@ def _build_pool(plan: PickerPlan, labels: Mapping[str, str]) -> Manifest:
 
 
 def _write_config(config: Mapping[str, Json]) -> str:
-    """The configuration as YAML, keys sorted; its type is filled in where the user left it out.
+    """The configuration as YAML, keys sorted; apiVersion and kind are filled in if the user left them out.
 
-    Nulls inside are kept: the API server keeps them in a field without a schema, and for a plugin a null may differ
-    from an absent parameter.
+    Nulls are kept: the API server keeps them in a field without a schema, and for a plugin a null may differ from an
+    absent parameter.
     """
     given = {key: value for key, value in config.items() if value is not None}
     return yaml.safe_dump({**_CONFIG_TYPE, **given}, sort_keys=True, allow_unicode=True)

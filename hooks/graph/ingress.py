@@ -1,11 +1,11 @@
-"""The ingress of a frontend without one of its own, from the installation's settings."""
+"""The default ingress of a frontend, from the installation's settings."""
 
 from hooks.k8s.types import Json
 from hooks.settings import Settings
 
 
 def default_ingress(graph: str, settings: Settings) -> dict[str, Json]:
-    """Build `spec.ingress` of a frontend: host is the graph; {} when neither gateway nor class is set.
+    """Build `spec.ingress` of a frontend: its host is the graph's name; {} if neither gateway nor class is set.
 
     Source: Dynamo operator, internal/dynamo/graph.go, GenerateDefaultIngressSpec.
     """

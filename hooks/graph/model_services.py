@@ -1,7 +1,7 @@
 """Headless Services over the pods of a graph that serve a base model, one per model.
 
 Source: Dynamo operator, internal/modelendpoint/headless_service.go. Its Service is shared by all graphs of a namespace;
-ours selects one graph's pods, as two parents cannot own one object.
+ours selects one graph's pods, because two parents cannot own one object.
 """
 
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class ModelServicePlan:
 
 
 def plan_model_services(graph: GraphDeployment) -> tuple[ModelServicePlan, ...]:
-    """One Service per distinct model that services refer to, sorted by model."""
+    """One Service for each model that services refer to, sorted by model."""
     models = sorted({base_model_of(spec) for spec in graph.spec.services.values()} - {""})
-    # Models whose hashes are equal share a Service, as they share the label that it selects by.
+    # Models with equal hashes share a Service, because they share the label that it selects.
     distinct = {identity.model_hash(model): model for model in reversed(models)}
     name, namespace = graph.metadata.name, graph.metadata.namespace
     return tuple(ModelServicePlan(namespace=namespace, graph=name, model=m) for m in sorted(distinct.values()))

@@ -1,4 +1,4 @@
-"""Whether a graph needs the SSH key of multinode TensorRT-LLM, which it copies for its services on either path."""
+"""Whether a graph needs the SSH key of multinode TensorRT-LLM; on both paths it copies the key for its services."""
 
 from hooks.api.graph import GraphDeployment
 from hooks.component.backends import Backend, resolve_backend
@@ -18,4 +18,4 @@ def _is_trtllm(graph: GraphDeployment, service: str) -> bool:
     try:
         return resolve_backend(kind, command_line, graph.spec.backend_framework) is Backend.TRTLLM
     except InvalidSpec:
-        return False  # the sync reports what is wrong with it
+        return False  # the sync reports its problem

@@ -1,7 +1,7 @@
-"""Whether LeaderWorkerSets can be made of a graph's components over several nodes, before anything is created.
+"""Checks, before anything is created, that LeaderWorkerSets can run a graph's components over several nodes.
 
-Each component is judged by its own rules, under the path of its service. A component cannot see the names of the
-others; only the graph can.
+Each component is checked by its own rules; their problems name the path of its service. Only the graph can compare the
+names of its components.
 """
 
 import re
@@ -18,12 +18,12 @@ _INDEX = re.compile(r"-[0-9]+")
 
 
 def check_components(components: Sequence[GraphServicePlan]) -> None:
-    """Refuse a graph that has a component over several nodes which cannot be made.
+    """Refuse a graph if one of its components over several nodes cannot be rendered.
 
     Raises:
         InvalidSpec: all problems, each with the path of its field.
     """
-    # Only components that name a number of nodes are parsed once more.
+    # Only components with a number of nodes are parsed again.
     candidates = [component for component in components if component.spec.get("multinode")]
     problems: list[Problem] = []
     for component in candidates:
@@ -35,9 +35,9 @@ def check_components(components: Sequence[GraphServicePlan]) -> None:
 
 
 def _validate_distinct(component: GraphServicePlan, components: Sequence[GraphServicePlan]) -> Iterator[Problem]:
-    """A LeaderWorkerSet makes a Service and StatefulSets of its own name, `<component>-<index>`, and of longer ones.
+    """Names of a LeaderWorkerSet's objects: a Service and StatefulSets named `<component>-<index>` or longer.
 
-    LeaderWorkerSet would use another's Service of that name, and its pods would find no leader.
+    If another object's Service has that name, LeaderWorkerSet uses it, and the pods find no leader.
     """
     for other in components:
         if other.name.startswith(component.name) and _INDEX.fullmatch(other.name[len(component.name) :]):

@@ -59,8 +59,8 @@ class ObservedGraph:
     """All that a graph's sync sees beside the graph, each by name.
 
     `adapters` holds the replicas of each scaling adapter, `claims` the claims that are children, `foreign_claims` the
-    names of claims with another owner, `bindings` what each RoleBinding grants, `installed` the optional kinds that the
-    controller declares, `grove` what runs under Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's
+    names of claims with another owner, `bindings` the role of each RoleBinding, `installed` the optional kinds that the
+    controller declares, `grove` the objects of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's
     copy of it. `pods` are Grove's pods by service, empty if the hook did not ask for them. `with_image_errors` are
     services with pods whose images cannot be pulled.
     """
@@ -102,7 +102,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
 
 
 def without_progress(seen: ObservedGraph) -> ObservedGraph:
-    """The part from which a plan is made: of each component only that it exists, and no pods."""
+    """The part that a plan depends on: components without their state, and no pods."""
     return replace(seen, components=dict.fromkeys(seen.components, _PRESENT), pods={})
 
 

@@ -1,4 +1,4 @@
-"""Which path a graph takes, Grove or components, and what of the other path must be deleted first.
+"""Which path a graph takes, Grove or components, and which objects of the other path must be deleted first.
 
 Old and new pods together would need twice the GPUs, and both paths use the same names for Services.
 """
@@ -17,21 +17,21 @@ from hooks.k8s.types import GroupVersionKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathPlan:
-    """The path; `blocked_by` is half a sentence on what is left of the other path, empty for nothing."""
+    """The path; `blocked_by` is half a sentence about the rest of the other path, empty if nothing is left."""
 
     takes_grove: bool
     blocked_by: str
 
 
 def plan_path(graph: GraphDeployment, seen: ObservedGraph) -> PathPlan:
-    """Choose the path and look for what is left of the other one."""
+    """Choose the path, and look for objects of the other one."""
     if takes_grove(graph.metadata.annotations, seen.installed):
         return PathPlan(takes_grove=True, blocked_by=_find_components(seen))
     return PathPlan(takes_grove=False, blocked_by=_find_grove(graph, seen))
 
 
 def takes_grove(annotations: Mapping[str, str], installed: Set[GroupVersionKind]) -> bool:
-    """Whether Grove runs a graph: its kind is declared, and the graph's annotation is anything but `false`.
+    """Whether Grove runs a graph: PodCliqueSet is declared, and the graph's annotation is not `false`.
 
     Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, isGrovePathway.
     """
@@ -39,7 +39,7 @@ def takes_grove(annotations: Mapping[str, str], installed: Set[GroupVersionKind]
 
 
 def may_take_grove(annotations: Mapping[str, str]) -> bool:
-    """Whether Grove runs a graph where it is installed."""
+    """Whether Grove runs the graph if Grove is installed."""
     return annotations.get(contract.ANNOTATION_ENABLE_GROVE, "").lower() != "false"
 
 
@@ -49,9 +49,9 @@ def _find_components(seen: ObservedGraph) -> str:
 
 
 def _find_grove(graph: GraphDeployment, seen: ObservedGraph) -> str:
-    """What is left of Grove; once components exist, only the graph's own PodCliqueSet counts.
+    """The rest of Grove's objects; once components exist, only the graph's own PodCliqueSet counts.
 
-    Other objects may carry the graph's name in a label without being its own. They must not stop a graph that runs.
+    Other objects may carry the graph's name in a label without belonging to it. They must not stop a running graph.
     """
     grove, name = seen.grove, graph.metadata.name
     if grove.pod_clique_set is not None:

@@ -37,8 +37,9 @@ class GraphPlan:
 
     `warnings` are for the user, whether or not the graph is ready.
 
-    `components` are the services as components; they are created only where `grove` is None. `blocked_by` is half a
-    sentence on what is left of the other path, empty for nothing: until that is deleted, no workload is returned.
+    `components` are the services as components; they are created only if `grove` is None. `blocked_by` is half a
+    sentence about the rest of the other path, empty if nothing is left; until the rest is deleted, no workload is
+    returned.
     """
 
     name: str
@@ -64,7 +65,7 @@ def plan_graph(
     *,
     restarts: Mapping[str, str],
 ) -> GraphPlan:
-    """Decide about all children; `raw` holds each service's spec by the user, without nulls and floats.
+    """Decide about all children; `raw` holds each service's spec as the user wrote it, without nulls and floats.
 
     `restarts` is by service the id of the restart that its pods get as annotation.
 
@@ -104,7 +105,7 @@ def plan_graph(
 
 
 def _choose_path(graph: GraphDeployment, installed: frozenset[GroupVersionKind]) -> str:
-    """Why the graph becomes components; services over several nodes that nothing can run are refused.
+    """A note why the graph becomes components; refuses services over several nodes that nothing can run.
 
     Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcileResources.
     """
@@ -140,14 +141,14 @@ def _plan_components(
 
 
 def find_configuration_problems(graph: GraphDeployment) -> tuple[Problem, ...]:
-    """The problems of `DYN_DEPLOYMENT_CONFIG` for which planning would refuse the graph."""
+    """The problems of `DYN_DEPLOYMENT_CONFIG`; with one of them, planning refuses the graph."""
     return _one_per_field(
         problem for service in sorted(graph.spec.services) for problem in read_configured(graph, service)[1]
     )
 
 
 def _one_per_field(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The first problem of each field: a variable of the graph is read once for each service."""
+    """The first problem of each field, because a variable of the graph is read once for each service."""
     first: dict[FieldPath, Problem] = {}
     for problem in problems:
         first.setdefault(problem.path, problem)
@@ -160,8 +161,8 @@ def _find_idle_restarts(graph: GraphDeployment, restarts: Mapping[str, str]) -> 
         own, used = spec.annotations.get(contract.ANNOTATION_RESTART_AT), restarts.get(service)
         if own and used and own != used:
             yield (
-                f"spec.services[{service}].annotations[{contract.ANNOTATION_RESTART_AT}] is {own!r} and changes "
-                f"nothing, the pods keep {used!r}; restart by spec.restart"
+                f"spec.services[{service}].annotations[{contract.ANNOTATION_RESTART_AT}] is {own!r} and has "
+                f"no effect, the pods keep {used!r}; restart by spec.restart"
             )
 
 

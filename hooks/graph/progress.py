@@ -1,4 +1,4 @@
-"""What keeps a graph's services from being ready at the wanted spec, whichever way the graph takes."""
+"""Why a graph's services are not ready at the wanted spec, on either path."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from hooks.k8s.types import Json
 class GraphProgress:
     """How far the workloads of a graph have come.
 
-    `unready` are the services that are not ready. `components` says by name of a component why it is not ready; `grove`
-    is what Grove has made. Both are empty while no workload is returned.
+    `unready` are the services that are not ready. `components` says by component's name why it is not ready; `grove` is
+    the progress of Grove. Both are empty while no workload is returned.
     """
 
     unready: frozenset[str]
@@ -27,7 +27,7 @@ class GraphProgress:
 
 
 def measure_graph(plan: GraphPlan, seen: ObservedGraph) -> GraphProgress:
-    """Compare what is observed with the plan, by the rules of the condition Ready."""
+    """Compare the observed objects with the plan, by the rules of the condition Ready."""
     if plan.blocked_by:
         every = frozenset(component.service for component in plan.components)
         return GraphProgress(unready=every, components={}, grove=None)
@@ -45,7 +45,7 @@ def measure_graph(plan: GraphPlan, seen: ObservedGraph) -> GraphProgress:
 def _why_unready(plan: GraphServicePlan, seen: ChildComponent | None) -> str:
     """Why a component is not ready at the wanted spec; empty when it is.
 
-    Upstream looks at Available alone, so that a changed graph shows the old success for an instant.
+    Upstream reads only the condition Available, so a changed graph still shows its old success for a moment.
     """
     if seen is None or seen.is_deleting:
         what = "resource not found" if seen is None else "it is being deleted"
@@ -59,7 +59,9 @@ def _why_unready(plan: GraphServicePlan, seen: ChildComponent | None) -> str:
         detail = f" ({seen.message})" if seen.message else ""
         return f"Component deployment not ready - Available condition not true{detail}"
     if _init_containers(seen.spec) != _init_containers(plan.spec):
-        return "init containers were inserted or reordered, which an existing object cannot take over; delete it once"
+        return (
+            "init containers were inserted or reordered; this cannot be applied to an existing object, delete it once"
+        )
     return ""
 
 

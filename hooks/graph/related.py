@@ -1,6 +1,6 @@
-"""Which related objects a graph's sync wants to see.
+"""Which related objects a graph's sync needs.
 
-Metacontroller keeps the answer until the spec changes, so the answer must not depend on annotations.
+Metacontroller caches the answer until the spec changes, so the answer must not depend on annotations.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})
 
 
 def resolve_related(request: CustomizeRequest, settings: Settings) -> list[RelatedRule]:
-    """Claims by name; under Grove also what it made, its pods too, and registry Secrets; the SSH key where needed."""
+    """Claims by name; under Grove also its objects with their pods, and registry Secrets; the SSH key if needed."""
     parent = request.parent
     rules = list(_claims(parent))
     if kinds.POD_CLIQUE_SET in request.child_kinds:
@@ -52,7 +52,7 @@ def _grove_parts(parent: ReadManifest) -> list[RelatedRule]:
 
 
 def _pods(parent: ReadManifest) -> list[RelatedRule]:
-    """Pods that Grove made of the graph: those of a graph of components explain their component."""
+    """The graph's pods under Grove; pods of components are related to their component instead."""
     metadata = parent["metadata"]
     labels = {contract.LABEL_GRAPH: metadata["name"], LABEL_MANAGED_BY: GROVE}
     return [RelatedRule.of(kinds.POD, metadata["namespace"], match_labels=labels)]
@@ -69,4 +69,4 @@ def _needs_key(parent: ReadManifest) -> bool:
     try:
         return needs_mpi_key(parse_parent(GraphDeployment, parent))
     except InvalidSpec:
-        return False  # sync says what is wrong; a new spec is a new question
+        return False  # sync reports the problems; a new spec is a new call

@@ -3,7 +3,7 @@
 Pods restart when the annotation `nvidia.com/restartAt` of their template changes to the restart's `id`. So the graph's
 children show how far a restart has come, even if the status was lost. A service has restarted when it carries the id
 and is ready by the rules of the condition Ready. `_STEPS` is the state machine; its position is `status.restart`. This
-module knows no clock, and not how a service is made.
+module knows neither the time nor how a service is rendered.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, computeRestartStatus, and
 internal/dynamo/graph.go, DetermineRestartState.
@@ -109,8 +109,8 @@ def plan_restart(graph: GraphDeployment, stored: Mapping[str, Json], observed: M
     """Decide all that does not depend on readiness.
 
     `stored` is `status.restart`, `observed` the ids of `observe_restart_ids`. A service that does not exist yet is
-    created with the id, as its first pods need no restart. After a restart has ended, an existing service keeps the id
-    that it carries: the status may be older than the objects.
+    created with the id, because its first pods need no restart. After a restart has ended, an existing service keeps
+    the id that it carries, because the status may be older than the objects.
     """
     asked = graph.spec.restart.id if graph.spec.restart else ""
     kept = {service: observed[service] for service in _names(graph) if observed.get(service)}

@@ -1,7 +1,6 @@
 """Scaling adapters: which services have one, and how many replicas it asks for.
 
-While a service's adapter is enabled, the adapter's `spec.replicas` counts; the graph's own field is only its first
-value.
+While a service's adapter is enabled, the adapter's `spec.replicas` counts; the graph's field is only the initial value.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcileScalingAdapters.
 """
@@ -28,7 +27,7 @@ class AdapterPlan:
 
 
 def plan_adapters(graph: GraphDeployment, observed: Mapping[str, int]) -> tuple[AdapterPlan, ...]:
-    """The adapters of all services that enable one, by service; `observed` is replicas by adapter's name."""
+    """The adapters of all services that enable one, sorted by service; `observed` are replicas by adapter's name."""
     return tuple(
         _plan_adapter(graph, service, observed)
         for service, spec in sorted(graph.spec.services.items())
@@ -44,7 +43,7 @@ def keep_adapters(
 
 
 def build_adapter(plan: AdapterPlan) -> Manifest:
-    """Build the adapter; once it exists nothing of this is applied (OnDelete), so an autoscaler's value stays."""
+    """Build the adapter; an existing adapter is never updated (OnDelete), so an autoscaler's value stays."""
     labels = {contract.LABEL_GRAPH: plan.graph, contract.LABEL_COMPONENT: plan.service}
     spec = {"replicas": plan.replicas, "dgdRef": {"name": plan.graph, "serviceName": plan.service}}
     return build_manifest(contract.SCALING_ADAPTER, build_metadata(plan.name, plan.namespace, labels=labels), spec=spec)

@@ -1,4 +1,4 @@
-"""What upstream's webhook asks of a graph beyond its services: that there are some, claims, the restart, name lengths.
+"""Rules of upstream's webhook about a graph as a whole: it has services, claims, the restart, lengths of names.
 
 Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, whose order and texts are kept.
 """
@@ -15,7 +15,7 @@ PARALLEL = "Parallel"
 
 
 def find_graph_problems(graph: GraphDeployment) -> Iterator[Problem]:
-    """Problems of everything but the services themselves."""
+    """Problems of the graph that are not in a single service's spec."""
     if not graph.spec.services:
         yield rules.SERVICES.at(SPEC / "services")
     for index, claim in enumerate(graph.spec.pvcs):

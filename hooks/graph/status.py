@@ -21,7 +21,7 @@ from hooks.k8s.types import Json
 from hooks.problems import Problem, join_texts
 
 NOT_READY_REASONS = "notReadyReasons"
-"""Field of the status: by service under Grove, the reason of its explanation. Events compare it with the former one."""
+"""Field of the status: under Grove, by service, the reason why it is not ready. Events compare it with the last one."""
 
 _KEPT = ("restart", "services", "componentsReady")
 
@@ -81,7 +81,7 @@ def report(
 
 
 def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous: Previous) -> dict[str, Json]:
-    """The status of a graph whose children are left as they were: all problems; the rest is kept."""
+    """The status of a graph whose children stay unchanged: all problems, and the other fields as they were."""
     text = join_texts(problems)
     message = f"Validation failed: {text}" if reason is GraphReason.INVALID else text
     condition = Condition(type=READY, status="False", reason=reason.value, message=message[:MAX_MESSAGE])

@@ -97,7 +97,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
 def _read_valid(
     parent_key: bytes, installed: frozenset[GroupVersionKind]
 ) -> tuple[GraphDeployment, Mapping[str, Mapping[str, Json]]]:
-    """The graph, and the spec of each service as the user wrote it but for nulls and floats."""
+    """The graph, and each service's spec as the user wrote it, without nulls and floats."""
     parent = read_parent_key(parent_key)
     graph, problems = validate_parent(GraphDeployment, parent, partial(validate_graph, installed=installed))
     if problems:
@@ -107,9 +107,9 @@ def _read_valid(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounds:
-    """All that a graph's plan is made from, and the key of its cache: `plan_on` receives nothing else.
+    """All inputs of a graph's plan. It is the key of the plan's cache, so `plan_on` receives nothing else.
 
-    Two are equal if all their fields are. The hash is that of one field, as maps have none.
+    Two are equal if all their fields are equal. The hash is that of one field, because maps have no hash.
     """
 
     parent_key: bytes
@@ -140,7 +140,7 @@ class _Planned:
 
 
 def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGraph, settings: Settings) -> _Planned:
-    """Plan by what the restart has reached; where services became ready, let the restart proceed and plan again."""
+    """Plan with the ids that the restart has set; if services became ready, let the restart proceed and plan again."""
     graph, _ = _read_valid(parent_key, seen.installed)
     restart = plan_restart(graph, _read_restart(request), observe_restart_ids(graph, seen))
     grounds = Grounds(
@@ -157,7 +157,7 @@ def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGrap
 
 
 def _read_restart(request: SyncRequest) -> Mapping[str, Json]:
-    """`status.restart`; empty where there is none, or none that can be read."""
+    """`status.restart`; empty if it is absent or cannot be read."""
     stored = request.status.get("restart")
     return stored if isinstance(stored, dict) else {}
 
@@ -181,7 +181,7 @@ def _last_children(request: SyncRequest, problems: tuple[Problem, ...]) -> list[
 
 
 def _is_kept_by_stub(child: ReadManifest) -> bool:
-    """Whether an object is never updated and its last-applied state is unknown, as it came from another operator."""
+    """Whether an object is never updated and has no last-applied state, because another operator created it."""
     return gvk_of(child) in ON_DELETE and contract.ANNOTATION_LAST_APPLIED not in annotations_of(child)
 
 
@@ -196,8 +196,8 @@ def _previous(request: SyncRequest, facts: Facts) -> Previous:
 def _resync_after(plan: GraphPlan, seen: ObservedGraph, explained: Mapping[str, Explanation]) -> float:
     """Seconds until the next sync without a change; 0 for none.
 
-    Two failures change no object: an effect that failed, and the creation of a Service while another of the same name
-    was being deleted, which Metacontroller takes for success.
+    Two failures cause no event that would start a sync: a failed effect, and a Service that was created while another
+    one of its name was being deleted. Metacontroller counts the latter as a success.
     """
     grove = plan.grove
     is_waiting = bool(plan.blocked_by) or (

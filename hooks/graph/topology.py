@@ -1,6 +1,6 @@
-"""Where the pods of a graph must lie close together: topology constraints, in the form that the installed Grove knows.
+"""Topology constraints: which pods must run close together, in the form that the installed Grove knows.
 
-Only Grove places pods by topology, so a graph that takes another path is refused rather than spread.
+Only Grove places pods by topology, so a graph with constraints on the other path is refused.
 
 Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.go, whose texts are kept, and
 internal/dynamo/grove.go; Grove, operator/api/core/v1alpha1, TopologyConstraint of alpha.6 to alpha.12.
@@ -46,10 +46,10 @@ def validate_topology(graph: GraphDeployment, *, takes_grove: bool) -> Iterator[
 
 
 def plan_topology(graph: GraphDeployment, settings: Settings) -> Mapping[str, Topology]:
-    """The constraints by service, that of the whole graph under `WHOLE_GRAPH`; {} where there are none.
+    """The constraints by service, that of the whole graph under `WHOLE_GRAPH`; {} if there are none.
 
     Raises:
-        InvalidSpec: the installed Grove could not take them.
+        InvalidSpec: the installed Grove does not support them.
     """
     whole = graph.spec.topology_constraint
     if whole is None:

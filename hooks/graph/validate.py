@@ -1,6 +1,6 @@
-"""What makes a graph impossible to render, each problem with its field and what would be right.
+"""Problems for which a graph cannot be rendered, each with its field and a remedy.
 
-A graph without problems here gives children that the API server accepts. Admission has further rules.
+The API server accepts the children of a graph without these problems. Admission has further rules.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,14 +33,14 @@ from hooks.validation.rules import graph as rules
 
 
 def review_graph(review: Review) -> Verdict:
-    """Judge a graph that is about to be written."""
+    """Review a graph that is about to be written."""
     return judge(review, GraphDeployment, of_object=_judge_graph, of_change=find_graph_changes)
 
 
 def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> tuple[Problem, ...]:
     """All problems of a graph, each once; `installed` are the kinds that the controller declares, None if unknown.
 
-    If they are unknown, rules of one optional kind are left out, except Grove's limit for the length of names: upstream
+    If they are unknown, rules of optional kinds are skipped, except Grove's limit for the length of names: upstream
     applies it to every graph that does not switch Grove off.
     """
     under_grove = installed is not None and takes_grove(graph.metadata.annotations, installed)
@@ -90,7 +90,7 @@ def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, re
 def _find_unknown_groups(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> Iterator[Problem]:
     """Problems of services over several nodes if the graph switches Grove off and the installed kinds are unknown.
 
-    Only LeaderWorkerSets can run them then. If the kinds are known, planning has this problem.
+    Then only LeaderWorkerSets can run these services. If the kinds are known, planning finds these problems.
     """
     if installed is not None or may_take_grove(graph.metadata.annotations):
         return

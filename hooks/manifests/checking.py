@@ -1,6 +1,6 @@
-"""What schemas and rules say of manifests, each problem and warning at its place.
+"""What schemas and rules find in manifests, each problem and warning with its file and line.
 
-Knows no cluster: an object is judged as one that an unknown user is about to create.
+Knows no cluster: every object is checked as if an unknown user created it.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from hooks.validation.overlap import drop_repetitions
 from hooks.validation.review import Review, Verdict
 
 ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
-"""Nothing that is rendered depends on the time; status does, and is not printed."""
+"""Only the status depends on the time, and the status is not printed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """All faults and warnings of some manifests, and what those that fit their schemas turn into."""
+    """All problems and warnings of some manifests, and the children of those that fit their schemas."""
 
     faults: tuple[Fault, ...]
     warnings: tuple[Fault, ...]
@@ -33,9 +33,9 @@ class Checked:
 
 
 def check_manifests(loaded: Loaded, settings: Settings, installed: frozenset[str] | None) -> Checked:
-    """Judge what was read by schemas and rules; each fault is named once. Foreign documents only need a name.
+    """Check manifests by schemas and rules; each problem is named once. Documents of other kinds only need a name.
 
-    `installed` are the optional kinds of the cluster. None leaves out the rules that need them, as admission does.
+    `installed` are the optional kinds of the cluster. None skips the rules that need them, as admission does.
     """
     faults, warnings = set(loaded.unreadable), set[Fault]()
     for document in loaded.documents:
@@ -50,7 +50,7 @@ def check_manifests(loaded: Loaded, settings: Settings, installed: frozenset[str
 def check_rendered(
     loaded: Loaded, settings: Settings, installed: frozenset[str], kinds: frozenset[GroupVersionKind] = OUR_KINDS
 ) -> Checked:
-    """Judge, and render the documents that fit their schemas, which finds what only shows then, in these `kinds`."""
+    """Check, then render the documents of these `kinds` that fit their schemas; rendering finds further problems."""
     checked = check_manifests(loaded, settings, installed)
     sound = [document for document in loaded.documents if not check_document(document)]
     rendered = _render(sound, settings, installed)
@@ -64,7 +64,7 @@ def check_rendered(
 
 
 def check_document(document: Document) -> list[Fault]:
-    """All faults of a document but those that the rules find; foreign kinds have no schema here."""
+    """All problems of a document except those that rules find; other kinds have no schema here."""
     of_schema = find_faults(document.object) if document.is_ours else []
     return [*document.faults, *(document.place(problem) for problem in of_schema)]
 

@@ -1,6 +1,6 @@
-"""What objects of all kinds need: a kind, a name, and the form in which the hooks read what they read of them.
+"""What every object needs: a kind, a name, and metadata of the right types.
 
-Also finds kinds that are almost written as one of ours, which would otherwise pass as foreign.
+Also finds misspelt kinds of ours, which would otherwise pass as other kinds.
 """
 
 from collections.abc import Iterator
@@ -22,22 +22,22 @@ OUR_KINDS = frozenset(
 )
 
 _SISTER_KINDS = frozenset({contract.WORKER_METADATA.kind, "DynamoCheckpoint"})
-"""Kinds of Dynamo that are not ours to judge."""
+"""Kinds of Dynamo that the hooks do not check."""
 
 _LIKENESS = 0.7
-"""How like a kind is to one of ours that is meant to be it, from 0 to 1; DynamoWorkerMetadata comes to 0.55."""
+"""Similarity (0 to 1) from which a kind counts as a misspelt one of ours; DynamoWorkerMetadata has 0.55."""
 
 _HEADER = ("apiVersion", "kind")
 _METADATA = HERE / "metadata"
 
 
 def has_kind(value: Any) -> bool:
-    """Whether it is an object that says what it is."""
+    """Whether it is an object with apiVersion and kind."""
     return isinstance(value, dict) and all(value.get(key) and isinstance(value[key], str) for key in _HEADER)
 
 
 def find_header_problems(value: Any) -> Iterator[Problem]:
-    """What is wrong with any object; in kinds of ours only what their schemas do not say."""
+    """Problems that an object of any kind can have; of our kinds only those that their schemas do not find."""
     if not isinstance(value, dict):
         yield rules.NOT_AN_OBJECT.at(HERE, found=name_value(value))
         return
@@ -62,7 +62,7 @@ def find_header_problems(value: Any) -> Iterator[Problem]:
 
 
 def _find_kind_problems(kind: GroupVersionKind) -> Iterator[Problem]:
-    """A kind that is almost one of ours; other kinds of our group are foreign, as its owner has other programs too."""
+    """A misspelt kind of ours. Other kinds of the group pass: the group's owner has other programs too."""
     names = {ours.kind for ours in OUR_KINDS}
     version = contract.GRAPH.api_version
     if kind.kind in names:
@@ -75,7 +75,7 @@ def _find_kind_problems(kind: GroupVersionKind) -> Iterator[Problem]:
 
 
 def _find_metadata_problems(metadata: Any) -> Iterator[Problem]:
-    """What no object can have; for kinds of ours their schemas say it."""
+    """Problems of metadata; of our kinds the schemas find them."""
     if not isinstance(metadata, dict):
         yield describe_type(metadata, ["object"], _METADATA)
         return
@@ -98,7 +98,7 @@ def _find_metadata_problems(metadata: Any) -> Iterator[Problem]:
 
 
 def _describe_text(path: FieldPath, value: Any, missing: Rule) -> Problem:
-    """The problem of a field that holds no text, or nothing."""
+    """The problem of a field that is empty or not a string."""
     return describe_type(value, ["string"], path) if value else missing.at(path)
 
 

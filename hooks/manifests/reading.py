@@ -1,6 +1,6 @@
 """Reads manifests: files, directories or standard input, with line and column of every field.
 
-What cannot be read does not hide the rest: objects and faults are returned together.
+One unreadable file does not hide the others: objects and problems are returned together.
 """
 
 import sys
@@ -22,7 +22,7 @@ SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A problem or warning, and where the input has it; line and column are 1-based."""
+    """A problem or warning, and its place in the input; line and column are 1-based."""
 
     file: str
     mark: Mark
@@ -45,17 +45,17 @@ class Fault:
 
 
 class ManifestFaults(Exception):
-    """The input is refused; holds every fault found."""
+    """The input is refused; holds every problem found."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
-        """Sort the faults by place."""
+        """Sort the problems by place."""
         self.faults = tuple(sorted(faults))
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One object of the input, the places of its fields, and what is wrong with it apart from its schema."""
+    """One object of the input, the places of its fields, and the problems that its schema does not find."""
 
     file: str
     object: Manifest
@@ -78,7 +78,7 @@ class Document:
         return self.kind in OUR_KINDS
 
     def place(self, problem: Problem) -> Fault:
-        """The problem at its field, or at the nearest field around it that was written."""
+        """The problem at its field; for a missing field, at the nearest object around it."""
         parts = problem.path.parts
         known = next(parts[:end] for end in range(len(parts), -1, -1) if parts[:end] in self.marks)
         return Fault(self.file, self.marks[known], problem)
@@ -86,17 +86,17 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What the input holds: objects in order, faulty ones too, and the faults of what is not an object."""
+    """What the input holds: objects in order, also those with problems, and the problems of what is not an object."""
 
     documents: tuple[Document, ...]
     unreadable: tuple[Fault, ...] = ()
 
 
 def load_manifests(paths: Iterable[str], namespace: str) -> Loaded:
-    """Read all objects of the paths in order; ours that name no namespace get the given one.
+    """Read all objects of the paths in order; objects of ours without a namespace get the given one.
 
-    Faults are: a file that cannot be read as text or YAML or holds nothing; an object without apiVersion, kind or name,
-    of a kind that is nearly ours, or with the name of another.
+    Problems are: a file that is empty or cannot be read as text or YAML; an object without apiVersion, kind or name,
+    of a misspelt kind of ours, or with the name of an earlier object.
     """
     unreadable: list[Fault] = []
     documents: list[Document] = []
@@ -135,7 +135,7 @@ def _expand(paths: Iterable[str], faults: list[Fault]) -> Iterator[str]:
 
 
 def _decode(content: bytes) -> tuple[str, Problem | None]:
-    """The text, or what is wrong with it."""
+    """The file's text, or its problem."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -171,7 +171,7 @@ def _is_in_item(path: YamlPath) -> bool:
 
 
 def _split_list(document: YamlDocument) -> Iterator[YamlDocument]:
-    """The items of a list of objects, each with its own places and faults."""
+    """The items of a list of objects, each with its own places and problems."""
     for index, item in enumerate(document.value["items"]):
         at = ("items", index)
         marks = {path[2:]: mark for path, mark in document.marks.items() if path[:2] == at}
@@ -186,7 +186,7 @@ def _place(file: str, faults: Iterable[YamlFault], value: Any) -> Iterator[Fault
 
 
 def _read_object(file: str, part: YamlDocument, namespace: str) -> Document:
-    """The object with a namespace, and its faults; without a kind it cannot be judged any further."""
+    """The object with a namespace, and its problems; an object without a kind is not checked further."""
     found = Document(file, part.value, part.marks)
     header = (found.place(problem) for problem in find_header_problems(part.value))
     faults = (*_place(file, part.faults, part.value), *header)
@@ -195,7 +195,7 @@ def _read_object(file: str, part: YamlDocument, namespace: str) -> Document:
 
 
 def _fill_namespace(value: Manifest, namespace: str) -> Manifest:
-    """The object in the given namespace where it names none; null and "" are none."""
+    """The object, in the given namespace unless it names one; null and "" name none."""
     metadata = value.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("namespace") not in (None, ""):
         return value
@@ -203,7 +203,7 @@ def _fill_namespace(value: Manifest, namespace: str) -> Manifest:
 
 
 def _mark_duplicates(documents: Iterable[Document]) -> Iterator[Document]:
-    """The documents, one of a name that came before with a fault more."""
+    """The documents; one with the name of an earlier document gets a problem."""
     seen: dict[tuple[str, str, str], Document] = {}
     for document in documents:
         metadata = document.object.get("metadata")

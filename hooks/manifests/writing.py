@@ -24,7 +24,7 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 _READ_OTHERWISE = re.compile(r"[yn]|yes|no|on|off|[-+]?[0-9._]+(e[-+]?[0-9]+)?|[-+]?0[xob][0-9a-f_]+", re.IGNORECASE)
-"""Text that some reader of YAML takes for a number or a boolean unless it is quoted, `1e3` among them."""
+"""Text that some YAML parsers read as a number or boolean unless it is quoted, for example `1e3`."""
 
 
 def _represent_text(dumper: yaml.Dumper, text: str) -> yaml.ScalarNode:
@@ -38,9 +38,9 @@ _Dumper.add_representer(str, _represent_text)
 
 @contextmanager
 def guard_output() -> Iterator[None]:
-    """Write to standard output inside; if it cannot be written, ends the process with a message and status 1.
+    """A context for writing to standard output; if writing fails, ends the process with a message and status 1.
 
-    A reader that has closed the pipe is no error; click ends quietly then.
+    A reader that has closed the pipe is no error; then click ends without a message.
     """
     try:
         yield
@@ -53,7 +53,7 @@ def guard_output() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    """Lead standard output away: the interpreter writes at its end what is left in the buffer, and would fail again."""
+    """Redirect standard output: at its end the interpreter flushes the buffer, which would fail again."""
     away = os.open(os.devnull, os.O_WRONLY)
     os.dup2(away, sys.stdout.fileno())
     os.close(away)
@@ -73,7 +73,7 @@ def _format_yaml(manifest: Any) -> str:
 
 
 def order_keys(value: Any) -> Any:
-    """The same value with keys in reading order: what names a thing first, the rest by the alphabet."""
+    """The same value with keys in reading order: names and kinds first, the rest sorted."""
     if isinstance(value, dict):
         first = {key: order_keys(value[key]) for key in _FIRST_KEYS if key in value}
         return {**first, **{key: order_keys(value[key]) for key in sorted(value) if key not in first}}

@@ -31,7 +31,7 @@ SAY_SECONDS = 300.0
 REQUEST_SECONDS = 30.0
 MAX_BACK_OFF_SECONDS = 30.0
 DENIED_SECONDS = 300.0
-"""How long 401 and 403 are retried: the RoleBinding is created at the same time as the Job, and may come later."""
+"""How long 401 and 403 are retried, because the RoleBinding may be created after the Job."""
 
 _DENIED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
@@ -121,7 +121,7 @@ class _Caller:
     say: Callable[[str], None]
 
     def read_pod(self, namespace: str, name: str) -> Mapping[str, Any] | None:
-        """The pod; None if it does not exist; raises CopyFailed."""
+        """The pod, None if it does not exist; raises CopyFailed."""
 
         def read(conversation: Conversation) -> Mapping[str, Any] | None:
             return conversation.find(f"/api/v1/namespaces/{namespace}/pods/{name}")

@@ -244,7 +244,7 @@ def _with_namespace(obj: Manifest, *, is_namespaced: bool) -> Manifest:
 
 
 def take_snapshot(cluster: SimulatedCluster, roots: Iterable[Ref]) -> Snapshot:
-    """Take a snapshot of the cluster as it is now."""
+    """Take a snapshot of the cluster."""
     tree = ObjectTree(cluster.everything())
     found = {ref_of(obj): obj for obj in tree.by_uid.values()}
     present = tuple(found[ref] for ref in roots if ref in found)

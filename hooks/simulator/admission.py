@@ -1,6 +1,6 @@
 """How the API server changes objects of built-in kinds before it stores them: defaults, canonical values, refusals.
 
-Only what a three-way merge notices: each value that is rewritten here causes a write at every sync in a real cluster.
+Only values that a three-way merge notices: if a hook returns a value that is rewritten here, every sync writes.
 
 Source: Kubernetes 1.36 API reference (defaults), pkg/apis/*/v1/defaults.go; immutable fields as a real server
 refused them.

@@ -84,7 +84,7 @@ class Listeners:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             connections.add(writer)
             try:
-                if self._connections.get(place) is connections:  # else it was accepted while closing
+                if self._connections.get(place) is connections:  # else it was accepted while the place was closed
                     await _serve(reader, writer, answer)
             finally:
                 connections.discard(writer)

@@ -22,7 +22,7 @@ class Resource:
 
 
 class UnknownKind(Exception):
-    """No such kind or plural is served."""
+    """The kind or plural is not served."""
 
 
 def _builtin(kind: GroupVersionKind, plural: str, **traits: bool) -> Resource:

@@ -21,7 +21,7 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 
 Admit = Callable[[Resource, Manifest, Manifest | None], Manifest]
-"""(resource, new object, old object or None) to the object as it is stored; raises ApiError."""
+"""(resource, new object, old object or None) to the stored object; raises ApiError."""
 
 
 class ApiError(Exception):
@@ -113,7 +113,7 @@ class Store:
         """Store a new object.
 
         Raises:
-            ApiError: 404 no such kind or namespace, 409 the name is taken, 422 the object is invalid.
+            ApiError: 404 the kind or namespace does not exist, 409 the name is taken, 422 the object is invalid.
         """
         resource = self.resource_of(obj)
         self._check_place(resource, obj)

@@ -1,6 +1,6 @@
 """What a mutating webhook fills in: replicas, the version that a graph began with, the label of the installation.
 
-Each function answers with a JSON patch (RFC 6902), empty where nothing is missing, and reads any body without raising.
+Each function returns a JSON patch (RFC 6902), empty if nothing is missing, and never raises for any object.
 
 Source: Dynamo operator, internal/webhook/defaulting/dynamographdeployment_handler.go.
 """
@@ -16,14 +16,14 @@ JsonPatch = list[dict[str, Json]]
 
 
 def default_graph(review: Review) -> JsonPatch:
-    """One replica for every service that names none; on create also the version that the graph was made with."""
+    """One replica for every service without `replicas`; on create also the version that the graph began with."""
     origin = {contract.ANNOTATION_ORIGIN_VERSION: __version__} if review.old is None else {}
     missing = {key: value for key, value in origin.items() if key not in _read_map(review.new, "annotations")}
     return [*_add_entries(review.new, "annotations", missing), *default_any(review), *_add_replicas(review.new)]
 
 
 def default_any(review: Review) -> JsonPatch:
-    """The label by which a namespace-restricted installation finds what is its own."""
+    """The label by which a namespace-restricted installation finds its own objects."""
     wanted = review.settings.installation
     if not wanted or _read_map(review.new, "labels").get(contract.LABEL_INSTALLATION) == wanted:
         return []
@@ -62,5 +62,5 @@ def _read_map(manifest: ReadManifest, field: str) -> Mapping[str, Json]:
 
 
 def _escape(key: str) -> str:
-    """A key as it stands in a JSON pointer (RFC 6901)."""
+    """A key, escaped for a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")

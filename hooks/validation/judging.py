@@ -1,7 +1,7 @@
-"""How an object is judged by the rules of its kind: the order, what an old object excuses, when there are warnings.
+"""Checks an object by the rules of its kind: their order, problems that the old object had too, and warnings.
 
 Source: Dynamo operator, internal/webhook/validation/*_handler.go; Kubernetes, "Validation ratcheting" of custom
-resources, for what an update of an object that is bad already may do.
+resources, for updates of an object that has problems already.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from hooks.validation.review import GENERATED_SUFFIX, Review, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What some of the rules found."""
+    """The problems and warnings that rules found."""
 
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
@@ -30,11 +30,11 @@ def judge(
     of_change: Callable[[Model, ReadManifest, Review], Findings] = lambda _new, _old, _review: Findings(),
     warns_always: bool = False,
 ) -> Verdict:
-    """All that is wrong with an object by itself, then with the change; one that is being deleted always passes.
+    """The problems of the object, then of the change; an object that is being deleted has none.
 
-    A problem that the old object had too does not count again: else a rule that came later would forbid
-    even to annotate what was stored before it. With problems, warnings about the object are left out as upstream does,
-    unless `warns_always`. Never raises for any object.
+    A problem that the old object had too does not count: else a new rule would refuse every update of an older object,
+    even an annotation. As upstream, if there are problems, there are no warnings about the object, unless
+    `warns_always`. Never raises for any object.
     """
     if _is_going(review.new):
         return Verdict(problems=())

@@ -1,4 +1,4 @@
-"""Which problems of rules say what a problem of the schema says already, decided by rule and path."""
+"""Which problems of rules repeat a problem of the schema, decided by rule and path."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from hooks.problems import Problem
 from hooks.validation.rules import component, graph, pod, reading, schema
 
 _NO_VALUE = frozenset({schema.REQUIRED, schema.TYPE, reading.METADATA, reading.NAME, reading.NAME_OF_PARENT})
-"""There is no value to judge, in the field and below."""
+"""The schema's problem is that there is no usable value in the field or below it."""
 
 _BAD_VALUE = frozenset(
     {
@@ -14,7 +14,7 @@ _BAD_VALUE = frozenset(
         *(schema.MIN_LENGTH, schema.MAX_LENGTH, reading.NAMESPACE),
     }
 )
-"""The value must change, and other rules about the same field say so too."""
+"""The value must change; other rules about the same field say the same."""
 
 _OF_LENGTH = frozenset(
     {
@@ -22,11 +22,11 @@ _OF_LENGTH = frozenset(
         *(component.GROUP_NAME_LENGTH, graph.GROVE_NAME_LENGTH, graph.SERVICE_NAME_LENGTH),
     }
 )
-"""What these say of a name no pattern says."""
+"""Rules about names that say more than a pattern does."""
 
 
 def drop_repetitions(problems: Iterable[Problem], of_schema: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems that say something else than those of the schema."""
+    """The problems that do not repeat one of the schema."""
     said = tuple(of_schema)
     return tuple(problem for problem in problems if not any(_says_the_same(problem, other) for other in said))
 

@@ -1,7 +1,7 @@
-"""Objects that do not fit their model are judged all the same, so that one problem hides no other.
+"""Checks objects that do not fit their model too, so that one problem does not hide others.
 
-Their fields that do not fit are replaced (`hooks.api.misfits`), the rules judge what is left, and problems that follow
-from a replaced field are left out.
+The fields that do not fit are replaced (`hooks.api.misfits`), the rules check the result, and problems that follow from
+a replaced field are left out.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,13 +16,13 @@ _ALSO_READS: dict[Rule, tuple[FieldPath, ...]] = {
     graph.RESTART_UNKNOWN: (SPEC / "services",),
     topology.TOPOLOGY_OF_SERVICE: (SPEC / "topologyConstraint.packDomain",),
 }
-"""Fields that a rule reads beside those that its problems name; the rules of names all read `metadata.name`."""
+"""Fields that a rule reads in addition to those that its problems name; all rules of names read `metadata.name`."""
 
 
 def validate_parent(
     model: type[Model], manifest: ReadManifest, validate: Callable[[Model], Iterable[Problem]]
 ) -> tuple[Model, tuple[Problem, ...]]:
-    """Read a parent as far as it fits its model, with all its problems: fields that do not fit, then broken rules."""
+    """A parent, its unfit fields replaced, and all its problems: fields that do not fit, then broken rules."""
     parent, misfits = read_parent(model, manifest)
     return parent, (*misfits, *drop_consequences(validate(parent), misfits))
 
@@ -36,13 +36,13 @@ def drop_consequences(problems: Iterable[Problem], misfits: tuple[Problem, ...])
 def _follows(problem: Problem, replaced: FieldPath) -> bool:
     if any(path.is_within(replaced) for path in _read_paths(problem)):
         return True
-    # A list is judged as a whole, and one of its entries is not what was written.
+    # Rules check a list as a whole, and one of its entries was replaced.
     above, last = FieldPath(replaced.parts[:-1]), replaced.parts[-1]
     return isinstance(last, int) and problem.path == above
 
 
 def _read_paths(problem: Problem) -> Iterator[FieldPath]:
-    """The fields that a rule judged together."""
+    """The fields that a rule checked together."""
     yield problem.path
     yield from (value for _, value in problem.values if isinstance(value, FieldPath))
     yield from _ALSO_READS.get(problem.rule, ())

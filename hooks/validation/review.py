@@ -1,4 +1,4 @@
-"""The question to the rules (an object as it is to be written, as it was, and who asks) and their answer, a verdict."""
+"""A write to check (the new object, the old one, the user), and the verdict of the rules."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from hooks.problems import Problem, reasons_of
 from hooks.settings import Settings
 
 GENERATED_SUFFIX = "xxxxx"
-"""Stands for the five characters that the API server puts behind `generateName`."""
+"""Placeholder for the five characters that the API server appends to `generateName`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """Who asks, as the API server authenticated them."""
+    """The user of a request, as the API server authenticated them."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -20,10 +20,9 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """An object about to be written; `old` is None on create, `user` None where the API server does not say.
+    """An object about to be written; `old` is None on create, `user` None if the API server sends none.
 
-    `installed` are the optional kinds of the cluster; None where that is unknown, and rules that need them are left
-    out.
+    `installed` are the optional kinds of the cluster; None if they are unknown: then rules that need them are skipped.
     """
 
     new: ReadManifest
@@ -35,12 +34,12 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """All problems in upstream's order (none: accepted), and warnings."""
+    """All problems in upstream's order, and warnings; without problems the object is accepted."""
 
     problems: tuple[Problem, ...]
     warnings: tuple[Problem, ...] = ()
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the object is refused, in short words, sorted."""
+        """The reasons of the problems, each once, sorted."""
         return reasons_of(self.problems)

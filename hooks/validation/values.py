@@ -27,7 +27,7 @@ def name_value(value: Json) -> str:
 
 
 def show_value(value: Json) -> str:
-    """The value as JSON, cut where it is long."""
+    """The value as JSON, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
 
@@ -38,7 +38,7 @@ def name_types(types: Iterable[str]) -> str:
 
 
 def suggest_value(value: Json, types: Iterable[str]) -> str:
-    """`: write "1"`, the same value in one of the types; empty when it cannot be guessed."""
+    """`: write "1"`, the same value in one of the types; empty if there is none."""
     wanted = frozenset(types)
     if "string" in wanted and isinstance(value, bool | int | float):
         return f": write {json.dumps(json.dumps(value))}"

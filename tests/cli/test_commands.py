@@ -95,7 +95,7 @@ def test_every_fault_of_every_document_is_told_at_once(write: Write) -> None:
     bad = GRAPH.replace("componentType", "componentTyp").replace("img:1", "img:1\n          comand: []")
     result = run("validate", write(bad, "a.yaml"), write(bad.replace("name: g", "name: h"), "b.yaml"))
     assert [line.split(":")[0] for line in result.stderr.splitlines()[:-1]] == ["a.yaml", "a.yaml", "b.yaml", "b.yaml"]
-    assert result.stderr.splitlines()[-1] == "4 faults; nothing was done"
+    assert result.stderr.splitlines()[-1] == "4 problems"
 
 
 def test_faults_as_json_are_for_programs(write: Write) -> None:

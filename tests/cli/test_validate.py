@@ -108,7 +108,7 @@ def validate(manifests: str, *options: str) -> Result:
 def test_every_fault_of_every_object_is_told_at_its_line() -> None:
     result = validate(BAD)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.splitlines() == [*FAULTS, "6 faults; nothing was done"]
+    assert result.stderr.splitlines() == [*FAULTS, "6 problems"]
 
 
 def test_what_is_wrong_with_one_object_hides_nothing_of_the_others(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_what_is_wrong_with_one_object_hides_nothing_of_the_others(tmp_path: Pat
         'c.yaml:10: metadata.name: is the integer 12, should be a string: write "12"',
         'c.yaml:10: metadata.namespace: is the integer 3, should be a string: write "3"',
         "c.yaml:11: spec.services[F].replicas: is -1, should be at least 0",
-        "10 faults; nothing was done",
+        "10 problems",
     ]
 
 
@@ -246,7 +246,7 @@ def test_two_volumes_of_one_name_are_one_fault() -> None:
     result = validate(f"{HEADER}metadata: {{name: g}}\nspec: {{services: {{F: {{{pod}}}}}}}\n")
     assert result.stderr.splitlines() == [
         "<stdin>:4: spec.services[F].extraPodSpec.volumes[1]: repeats name v of entry 0; every entry needs its own",
-        "1 fault; nothing was done",
+        "1 problem",
     ]
 
 
@@ -257,7 +257,7 @@ def test_what_follows_from_a_field_of_the_wrong_type_is_left_out() -> None:
     assert validate(manifest).stderr.splitlines() == [
         "<stdin>:4: spec.services: is an array, should be an object",
         "<stdin>:4: spec.topologyConstraint.packDomain: is an object, should be a string",
-        "2 faults; nothing was done",
+        "2 problems",
     ]
 
 
@@ -311,7 +311,7 @@ def test_deployment_config_that_cannot_be_read_is_told_once(options: tuple[str, 
     assert result.exit_code == 1
     fault, summary = result.stderr.splitlines()
     assert "spec.services[main].envs[0].value: failed to parse DYN_DEPLOYMENT_CONFIG: it is not JSON" in fault
-    assert summary == "1 fault; nothing was done"
+    assert summary == "1 problem"
 
 
 def test_settings_decide_where_rules_ask_them() -> None:

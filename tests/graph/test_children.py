@@ -133,7 +133,7 @@ def test_changed_entry_is_reported_and_the_claim_is_kept() -> None:
     answer = world.ask(graph, children)
     assert world.ready(answer)["status"] == "True"
     assert world.ready(answer)["message"] == (
-        "All resources are ready; PersistentVolumeClaim cache keeps size 2Gi, 4Gi would need a new claim"
+        "All resources are ready; PersistentVolumeClaim cache keeps size 2Gi, 4Gi needs a new claim"
     )
 
 

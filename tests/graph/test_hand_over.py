@@ -122,7 +122,7 @@ def test_where_nothing_scales_the_adapter_goes_and_status_says_what_stays() -> N
         assert world.names(answer.children, ADAPTER) == []
         children = follow(children, answer)
         said.append(world.ready(answer)["message"])
-    stays = "spec.services[w]: replicas is not set and stays 4, as the setting effect_scale is off"
+    stays = "spec.services[w]: replicas is not set and stays 4, because the setting effect_scale is off"
     assert said[1] == f"All resources are ready; {stays}"
     assert said[0].endswith(stays)
     assert "stays" not in world.ready(grove.ask(graph_of(), children, ONE, effect_scale="off"))["message"]

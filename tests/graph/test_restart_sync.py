@@ -180,7 +180,7 @@ def test_own_annotation_that_asks_for_another_restart_is_said_to_change_nothing(
     changed, children = synced({**asking("u2"), "status": graph["status"]}, children)
     assert carried(children) == {"g-a": "u1", "g-b": ""}
     assert changed["status"]["conditions"][0]["message"] == (
-        "All resources are ready; spec.services[a].annotations[nvidia.com/restartAt] is 'u2' and changes nothing, the "
+        "All resources are ready; spec.services[a].annotations[nvidia.com/restartAt] is 'u2' and has no effect, the "
         "pods keep 'u1'; restart by spec.restart"
     )
 

@@ -222,7 +222,7 @@ def test_renewal_under_load_loses_no_request(tmp_path: Path) -> None:
         (["--admission-bind=127.0.0.1:0"], "--admission-bind, --tls-cert and --tls-key belong together"),
         (["--tls-cert=a", "--tls-key=b"], "--admission-bind, --tls-cert and --tls-key belong together"),
         (["--admission-bind=9443", "--tls-cert=a", "--tls-key=b"], "'9443' is not an address; write HOST:PORT"),
-        (["--admission-bind=127.0.0.1:0", "--tls-cert=/none/a", "--tls-key=b"], "no certificate with its key"),
+        (["--admission-bind=127.0.0.1:0", "--tls-cert=/none/a", "--tls-key=b"], "not a certificate and its key"),
     ],
     ids=["no certificate", "no address", "malformed address", "missing file"],
 )

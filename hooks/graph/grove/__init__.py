@@ -1,1 +1,1 @@
-"""A graph under Grove: its PodCliqueSet, what Grove made of it, and what that reports."""
+"""A graph under Grove: its PodCliqueSet, the objects that Grove creates from it, and their state."""

@@ -1,4 +1,4 @@
-"""Which services under Grove keep what was discovered for their pods earlier, so that these need not restart."""
+"""Which services under Grove keep what was discovered for their pods earlier, so that the pods need not restart."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,11 +9,11 @@ from hooks.k8s.types import Json
 from hooks.settings import Settings, Switch
 
 _ROLLS = ("labels", "annotations")
-"""Fields of a clique, beside the pods' spec, whose change makes Grove replace pods."""
+"""Fields of a clique that, like the pods' spec, make Grove replace pods when they change."""
 
 
 def find_kept(found: GroveService, seen: ObservedGraph, settings: Settings) -> Discovered | None:
-    """What was discovered for the pods of a service earlier, if they still work with it; None if nothing differs."""
+    """The earlier discovery for a service's pods; None if it equals the new one, or the pods need the new one."""
     existing = seen.grove.pod_clique_set
     earlier = existing.discovered.get(found.service) if existing is not None and not existing.is_deleting else None
     if earlier is None or earlier.within(found.discovered) == found.discovered:

@@ -1,4 +1,4 @@
-"""A graph's PodCliqueSet and what Grove made of it, read once into frozen values; decides nothing."""
+"""A graph's PodCliqueSet and the objects that Grove created from it, read into frozen values; decides nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class ObservedSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedGrove:
-    """What of Grove a graph's sync sees: the set, and by kind and name the PodCliques and PodCliqueScalingGroups.
+    """Grove's objects in a graph's sync: the set, and by kind and name the PodCliques and PodCliqueScalingGroups.
 
     `exposing` are the Services, Ingresses and VirtualServices that are the graph's own children, by kind and name.
     """
@@ -46,7 +46,7 @@ class ObservedGrove:
 
 
 def observe_grove(request: SyncRequest) -> ObservedGrove:
-    """Read the set of the graph's name among the children, and what is labelled as a part of it among the related."""
+    """Read the set from the children, by the graph's name, and its parts from the related objects, by their labels."""
     name, namespace = request.parent["metadata"]["name"], request.parent["metadata"]["namespace"]
     found = request.children.get(kinds.POD_CLIQUE_SET, name, namespace)
     parts = (
@@ -87,7 +87,7 @@ def _cliques(spec: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
 
 
 def _read_restarts(applied: Sequence[Mapping[str, Json]], live: Sequence[Mapping[str, Json]]) -> dict[str, str]:
-    """By service of the live cliques the id of its restart; what was last applied counts where a live one has none."""
+    """The id of the last restart by service, from the live cliques; the last applied one if a live clique has none."""
     names = sorted({name for clique in live if (name := _service_of(clique))})
     ids = {_service_of(clique): restart for clique in (*applied, *live) if (restart := _restart_of(clique))}
     return {name: ids.get(name, "") for name in names}

@@ -1,6 +1,6 @@
-"""A graph as a PodCliqueSet: cliques and scaling groups of its services, and how each service is reached.
+"""A graph as a PodCliqueSet: cliques and scaling groups of its services, and the objects that expose the services.
 
-Each service's pods are those of the component that it would be without Grove, made by the component's own rules.
+Each service's pods are built by the rules of components, as for the component that it would be without Grove.
 
 Source: Dynamo operator, internal/dynamo/graph.go, GenerateGrovePodCliqueSet.
 """
@@ -35,11 +35,11 @@ from hooks.validation.rules import grove as rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrovePlan:
-    """The PodCliqueSet of a graph, and what its services need beside it.
+    """The PodCliqueSet of a graph, and the other objects that its services need.
 
-    The set is built with the plan, as Grove's rules for changes and the graph's readiness compare it with the existing
-    one. `is_withheld` says that an existing set of this name is being deleted, so that none is returned. `effects` set
-    replicas: Grove takes these from the template only when it creates a clique.
+    The set is built with the plan, because Grove's rules for changes and the graph's readiness compare it with the
+    existing one. `is_withheld` says that an existing set of this name is being deleted; then no set is returned.
+    `effects` set replicas: Grove takes these from the template only when it creates a clique.
     """
 
     name: str
@@ -95,7 +95,7 @@ def plan_grove(
 
 
 def build_grove(plan: GrovePlan) -> list[Manifest]:
-    """The set, unless another of its name is being deleted, and what exposes the services."""
+    """The set, unless another of its name is being deleted, and the objects that expose the services."""
     exposed = [child for service in plan.services for child in service.exposed]
     has_set = plan.services and not plan.is_withheld  # Grove refuses a set without cliques
     return [plan.pod_clique_set, *exposed] if has_set else exposed
@@ -113,7 +113,7 @@ def _build_set(
 
 
 def _queue(graph: GraphDeployment, settings: Settings) -> str:
-    """The KAI queue of the graph; empty where KAI is off.
+    """The KAI queue of the graph; empty if KAI is off.
 
     Source: Dynamo operator, internal/dynamo/grove.go, DetermineKaiSchedulerQueue.
     """
@@ -128,7 +128,7 @@ def _schedule(service: GroveService, queue: str, existing: ObservedSet | None) -
 
 
 def _place(service: GroveService, topology: Topology | None) -> GroveService:
-    """Keep what is scaled as one close together: the scaling group of a service over several nodes, else its clique."""
+    """Add a service's topology constraint to its scaling group if it runs on several nodes, else to its clique."""
     if topology is None:
         return service
     if service.group:
@@ -139,8 +139,8 @@ def _place(service: GroveService, topology: Topology | None) -> GroveService:
 def _schedule_clique(clique: Clique, queue: str, kept: Mapping[str, str]) -> Clique:
     """Give a clique the KAI scheduler and its queue, unless the user chose another scheduler.
 
-    An existing set keeps its scheduler, which Grove never changes: switching KAI on or off must not block all changes
-    of all graphs.
+    An existing set keeps its scheduler: Grove refuses to change it, and switching KAI on or off must not block every
+    change of existing graphs.
     """
     users = clique.pod_spec.get("schedulerName", "")
     if users and users != KAI_SCHEDULER:
@@ -166,7 +166,7 @@ def _scheduler_of(clique: Mapping[str, Json]) -> str:
 
 
 def _mixed_schedulers(services: Iterable[GroveService]) -> Iterator[Problem]:
-    """Grove takes one scheduler for all cliques of a set."""
+    """Grove accepts only one scheduler for all cliques of a set."""
     chosen: dict[str, str] = {}
     for service in services:
         for clique in service.cliques:
@@ -189,7 +189,7 @@ def _refused_changes(wanted: Manifest, existing: ObservedSet | None) -> Iterator
 def _scale(
     services: Iterable[GroveService], seen: ObservedGrove, namespace: str, settings: Settings
 ) -> Iterator[ScalePodClique]:
-    """Effects for services whose live replicas are not the wanted ones; new objects get theirs from the template.
+    """Effects for services whose live replicas are not the wanted ones; new objects get replicas from the template.
 
     A service whose adapter is no longer enabled is always scaled: the live object may be older than the adapter's last
     change, and without the adapter nothing would show that.

@@ -1,4 +1,4 @@
-"""What keeps a graph's PodCliqueSet and its services from being ready at the wanted spec.
+"""Why a graph's PodCliqueSet and its services are not ready at the wanted spec.
 
 Source: Dynamo operator, internal/dynamo/grove.go.
 """
@@ -14,7 +14,7 @@ from hooks.k8s.grove import why_unready
 from hooks.k8s.types import Json
 
 _INIT_CONTAINERS = (
-    "init containers were inserted or reordered, which an existing PodCliqueSet cannot take over; delete it once"
+    "init containers were inserted or reordered; this cannot be applied to an existing PodCliqueSet, delete it once"
 )
 
 
@@ -22,8 +22,8 @@ _INIT_CONTAINERS = (
 class GroveProgress:
     """How far Grove has come.
 
-    `has_set` says whether the PodCliqueSet exists, `set_reason` why it is not as wanted, empty where it is. `services`
-    says by service why what Grove made of it is not ready.
+    `has_set` says whether the PodCliqueSet exists, `set_reason` why it is not as wanted, empty if it is. `services`
+    says by service why it is not ready.
     """
 
     has_set: bool
@@ -32,12 +32,12 @@ class GroveProgress:
 
     @property
     def is_settled(self) -> bool:
-        """Whether what Grove reports of the services is of the wanted spec."""
+        """Whether Grove's report about the services describes the wanted spec."""
         return not self.set_reason
 
 
 def measure_grove(plan: GrovePlan, seen: ObservedGrove) -> GroveProgress:
-    """Compare what Grove made with the plan."""
+    """Compare Grove's objects with the plan."""
     existing = seen.pod_clique_set
     reasons = ((service.service, _why_unready(plan, service, seen)) for service in plan.services)
     return GroveProgress(
@@ -55,7 +55,7 @@ def find_unready(plan: GrovePlan, progress: GroveProgress) -> frozenset[str]:
 
 
 def is_scaling_off(plan: GrovePlan, service: GroveService, seen: ObservedGrove) -> bool:
-    """Whether the service has another number of replicas than wanted, and no effect of the plan changes that."""
+    """Whether the live replicas differ from the wanted ones, and no effect of the plan changes them."""
     found = seen.scalables.get((service.kind, service.target))
     if found is None or service.replicas in {None, found.desired}:
         return False

@@ -1,4 +1,4 @@
-"""What Grove would refuse of a graph: names that are too long, names that are equal, names that are not host names.
+"""Names for which Grove refuses a graph: too long, equal to another, or not a host name.
 
 Source: Grove, operator/internal/webhook/admission/pcs/validation; Dynamo operator,
 internal/webhook/validation/dynamographdeployment.go, whose text for the length is kept.
@@ -22,7 +22,7 @@ _INDEX = re.compile(r"[0-9]+")
 
 
 def validate_for_grove(graph: GraphDeployment) -> Iterator[Problem]:
-    """Problems that a graph has under Grove alone, in order of its services; `validate_length` has those of length."""
+    """Problems that a graph has only under Grove, in the order of its services; lengths are for `validate_length`."""
     name = graph.metadata.name
     if not is_dns_label(name) or not name[0].isalpha():
         yield rules.GROVE_GRAPH_NAME.at(METADATA / "name", name=name)
@@ -33,7 +33,7 @@ def validate_for_grove(graph: GraphDeployment) -> Iterator[Problem]:
 
 
 def validate_length(graph: str, service: str, spec: ComponentSpec) -> Iterator[Problem]:
-    """The problem of a service whose pods would get too long a name."""
+    """The problem of a service whose pods' names would be too long."""
     lower = service.lower()
     length = len(graph) + len(lower) + (len(clique_name(service, Role.LEADER)) if spec.is_multinode else 0)
     if length <= MAX_COMBINED_NAME:

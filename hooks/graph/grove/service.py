@@ -1,4 +1,4 @@
-"""One service of a graph under Grove: its cliques, the group that scales them together, and how it is reached.
+"""One service of a graph under Grove: its cliques, the group that scales them together, and the objects that expose it.
 
 | the service runs on | cliques | scaled by |
 |---|---|---|
@@ -43,10 +43,10 @@ _NO_KEY = ObservedKey(source=None, copy=None, can_copy=False)
 class GroveService:
     """A service as Grove runs it.
 
-    `kind` and `target` name the object that is scaled. `replicas` are the wanted ones, None if no spec says, so that an
-    autoscaler may choose. `discovered` is what its pods get from objects of the cluster, `exposed` are its Service,
-    Ingress and VirtualService, `warnings` sentences for the user, `missing_dependencies` what its pods still need.
-    `leaves_adapter` says that an adapter exists which is no longer enabled.
+    `kind` and `target` name the object that is scaled. `replicas` are the wanted ones; None if no spec sets them, so
+    that an autoscaler may choose. `discovered` is what its pods get from objects of the cluster, `exposed` are its
+    Service, Ingress and VirtualService. `warnings` are sentences for the user, `missing_dependencies` what its pods
+    still need. `leaves_adapter`: an adapter exists and is no longer enabled.
     """
 
     service: str
@@ -72,7 +72,7 @@ def plan_grove_service(
 ) -> GroveService:
     """Decide about one service; `planned` is the component that it would be without Grove.
 
-    Its pods have what is found now, or what was `kept` of what was found earlier.
+    Its pods get the present discovery, or the earlier one if `kept` has it.
 
     Raises:
         InvalidSpec: it cannot be rendered; every problem names a field below `spec.services[<service>]`.
@@ -88,15 +88,15 @@ def plan_grove_service(
 
 
 def target_name(graph: str, service: str) -> str:
-    """Name of the PodClique or PodCliqueScalingGroup that runs a service, in the set's only replica."""
+    """Name of the PodClique or PodCliqueScalingGroup that runs a service; the set has one replica."""
     return f"{graph}-0-{service.lower()}"
 
 
 def keeps_adapter(service: GroveService, seen: ObservedGrove) -> bool:
     """Whether the adapter of a service that no longer enables it must stay for now.
 
-    Only the adapter shows that the replicas must go back to those of the graph. Scaling may fail or be off, so the
-    adapter stays until the live replicas are the graph's.
+    Only the adapter shows that the replicas must be set back to the graph's. Scaling may fail or be off, so the adapter
+    stays until the live replicas are the graph's.
     """
     found = seen.scalables.get((service.kind, service.target))
     return service.leaves_adapter and (found is None or found.desired != service.replicas)
@@ -138,7 +138,11 @@ def _plan(
 
 
 def _as_component(graph: GraphDeployment, planned: GraphServicePlan) -> ComponentDeployment:
-    """The service as its component would be read back from the cluster, without problems."""
+    """The service as a component, parsed as if read from the cluster.
+
+    Raises:
+        InvalidSpec: the component has problems.
+    """
     manifest = build_component(planned)
     owner = {"kind": contract.GRAPH.kind, "name": graph.metadata.name}
     deployment = parse_parent(
@@ -150,7 +154,7 @@ def _as_component(graph: GraphDeployment, planned: GraphServicePlan) -> Componen
 
 
 def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
-    """The component with each replica on one node and without topology: rules of the other path do not apply here."""
+    """The component on one node and without topology, so that rules of the other path do not apply."""
     pod = {key: value for key, value in component.spec.extra_pod_spec.items() if key != "restartPolicy"}
     update = {"multinode": None, "topology_constraint": None, "extra_pod_spec": pod}
     spec = component.spec.model_copy(update=update)
@@ -158,7 +162,7 @@ def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
 
 
 def _seen_by_component(seen: ObservedGraph) -> ObservedComponent:
-    """What a component's plan reads, taken from the graph; workloads and the SSH key are handled by the graph."""
+    """What a component's sync would observe, taken from the graph; the graph handles workloads and the SSH key."""
     return ObservedComponent(
         workloads=_NO_WORKLOADS,
         pods=(),
@@ -180,7 +184,7 @@ def _has_replicas_set(graph: GraphDeployment, planned: GraphServicePlan) -> bool
 def _hand_over(
     service: GroveService, planned: GraphServicePlan, seen: ObservedGraph, settings: Settings
 ) -> GroveService:
-    """Leave the replicas to autoscalers; after an adapter was switched off they are first set back to the graph's."""
+    """Leave the replicas to autoscalers; if an adapter was just disabled, first set them back to the graph's."""
     if settings.effect_scale is Switch.ON:
         is_leaving = planned.name in seen.adapters
         return replace(service, leaves_adapter=True) if is_leaving else replace(service, replicas=None)
@@ -188,7 +192,7 @@ def _hand_over(
     left = replace(service, replicas=None)
     if found is None or found.desired == service.replicas:
         return left
-    warning = f"replicas is not set and stays {found.desired}, as the setting effect_scale is off"
+    warning = f"replicas is not set and stays {found.desired}, because the setting effect_scale is off"
     return replace(left, warnings=(*service.warnings, warning))
 
 

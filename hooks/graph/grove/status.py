@@ -1,4 +1,4 @@
-"""What a graph under Grove reports: what is not ready, the replicas of each service, and Grove's own errors.
+"""The status of a graph under Grove: reasons why it is not ready, replicas of each service, and Grove's errors.
 
 Source: Dynamo operator, internal/dynamo/grove.go, and internal/controller/dynamographdeployment_controller.go.
 """
@@ -16,9 +16,9 @@ _SHORT = {kinds.POD_CLIQUE.kind: "podclique", kinds.POD_CLIQUE_SCALING_GROUP.kin
 
 
 def why_grove_unready(plan: GrovePlan, progress: GroveProgress, explained: Mapping[str, Explanation]) -> str:
-    """All that keeps the set and its services from being ready at the wanted spec; empty when all are.
+    """All reasons why the set and its services are not ready at the wanted spec; empty if all are.
 
-    `explained` says by service why it is not ready. What a set that is gone has left behind may still look complete.
+    `explained` says by service why it is not ready. After a set is deleted, its cliques may still look complete.
     """
     of_set = f"podcliqueset/{plan.name}"
     reasons = [
@@ -30,7 +30,7 @@ def why_grove_unready(plan: GrovePlan, progress: GroveProgress, explained: Mappi
 
 
 def report_grove_services(plan: GrovePlan, seen: ObservedGrove) -> dict[str, Json]:
-    """`status.services` by service; what Grove has not made yet is left out."""
+    """`status.services` by service; services that Grove has not created yet are left out."""
     found = ((service.service, seen.scalables.get((service.kind, service.target))) for service in plan.services)
     return {service: scalable.to_status() for service, scalable in found if scalable is not None}
 
@@ -49,12 +49,12 @@ def find_remarks(plan: GrovePlan, seen: ObservedGrove) -> Iterator[str]:
             yield f"spec.services[{service.service}]: {warning}"
         if service.replicas == 0:
             yield (
-                f"spec.services[{service.service}].replicas is 0, below Grove's minAvailable 1: Grove makes the whole "
-                f"graph anew once this has lasted for {plan.termination_delay}"
+                f"spec.services[{service.service}].replicas is 0, below Grove's minAvailable 1: Grove recreates the "
+                f"whole graph if this lasts {plan.termination_delay}; set it to 1 or more"
             )
     if existing is not None:
         for missing in missing_exposure(plan, seen):
-            yield f"{missing} is not there; if this stays so, one of that name belongs to another object"
+            yield f"{missing} not found; if this lasts, an object of that name has another owner"
         yield from (f"Grove: {error}" for error in existing.errors)
         if existing.applied_spec is None:
             yield f"PodCliqueSet {plan.name} without last-applied annotation; run Metacontroller with dynamic apply"

@@ -1,4 +1,4 @@
-"""The generated graph as it is created in the cluster.
+"""The generated graph in the form in which it is created.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, createDGD.
 """

@@ -1,7 +1,7 @@
 """The children of a planned request; decides nothing.
 
 The graph and its ConfigMaps outlive the request: their Namespace is a second owner, so the garbage collector only drops
-the reference to the request. All kinds are OnDelete: existing children are answered as stubs and never changed.
+the reference to the request. All kinds are OnDelete: existing children are returned as stubs and never changed.
 """
 
 from hooks import contract
@@ -35,7 +35,7 @@ def build_children(plan: RequestPlan, seen: ObservedRequest, *, request: str, na
 
 
 def keep_children(seen: ObservedRequest) -> list[Manifest]:
-    """All children as they are."""
+    """All observed children, unchanged."""
     return sort_manifests([_stub(child) for child in seen.children])
 
 

@@ -89,7 +89,7 @@ def is_overdue(conditions: list[dict[str, Json]]) -> bool:
 
 
 def summarise(conditions: list[Condition], state: RequestState) -> Condition:
-    """Ready: the last met condition where the request is ready, else the first unmet one, else the last."""
+    """Ready: the last met condition if the request is ready, else the first unmet one, else the last."""
     if state is RequestState.READY:
         met = [c for c in conditions if c.status == "True"]
         return replace(met[-1], type=READY)
@@ -160,9 +160,9 @@ def _creating(found: StatusInput) -> Condition:
 def _deploying(found: StatusInput) -> Condition:
     plan, live = found.plan, found.plan.live
     is_foreign = live is not None and not live.is_ours
-    origin = "already existed and is used as it is" if is_foreign else "created"
+    origin = "already existed and is used unchanged" if is_foreign else "created"
     waiting = f"DGD {plan.target.name} {origin}, waiting for Ready"
-    # The hour of a graph that already existed begins when the request first wanted it.
+    # For a graph that already existed, the hour begins when the request first wanted it.
     moments = (found.previous.since(SPEC_GENERATED), live.created if live else None)
     since = max((moment for moment in moments if moment), default=None)
     if _is_past(since, _READY_DEADLINE, found.now):

@@ -23,10 +23,10 @@ _BEFORE_CREATION = frozenset({"", _R.WAITING_FOR_SPEC, _R.DEPLOYMENT_PENDING, _R
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EventRow:
-    """An event when a condition's reason becomes one of `to`, from another that is one of `since`, if given.
+    """An event when a condition's reason changes to one of `to`; if `since` is given, from one of `since`.
 
-    `reason` is the event's. An empty `text` stands for the condition's message. With `each_generation` the same reason
-    of a new generation is an event too.
+    `reason` is the event's reason. If `text` is empty, the event has the condition's message. With `each_generation` an
+    unchanged reason is an event again at each new generation.
     """
 
     condition: str
@@ -102,12 +102,12 @@ _TABLE = (
         text=f"DynamoGraphDeployment {{graph}}: {DELETED_BY_USER}",
     ),
 )
-"""All events but the one for each ConfigMap that cannot be created."""
+"""All events except those about ConfigMaps that cannot be created."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventDetails:
-    """What events say that the status does not.
+    """What events say in addition to the status.
 
     `is_simulated`: profiling is a simulation that needs no GPUs (AIC). `is_foreign`: the request did not create the
     graph. Each of `remarks` is an event of its own when the spec is generated.
@@ -121,7 +121,7 @@ class EventDetails:
 def find_events(
     parent: ReadManifest, previous: PreviousRequestStatus, status: Mapping[str, Json], details: EventDetails
 ) -> Iterator[Event]:
-    """The events that a new status means."""
+    """The events that follow from a new status."""
     deployment = status.get("deployment") or {}
     words = {
         "job": "AIC profiling job created" if details.is_simulated else "Profiling job created",
@@ -150,6 +150,6 @@ def _applies(row: _EventRow, condition: Mapping[str, Json], previous: PreviousRe
 
 
 def _occasion(condition: str, previous: PreviousRequestStatus) -> str:
-    """What was before: the same event when a sync is repeated with the same old status."""
+    """The state before the event; a sync that is repeated with the same old status has the same occasion."""
     before = find_condition(previous.conditions, condition) or {}
     return f"{previous.generation}/{before.get('reason', '')}/{before.get('lastTransitionTime', '')}"

@@ -57,7 +57,7 @@ def read_output(text: str, default_name: str) -> GeneratedObjects:
     """Read a key of the output ConfigMap; a graph without a name gets `default_name`.
 
     Raises:
-        InvalidSpec: the text is not YAML, holds no graph or one that cannot be stored, or too much beside it.
+        InvalidSpec: the text is not YAML, has no graph, or has objects that are too large or cannot be stored.
     """
     documents = list(_read_documents(text))
     found = next((d for d in documents if d.get("kind") == contract.GRAPH.kind), None)
@@ -73,9 +73,9 @@ def read_output(text: str, default_name: str) -> GeneratedObjects:
 
 
 def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") -> tuple[Problem, ...]:
-    """All problems of a graph that is created in this namespace, with this image for its workers; empty for none.
+    """All problems of a graph that is created in this namespace with this worker image (empty: the graph's own).
 
-    It is unknown here which optional kinds the cluster has: the hook of the graph checks that.
+    The cluster's optional kinds are unknown here; the graph's hook checks the rules that need them.
     """
     named: Manifest = {**graph, "metadata": {**graph["metadata"], "namespace": namespace}}
     if faults := find_faults(prune(named)):
@@ -88,7 +88,7 @@ def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") ->
 
 
 def refuse_graph(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems of a generated graph as problems of its request; each has the graph's own problem as a value."""
+    """The problems of a generated graph as problems of its request; each holds the graph's problem as a value."""
     return tuple(
         rules.GENERATED_GRAPH.at(found.path.under(GENERATED, instead_of=HERE), problem=found) for found in problems
     )
@@ -158,7 +158,7 @@ def _mapping(value: Json) -> Mapping[str, Json]:
 
 
 def _read_config_maps(documents: Iterable[Mapping[str, Json]]) -> tuple[tuple[Manifest, ...], tuple[str, ...]]:
-    """The ConfigMaps, of each name the first; like upstream, ignore all other kinds."""
+    """The ConfigMaps, the first of each name; like upstream, other kinds are ignored."""
     found: dict[str, Manifest] = {}
     remarks = []
     for document in documents:

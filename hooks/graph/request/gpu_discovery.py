@@ -20,7 +20,7 @@ _SYSTEMS = (
     ("A100", "a100_sxm"),
     ("L40S", "l40s"),
 )
-"""Part of a product's name, and the profiler's name for such a system; the first match counts."""
+"""Part of a product's name, and the profiler's name for that system; the first match counts."""
 
 _BY_HAND = (
     ("gpuModel", "gpu_model"),
@@ -31,7 +31,7 @@ _RANGE = (("minNumGpusPerEngine", "min_num_gpus_per_engine"), ("maxNumGpusPerEng
 
 
 class NoGpusDiscovered(Exception):
-    """The Nodes do not say which GPUs they have; the message says what is missing."""
+    """No Node has labels about its GPUs; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +50,10 @@ def observe_nodes(nodes: Iterable[ReadManifest]) -> tuple[GpuNode, ...]:
 
 
 def discover_hardware(nodes: Sequence[GpuNode]) -> dict[str, Json]:
-    """The hardware of the Node with most GPUs; of several with as many, that with most memory.
+    """The hardware of the Node with most GPUs; if several have as many, of the one with most memory.
 
     Raises:
-        NoGpusDiscovered: there is no Node, or none that says which GPUs it has.
+        NoGpusDiscovered: there is no Node, or no Node has labels about its GPUs.
     """
     if not nodes:
         raise NoGpusDiscovered("no nodes found in cluster")

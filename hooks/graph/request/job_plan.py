@@ -1,6 +1,6 @@
 """Every decision about the profiling Job of a request and the account that it runs under.
 
-`profiling_job` gives the Job its shape; nothing there can fail.
+`profiling_job` builds the Job from these decisions and cannot fail.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ class JobPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPlan:
-    """The account of a request's Job, in the request's namespace, and the ClusterRole that it gets there."""
+    """The account of a request's Job, and the ClusterRole that is bound to it in the request's namespace."""
 
     request_name: str
     namespace: str
@@ -60,7 +60,7 @@ def plan_job(
     `hardware` describes the cluster's GPUs, {} when nothing was discovered; fields that the user wrote win over it.
 
     Raises:
-        InvalidSpec: the profiler cannot get this configuration, or the setting `hooks_image` is missing.
+        InvalidSpec: the configuration cannot be passed to the profiler, or the setting `hooks_image` is missing.
     """
     if problems := tuple(_find_problems(request, settings)):
         raise InvalidSpec(problems)
@@ -73,8 +73,8 @@ def plan_job(
         settings=settings,
         config=config,
         output_folder=str(merged["output_dir"]),
-        # Discovered hardware is in the configuration already. To discover it, the profiler must read Nodes, which the
-        # account of a request may not by default.
+        # Discovered hardware is in the configuration already. To discover it itself, the profiler must read Nodes; the
+        # account of a request has no right to read them by default.
         discovers_gpus=request.spec.enable_gpu_discovery and not hardware,
         pull_secrets=pull_secrets,
         spec_hash=spec_hash,

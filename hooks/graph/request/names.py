@@ -7,7 +7,7 @@ ANNOTATION_SPEC_HASH = "nvidia.com/request-spec-hash"
 
 
 def job_name(request_name: str) -> str:
-    """Name of the Job, which its pods carry as a label value: `profile-<request>`."""
+    """Name of the Job, also a label value of its pods: `profile-<request>`."""
     return fit_name(f"profile-{request_name}", MAX_LABEL)
 
 
@@ -17,6 +17,6 @@ def output_config_map_name(request_name: str) -> str:
 
 
 def account_name(request_name: str) -> str:
-    """ServiceAccount of the Job; each request has its own, as two parents cannot own one object."""
+    """ServiceAccount of the Job; each request has its own, because two parents cannot own one object."""
     suffix = "-profiling"
     return fit_name(request_name, MAX_SUBDOMAIN - len(suffix)) + suffix

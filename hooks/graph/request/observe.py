@@ -29,7 +29,8 @@ from hooks.metacontroller.protocol import SyncRequest
 class ObservedJob:
     """The profiling Job; `ended` is None while it runs.
 
-    `failure` is the message of the Job's failure, `pods` names a container that failed or cannot start; or empty.
+    `failure` is the message of the Job's failure; `pods` names a container that failed or cannot start. Both may be
+    empty.
     """
 
     progress: JobState
@@ -41,7 +42,7 @@ class ObservedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveGraph:
-    """A graph in the target namespace; `is_ours` where this request created it.
+    """A graph in the target namespace; `is_ours` if this request created it.
 
     `state` is its `status.state`, empty while that is of an older spec; `message` is that of its condition Ready.
     """
@@ -74,7 +75,7 @@ class ObservedChild:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedRequest:
-    """Everything that a request's sync sees beside the request.
+    """Everything that a request's sync sees in addition to the request.
 
     `graphs` and `config_maps` are children and related objects by (namespace, name), `namespaces` are uids by name,
     `children` are in the order of kind and name. `shows_graphs` says that a graph outside `graphs` does not exist.
@@ -91,7 +92,7 @@ class ObservedRequest:
 
 
 def observe(request: SyncRequest) -> ObservedRequest:
-    """Read what a request's sync shows."""
+    """Read the children and related objects of a request's sync."""
     metadata, children, related = request.parent["metadata"], request.children, request.related
     namespace, uid = metadata["namespace"], metadata.get("uid", "")
     job = children.get(kinds.JOB, job_name(metadata["name"]), namespace)

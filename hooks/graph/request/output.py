@@ -17,12 +17,12 @@ from hooks.problems import SPEC, Problem
 from hooks.validation.rules import profiling as rules
 
 _GRACE = timedelta(minutes=2)
-"""The output ConfigMap may be observed so much later than the end of the Job that wrote it."""
+"""Longest delay between the end of the Job and the observation of the ConfigMap that it wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfilerOutput:
-    """The profiler's output; `problems` say why it holds no graph that can be created."""
+    """The profiler's output; `problems` say why no graph can be created from it."""
 
     state: OutputState
     graph: Manifest | None = None
@@ -33,7 +33,7 @@ class ProfilerOutput:
 def find_output(
     request: GraphRequest, seen: ObservedRequest, previous: PreviousRequestStatus, now: datetime
 ) -> ProfilerOutput:
-    """Find the profiler's output; a graph that is in the status already is never replaced."""
+    """Find the profiler's output; if the status already has a graph, that graph stays."""
     metadata = request.metadata
     name = output_config_map_name(metadata.name)
     config_map = seen.config_maps.get((metadata.namespace, name))
@@ -58,9 +58,9 @@ def find_output(
 
 
 def _is_written_for(config_map: ObservedConfigMap, uid: str, seen: ObservedRequest) -> bool:
-    """Whether the output is of this request, and not of an earlier one of the same name.
+    """Whether this request's profiler wrote the output, and not that of an earlier request of the same name.
 
-    An output without a request's uid counts once the Job is complete, as the Job writes its output before it ends.
+    An output without a request's uid counts once the Job is complete, because the Job writes its output before it ends.
     """
     if config_map.request_uid:
         return config_map.request_uid == uid
@@ -75,7 +75,7 @@ def _generate(request: GraphRequest, config_map: ObservedConfigMap) -> Generated
 
 
 def _check_generated(request: GraphRequest, generated: GeneratedObjects) -> None:
-    """Refuse a graph that could not be created under its own name, or under the name that the user wants."""
+    """Refuse a graph that cannot be created under its own name, or under the name that the user wants."""
     overrides = request.spec.deployment_overrides or DeploymentOverrides()
     namespace = overrides.namespace or request.metadata.namespace
     if problems := check_graph(generated.graph, namespace, overrides.workers_image):

@@ -1,7 +1,7 @@
 """The state machine of a request: a table from what is observed to its position; the first match wins.
 
-Everything but `before` is read from the cluster at each sync, so a request whose status was lost gets its position
-back. `before` is only for what the cluster no longer shows: a graph that was ready, a Job that was deleted.
+Everything except `before` is read from the cluster at each sync, so a request whose status was lost gets the same
+position again. `before` is only for what the cluster no longer shows: a graph that was ready, a Job that was deleted.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, Reconcile; it
 notices neither a missing Job nor a graph in state `successful`.
@@ -73,7 +73,7 @@ class GeneratedGraphState(StrEnum):
 
 
 class Position(StrEnum):
-    """The progress of a request, finer than its state; each value says it in words."""
+    """The position of a request, finer than its state; each value describes it in words."""
 
     REFUSED = "the spec is refused"
     UNBUILDABLE = "no Job can be built for the spec"
@@ -159,7 +159,7 @@ class Row:
 
 
 def _row(then: Position, *values: StrEnum, was_degraded: bool | None = None) -> Row:
-    """A row that matches these values; of several of one type, any."""
+    """A row that matches these values; if several have one type, any of them."""
     return Row(
         then=then,
         before=frozenset(value for value in values if isinstance(value, RequestState)),

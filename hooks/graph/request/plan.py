@@ -1,6 +1,6 @@
 """Every decision about a request: its position, and which children it has there.
 
-Where profiling has begun, the caller has made sure that the spec is the profiled one.
+If profiling has begun, the caller has checked that the spec is the profiled one.
 """
 
 from collections.abc import Mapping
@@ -43,8 +43,8 @@ class RequestPlan:
     """All decisions about one request.
 
     `problems` say why it cannot continue. `job` and `access` are children to create or keep, `graph` is the graph to
-    create; each is None where there is nothing to create. `generated` is the graph for the status, `live` the observed
-    one. `remarks` say what of the profiler's output cannot be created.
+    create; each is None if there is none. `generated` is the graph for the status, `live` the observed one. `remarks`
+    say which objects of the profiler's output cannot be created.
     """
 
     position: Position
@@ -112,7 +112,7 @@ def plan_request(
 
 
 def _plan_start(request: GraphRequest, seen: ObservedRequest, settings: Settings) -> _StartDecision:
-    """Whether profiling can begin; what the Job needed to be created may be missing once it exists."""
+    """Whether profiling can begin; not checked again once the Job exists."""
     if seen.job is not None:
         return _StartDecision(spec=SpecState.ACCEPTED)
     found = check_preconditions(request, seen, settings)
@@ -135,7 +135,7 @@ def _plan_start(request: GraphRequest, seen: ObservedRequest, settings: Settings
 def _find_target(
     request: GraphRequest, output: ProfilerOutput, seen: ObservedRequest, previous: PreviousRequestStatus
 ) -> GraphTarget:
-    """Namespace and name of the graph, which never change once it was observed."""
+    """Namespace and name of the graph; they never change once the graph was observed."""
     overrides = request.spec.deployment_overrides or DeploymentOverrides()
     namespace = previous.deployed_namespace or overrides.namespace or request.metadata.namespace
     ours = sorted(key for key, graph in seen.graphs.items() if graph.is_ours and key[0] == namespace)
@@ -145,7 +145,7 @@ def _find_target(
 
 
 def _find_live(target: GraphTarget, output: ProfilerOutput, seen: ObservedRequest) -> LiveGraph | None:
-    """The graph as observed; one of this name that the request did not create counts once there is a graph to apply.
+    """The observed graph. One that the request did not create counts too, once there is a generated graph to apply.
 
     Source: Dynamo operator, createDGD: AlreadyExists is success.
     """

@@ -1,4 +1,4 @@
-"""What profiling needs before it begins: a valid spec, and what the spec names in the cluster.
+"""What profiling needs before it begins: a valid spec, and the objects in the cluster that the spec names.
 
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, validateSpec;
 internal/webhook/validation/dynamographdeploymentrequest.go.
@@ -19,7 +19,7 @@ from hooks.validation.rules import profiling as rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preconditions:
-    """All problems in the order in which to read them, and the discovered hardware; {} unless it is wanted."""
+    """All problems in reading order, and the discovered hardware; {} unless discovery is enabled."""
 
     problems: tuple[Problem, ...]
     hardware: Mapping[str, Json]

@@ -1,4 +1,4 @@
-"""What later syncs need of the status of a request as last written."""
+"""The fields of a request's last written status that later syncs need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class PreviousRequestStatus:
 
     @property
     def resumable_state(self) -> RequestState:
-        """The state to continue from: a failure before profiling began is no end, as what was missing may exist now.
+        """The state to continue from. A failure before profiling began is not final: what was missing may exist now.
 
-        A failure that another operator reported, which writes no condition Ready, stays final as it was there.
+        A failure without a condition Ready was reported by another operator, for which it is final; it stays final.
         """
         found = (self.reason_of(VALIDATION), self.reason_of(PROFILING))
         nothing_started = RequestReason.VALIDATION_FAILED in found or RequestReason.JOB_CREATION_FAILED in found
@@ -77,11 +77,11 @@ class PreviousRequestStatus:
         return tuple(self.status.get("conditions") or ())
 
     def reason_of(self, condition_type: str) -> str:
-        """A condition's reason; empty where there is none."""
+        """A condition's reason; empty if there is none."""
         return str((find_condition(self.conditions, condition_type) or {}).get("reason") or "")
 
     def since(self, condition_type: str) -> datetime | None:
-        """When a condition last changed its status; None where there is none."""
+        """When a condition last changed its status; None if it does not exist."""
         found = find_condition(self.conditions, condition_type) or {}
         text = found.get("lastTransitionTime")
         return datetime.fromisoformat(str(text)) if text else None

@@ -1,4 +1,4 @@
-"""The configuration of a profiler: what the user wrote, with fields of the request and of the cluster.
+"""The configuration of a profiler: the user's, with fields of the request and of the cluster added.
 
 Knows only the few keys that the request sets; the profiler checks all others.
 
@@ -16,20 +16,20 @@ from hooks.problems import SPEC, Problem
 from hooks.validation.rules import profiling as rules
 
 OUTPUT_FOLDER = PurePosixPath("/data")
-"""The folder that the profiler and the output copier share."""
+"""The folder that profiler and output copier share."""
 
 BASE_FILE = PurePosixPath("/config/disagg.yaml")
-"""The profiler finds here the graph that a request starts from."""
+"""Where the profiler finds the graph that a request starts from."""
 
 _CONFIG = SPEC / "profilingConfig.config"
 _SECTIONS = ("deployment", "engine", "hardware")
 
 _MAX_ARGUMENT_BYTES = 131_071
-"""Linux gives a process no argument longer than this, which leaves room for the final zero (MAX_ARG_STRLEN)."""
+"""Longest argument of a process on Linux, without the final zero byte (MAX_ARG_STRLEN)."""
 
 
 def find_config_problems(config: Mapping[str, Json]) -> Iterator[Problem]:
-    """Find sections of a user's configuration that are not objects, and an output folder that the copier cannot see."""
+    """Find sections of a user's configuration that are not objects, and an output folder outside the shared one."""
     for key in _SECTIONS:
         if not isinstance(config.get(key, {}), dict | None):
             yield rules.PROFILER_CONFIG_SECTION.at(_CONFIG / key, value=repr(config[key]))
@@ -64,7 +64,7 @@ def write_profiler_config(config: Mapping[str, Json]) -> str:
 
 
 def find_size_problems(text: str) -> Iterator[Problem]:
-    """The problem of a configuration that is too long for an argument of a process."""
+    """The problem of a configuration that is too long to be an argument of a process."""
     size = len(text.encode())
     if size > _MAX_ARGUMENT_BYTES:
         other = SPEC / "profilingConfig.configMapRef"
@@ -72,7 +72,7 @@ def find_size_problems(text: str) -> Iterator[Problem]:
 
 
 def uses_ai_configurator(config: Json) -> bool:
-    """Whether profiling is a simulation (AIC, half a minute) and does not run on GPUs (online, hours).
+    """Whether profiling is a simulation (AIC, half a minute) instead of a run on GPUs (online, hours).
 
     Source: Dynamo operator, isOnlineProfiling: `sweep.use_ai_configurator`, `sweep.useAiConfigurator` in newer ones.
     """

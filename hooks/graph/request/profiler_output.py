@@ -31,7 +31,7 @@ _NO_STATUS = f"{contract.PROFILER_STATUS} has no field status"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyTask:
-    """What to copy: the files of the profiler in `pod`, of which `required` must exist, into a request's ConfigMap.
+    """What to copy: the files of the profiler in `pod`, into a request's ConfigMap; the file `required` must exist.
 
     `folder` is for messages only. `request_uid` distinguishes the request from an earlier one of the same name.
     """

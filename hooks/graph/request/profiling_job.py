@@ -1,4 +1,4 @@
-"""The profiling Job of a request, and the account that it runs under: shapes only, `job_plan` decides.
+"""Builds the profiling Job of a request, and the account that it runs under; `job_plan` decides.
 
 One pod with two containers: `profiler` measures and writes files into a shared folder, `output-copier` copies them into
 a ConfigMap once the profiler has ended.
@@ -33,9 +33,9 @@ _CONFINED: Mapping[str, Json] = {
     "readOnlyRootFilesystem": True,
 }
 _FAILURE_RULES: tuple[Mapping[str, Json], ...] = (
-    # An evicted or preempted pod is no failure of the profiler: it is replaced and does not count as a retry.
+    # An evicted or preempted pod is replaced and does not count as a retry: the profiler did not fail.
     {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-    # A failed profiler would fail again, after hours on the same GPUs.
+    # A failed profiler is not retried: it would fail again, after hours on GPUs.
     {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}},
 )
 
@@ -125,7 +125,7 @@ def _build_profiler(plan: JobPlan, spec: ProfilingConfig) -> Container:
 
 
 def _build_environment(plan: JobPlan) -> list[EnvVar]:
-    """Variables of the profiler, sorted; the token's Secret is optional, as open models need none."""
+    """Variables of the profiler, sorted; the token's Secret is optional, because open models need no token."""
     metadata, settings = plan.request.metadata, plan.settings
     secret = {"key": _TOKEN_KEY, "name": _TOKEN_SECRET, "optional": True}
     token: EnvVar = {"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": {"secretKeyRef": secret}}

@@ -20,7 +20,7 @@ LABEL_JOB_NAME = "job-name"
 
 
 def resolve_related(request: CustomizeRequest, settings: Settings) -> list[RelatedRule]:
-    """The rules for a request; none if its spec cannot be read, as its children then stay as they are."""
+    """The rules for a request; none if its spec cannot be read, because then its children stay unchanged."""
     try:
         return list(_rules(parse_parent(GraphRequest, request.parent), settings))
     except InvalidSpec:

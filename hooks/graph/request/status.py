@@ -45,12 +45,12 @@ def report(found: StatusInput) -> dict[str, Json]:
 
 
 def report_end(previous: PreviousRequestStatus, now: datetime) -> dict[str, Json]:
-    """The status of a request that failed or whose graph was deleted: as it was."""
+    """The status of a request that failed or whose graph was deleted: unchanged."""
     return {**_kept(previous), "conditions": _merge(_as_before(previous), now, previous)}
 
 
 def report_edit(previous: PreviousRequestStatus, state: RequestState, now: datetime) -> dict[str, Json]:
-    """The status of a request whose spec differs from the profiled one: as it was, and why the change is refused."""
+    """The status of a request whose spec differs from the profiled one: the old one, and why the change is refused."""
     message = rejected_change(state).text + _UNDO
     return _report_refusal(previous, state, now, unmet(VALIDATION, RequestReason.SPEC_CHANGE_REJECTED, message))
 
@@ -58,7 +58,7 @@ def report_edit(previous: PreviousRequestStatus, state: RequestState, now: datet
 def report_unreadable(
     previous: PreviousRequestStatus, state: RequestState, problems: tuple[Problem, ...], now: datetime
 ) -> dict[str, Json]:
-    """The status of a request whose spec cannot be read: as it was, and the problems."""
+    """The status of a request whose spec cannot be read: the old one, and the problems."""
     return _report_refusal(
         previous, state, now, unmet(VALIDATION, RequestReason.VALIDATION_FAILED, join_texts(problems))
     )
@@ -73,7 +73,7 @@ def _report_refusal(
 
 
 def _as_before(previous: PreviousRequestStatus) -> list[Condition]:
-    """The conditions as last written, each with its first value where it was never written."""
+    """The conditions as last written; one that was never written has its initial value."""
     written = {
         str(condition["type"]): Condition(
             type=str(condition["type"]),
@@ -96,7 +96,7 @@ def _merge(conditions: list[Condition], now: datetime, previous: PreviousRequest
 
 
 def _profiled(found: StatusInput) -> dict[str, Json]:
-    """The fingerprint of the profiled spec, and what profiling led to."""
+    """The fingerprint of the profiled spec, and the results of profiling."""
     plan = found.plan
     if plan.position in BEFORE_JOB:
         return {}

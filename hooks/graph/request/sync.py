@@ -24,7 +24,7 @@ from hooks.problems import Problem
 
 _LOOK_AGAIN_SECONDS = 5
 _WAITING = frozenset({Position.PENDING, Position.AWAITING_OUTPUT, Position.CREATING})
-"""Positions after which no event may follow: a create fails while an object of that name is being deleted."""
+"""Positions in which no event may start the next sync: a create fails while an object of that name is being deleted."""
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -77,7 +77,7 @@ def _read(parent_key: bytes) -> GraphRequest:
 
 
 def _recover_state(seen: ObservedRequest, previous: PreviousRequestStatus) -> RequestState:
-    """The state as last reported; where the status was lost, the state that the children show."""
+    """The state as last reported; if the status was lost, the state that the children show."""
     if previous.state not in {RequestState.INITIAL, RequestState.PENDING}:
         return previous.state
     if any(graph.is_ours for graph in seen.graphs.values()):
@@ -97,7 +97,7 @@ def _report_unreadable(
 def _keep(
     request: SyncRequest, seen: ObservedRequest, status: dict[str, Json], problems: tuple[Problem, ...]
 ) -> SyncAnswer:
-    """Keep all children as they are."""
+    """Keep all children unchanged."""
     return SyncAnswer(
         children=keep_children(seen),
         status=status,

@@ -41,7 +41,7 @@ def _judge_request(request: GraphRequest, review: Review) -> Findings:
 
 
 def _judge_change(_new: GraphRequest, old: ReadManifest, review: Review) -> Findings:
-    """Refuse a change of a fixed spec; but a change that was stored nevertheless can be undone."""
+    """Refuse a change of a fixed spec; undoing a change that was stored despite this rule is allowed."""
     status = _read(old, "status")
     state = RequestState.of(str(_read(status, "state") or ""))
     if state not in FIXED_STATES or review.new.get("spec") == old.get("spec") or _is_frozen(status):
@@ -84,7 +84,7 @@ def _find_override_problems(overrides: DeploymentOverrides, namespace: str, sett
 
 
 def _find_overwritten(request: GraphRequest) -> Iterator[Problem]:
-    """Fields of the profiler's configuration that differ from the spec, which overwrites them."""
+    """Fields of the profiler's configuration that the spec overwrites with another value."""
     spec = request.spec
     for section, field, name, wins in (
         ("engine", "backend", "backend", spec.backend),

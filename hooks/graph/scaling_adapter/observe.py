@@ -18,7 +18,7 @@ class ScaledService:
     """A service of the graph, from the graph's spec and status.
 
     `spec_replicas` are those of the graph's spec; `running`, `updated` (of the current template) and `ready` are counts
-    of its status, 0 where it has none. `adapter` is the name of the adapter that the graph creates for this service;
+    of its status, 0 if absent. `adapter` is the name of the adapter that the graph creates for this service;
     None if the service enables none.
     """
 

@@ -39,14 +39,14 @@ _CONTROLLING = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterState:
-    """Whether an adapter controls the replicas of its service and they are all ready, and why not."""
+    """Whether an adapter controls the replicas of its service and all are ready; if not, why."""
 
     reason: AdapterReason
     message: str
 
     @property
     def controls_replicas(self) -> bool:
-        """Whether the graph takes the service's replicas from this adapter, as soon as its spec can be rendered."""
+        """Whether the graph takes the service's replicas from this adapter, or will once its spec can be rendered."""
         return self.reason in _CONTROLLING
 
 
@@ -60,7 +60,7 @@ class PreviousAdapterStatus:
 
     @property
     def is_rescaled(self) -> bool:
-        """Whether the spec changed since the last status; it holds little but replicas."""
+        """Whether the spec changed since the last status; most changes are of replicas."""
         last = self.status.get("observedGeneration") or 0
         return last not in {0, self.generation}
 
@@ -109,7 +109,7 @@ def _find_conflict(adapter: GraphScalingAdapter, graph: ScaledGraph, service: Sc
 
 
 def _find_freeze(graph: ScaledGraph) -> AdapterState | None:
-    """Why the service stays as it is, as the end of a sentence; the counts of such a graph are outdated."""
+    """Why the graph changes nothing, as the end of a sentence; the counts of a frozen graph are outdated."""
     if not graph.is_frozen:
         return None
     message = "keeps its last applied replicas until the graph's spec can be rendered"

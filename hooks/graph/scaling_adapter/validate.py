@@ -1,4 +1,4 @@
-"""Rules about the spec of a DynamoGraphDeploymentScalingAdapter; upstream has only its schema, and no webhook."""
+"""Rules about the spec of a DynamoGraphDeploymentScalingAdapter; upstream checks only the schema."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Decides whether an adapter's replicas are written into its graph's spec, where a planner reads them.
+"""Decides whether an adapter's replicas are written into its graph's spec, for planners that read them there.
 
 The graph's hook renders an adapter's replicas and ignores those of the spec, so the write changes no pod. The adapter's
 sync causes it, not the graph's: it has the latest replicas from the adapter itself, while the graph's sync may see the

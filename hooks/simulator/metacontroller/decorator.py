@@ -77,7 +77,7 @@ def _marked(decorator: str, child: Manifest) -> Manifest:
 
 
 def _decorate(tools: SyncTools, parent: Manifest, answer: Mapping[str, Any]) -> None:
-    """Write the answer's labels, annotations and status to the parent; a missing status stays as it is."""
+    """Write the answer's labels, annotations and status to the parent; an answer without status keeps the old one."""
     metadata = parent["metadata"]
     labels = _overlaid(metadata.get("labels") or {}, answer.get("labels", {}))
     annotations = _overlaid(metadata.get("annotations") or {}, answer.get("annotations", {}))

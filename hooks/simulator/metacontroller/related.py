@@ -36,7 +36,7 @@ class Related:
         """All objects that the parent's rules select, with a key for every kind in the rules.
 
         Raises:
-            SyncFailed: the hook failed, a rule is contradictory or names a kind that is not installed.
+            SyncFailed: the hook failed, or a rule is contradictory or names a kind that is not installed.
             TooManyRequests: the hook answered 429.
         """
         found: ObjectMap = {}

@@ -26,7 +26,7 @@ Reconcile = Callable[[Store, Client, Manifest, str], None]
 """(store, client, object, current timestamp)."""
 
 Webhook = Callable[[Manifest, Manifest | None], Manifest]
-"""(new object, old object or None) to the object as it is stored; raises ApiError."""
+"""(new object, old object or None) to the stored object; raises ApiError."""
 
 
 def _reconcile_service(store: Store, client: Client, service: Manifest, _now: str) -> None:

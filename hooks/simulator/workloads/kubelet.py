@@ -1,4 +1,4 @@
-"""The scheduler and kubelet of all nodes: they move pods from stage to stage, and hold or break those that rules match.
+"""The scheduler and kubelet of all nodes: they move pods from stage to stage, and hold or break pods that rules match.
 
 The kubelet here also binds claims. Times are simulated seconds.
 """

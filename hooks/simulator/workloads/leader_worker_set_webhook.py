@@ -16,7 +16,7 @@ _MAX_PODS = 2**31 - 1
 
 
 def admit_leader_worker_set(new: Manifest, old: Manifest | None) -> Manifest:
-    """The set as it is stored, with the defaults of CRD and webhook.
+    """The set with the defaults of CRD and webhook.
 
     Raises:
         ApiError: 422, with all problems.

@@ -58,7 +58,7 @@ class _Group:
 
     @property
     def is_ready(self) -> bool:
-        """Whether all its pods are."""
+        """Whether all its pods exist and are ready."""
         pods = [*self.workers, *([self.leader] if self.leader else [])]
         return len(pods) == self.size and all(is_ready(pod) for pod in pods)
 
@@ -88,7 +88,7 @@ def set_named_by(store: Store, pod: Manifest) -> list[Ref]:
 
 
 def _ensure_service(client: Client, found: Manifest) -> None:
-    """Create the headless Service unless one of that name exists, no matter who owns that."""
+    """Create the headless Service unless one of that name exists, whoever owns it."""
     name, namespace = found["metadata"]["name"], found["metadata"]["namespace"]
     if client.get(Ref("", "Service", namespace, name)) is not None:
         return

@@ -65,7 +65,7 @@ def runs_once(pod: Manifest) -> bool:
 
 
 def build_ended_status(pod: Manifest, ends: Ends, now: str) -> dict[str, Any]:
-    """The status of a pod of which some or all containers have ended."""
+    """The status of a pod after some or all of its containers have ended."""
     old = pod.get("status", {})
     started = old.get("startTime", now)
     containers = [_end_container(status, ends, started, now) for status in old.get("containerStatuses", ())]

@@ -404,7 +404,7 @@ def test_graph_that_was_there_before_is_used_as_it_is() -> None:
     assert children(answer) == ["Job/profile-qwen"]
     assert (
         condition_of(answer, "DeploymentReady")[2]
-        == "DGD found already existed and is used as it is, waiting for Ready"
+        == "DGD found already existed and is used unchanged, waiting for Ready"
     )
     assert [event[1] for event in events_of(answer)] == ["SpecGenerated"]
 
