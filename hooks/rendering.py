@@ -47,7 +47,7 @@ _EVERYWHERE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hook:
+class PureHook:
     """The pure functions of one composite hook."""
 
     sync: Callable[[SyncRequest, Facts], SyncAnswer]
@@ -55,9 +55,9 @@ class Hook:
 
 
 _HOOKS = {
-    contract.GRAPH_REQUEST: Hook(sync=request_sync.sync, customize=request_sync.customize),
-    contract.GRAPH: Hook(sync=graph_sync.sync, customize=graph_sync.customize),
-    contract.COMPONENT: Hook(sync=component_sync.sync, customize=component_sync.customize),
+    contract.GRAPH_REQUEST: PureHook(sync=request_sync.sync, customize=request_sync.customize),
+    contract.GRAPH: PureHook(sync=graph_sync.sync, customize=graph_sync.customize),
+    contract.COMPONENT: PureHook(sync=component_sync.sync, customize=component_sync.customize),
 }
 
 
@@ -134,7 +134,7 @@ def _place_in_parent(child: Manifest, problem: Problem) -> Problem:
     return rules.CHILD_OF_SERVICE.at(path, kind=kind, name=name, problem=problem)
 
 
-def _ask(hook: Hook, parent: Manifest, world: _World) -> SyncAnswer:
+def _ask(hook: PureHook, parent: Manifest, world: _World) -> SyncAnswer:
     question = CustomizeRequest(parent=parent, child_kinds=frozenset(world.declared))
     related = _relate(hook.customize(question, world.facts), world.objects)
     children = Objects({kind.key: {} for kind in world.declared})

@@ -35,7 +35,7 @@ class ApiModel(BaseModel):
         return value
 
 
-class ObjectMeta(ApiModel):
+class ParentMetadata(ApiModel):
     """The parent's metadata, as far as the hooks read it."""
 
     name: str

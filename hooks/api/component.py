@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.schema import BACKENDS, INT64, Schema
-from hooks.api.status import UNSEEN, Condition, ServiceReplicaStatus
+from hooks.api.status import UNSEEN, ConditionEntry, ServiceReplicaStatus
 from hooks.k8s.types import Json
 
 
@@ -25,7 +25,7 @@ class ComponentDeploymentStatus(ApiModel):
 
     conditions: Annotated[
         tuple[Mapping[str, Json], ...],
-        Schema("State of the component, one entry for each type.", required=True, shape=Condition, map_key="type"),
+        Schema("State of the component, one entry for each type.", required=True, shape=ConditionEntry, map_key="type"),
     ] = ()
     pod_selector: Annotated[Mapping[str, str], Schema("Labels that select the component's pods.")] = Field(
         default_factory=dict
@@ -37,7 +37,7 @@ class ComponentDeploymentStatus(ApiModel):
 class ComponentDeployment(ApiModel):
     """One component of inference with Dynamo: a frontend, a worker, a planner, …, run as one workload."""
 
-    metadata: ObjectMeta
+    metadata: ParentMetadata
     spec: Annotated[ComponentDeploymentSpec, Schema("What to run.")] = Field(default_factory=ComponentDeploymentSpec)
     status: Annotated[ComponentDeploymentStatus, Schema("What was observed.", default={**UNSEEN, "conditions": []})] = (
         Field(default_factory=ComponentDeploymentStatus)

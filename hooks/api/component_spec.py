@@ -63,7 +63,7 @@ class Autoscaling(ApiModel):
     metrics: Annotated[tuple[Json, ...], Schema("Ignored.", kubernetes=METRIC)] = ()
 
 
-class VolumeMount(ApiModel):
+class ClaimMount(ApiModel):
     """A PersistentVolumeClaim mounted by its name."""
 
     name: Annotated[str, Schema("Name of the claim.", required=True)] = ""
@@ -173,7 +173,7 @@ class ComponentSpec(ApiModel):
     env_from_secret: Annotated[str, Schema("Secret whose keys become environment variables.")] = ""
     volume_mounts: Annotated[
         # More than a node can attach. The limit keeps rules about mounts within the API server's cost budget.
-        tuple[VolumeMount, ...], Schema("Claims mounted into the main container.", max_items=256)
+        tuple[ClaimMount, ...], Schema("Claims mounted into the main container.", max_items=256)
     ] = ()
     ingress: Annotated[Ingress | None, Schema("How the component is reached from outside.")] = None
     model_ref: Annotated[ModelReference | None, Schema("The base model that the component serves.")] = None

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.component_spec import ComponentSpec, TopologyConstraint
 from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Schema, SchemaRule
-from hooks.api.status import UNSEEN, Condition, ServiceReplicaStatus
+from hooks.api.status import UNSEEN, ConditionEntry, ServiceReplicaStatus
 from hooks.k8s.types import Json
 from hooks.validation.rules.graph import CREATED_CLAIM
 
@@ -111,7 +111,7 @@ class GraphDeploymentStatus(ApiModel):
     state: Annotated[str, Schema("pending, successful or failed.")] = ""
     conditions: Annotated[
         tuple[Mapping[str, Json], ...],
-        Schema("State of the graph, one entry for each type.", shape=Condition, map_key="type"),
+        Schema("State of the graph, one entry for each type.", shape=ConditionEntry, map_key="type"),
     ] = ()
     services: Annotated[Mapping[str, ServiceReplicaStatus], Schema("Replicas, by service name.")] = Field(
         default_factory=dict
@@ -131,7 +131,7 @@ class GraphDeploymentStatus(ApiModel):
 class GraphDeployment(ApiModel):
     """An inference graph of Dynamo: the services that together serve a model."""
 
-    metadata: ObjectMeta
+    metadata: ParentMetadata
     spec: Annotated[GraphDeploymentSpec, Schema("What to run.")] = Field(default_factory=GraphDeploymentSpec)
     status: Annotated[GraphDeploymentStatus, Schema("What was observed.", default=UNSEEN)] = Field(
         default_factory=GraphDeploymentStatus

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.schema import ENGINES, INT64, RESOURCES, TOLERATION, Schema
-from hooks.api.status import UNSEEN, Condition
+from hooks.api.status import UNSEEN, ConditionEntry
 from hooks.k8s.types import Json
 
 
@@ -83,7 +83,7 @@ class GraphRequestStatus(ApiModel):
     observed_generation: Annotated[int, Schema("Generation of the spec that this status describes.", format=INT64)] = 0
     conditions: Annotated[
         tuple[Mapping[str, Json], ...],
-        Schema("State of the request, one entry for each type.", shape=Condition, map_key="type"),
+        Schema("State of the request, one entry for each type.", shape=ConditionEntry, map_key="type"),
     ] = ()
     profiling_results: Annotated[str, Schema("Where the results are: `configmap/<name>`.")] = ""
     generated_deployment: Annotated[
@@ -98,7 +98,7 @@ class GraphRequestStatus(ApiModel):
 class GraphRequest(ApiModel):
     """Asks for a graph that serves a model; profiling finds the graph that meets the goals."""
 
-    metadata: ObjectMeta
+    metadata: ParentMetadata
     spec: Annotated[GraphRequestSpec, Schema("What is asked for.", required=True)]
     status: Annotated[GraphRequestStatus, Schema("State and results of the request.", default=UNSEEN)] = Field(
         default_factory=GraphRequestStatus

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.schema import DATE_TIME, INT64, Schema
-from hooks.api.status import UNSEEN, Condition
+from hooks.api.status import UNSEEN, ConditionEntry
 from hooks.k8s.types import Json
 
 
@@ -73,7 +73,7 @@ class ModelStatus(ApiModel):
     adapters: Annotated[tuple[LoadedAdapter, ...], Schema("Adapters that engines were asked to load.")] = ()
     conditions: Annotated[
         tuple[Mapping[str, Json], ...],
-        Schema("State of the model, one entry for each type.", shape=Condition, map_key="type"),
+        Schema("State of the model, one entry for each type.", shape=ConditionEntry, map_key="type"),
     ] = ()
     observed_generation: Annotated[int, Schema("Generation of the spec that this status describes.", format=INT64)] = 0
 
@@ -81,7 +81,7 @@ class ModelStatus(ApiModel):
 class Model(ApiModel):
     """A model that components serve: a base model, or an adapter loaded into the engines that serve its base."""
 
-    metadata: ObjectMeta
+    metadata: ParentMetadata
     spec: Annotated[ModelSpec, Schema("Which model.", required=True)]
     status: Annotated[
         ModelStatus, Schema("What was observed.", default={**UNSEEN, "readyEndpoints": 0, "totalEndpoints": 0})

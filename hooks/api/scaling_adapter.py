@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.schema import DATE_TIME, INT32, INT64, Schema
-from hooks.api.status import UNSEEN, Condition
+from hooks.api.status import UNSEEN, ConditionEntry
 from hooks.k8s.types import Json
 
 
@@ -36,7 +36,7 @@ class ScalingAdapterStatus(ApiModel):
     last_scale_time: Annotated[str, Schema("When replicas last changed.", format=DATE_TIME)] = ""
     conditions: Annotated[
         tuple[Mapping[str, Json], ...],
-        Schema("State of the adapter, one entry for each type.", shape=Condition, map_key="type"),
+        Schema("State of the adapter, one entry for each type.", shape=ConditionEntry, map_key="type"),
     ] = ()
     observed_generation: Annotated[int, Schema("Generation of the spec that this status describes.", format=INT64)] = 0
 
@@ -44,7 +44,7 @@ class ScalingAdapterStatus(ApiModel):
 class GraphScalingAdapter(ApiModel):
     """Scales one service of a graph through the scale subresource."""
 
-    metadata: ObjectMeta
+    metadata: ParentMetadata
     spec: Annotated[ScalingAdapterSpec, Schema("The service, and its wanted replicas.", required=True)]
     status: Annotated[ScalingAdapterStatus, Schema("What was observed.", default=UNSEEN)] = Field(
         default_factory=ScalingAdapterStatus

@@ -12,7 +12,7 @@ Source: kstatus: an object without status counts as finished, one with an older 
 """
 
 
-class Condition(ApiModel):
+class ConditionEntry(ApiModel):
     """One aspect of the object's state."""
 
     type: Annotated[

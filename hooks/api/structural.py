@@ -13,7 +13,7 @@ from importlib.resources import files
 from inspect import cleandoc
 from typing import Any, Union, get_args, get_origin
 
-from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.schema import Schema
 from hooks.k8s.types import Json
 
@@ -32,7 +32,7 @@ def build_object_schema(model: type[ApiModel]) -> SchemaNode:
     markers = {
         field.alias or name: (field.annotation, _marker_of(f"{model.__name__}.{name}", field.metadata))
         for name, field in model.model_fields.items()
-        if field.annotation is not ObjectMeta
+        if field.annotation is not ParentMetadata
     }
     schema: SchemaNode = {
         "description": cleandoc(model.__doc__ or ""),

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hooks.api.base import ApiModel, ObjectMeta
+from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.schema import Schema
 from hooks.k8s.types import Json
 
@@ -20,5 +20,5 @@ class WorkerMetadataSpec(ApiModel):
 class WorkerMetadata(ApiModel):
     """A worker's record for service discovery, written and removed by the worker."""
 
-    metadata: ObjectMeta
+    metadata: ParentMetadata
     spec: Annotated[WorkerMetadataSpec, Schema("The worker's description of itself.", required=True)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from hooks.api.component_spec import ComponentSpec, Resources, VolumeMount
+from hooks.api.component_spec import ClaimMount, ComponentSpec, Resources
 from hooks.component.subject import ComponentType
 from hooks.component.volumes import has_shared_memory
 from hooks.k8s.types import Json
@@ -24,7 +24,7 @@ class PodFields:
     liveness_probe: Mapping[str, Json] | None
     readiness_probe: Mapping[str, Json] | None
     resources: Resources | None
-    volume_mounts: tuple[VolumeMount, ...]
+    volume_mounts: tuple[ClaimMount, ...]
     has_shared_memory: bool
     has_picker_config: bool
 
@@ -63,6 +63,6 @@ def read_pod_fields(text: bytes) -> PodFields:
     resources, mounts = raw["resources"], raw["volume_mounts"]
     models = {
         "resources": None if resources is None else Resources.model_validate(resources),
-        "volume_mounts": tuple(VolumeMount.model_validate(mount) for mount in mounts),
+        "volume_mounts": tuple(ClaimMount.model_validate(mount) for mount in mounts),
     }
     return PodFields(**{**raw, **models})

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks import contract
-from hooks.api.component_spec import ComponentSpec, SharedMemory
-from hooks.api.component_spec import VolumeMount as ClaimMount
+from hooks.api.component_spec import ClaimMount, ComponentSpec, SharedMemory
 from hooks.component.backends import Backend
 from hooks.k8s.hashing import short_hash
 from hooks.k8s.names import MAX_LABEL, fit_name, is_dns_label, to_dns_label

@@ -38,7 +38,7 @@ _CONTROLLING = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdapterState:
+class ScalingAdapterState:
     """Whether an adapter controls the replicas of its service and all are ready; if not, why."""
 
     reason: AdapterReason
@@ -71,18 +71,20 @@ class PreviousAdapterStatus:
         return desired
 
 
-def find_state(adapter: GraphScalingAdapter, graph: ScaledGraph | None) -> AdapterState:
+def find_state(adapter: GraphScalingAdapter, graph: ScaledGraph | None) -> ScalingAdapterState:
     """The state of an adapter, from the graph that it names."""
     reference = adapter.spec.dgd_ref
     if graph is None:
         where = f"graph {reference.name} not found in namespace {adapter.metadata.namespace}"
-        return AdapterState(reason=AdapterReason.GRAPH_NOT_FOUND, message=f"{where}; create it, or delete the adapter")
+        return ScalingAdapterState(
+            reason=AdapterReason.GRAPH_NOT_FOUND, message=f"{where}; create it, or delete the adapter"
+        )
     if graph.is_deleting:
         message = f"graph {reference.name} is being deleted and no longer takes replicas from its adapters"
-        return AdapterState(reason=AdapterReason.GRAPH_DELETING, message=message)
+        return ScalingAdapterState(reason=AdapterReason.GRAPH_DELETING, message=message)
     if graph.service is None:
         where = f"service {reference.service_name} not found in graph {reference.name}"
-        return AdapterState(reason=AdapterReason.SERVICE_NOT_FOUND, message=f"{where}; see its spec.services")
+        return ScalingAdapterState(reason=AdapterReason.SERVICE_NOT_FOUND, message=f"{where}; see its spec.services")
     named = f"service {reference.service_name} of graph {reference.name}"
     state = (
         _find_conflict(adapter, graph, graph.service)
@@ -92,47 +94,51 @@ def find_state(adapter: GraphScalingAdapter, graph: ScaledGraph | None) -> Adapt
     return replace(state, message=f"{named} {state.message}")
 
 
-def _find_conflict(adapter: GraphScalingAdapter, graph: ScaledGraph, service: ScaledService) -> AdapterState | None:
+def _find_conflict(
+    adapter: GraphScalingAdapter, graph: ScaledGraph, service: ScaledService
+) -> ScalingAdapterState | None:
     """Why the graph does not take the service's replicas from this adapter, as the end of a sentence."""
     if service.adapter is None:
         message = "keeps the replicas of the graph's spec; set its scalingAdapter.enabled to true to scale it"
-        return AdapterState(reason=AdapterReason.DISABLED, message=message)
+        return ScalingAdapterState(reason=AdapterReason.DISABLED, message=message)
     if service.adapter != adapter.metadata.name:
         message = f"is scaled by adapter {service.adapter}, which the graph created; delete this one"
-        return AdapterState(reason=AdapterReason.NOT_IN_FORCE, message=message)
+        return ScalingAdapterState(reason=AdapterReason.NOT_IN_FORCE, message=message)
     if not _is_controlled(adapter, graph):
         message = (
             "is not scaled by this adapter, which the graph did not create; delete it, and the graph creates its own"
         )
-        return AdapterState(reason=AdapterReason.NOT_IN_FORCE, message=message)
+        return ScalingAdapterState(reason=AdapterReason.NOT_IN_FORCE, message=message)
     return None
 
 
-def _find_freeze(graph: ScaledGraph) -> AdapterState | None:
+def _find_freeze(graph: ScaledGraph) -> ScalingAdapterState | None:
     """Why the graph changes nothing, as the end of a sentence; the counts of a frozen graph are outdated."""
     if not graph.is_frozen:
         return None
     message = "keeps its last applied replicas until the graph's spec can be rendered"
-    return AdapterState(
+    return ScalingAdapterState(
         reason=AdapterReason.GRAPH_NOT_RENDERED, message=": ".join(part for part in (message, graph.message) if part)
     )
 
 
-def _compare_replicas(service: ScaledService, wanted: int) -> AdapterState:
+def _compare_replicas(service: ScaledService, wanted: int) -> ScalingAdapterState:
     """Whether exactly the wanted replicas run, all of the current template and ready; as the end of a sentence."""
     if service.running != wanted:
-        return AdapterState(reason=AdapterReason.SCALING, message=f"has {service.running} replicas, {wanted} wanted")
+        return ScalingAdapterState(
+            reason=AdapterReason.SCALING, message=f"has {service.running} replicas, {wanted} wanted"
+        )
     for word, count in (("up to date", service.updated), ("ready", service.ready)):
         if count < wanted:
             message = f"has the {wanted} wanted replicas, {count} of them {word}"
-            return AdapterState(reason=AdapterReason.NOT_READY, message=message)
-    return AdapterState(reason=AdapterReason.SCALED, message=f"has the {wanted} wanted replicas")
+            return ScalingAdapterState(reason=AdapterReason.NOT_READY, message=message)
+    return ScalingAdapterState(reason=AdapterReason.SCALED, message=f"has the {wanted} wanted replicas")
 
 
 def report(
     adapter: GraphScalingAdapter,
     graph: ScaledGraph | None,
-    state: AdapterState,
+    state: ScalingAdapterState,
     *,
     remark: str,
     previous: PreviousAdapterStatus,
@@ -154,11 +160,11 @@ def report(
 
 def report_problems(problems: tuple[Problem, ...], previous: PreviousAdapterStatus) -> dict[str, Json]:
     """The status of an adapter whose spec cannot be read; the fields for autoscalers stay as they were."""
-    state = AdapterState(reason=AdapterReason.INVALID, message=f"Validation failed: {join_texts(problems)}")
+    state = ScalingAdapterState(reason=AdapterReason.INVALID, message=f"Validation failed: {join_texts(problems)}")
     return {**previous.status, **_build_conditions(state, "", previous)}
 
 
-def _build_conditions(state: AdapterState, remark: str, previous: PreviousAdapterStatus) -> dict[str, Json]:
+def _build_conditions(state: ScalingAdapterState, remark: str, previous: PreviousAdapterStatus) -> dict[str, Json]:
     message = "; ".join(part for part in (state.message, remark) if part)[:MAX_MESSAGE]
     ready = Condition(
         type=READY,

@@ -11,7 +11,13 @@ from hooks.effects import Event
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.scaling_adapter.observe import observe_graph
-from hooks.graph.scaling_adapter.status import AdapterState, PreviousAdapterStatus, find_state, report, report_problems
+from hooks.graph.scaling_adapter.status import (
+    PreviousAdapterStatus,
+    ScalingAdapterState,
+    find_state,
+    report,
+    report_problems,
+)
 from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
 from hooks.k8s.types import ReadManifest, is_deleting
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
@@ -53,7 +59,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:  # 
 
 
 def _events(
-    parent: ReadManifest, adapter: GraphScalingAdapter, state: AdapterState, previous: PreviousAdapterStatus
+    parent: ReadManifest, adapter: GraphScalingAdapter, state: ScalingAdapterState, previous: PreviousAdapterStatus
 ) -> list[Event]:
     """The Event that the service is scaled, in upstream's words; at the first sync of a new spec only.
 
