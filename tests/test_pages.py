@@ -12,7 +12,7 @@ from hooks.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md")
+PAGES = (README, *(ROOT / name for name in ("CONTRIBUTING.md", "docs/architecture.md", "crds/README.md")))
 FOLDERS = "bench|chart|crds|docs|examples|hooks|metacontroller|tests"
 
 
@@ -44,7 +44,7 @@ def test_first_screen_has_the_two_commands() -> None:
     assert re.findall(r"^make (\w+)", screen, re.MULTILINE) == ["demo", "test"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_named_exists(page: Path) -> None:
     code = code_in(page.read_text())
     assert set(re.findall(r"^(?:\.venv/bin/)?dynamo-hooks ([a-z-]+)", code, re.MULTILINE)) <= set(LazyGroup.modules)
@@ -75,7 +75,7 @@ def paths_of(page: Path) -> list[Path]:
     return [*linked, *(ROOT / path for path in named)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_path_named_exists(page: Path) -> None:
     paths = paths_of(page)
     assert paths

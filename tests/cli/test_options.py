@@ -6,6 +6,7 @@ from click.testing import CliRunner, Result
 
 from hooks.cli.options import namespace_option, parse_set_options, read_settings, settings_option, with_option
 from hooks.errors import InvalidSettings
+from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 
 
 @click.command()
@@ -51,7 +52,7 @@ def test_options_are_read(arguments: tuple[str, ...], environment: dict[str, str
     [
         (
             ("--with", "lws,gove"),
-            "gove is not an optional kind; choose from grove, lws, volcano, istio, inference-pool",
+            f"gove is not an optional kind; choose from {', '.join(OPTIONAL_KINDS)}",
         ),
         (("-n", "Team_A"), "'Team_A' is not a namespace; write at most 63 of a-z, 0-9 and '-'"),
         (("-n", "a" * 64), "is not a namespace"),
