@@ -28,8 +28,9 @@ class FieldPath:
     parts: tuple[str | int, ...] = ()
 
     def __truediv__(self, part: str | int) -> "FieldPath":
-        added = tuple(part.split(".")) if isinstance(part, str) and not isinstance(part, Key) else (part,)
-        return FieldPath((*self.parts, *added))
+        if type(part) is str and "." in part:  # no key, whose dots are its own
+            return FieldPath((*self.parts, *part.split(".")))
+        return FieldPath((*self.parts, part))
 
     def __str__(self) -> str:
         """`spec.services[main].envs[0].name`."""
