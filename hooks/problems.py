@@ -28,7 +28,7 @@ class FieldPath:
     parts: tuple[str | int, ...] = ()
 
     def __truediv__(self, part: str | int) -> "FieldPath":
-        if type(part) is str and "." in part:  # no key, whose dots are its own
+        if type(part) is str and "." in part:  # a `Key` keeps its dots
             return FieldPath((*self.parts, *part.split(".")))
         return FieldPath((*self.parts, part))
 
