@@ -54,7 +54,7 @@ def _write(condition: Condition, before: Mapping[str, Json] | None, now: datetim
     return {
         "type": condition.type,
         "status": condition.status,
-        "reason": condition.reason,
+        "reason": str(condition.reason),
         "message": condition.message[:MAX_MESSAGE],
         "lastTransitionTime": since or format_time(now),
         "observedGeneration": generation,

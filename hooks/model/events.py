@@ -22,7 +22,7 @@ from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.model.status import ENDPOINTS_READY, INVALID, LOAD_FAILED
+from hooks.model.status import ENDPOINTS_READY, ModelReason
 
 
 def build_change_events(request: SyncRequest, status: Mapping[str, Json], base_model: str) -> tuple[Event, ...]:
@@ -92,7 +92,7 @@ def _build_ready_events(
     about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]
 ) -> Iterator[Event]:
     ready = find_condition(after.get("conditions") or (), READY)
-    is_refused = ready is not None and ready["reason"] == INVALID
+    is_refused = ready is not None and ready["reason"] == ModelReason.INVALID
     changed = find_change(before, after, READY, by_generation=is_refused)
     if changed is None:
         return
@@ -106,6 +106,6 @@ def _build_ready_events(
             message=text,
             occasion=of_generation(changed),
         )
-    elif changed["reason"] == LOAD_FAILED:
+    elif changed["reason"] == ModelReason.LOAD_FAILED:
         text = f"Some endpoints failed to load LoRA: {message}"
         yield Event(about=about, type="Warning", reason="PartialEndpointFailure", message=text, occasion=since(changed))

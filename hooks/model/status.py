@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
@@ -15,10 +16,24 @@ MAX_ENDPOINTS = 1000
 """The most endpoints in a status: 10,000 would exceed what etcd stores. The counts include the others."""
 
 ENDPOINTS_READY, SERVICES_FOUND = "EndpointsReady", "ServicesFound"
-UNLOADING = "Unloading"
-"""Reason of `Ready` while the adapters of a deleted model are unloaded."""
-INVALID, LOAD_FAILED = "InvalidSpec", "LoadFailed"
-"""Reasons of `Ready`: the spec has problems; an engine cannot load the adapter until the spec changes."""
+
+
+class ModelReason(StrEnum):
+    """Reasons of a model's conditions."""
+
+    SERVICES_FOUND = "ServicesFound"
+    NO_SERVICES = "NoServicesFound"
+    NO_ENDPOINTS = "NoEndpoints"
+    DISCOVERED = "EndpointsDiscovered"
+    ALL_READY = "AllEndpointsReady"
+    NOT_READY = "NotReady"
+    UNSUPPORTED = "Unsupported"
+    LOAD_FAILED = "LoadFailed"
+    """An engine cannot load the adapter until the spec changes."""
+    INVALID = "InvalidSpec"
+    UNLOADING = "Unloading"
+    """The model is being deleted, and its adapters are being unloaded."""
+
 
 _WORST_FIRST = (
     AdapterPhase.FAILED,
@@ -143,15 +158,15 @@ def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> li
     if not endpoints:
         message = f"No endpoint slices found for base model {plan.model.spec.base_model_name}"
         return [
-            Condition(type=ENDPOINTS_READY, status="False", reason="NoEndpoints", message=message),
-            Condition(type=SERVICES_FOUND, status="False", reason="NoServicesFound", message=message),
+            Condition(type=ENDPOINTS_READY, status="False", reason=ModelReason.NO_ENDPOINTS, message=message),
+            Condition(type=SERVICES_FOUND, status="False", reason=ModelReason.NO_SERVICES, message=message),
         ]
     if plan.observed.services:
         message = f"Found {plan.observed.services} service(s)"
-        found = Condition(type=SERVICES_FOUND, status="True", reason="ServicesFound", message=message)
+        found = Condition(type=SERVICES_FOUND, status="True", reason=ModelReason.SERVICES_FOUND, message=message)
     else:
         message = "No services associated with endpoint slices"
-        found = Condition(type=SERVICES_FOUND, status="False", reason="NoServicesFound", message=message)
+        found = Condition(type=SERVICES_FOUND, status="False", reason=ModelReason.NO_SERVICES, message=message)
     return [_judge_endpoints(plan, endpoints), found]
 
 
@@ -159,31 +174,31 @@ def _judge_endpoints(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> 
     total = len(endpoints)
     if not plan.model.is_lora:
         message = f"Found {total} endpoint(s) for base model"
-        return Condition(type=ENDPOINTS_READY, status="True", reason="EndpointsDiscovered", message=message)
+        return Condition(type=ENDPOINTS_READY, status="True", reason=ModelReason.DISCOVERED, message=message)
     ready = sum(e.ready for e in endpoints)
     supported = sum(e.phase is not AdapterPhase.UNSUPPORTED for e in endpoints)
     others = f"; {total - supported} more without LoRA support" if supported < total else ""
     if 0 < supported == ready:
         message = f"All {ready} endpoint(s) are ready{others}"
-        return Condition(type=ENDPOINTS_READY, status="True", reason="AllEndpointsReady", message=message)
+        return Condition(type=ENDPOINTS_READY, status="True", reason=ModelReason.ALL_READY, message=message)
     message = f"Found {ready} ready endpoint(s) out of {supported} total{others}"
-    return Condition(type=ENDPOINTS_READY, status="False", reason="NotReady", message=message)
+    return Condition(type=ENDPOINTS_READY, status="False", reason=ModelReason.NOT_READY, message=message)
 
 
 def _judge(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...], *, is_unloading: bool) -> Condition:
     """`Ready`: true if the spec is valid and every engine with LoRA support has the adapter; else why not."""
     if is_unloading:
         message = f"Unloading {', '.join(plan.former)} from {len(endpoints)} endpoint(s)"
-        return Condition(type=READY, status="False", reason=UNLOADING, message=message)
+        return Condition(type=READY, status="False", reason=ModelReason.UNLOADING, message=message)
     if plan.problems:
-        return Condition(type=READY, status="False", reason=INVALID, message=join_texts(plan.problems))
+        return Condition(type=READY, status="False", reason=ModelReason.INVALID, message=join_texts(plan.problems))
     engines = _judge_engines(plan, endpoints)[0]
     if engines.status == "True":
         return Condition(type=READY, status="True", reason=engines.reason, message=engines.message)
     if endpoints and all(e.phase is AdapterPhase.UNSUPPORTED for e in endpoints):
         message = f"None of {len(endpoints)} endpoint(s) supports LoRA; start the workers with LoRA enabled"
-        return Condition(type=READY, status="False", reason="Unsupported", message=message)
-    reason = LOAD_FAILED if any(e.phase is AdapterPhase.FAILED for e in endpoints) else engines.reason
+        return Condition(type=READY, status="False", reason=ModelReason.UNSUPPORTED, message=message)
+    reason = ModelReason.LOAD_FAILED if any(e.phase is AdapterPhase.FAILED for e in endpoints) else engines.reason
     explained = "; ".join((engines.message, *explain(endpoints)))
     return Condition(type=READY, status="False", reason=reason, message=explained)
 

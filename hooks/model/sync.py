@@ -22,7 +22,7 @@ from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAns
 from hooks.model.events import build_change_events, build_unload_failed_event, build_unloaded_event
 from hooks.model.plan import ModelPlan, build_load_request, plan_model
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
-from hooks.model.status import UNLOADING, EndpointStatus, build_status, observe_endpoints
+from hooks.model.status import EndpointStatus, ModelReason, build_status, observe_endpoints
 
 _MAX_NAMES = 10
 """Pods named in one message."""
@@ -205,7 +205,7 @@ def _remaining(request: SyncRequest, facts: Facts) -> float:
     deleted = request.parent["metadata"].get("deletionTimestamp")
     if deleted and datetime.fromisoformat(deleted) - facts.now < timedelta(seconds=allowed):
         return seconds_left(deleted, allowed, facts.now)
-    if _ready_reason(request.status) == UNLOADING:
+    if _ready_reason(request.status) == ModelReason.UNLOADING:
         return seconds_left(_transition_time(request.status), allowed, facts.now)
     return allowed
 
