@@ -6,9 +6,8 @@ It reads the spec, the last status and the other models; it does not know what t
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hooks.api.base import parse_parent
+from hooks.api.base import read_parent
 from hooks.api.model import Model, ModelSpec
-from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.protocol import SyncRequest
@@ -16,6 +15,8 @@ from hooks.model.observe import EnginePod, ObservedModel, observe
 from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
 from hooks.model.validate import validate_claims, validate_model
 from hooks.problems import Problem
+from hooks.settings import Settings
+from hooks.validation.reading import drop_consequences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,32 +43,31 @@ class ModelPlan:
 
 def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> ModelPlan:
     """What the model wants of its engines; a spec that cannot be parsed is a problem like any other."""
-    model, faults = _read_model(request.parent)
+    model, problems = _read_model(request.parent, facts.settings)
     observed = observe(request, model.spec.base_model_name, facts.settings.engine_port)
-    faults = faults or validate_model(model, facts.settings)
     refused = validate_claims(model, observed.own_claim, observed.other_claims)
     records = read_records(request.status)
     mine = tuple(record for record in records if not refused or record.name != model.spec.model_name)
-    adapter = None if finalizing else _resolve_adapter(model, mine, is_good=not faults and not refused)
+    adapter = None if finalizing else _resolve_adapter(model, mine, is_good=not problems and not refused)
     # A valid model may have loaded its adapter although its status, if lost, does not say so.
-    may_have_loaded = model.is_lora and not faults and not refused
+    may_have_loaded = model.is_lora and not problems and not refused
     named = (model.spec.model_name,) if finalizing and may_have_loaded else ()
     return ModelPlan(
         model=model,
         observed=observed,
-        problems=(*faults, *refused),
+        problems=(*problems, *refused),
         adapter=adapter,
         former=_former_names(mine, named, adapter),
         records=records if not refused else mine,
     )
 
 
-def _read_model(parent: ReadManifest) -> tuple[Model, tuple[Problem, ...]]:
-    try:
-        return parse_parent(Model, {"metadata": parent["metadata"], "spec": parent.get("spec") or {}}), ()
-    except InvalidSpec as error:
-        empty = parse_parent(Model, {"metadata": parent["metadata"], "spec": {}})
-        return empty.model_copy(update={"spec": _readable_spec(parent)}), error.problems
+def _read_model(parent: ReadManifest, settings: Settings) -> tuple[Model, tuple[Problem, ...]]:
+    """The model with all its problems; if fields do not fit, the model has only the strings of the spec."""
+    manifest = {"metadata": parent["metadata"], "spec": parent.get("spec") or {}}
+    model, misfits = read_parent(Model, manifest)
+    problems = (*misfits, *drop_consequences(validate_model(model, settings), misfits))
+    return (model.model_copy(update={"spec": _readable_spec(parent)}) if misfits else model), problems
 
 
 def _readable_spec(parent: ReadManifest) -> ModelSpec:

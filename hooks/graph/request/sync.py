@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from hooks.api.base import parse_parent
+from hooks.api.base import read_parent
 from hooks.api.graph_request import GraphRequest
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
@@ -17,10 +17,13 @@ from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.profiler_config import uses_ai_configurator
 from hooks.graph.request.related import resolve_related
 from hooks.graph.request.status import report, report_edit, report_end, report_unreadable
+from hooks.graph.request.validate import validate_request
 from hooks.k8s.types import Json
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.problems import Problem
+from hooks.settings import Settings
+from hooks.validation.reading import drop_consequences
 
 _LOOK_AGAIN_SECONDS = 5
 _WAITING = frozenset({Position.PENDING, Position.AWAITING_OUTPUT, Position.CREATING})
@@ -32,7 +35,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     seen, previous = observe(request), PreviousRequestStatus.of(request)
     state = _recover_state(seen, previous)
     try:
-        parent = _read(make_parent_key(request.parent))
+        parent = _read(make_parent_key(request.parent), facts.settings)
     except InvalidSpec as error:
         return _keep(request, seen, _report_unreadable(state, previous, error, facts), error.problems)
     if state in FIXED_STATES and is_edited(parent, seen, previous):
@@ -72,8 +75,16 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
 
 
 @lru_cache(maxsize=CACHED_PARENTS)
-def _read(parent_key: bytes) -> GraphRequest:
-    return parse_parent(GraphRequest, read_parent_key(parent_key))
+def _read(parent_key: bytes, settings: Settings) -> GraphRequest:
+    """The request.
+
+    Raises:
+        InvalidSpec: fields do not fit the model; the error has all problems, including those of other fields.
+    """
+    parent, misfits = read_parent(GraphRequest, read_parent_key(parent_key))
+    if misfits:
+        raise InvalidSpec((*misfits, *drop_consequences(validate_request(parent, settings), misfits)))
+    return parent
 
 
 def _recover_state(seen: ObservedRequest, previous: PreviousRequestStatus) -> RequestState:

@@ -4,7 +4,7 @@ It has no children and changes no replicas: the graph's hook sees the adapter as
 """
 
 from hooks import contract
-from hooks.api.base import parse_parent
+from hooks.api.base import parse_parent, read_parent
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.condition_events import reference_of
 from hooks.effects import Event
@@ -18,9 +18,11 @@ from hooks.graph.scaling_adapter.status import (
     report,
     report_problems,
 )
+from hooks.graph.scaling_adapter.validate import validate_adapter
 from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
 from hooks.k8s.types import ReadManifest, is_deleting
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.validation.reading import drop_consequences
 
 _LOOK_AGAIN_SECONDS = 5
 """While replicas are written back to the graph: a failed effect causes no event that would start a sync."""
@@ -31,10 +33,10 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     if is_deleting(request.parent):
         return SyncAnswer(notes=("being deleted: unchanged",))
     previous = PreviousAdapterStatus(status=request.status, generation=request.generation, now=facts.now)
-    try:
-        adapter = parse_parent(GraphScalingAdapter, request.parent)
-    except InvalidSpec as error:
-        return SyncAnswer(status=report_problems(error.problems, previous), problems=error.problems)
+    adapter, misfits = read_parent(GraphScalingAdapter, request.parent)
+    if misfits:
+        problems = (*misfits, *drop_consequences(validate_adapter(adapter), misfits))
+        return SyncAnswer(status=report_problems(problems, previous), problems=problems)
     graph = observe_graph(request, adapter)
     state, written = find_state(adapter, graph), WriteBack()
     if graph and graph.service and state.controls_replicas:
