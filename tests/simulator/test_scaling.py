@@ -146,7 +146,7 @@ def test_writing_back_that_fails_shows_and_is_tried_until_it_is_done() -> None:
     world.carries_out = True
     world.cluster.run_for(10)
     assert own_replicas(world) == 5
-    assert adapter_status(world)["conditions"][0]["message"].endswith("asked for")
+    assert adapter_status(world)["conditions"][0]["message"].endswith("5 wanted replicas")
 
 
 def test_graph_takes_over_where_the_adapter_is_disabled() -> None:
