@@ -5,7 +5,7 @@ A map, from the ground up. An import points to the same floor or a lower one, ne
 * `k8s`, `problems`, `errors`: Kubernetes objects, problems of an object, the exceptions. They know nothing of Dynamo.
 * `api`, `crds`, `contract`, `identity`, `settings` with `setting_types`, `facts`, `effects`, `condition_events`: the
   types and names that all other modules use. `metacontroller`: the messages between Metacontroller and the hooks.
-  `validation`: the rules and their texts.
+  `rules`: every rule with its text. `validation`: how the rules judge an object.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
 * `graph`: a DynamoGraphDeployment becomes components or a PodCliqueSet (`graph.grove`), and the objects that they
   share. `graph.request` and `graph.scaling_adapter` are hooks of their own.
@@ -28,7 +28,7 @@ Where is …?
 * a setting: hooks/settings.py
 * a label, an annotation, a port that other programs read: hooks/contract.py
 * the name of an object: hooks/identity.py
-* the words of a rule: hooks/validation/rules
+* the words of a rule: hooks/rules
 * the check behind a rule, of a component: hooks/component/spec_rules.py, hooks/component/validate.py
 * the check behind a rule, of a graph: hooks/graph/spec_rules.py, hooks/graph/validate.py, hooks/graph/change_rules.py
 * the check behind a rule, of another kind: hooks/model/validate.py, hooks/graph/request/validate.py

@@ -27,7 +27,7 @@ from hooks.metacontroller.children import Children
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, plural_of
 from hooks.problems import HERE, SPEC, Key, Problem
-from hooks.validation.rules import reading as rules
+from hooks.rules import reading as rules
 
 _EVERYWHERE = (
     contract.COMPONENT,

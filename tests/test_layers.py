@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,7 @@ TYPES = (
     "hooks.facts",
     "hooks.identity",
     "hooks.metacontroller",
+    "hooks.rules",
     "hooks.setting_types",
     "hooks.settings",
     "hooks.condition_events",
@@ -120,6 +122,21 @@ def test_imports_point_only_towards_the_ground(path: Path) -> None:
     own = floor_of(module_of(path)) or 0
     above = [name for name in imports_of(path) if name.startswith("hooks.") and (floor_of(name) or 0) > own]
     assert above == []
+
+
+def package_of(module: str) -> str:
+    """The room of a module: `hooks.component`, or a module that stands beside the rooms."""
+    return ".".join(module.split(".")[:2])
+
+
+def test_no_packages_import_each_other_in_a_circle() -> None:
+    rooms = {package_of(module_of(path)) for path in FILES}
+    arrows: dict[str, set[str]] = {room: set() for room in rooms}
+    for path in FILES:
+        room = package_of(module_of(path))
+        found = {package_of(name) for name in imports_of(path)}
+        arrows[room] |= {other for other in found if other in rooms and other not in {room, "hooks"}}
+    list(TopologicalSorter(arrows).static_order())  # raises CycleError with the circle
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)

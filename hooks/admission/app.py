@@ -16,12 +16,12 @@ from hooks.admission.wire import AdmissionCall, parse_admission_review, write_al
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.protocol import plural_of
 from hooks.problems import HERE, texts_of
+from hooks.rules import reading
 from hooks.serving.logs import logger
 from hooks.serving.metrics import AdmissionMetrics, create_admission_metrics, record_review
 from hooks.serving.web import create_bare_app, read_body
 from hooks.settings import Settings
 from hooks.validation.review import Review, Verdict
-from hooks.validation.rules import reading
 
 Rule = Callable[[Review], Verdict]
 Default = Callable[[Review], Sequence[Mapping[str, Json]]]

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel
 from hooks.api.schema import ENGINES, INT32, Schema, SchemaRule
-from hooks.validation.rules.schema import CHECKPOINT_NAMED
+from hooks.rules.schema import CHECKPOINT_NAMED
 
 
 class CheckpointIdentity(ApiModel):

@@ -10,7 +10,7 @@ from hooks.api.component_spec import ComponentSpec, TopologyConstraint
 from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Schema, SchemaRule
 from hooks.api.status import UNSEEN, ConditionEntry, ServiceReplicaStatus
 from hooks.k8s.types import Json
-from hooks.validation.rules.graph import CREATED_CLAIM
+from hooks.rules.graph import CREATED_CLAIM
 
 _CREATED_CLAIM = sorted(CREATED_CLAIM)
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from hooks.k8s.types import ReadManifest
 from hooks.problems import FieldPath, Key, Problem
-from hooks.validation.rules import schema as rules
-from hooks.validation.values import name_types, name_value, suggest_value
+from hooks.rules import schema as rules
+from hooks.rules.values import name_types, name_value, suggest_value
 
 _SCALARS: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean"}
 _EMPTY: Mapping[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": (), "object": {}}

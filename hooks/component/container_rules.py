@@ -19,7 +19,7 @@ from hooks.k8s.names import is_port_name
 from hooks.k8s.quantities import is_negative
 from hooks.k8s.types import Json
 from hooks.problems import SPEC, FieldPath, Problem
-from hooks.validation.rules import pod as rules
+from hooks.rules import pod as rules
 
 _ENV_NAME = re.compile(r"[ -<>-~]+")
 _MAX_PORT = 65535

@@ -20,7 +20,7 @@ from hooks.k8s.names import is_dns_label
 from hooks.k8s.overlay import has_handler
 from hooks.k8s.types import Json
 from hooks.problems import SPEC, FieldPath, Problem
-from hooks.validation.rules import pod as rules
+from hooks.rules import pod as rules
 
 MAIN_CONTAINER = SPEC / "extraPodSpec.mainContainer"
 

@@ -12,7 +12,7 @@ from hooks.errors import InvalidSpec
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import Json
 from hooks.problems import SPEC, FieldPath, Key
-from hooks.validation.rules import pod as rules
+from hooks.rules import pod as rules
 
 Side = Literal["limits", "requests"]
 _SIDES: tuple[Side, Side] = ("limits", "requests")

@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.k8s.names import is_annotation_key, is_label_key, is_label_value
 from hooks.problems import FieldPath, Key, Problem
-from hooks.validation.rules import spec as rules
+from hooks.rules import spec as rules
 
 _OF_ALL_PODS = frozenset(
     {

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from hooks.errors import InvalidSpec
 from hooks.problems import SPEC
-from hooks.validation.rules import component as rules
+from hooks.rules import component as rules
 
 NODE_COUNT = SPEC / "multinode.nodeCount"
 MAX_NODES = 1000

@@ -25,9 +25,9 @@ from hooks.identity import discovery_account, mpi_secret
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, name_of
 from hooks.problems import METADATA, SPEC, FieldPath, Problem
+from hooks.rules import component as component_rules
+from hooks.rules.spec import ISTIO_MISSING, NO_ISTIO
 from hooks.settings import Settings
-from hooks.validation.rules import component as component_rules
-from hooks.validation.rules.spec import ISTIO_MISSING, NO_ISTIO
 
 _RELEASE_LABEL = re.compile(
     r"helm\.sh/chart|app\.kubernetes\.io/version|argocd\.argoproj\.io/.*|([^/]+\.)?toolkit\.fluxcd\.io/.*"

@@ -25,8 +25,8 @@ from hooks.k8s.overlay import overlay, overlay_probe
 from hooks.k8s.pods import add_named, expand_references, literal_env, without_named
 from hooks.k8s.types import EnvVar, Json, PodSpec
 from hooks.problems import SPEC, FieldPath
+from hooks.rules import pod as rules
 from hooks.settings import Settings
-from hooks.validation.rules import pod as rules
 
 _MERGED_ELSEWHERE = frozenset({"env", "resources", "livenessProbe", "readinessProbe", "startupProbe"})
 _ASSEMBLED = frozenset(

@@ -14,7 +14,7 @@ from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
 from hooks.k8s.types import Json
 from hooks.problems import HERE, FieldPath, Key, Problem
-from hooks.validation.rules import pod as rules
+from hooks.rules import pod as rules
 
 _HUGE_PAGES = "hugepages-"
 

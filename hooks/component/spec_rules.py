@@ -13,7 +13,7 @@ from hooks.api.component_spec import ComponentSpec, SharedMemory
 from hooks.component.subject import ComponentType
 from hooks.k8s.quantities import canonical_quantity
 from hooks.problems import FieldPath, Key, Problem
-from hooks.validation.rules import spec as rules
+from hooks.rules import spec as rules
 
 EXECUTOR_BACKENDS = ("mp", "ray")
 

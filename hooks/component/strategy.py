@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.k8s.types import Json
 from hooks.k8s.workloads import RECREATE, rolling_update
 from hooks.problems import FieldPath, Key, Problem
-from hooks.validation.rules import spec as rules
+from hooks.rules import spec as rules
 
 _PERCENT = "25%"
 _AMOUNT = re.compile(r"[0-9]{1,9}%?")

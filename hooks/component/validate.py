@@ -26,12 +26,12 @@ from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_label_value, is_
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import ReadManifest
 from hooks.problems import METADATA, SPEC, FieldPath, Problem
+from hooks.rules import component as component_rules
+from hooks.rules import pod as pod_rules
+from hooks.rules import spec as rules
+from hooks.rules.topology import COMPONENT_TOPOLOGY
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
-from hooks.validation.rules import component as component_rules
-from hooks.validation.rules import pod as pod_rules
-from hooks.validation.rules import spec as rules
-from hooks.validation.rules.topology import COMPONENT_TOPOLOGY
 
 _UNREADABLE_COMMAND = frozenset({MAIN_CONTAINER, MAIN_CONTAINER / "command", MAIN_CONTAINER / "args"})
 """Fields whose types must be right before the main container's command can be read."""

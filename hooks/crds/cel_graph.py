@@ -21,7 +21,7 @@ from hooks.crds.cel import (
     of_first_key,
 )
 from hooks.problems import METADATA, SPEC, Rule
-from hooks.validation.rules import graph as rules
+from hooks.rules import graph as rules
 
 MAX_SERVICES = 25
 

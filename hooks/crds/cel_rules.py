@@ -1,4 +1,4 @@
-"""All rules that the API server evaluates, by kind, with the words of `hooks.validation.rules`.
+"""All rules that the API server evaluates, by kind, with the words of `hooks.rules`.
 
 Source: Dynamo operator, internal/webhook/validation, as in the packages' `validate` modules.
 """
@@ -11,7 +11,7 @@ from hooks.crds.cel_graph import GRAPH_CHANGE_RULES, GRAPH_RULES
 from hooks.crds.cel_spec import COMPONENT_SPEC_RULES, SERVICE_RULES
 from hooks.crds.cel_topology import COMPONENT_TOPOLOGY_RULES, TOPOLOGY_CHANGE_RULES, TOPOLOGY_RULES
 from hooks.problems import HERE, METADATA, SPEC, Rule
-from hooks.validation.rules import adapter, component, model, request, spec
+from hooks.rules import adapter, component, model, request, spec
 
 _SPEC: At = ("spec",)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hooks import contract
 from hooks.crds.cel import CelRule, Phrase, cel_rule, is_zero
 from hooks.problems import Rule
-from hooks.validation.rules import spec as rules
+from hooks.rules import spec as rules
 
 _EXECUTOR = contract.ANNOTATION_EXECUTOR_BACKEND
 

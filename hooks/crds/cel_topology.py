@@ -5,7 +5,7 @@ Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.g
 
 from hooks.crds.cel import At, Phrase, cel_rule
 from hooks.problems import SPEC
-from hooks.validation.rules import topology as rules
+from hooks.rules import topology as rules
 
 _SPEC: At = ("spec",)
 _SERVICES: At = ("spec", "services")

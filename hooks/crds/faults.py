@@ -22,8 +22,8 @@ from hooks.crds.stored import apply_defaults, schema_of
 from hooks.crds.suggestions import suggest
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import HERE, FieldPath, Problem
-from hooks.validation.rules import graph as graph_rules
-from hooks.validation.rules import schema as rules
+from hooks.rules import graph as graph_rules
+from hooks.rules import schema as rules
 
 _LIMITS = {"int32": 2**31, "int64": 2**63}
 _SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"

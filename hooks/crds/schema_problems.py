@@ -8,8 +8,8 @@ from hooks.api.structural import SchemaNode
 from hooks.crds.suggestions import suggest, suggest_field
 from hooks.k8s.types import Json
 from hooks.problems import FieldPath, Problem
-from hooks.validation.rules import schema as rules
-from hooks.validation.values import name_types, name_value, show_value, suggest_value
+from hooks.rules import schema as rules
+from hooks.rules.values import name_types, name_value, show_value, suggest_value
 
 
 def describe_unknown(path: FieldPath, schema: SchemaNode, above: Iterable[tuple[FieldPath, SchemaNode]]) -> Problem:

@@ -15,10 +15,10 @@ from hooks.graph.path import may_take_grove
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import SPEC, Key, Problem
+from hooks.rules import graph as rules
+from hooks.rules import topology
 from hooks.validation.judging import Findings
 from hooks.validation.review import Review, User
-from hooks.validation.rules import graph as rules
-from hooks.validation.rules import topology
 
 _ACCOUNT = "system:serviceaccount"
 

@@ -19,7 +19,7 @@ from hooks.k8s.pods import merge_env
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
 from hooks.problems import SPEC, FieldPath, Key, Problem
-from hooks.validation.rules.config import CONFIG, CONFIG_OF_FRONTEND
+from hooks.rules.config import CONFIG, CONFIG_OF_FRONTEND
 
 _MAX_INTEGER = 2**53
 """Largest whole float that becomes an integer; a larger one becomes the text of a quantity."""

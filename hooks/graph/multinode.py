@@ -12,7 +12,7 @@ from hooks.component.groups import validate_groups
 from hooks.errors import InvalidSpec
 from hooks.graph.components import GraphServicePlan
 from hooks.problems import SPEC, Key, Problem
-from hooks.validation.rules import graph as rules
+from hooks.rules import graph as rules
 
 _INDEX = re.compile(r"-[0-9]+")
 

@@ -27,8 +27,8 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.optional_kinds import can_use_leader_worker_sets
 from hooks.problems import SPEC, FieldPath, Key, Problem
+from hooks.rules.graph import NO_ORCHESTRATOR
 from hooks.settings import Settings
-from hooks.validation.rules.graph import NO_ORCHESTRATOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

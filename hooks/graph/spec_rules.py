@@ -9,7 +9,7 @@ from hooks.api.graph import GraphDeployment, PersistentVolumeClaimRequest, Resta
 from hooks.k8s.names import is_subdomain
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
 from hooks.problems import SPEC, FieldPath, Problem
-from hooks.validation.rules import graph as rules
+from hooks.rules import graph as rules
 
 PARALLEL = "Parallel"
 

@@ -12,8 +12,8 @@ from hooks.api.graph import GraphDeployment
 from hooks.errors import InvalidSpec
 from hooks.k8s.grove import DOMAINS, Topology, TopologyForm, is_domain
 from hooks.problems import SPEC, FieldPath, Key, Problem
+from hooks.rules import topology as rules
 from hooks.settings import Settings
-from hooks.validation.rules import topology as rules
 
 WHOLE_GRAPH = ""
 _WHOLE = SPEC / "topologyConstraint"

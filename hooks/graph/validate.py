@@ -27,9 +27,9 @@ from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem
+from hooks.rules import graph as rules
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
-from hooks.validation.rules import graph as rules
 
 
 def review_graph(review: Review) -> Verdict:

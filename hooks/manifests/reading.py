@@ -15,7 +15,7 @@ from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.k8s.yaml_reader import Mark, YamlDocument, YamlFault, YamlPath, read_yaml
 from hooks.manifests.object_header import OUR_KINDS, find_header_problems, has_kind
 from hooks.problems import HERE, METADATA, Problem
-from hooks.validation.rules import reading as rules
+from hooks.rules import reading as rules
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 

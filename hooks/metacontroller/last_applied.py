@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Manifest, ReadManifest, annotations_of, is_deleting, name_of
 from hooks.problems import HERE, Problem
-from hooks.validation.rules.reading import NO_LAST_APPLIED
+from hooks.rules.reading import NO_LAST_APPLIED
 
 
 def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Problem, ...]) -> list[Manifest]:

@@ -6,10 +6,10 @@ from hooks.api.model import Model
 from hooks.k8s.types import ReadManifest
 from hooks.model.observe import AdapterClaim
 from hooks.problems import SPEC, Problem
+from hooks.rules import model as rules
 from hooks.settings import Settings, Switch
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
-from hooks.validation.rules import model as rules
 
 _SCHEMES = ("s3://", "hf://")
 _FILE = "file://"

@@ -9,8 +9,8 @@ import pytest
 
 from hooks.k8s.types import name_of
 from hooks.problems import Problem
-from hooks.validation.rules import Place
-from hooks.validation.rules.graph import SERVICE_TOPOLOGY
+from hooks.rules import Place
+from hooks.rules.graph import SERVICE_TOPOLOGY
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import EXAMPLES, load_documents
 from tests.cluster.rules import is_taken, rules_dropped

@@ -8,7 +8,7 @@ import pytest
 from hooks.k8s.yaml_reader import Mark
 from hooks.manifests.reading import Document, load_manifests
 from hooks.problems import HERE, METADATA, SPEC, FieldPath, Key
-from hooks.validation.rules import schema
+from hooks.rules import schema
 
 Write = Callable[..., str]
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.crds import apply_defaults, find_faults
 from hooks.problems import texts_of
+from hooks.rules import schema
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
-from hooks.validation.rules import schema
 from tests.validation.cases import CASES
 from tests.validation.objects import Case, Json, Manifest, adapter, component, graph, lora, model, request, service
 

@@ -4,7 +4,7 @@ import pytest
 
 from hooks.crds.cel_rules import CEL_RULES
 from hooks.problems import Severity, texts_of
-from hooks.validation.rules import TABLE, Place
+from hooks.rules import TABLE, Place
 from tests.validation.cases import CASES, judge_case
 from tests.validation.objects import Case
 

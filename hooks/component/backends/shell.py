@@ -17,7 +17,7 @@ from hooks.component.backends.command_line import CommandLine
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Json
 from hooks.problems import SPEC
-from hooks.validation.rules import pod as rules
+from hooks.rules import pod as rules
 
 _MAIN = SPEC / "extraPodSpec.mainContainer"
 _PLAIN = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")

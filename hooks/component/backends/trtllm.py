@@ -19,7 +19,7 @@ from hooks.errors import InvalidSpec
 from hooks.k8s.pods import add_named, literal_env
 from hooks.k8s.types import Json
 from hooks.problems import SPEC
-from hooks.validation.rules import pod as rules
+from hooks.rules import pod as rules
 
 SSH_PORT = 2222
 KEY_PATH = "/ssh-pk"

@@ -29,8 +29,8 @@ from hooks.k8s.grove import (
 )
 from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
 from hooks.problems import SPEC, Key, Problem
+from hooks.rules import grove as rules
 from hooks.settings import Settings, Switch
-from hooks.validation.rules import grove as rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

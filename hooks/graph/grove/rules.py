@@ -14,8 +14,8 @@ from hooks.k8s.grove import MAX_COMBINED_NAME
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import Json
 from hooks.problems import METADATA, SPEC, Key, Problem
-from hooks.validation.rules import grove as rules
-from hooks.validation.rules.graph import GROVE_NAME_LENGTH
+from hooks.rules import grove as rules
+from hooks.rules.graph import GROVE_NAME_LENGTH
 
 _REFUSED_POD_FIELDS = ("topologySpreadConstraints", "nodeName")
 _INDEX = re.compile(r"[0-9]+")

@@ -14,7 +14,7 @@ from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
-from hooks.validation.rules.request import PROFILING_STARTED
+from hooks.rules.request import PROFILING_STARTED
 
 _R = RequestReason
 _BEFORE_PROFILING = frozenset({"", _R.PROFILING_PENDING, _R.JOB_CREATION_FAILED})

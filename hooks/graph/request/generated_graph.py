@@ -23,7 +23,7 @@ from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_reader import YamlDocument, read_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
 from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
-from hooks.validation.rules import profiling as rules
+from hooks.rules import profiling as rules
 
 MAX_ADDITIONAL_BYTES = 250_000
 _MAX_OWN_BYTES = MAX_CHILD_BYTES - 4096

@@ -16,8 +16,8 @@ from hooks.graph.request.profiler_config import (
 )
 from hooks.k8s.types import Json
 from hooks.problems import HERE, Problem
+from hooks.rules import profiling as rules
 from hooks.settings import Settings
-from hooks.validation.rules import profiling as rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

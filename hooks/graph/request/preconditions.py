@@ -13,8 +13,8 @@ from hooks.graph.request.observe import ObservedRequest
 from hooks.graph.request.validate import validate_request
 from hooks.k8s.types import Json
 from hooks.problems import SPEC, Problem
+from hooks.rules import profiling as rules
 from hooks.settings import Settings
-from hooks.validation.rules import profiling as rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,10 @@ from hooks.graph.request.reasons import RequestReason
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_dns_label
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import SPEC, Key, Problem
+from hooks.rules import request as rules
 from hooks.settings import Settings
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
-from hooks.validation.rules import request as rules
 
 
 def review_request(review: Review) -> Verdict:

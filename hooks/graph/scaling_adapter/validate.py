@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.problems import SPEC, Problem
+from hooks.rules import adapter as rules
+from hooks.rules import spec as spec_rules
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
-from hooks.validation.rules import adapter as rules
-from hooks.validation.rules import spec as spec_rules
 
 
 def review_adapter(review: Review) -> Verdict:

@@ -20,7 +20,7 @@ from hooks.k8s.names import is_dns_label, is_subdomain
 from hooks.k8s.types import Manifest
 from hooks.manifests.writing import format_documents
 from hooks.problems import texts_of
-from hooks.validation.rules import profiling as rules
+from hooks.rules import profiling as rules
 from tests.graph.request import jobs
 
 GOLDEN = Path(__file__).parent / "jobs"

@@ -9,7 +9,7 @@ Source: Dynamo operator, internal/webhook/validation; its texts are kept.
 from types import ModuleType
 
 from hooks.problems import Place, Reason, Rule
-from hooks.validation.rules import (
+from hooks.rules import (
     adapter,
     component,
     config,

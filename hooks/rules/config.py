@@ -4,7 +4,7 @@ Source: Dynamo operator, internal/dynamo/graph.go; its texts are kept up to the 
 """
 
 from hooks.problems import Rule
-from hooks.validation.rules.graph import FAILED_PASS
+from hooks.rules.graph import FAILED_PASS
 
 CONFIG_OF_FRONTEND = Rule(
     name="config-of-frontend",
