@@ -20,7 +20,7 @@ from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.problems import Problem, sort_problems, texts_of
-from hooks.validation.reading import drop_consequences
+from hooks.validation.reading import add_problems
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -65,9 +65,9 @@ def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
         InvalidSpec: fields do not fit the model; the error has all problems, including those of other fields.
     """
     component, misfits = read_parent(ComponentDeployment, read_parent_key(parent_key))
-    problems = drop_consequences(validate_component(component), misfits)
+    problems = validate_component(component)
     if misfits:
-        raise InvalidSpec((*misfits, *problems))
+        raise InvalidSpec(add_problems(misfits, problems))
     return component, sort_problems(problems)
 
 

@@ -16,7 +16,7 @@ from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, Loa
 from hooks.model.validate import validate_claims, validate_model
 from hooks.problems import Problem
 from hooks.settings import Settings
-from hooks.validation.reading import drop_consequences
+from hooks.validation.reading import add_problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def _read_model(parent: ReadManifest, settings: Settings) -> tuple[Model, tuple[
     """The model with all its problems; if fields do not fit, the model has only the strings of the spec."""
     manifest = {"metadata": parent["metadata"], "spec": parent.get("spec") or {}}
     model, misfits = read_parent(Model, manifest)
-    problems = (*misfits, *drop_consequences(validate_model(model, settings), misfits))
+    problems = add_problems(misfits, validate_model(model, settings))
     return (model.model_copy(update={"spec": _readable_spec(parent)}) if misfits else model), problems
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hooks.api.base import Model, read_parent
 from hooks.k8s.types import ReadManifest
 from hooks.problems import Problem
-from hooks.validation.reading import drop_consequences
+from hooks.validation.reading import add_problems, drop_consequences
 from hooks.validation.review import GENERATED_SUFFIX, Review, Verdict
 
 
@@ -56,7 +56,7 @@ def _judge_alone(
 ) -> Findings:
     found = of_object(parent, review)
     return Findings(
-        problems=(*misfits, *drop_consequences(found.problems, misfits)),
+        problems=add_problems(misfits, found.problems),
         warnings=drop_consequences(found.warnings, misfits),
     )
 

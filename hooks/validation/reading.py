@@ -24,7 +24,12 @@ def validate_parent(
 ) -> tuple[Model, tuple[Problem, ...]]:
     """A parent, its unfit fields replaced, and all its problems: fields that do not fit, then broken rules."""
     parent, misfits = read_parent(model, manifest)
-    return parent, (*misfits, *drop_consequences(validate(parent), misfits))
+    return parent, add_problems(misfits, validate(parent))
+
+
+def add_problems(misfits: tuple[Problem, ...], problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The fields that do not fit, then the problems that do not follow from them."""
+    return (*misfits, *drop_consequences(problems, misfits))
 
 
 def drop_consequences(problems: Iterable[Problem], misfits: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -23,7 +23,7 @@ from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, rea
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.problems import Problem
 from hooks.settings import Settings
-from hooks.validation.reading import drop_consequences
+from hooks.validation.reading import add_problems
 
 _LOOK_AGAIN_SECONDS = 5
 _WAITING = frozenset({Position.PENDING, Position.AWAITING_OUTPUT, Position.CREATING})
@@ -83,7 +83,7 @@ def _read(parent_key: bytes, settings: Settings) -> GraphRequest:
     """
     parent, misfits = read_parent(GraphRequest, read_parent_key(parent_key))
     if misfits:
-        raise InvalidSpec((*misfits, *drop_consequences(validate_request(parent, settings), misfits)))
+        raise InvalidSpec(add_problems(misfits, validate_request(parent, settings)))
     return parent
 
 

@@ -22,7 +22,7 @@ from hooks.graph.scaling_adapter.validate import validate_adapter
 from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
 from hooks.k8s.types import ReadManifest, is_deleting
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.validation.reading import drop_consequences
+from hooks.validation.reading import add_problems
 
 _LOOK_AGAIN_SECONDS = 5
 """While replicas are written back to the graph: a failed effect causes no event that would start a sync."""
@@ -35,7 +35,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     previous = PreviousAdapterStatus(status=request.status, generation=request.generation, now=facts.now)
     adapter, misfits = read_parent(GraphScalingAdapter, request.parent)
     if misfits:
-        problems = (*misfits, *drop_consequences(validate_adapter(adapter), misfits))
+        problems = add_problems(misfits, validate_adapter(adapter))
         return SyncAnswer(status=report_problems(problems, previous), problems=problems)
     graph = observe_graph(request, adapter)
     state, written = find_state(adapter, graph), WriteBack()
