@@ -13,7 +13,7 @@ from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
 from hooks.component.reasons import ComponentReason
-from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, find_condition, merge_conditions
+from hooks.k8s.conditions import READY, Condition, Truth, find_condition, merge_conditions
 from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.not_ready import NotReadyReason
 from hooks.k8s.types import Json, ReadManifest, name_of
@@ -73,7 +73,7 @@ def report_problems(
     text = join_texts(problems)
     message = f"Validation failed: {text}" if reason is ComponentReason.VALIDATION_FAILED else text
     conditions = tuple(
-        Condition(type=type_, status="False", reason=reason, message=message[:MAX_MESSAGE])
+        Condition(type=type_, status="False", reason=reason, message=message)
         for type_ in (AVAILABLE, COMPONENT_READY, READY)
     )
     sets = seen.leader_worker_sets
@@ -150,9 +150,9 @@ def _workload_conditions(words: _Words, state: _State, remarks: tuple[str, ...])
     available, component = f"{beginning}{end}", f"DynamoComponent is {ready}{end}"
     message = "; ".join((available, *remarks))
     return (
-        Condition(type=AVAILABLE, status=truth, reason=reason, message=available[:MAX_MESSAGE]),
-        Condition(type=COMPONENT_READY, status=truth, reason=of_component, message=component[:MAX_MESSAGE]),
-        Condition(type=READY, status=truth, reason=state.reason or reason, message=message[:MAX_MESSAGE]),
+        Condition(type=AVAILABLE, status=truth, reason=reason, message=available),
+        Condition(type=COMPONENT_READY, status=truth, reason=of_component, message=component),
+        Condition(type=READY, status=truth, reason=state.reason or reason, message=message),
     )
 
 

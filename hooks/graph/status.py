@@ -15,7 +15,7 @@ from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
 from hooks.graph.progress import GraphProgress
 from hooks.graph.restart import RestartPlan
-from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, Truth, merge_conditions
+from hooks.k8s.conditions import READY, Condition, Truth, merge_conditions
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json
 from hooks.problems import Problem, join_texts
@@ -68,7 +68,7 @@ def report(
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
     else:
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
-    message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])[:MAX_MESSAGE]
+    message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     return {
@@ -84,7 +84,7 @@ def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous:
     """The status of a graph whose children stay unchanged: all problems, and the other fields as they were."""
     text = join_texts(problems)
     message = f"Validation failed: {text}" if reason is GraphReason.INVALID else text
-    condition = Condition(type=READY, status="False", reason=reason.value, message=message[:MAX_MESSAGE])
+    condition = Condition(type=READY, status="False", reason=reason.value, message=message)
     kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
     return {**_status(GraphState.FAILED, condition, previous), **kept}
 

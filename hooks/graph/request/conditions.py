@@ -14,7 +14,7 @@ from hooks.graph.request.phases import Position, RequestState
 from hooks.graph.request.plan import RequestPlan
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
-from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition
+from hooks.k8s.conditions import READY, Condition
 from hooks.k8s.types import Json
 from hooks.problems import join_texts
 
@@ -25,11 +25,11 @@ _READY_DEADLINE = timedelta(hours=1)
 
 def unmet(condition_type: str, reason: RequestReason, message: str) -> Condition:
     """A condition that is not met."""
-    return Condition(type=condition_type, status="False", reason=reason.value, message=message[:MAX_MESSAGE])
+    return Condition(type=condition_type, status="False", reason=reason.value, message=message)
 
 
 def _met(condition_type: str, reason: RequestReason, message: str) -> Condition:
-    return Condition(type=condition_type, status="True", reason=reason.value, message=message[:MAX_MESSAGE])
+    return Condition(type=condition_type, status="True", reason=reason.value, message=message)
 
 
 VALID = _met(VALIDATION, RequestReason.SPEC_VALID, "The spec is valid")

@@ -12,7 +12,7 @@ from hooks import contract
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.component.placement import Role
 from hooks.graph.scaling_adapter.observe import ScaledGraph, ScaledService
-from hooks.k8s.conditions import MAX_MESSAGE, READY, Condition, format_time, merge_conditions
+from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
 from hooks.problems import Problem, join_texts
 
@@ -165,7 +165,7 @@ def report_problems(problems: tuple[Problem, ...], previous: PreviousAdapterStat
 
 
 def _build_conditions(state: ScalingAdapterState, remark: str, previous: PreviousAdapterStatus) -> dict[str, Json]:
-    message = "; ".join(part for part in (state.message, remark) if part)[:MAX_MESSAGE]
+    message = "; ".join(part for part in (state.message, remark) if part)
     ready = Condition(
         type=READY,
         status="True" if state.reason is AdapterReason.SCALED else "False",
