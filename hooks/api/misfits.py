@@ -12,12 +12,12 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from hooks.api.annotations import SCALAR_TYPES, without_none
 from hooks.k8s.types import ReadManifest
 from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import schema as rules
 from hooks.rules.values import name_types, name_value, suggest_value
 
-_SCALARS: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean"}
 _EMPTY: Mapping[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": (), "object": {}}
 _LEFT_OUT = object()
 
@@ -74,24 +74,16 @@ def _follow(annotation: Any, loc: Iterable[int | str]) -> tuple[FieldPath, Any, 
             fields = annotation.model_fields.items()
             field = next(field for name, field in fields if part in (field.alias, name))
             parts.append(part)
-            annotation, is_entry = _without_none(field.annotation), False
+            annotation, is_entry = without_none(field.annotation), False
         elif origin is tuple:
             parts.append(part)
-            annotation, is_entry = _without_none(get_args(annotation)[0]), True
+            annotation, is_entry = without_none(get_args(annotation)[0]), True
         elif isinstance(origin, type) and issubclass(origin, Mapping):
             parts.append(Key(part))
-            annotation, is_entry = _without_none(get_args(annotation)[1]), True
+            annotation, is_entry = without_none(get_args(annotation)[1]), True
         else:
             break
     return FieldPath(tuple(parts)), annotation, is_entry
-
-
-def _without_none(annotation: Any) -> Any:
-    """The type without None, which means an absent field."""
-    if get_origin(annotation) not in (Union, types.UnionType):
-        return annotation
-    members = [member for member in get_args(annotation) if member is not types.NoneType]
-    return members[0] if len(members) == 1 else Union[tuple(members)]  # noqa: UP007 - of a list, not of names
 
 
 def _types_of(annotation: Any) -> tuple[str, ...]:
@@ -101,7 +93,7 @@ def _types_of(annotation: Any) -> tuple[str, ...]:
         return tuple(name for member in get_args(annotation) for name in _types_of(member))
     if origin is tuple:
         return ("array",)
-    return (_SCALARS.get(annotation, "object"),)
+    return (SCALAR_TYPES.get(annotation, "object"),)
 
 
 def _empty(wanted: tuple[str, ...]) -> Any:

@@ -6,21 +6,19 @@ Source: Kubernetes, CustomResourceDefinition v1, "Specifying a structural schema
 """
 
 import json
-import types
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from inspect import cleandoc
-from typing import Any, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
+from hooks.api.annotations import SCALAR_TYPES, without_none
 from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.schema import Schema
 from hooks.k8s.types import Json
 
 SchemaNode = dict[str, Json]
 """One node of a structural schema: `type`, `properties`, …"""
-
-_SCALARS: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean"}
 
 
 def build_object_schema(model: type[ApiModel]) -> SchemaNode:
@@ -95,7 +93,7 @@ def _build_field(annotation: Any, marker: Schema) -> SchemaNode:
     if marker.map_key:
         limits |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [marker.map_key]}
     said = {key: value for key, value in limits.items() if value is not None}
-    return _build_type(_without_none(annotation), marker) | {"description": marker.description} | said
+    return _build_type(without_none(annotation), marker) | {"description": marker.description} | said
 
 
 def _build_type(annotation: Any, marker: Schema) -> SchemaNode:
@@ -108,8 +106,8 @@ def _build_type(annotation: Any, marker: Schema) -> SchemaNode:
         return marked
     if origin is not None and issubclass(origin, Mapping):
         return {"type": "object", "additionalProperties": _build_type(get_args(annotation)[1], marker)}
-    if annotation in _SCALARS:
-        return {"type": _SCALARS[annotation]}
+    if annotation in SCALAR_TYPES:
+        return {"type": SCALAR_TYPES[annotation]}
     if isinstance(annotation, type) and issubclass(annotation, ApiModel):
         return build_object_schema(annotation)
     raise TypeError(f"there is no schema for {annotation}")
@@ -135,9 +133,3 @@ def _extend(schema: SchemaNode, marker: Schema) -> SchemaNode:
     if added:
         changed["properties"] = changed["properties"] | added
     return changed | ({"required": required} if required else {})
-
-
-def _without_none(annotation: Any) -> Any:
-    if get_origin(annotation) in (Union, types.UnionType):
-        return next(item for item in get_args(annotation) if item is not types.NoneType)
-    return annotation
