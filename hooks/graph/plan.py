@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.component.mpi_key import KeyPlan, plan_key
+from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
 from hooks.graph.accounts import AccountPlan, plan_accounts
 from hooks.graph.claims import ClaimsPlan, plan_claims
@@ -94,7 +95,7 @@ def plan_graph(
         accounts=accounts,
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
-        warnings=tuple(_find_idle_restarts(graph, restarts)),
+        warnings=(*_find_idle_restarts(graph, restarts), *_find_idle_frontend(graph, components)),
         notes=(
             note,
             *_waiting(path.blocked_by),
@@ -164,6 +165,19 @@ def _find_idle_restarts(graph: GraphDeployment, restarts: Mapping[str, str]) -> 
                 f"spec.services[{service}].annotations[{contract.ANNOTATION_RESTART_AT}] is {own!r} and has "
                 f"no effect, the pods keep {used!r}; restart by spec.restart"
             )
+
+
+def _find_idle_frontend(graph: GraphDeployment, components: Iterable[GraphServicePlan]) -> Iterator[str]:
+    """A remark if there is a frontend and nothing behind it; a service of another type may run an engine too."""
+    types = {name: ComponentType.of(spec.component_type) for name, spec in graph.spec.services.items()}
+    serving = [one for one in components if (type_ := types[one.service]).is_worker or type_ is ComponentType.OTHER]
+    if ComponentType.FRONTEND not in types.values() or any(one.spec.get("replicas", 1) for one in serving):
+        return
+    if serving:
+        scaled = ", ".join(one.service for one in serving)
+        yield f"every worker ({scaled}) has 0 replicas, so the frontend has no model to serve"
+    else:
+        yield "spec.services has a frontend and no worker, so the frontend has no model to serve"
 
 
 def _plan_mpi_key(graph: GraphDeployment, seen: ObservedGraph, settings: Settings) -> KeyPlan | None:

@@ -193,6 +193,10 @@ def _judge(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...], *, is_unloadi
     if plan.problems:
         return Condition(type=READY, status="False", reason=ModelReason.INVALID, message=join_texts(plan.problems))
     engines = _judge_engines(plan, endpoints)[0]
+    if engines.status == "True" and not plan.model.is_lora and not any(e.engine.ready for e in endpoints):
+        what = f"None of the {len(endpoints)} pod(s) of base model {plan.model.spec.base_model_name} is ready"
+        message = f"{what}; see kubectl describe pod {endpoints[0].engine.pod} -n {plan.model.metadata.namespace}"
+        return Condition(type=READY, status="False", reason=ModelReason.NOT_READY, message=message)
     if engines.status == "True":
         return Condition(type=READY, status="True", reason=engines.reason, message=engines.message)
     if endpoints and all(e.phase is AdapterPhase.UNSUPPORTED for e in endpoints):

@@ -56,6 +56,25 @@ def test_graph_is_successful_when_all_components_are_available() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("services", "remark"),
+    [
+        ({}, "; spec.services has a frontend and no worker, so the frontend has no model to serve"),
+        (
+            {"Worker": make.service(replicas=0)},
+            "; every worker (Worker) has 0 replicas, so the frontend has no model to serve",
+        ),
+        ({"Idle": make.service(replicas=0), "Busy": make.service("prefill")}, ""),
+        ({"Own": make.service("something-else")}, ""),
+    ],
+    ids=["no worker", "scaled to zero", "one that runs", "a type of one's own"],
+)
+def test_frontend_without_a_worker_is_a_remark_and_no_fault(services: dict[str, Any], remark: str) -> None:
+    graph = make.graph({"Frontend": make.service("frontend"), **services})
+    found = world.ready(world.ask(graph, settled(graph)))
+    assert (found["status"], found["message"]) == ("True", f"All resources are ready{remark}")
+
+
 def test_graph_without_services_has_failed() -> None:
     told = world.ready(world.ask(make.graph({})))
     assert (told["status"], told["message"]) == (

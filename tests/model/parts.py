@@ -70,9 +70,9 @@ def endpoint_slice(
     }
 
 
-def pods(count: int) -> Manifest:
+def pods(count: int, *, ready: bool = True) -> Manifest:
     """A slice with pods w0, w1, … at 10.0.0.1, 10.0.0.2, …."""
-    return endpoint_slice(endpoints=[endpoint(f"w{i}", f"10.0.0.{i + 1}") for i in range(count)])
+    return endpoint_slice(endpoints=[endpoint(f"w{i}", f"10.0.0.{i + 1}", ready=ready) for i in range(count)])
 
 
 def thousands(count: int) -> Manifest:

@@ -39,6 +39,15 @@ def test_base_model_asks_nothing_and_is_ready_when_discovered() -> None:
     assert answer.resync_after_seconds == 0
 
 
+def test_base_model_without_a_ready_pod_is_discovered_and_not_ready() -> None:
+    answer = sync(request(model(model_type="base", uri=None), pods(2, ready=False)), FACTS, None)
+    assert condition(answer.status, "EndpointsReady")["status"] == "True", "as upstream: they are discovered"
+    ready = condition(answer.status, "Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "NotReady")
+    message = f"None of the 2 pod(s) of base model {parts.BASE} is ready; see kubectl describe pod w0 -n default"
+    assert ready["message"] == message
+
+
 @pytest.mark.parametrize("model_type", ["base", "lora"])
 def test_missing_endpoints_are_reported_as_upstream_does_and_not_polled(model_type: str) -> None:
     call = request(model(model_type=model_type))

@@ -44,7 +44,8 @@ class ObservedJob:
 class LiveGraph:
     """A graph in the target namespace; `is_ours` if this request created it.
 
-    `state` is its `status.state`, empty while that is of an older spec; `message` is that of its condition Ready.
+    `state` is its `status.state`, and `message` that of its condition Ready. While the graph is being deleted, or its
+    status belongs to an older spec, `state` is empty and `message` says so.
     """
 
     name: str
@@ -143,16 +144,25 @@ def _observe_job(job: ReadManifest, pods: Iterable[ReadManifest]) -> ObservedJob
 
 def _observe_graph(graph: ReadManifest, request_uid: str) -> LiveGraph:
     metadata, status = graph["metadata"], graph.get("status") or {}
-    is_current = int(status.get("observedGeneration", 0)) >= int(metadata.get("generation", 0))
     ready = find_condition(status.get("conditions") or (), READY) or {}
+    outdated = _why_outdated(graph)
     return LiveGraph(
         name=name_of(graph),
-        state=str(status.get("state") or "") if is_current else "",
-        message=str(ready.get("message") or "") if is_current else "",
+        state="" if outdated else str(status.get("state") or ""),
+        message=outdated or str(ready.get("message") or ""),
         created=_moment(metadata.get("creationTimestamp")),
         # Metacontroller labels what it creates with the uid of the parent, in other namespaces too.
         is_ours=bool(request_uid) and labels_of(graph).get(contract.LABEL_CONTROLLER_UID) == request_uid,
     )
+
+
+def _why_outdated(graph: ReadManifest) -> str:
+    """Why a graph's status does not describe it; empty if it does."""
+    if is_deleting(graph):
+        return "it is being deleted"
+    wanted = int(graph["metadata"].get("generation", 0))
+    observed = int((graph.get("status") or {}).get("observedGeneration", 0))
+    return "" if observed >= wanted else f"its generation {wanted} is not processed yet, only {observed}"
 
 
 def _observe_config_map(found: ReadManifest) -> ObservedConfigMap:

@@ -162,9 +162,8 @@ def _graph_state(
         return GeneratedGraphState.ABSENT
     if live is None and seen.shows_graphs:
         return GeneratedGraphState.GONE
-    # While the graph is not shown, or its status is of an older spec, the last reported state counts.
-    state = live.state if live else ""
-    is_ready = state == _SUCCESSFUL or (not state and previous.state is RequestState.READY)
+    # While the graph is not shown, the last reported state counts.
+    is_ready = previous.state is RequestState.READY if live is None else live.state == _SUCCESSFUL
     return GeneratedGraphState.READY if is_ready else GeneratedGraphState.PENDING
 
 

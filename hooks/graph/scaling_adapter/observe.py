@@ -35,12 +35,14 @@ class ScaledGraph:
     """The graph that an adapter names; `service` is None if the graph has no service of that name.
 
     `is_frozen` says that its spec cannot be rendered, so its children and the counts of its status stay as they were.
+    `outdated` says in half a sentence that the counts belong to an older generation; empty if they do not.
     `message` is that of its condition Ready, empty if there is none.
     """
 
     uid: str
     is_deleting: bool
     is_frozen: bool
+    outdated: str
     message: str
     has_planner: bool
     service: ScaledService | None
@@ -57,10 +59,17 @@ def observe_graph(request: SyncRequest, adapter: GraphScalingAdapter) -> ScaledG
         uid=str(found["metadata"].get("uid", "")),
         is_deleting=is_deleting(found),
         is_frozen=status.get("state") == GraphState.FAILED,
+        outdated=_why_outdated(found),
         message=str((find_condition(status.get("conditions") or (), READY) or {}).get("message") or ""),
         has_planner=ComponentType.PLANNER in kinds,
         service=_observe_service(found, services, adapter.spec.dgd_ref.service_name),
     )
+
+
+def _why_outdated(graph: ReadManifest) -> str:
+    generation = int(graph["metadata"].get("generation", 0))
+    observed = int((graph.get("status") or {}).get("observedGeneration", 0))
+    return "" if observed >= generation else f"generation {generation} is not processed yet, only {observed}"
 
 
 def _observe_service(

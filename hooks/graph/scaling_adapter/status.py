@@ -90,6 +90,8 @@ def find_state(adapter: GraphScalingAdapter, graph: ScaledGraph | None) -> Scali
         _find_conflict(adapter, graph, graph.service)
         or _find_freeze(graph)
         or _compare_replicas(graph.service, adapter.spec.replicas)
+        or _find_delay(graph)
+        or _scaled(adapter.spec.replicas)
     )
     return replace(state, message=f"{named} {state.message}")
 
@@ -122,8 +124,16 @@ def _find_freeze(graph: ScaledGraph) -> ScalingAdapterState | None:
     )
 
 
-def _compare_replicas(service: ScaledService, wanted: int) -> ScalingAdapterState:
-    """Whether exactly the wanted replicas run, all of the current template and ready; as the end of a sentence."""
+def _find_delay(graph: ScaledGraph) -> ScalingAdapterState | None:
+    """Why the counts do not describe the graph's newest spec, as the end of a sentence."""
+    if not graph.outdated:
+        return None
+    message = f"waits until the graph's newest spec is processed: {graph.outdated}"
+    return ScalingAdapterState(reason=AdapterReason.SCALING, message=message)
+
+
+def _compare_replicas(service: ScaledService, wanted: int) -> ScalingAdapterState | None:
+    """Why not exactly the wanted replicas run, all of the current template and ready; as the end of a sentence."""
     if service.running != wanted:
         return ScalingAdapterState(
             reason=AdapterReason.SCALING, message=f"has {service.running} replicas, {wanted} wanted"
@@ -132,6 +142,10 @@ def _compare_replicas(service: ScaledService, wanted: int) -> ScalingAdapterStat
         if count < wanted:
             message = f"has the {wanted} wanted replicas, {count} of them {word}"
             return ScalingAdapterState(reason=AdapterReason.NOT_READY, message=message)
+    return None
+
+
+def _scaled(wanted: int) -> ScalingAdapterState:
     return ScalingAdapterState(reason=AdapterReason.SCALED, message=f"has the {wanted} wanted replicas")
 
 

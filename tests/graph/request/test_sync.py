@@ -331,11 +331,22 @@ def test_successful_graph_makes_the_request_ready() -> None:
     assert events_of(answer) == [("Normal", "DeploymentReady", "DGD found is ready")]
 
 
-def test_graph_whose_new_spec_is_not_looked_at_yet_keeps_the_request_as_it_is() -> None:
+@pytest.mark.parametrize(
+    ("metadata", "why"),
+    [
+        ({"generation": 2}, "its generation 2 is not processed yet, only 1"),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, "it is being deleted"),
+    ],
+    ids=["newer generation", "being deleted"],
+)
+def test_request_is_not_ready_while_the_status_of_its_graph_is_outdated(metadata: dict[str, Any], why: str) -> None:
     parent, job = deployed()
-    edited = world.graph("successful", generation=2)
-    answer = ask(parent, [job, edited], [world.output(), edited])
-    assert world.after(parent, answer)["status"] == parent["status"]
+    graph = world.graph("successful", **metadata)
+    answer = ask(parent, [job, graph], [world.output(), graph])
+    assert state(answer) == "Deploying"
+    text = f"Deployment degraded to pending: {why}"
+    assert condition_of(answer, "DeploymentReady") == ("False", "DeploymentDegraded", text)
+    assert condition_of(answer, "Ready")[0] == "False"
 
 
 def test_degraded_graph_is_reported_and_comes_back() -> None:

@@ -24,13 +24,14 @@ def graph(replicas: int | None = 2, running: int | None = 2, *, planner: bool = 
     """A graph whose service Worker has an adapter; `running` replicas of it are counted, all of which serve."""
     service = make.service(scalingAdapter={"enabled": True}, **fields)
     services = {"Worker": service if replicas is None else {**service, "replicas": replicas}}
-    status = {} if running is None else {"services": {"Worker": make.deployment_status(running)}}
+    counts = {} if running is None else {"services": {"Worker": make.deployment_status(running)}}
+    status = {"observedGeneration": 1, **counts}
     return make.graph({**services, **({"Planner": make.service("planner")} if planner else {})}, status=status)
 
 
 def counting(**counts: int) -> Manifest:
     """The same graph with only these counts of the Worker in its status."""
-    return {**graph(), "status": {"services": {"Worker": counts}}}
+    return {**graph(), "status": {"observedGeneration": 1, "services": {"Worker": counts}}}
 
 
 def frozen(*problems: str) -> Manifest:
@@ -42,6 +43,11 @@ def frozen(*problems: str) -> Manifest:
 def going(found: Manifest) -> Manifest:
     """The graph while it is being deleted."""
     return {**found, "metadata": {**found["metadata"], "deletionTimestamp": LONG_AGO}}
+
+
+def edited(found: Manifest) -> Manifest:
+    """The graph with a newer spec than its status describes."""
+    return {**found, "metadata": {**found["metadata"], "generation": 2}}
 
 
 def adapter(replicas: int = 2, *, name: str = "g-worker", generation: int = 1, status: Any = None) -> Manifest:
@@ -137,6 +143,15 @@ def test_ready_compares_what_runs_with_what_is_asked_for(
 ) -> None:
     found = ready(ask(adapter(asked), graph(asked, running=running)))
     assert (found["reason"], found["status"], found["message"]) == (reason, truth, message)
+
+
+def test_counts_of_an_older_generation_of_the_graph_do_not_make_the_adapter_ready() -> None:
+    found = ready(ask(adapter(2), edited(graph(2, running=2))))
+    message = (
+        "service Worker of graph g waits until the graph's newest spec is processed: "
+        "generation 2 is not processed yet, only 1"
+    )
+    assert (found["reason"], found["status"], found["message"]) == ("Scaling", "False", message)
 
 
 @pytest.mark.parametrize(
