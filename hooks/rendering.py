@@ -187,6 +187,6 @@ def _matches(rule: RelatedRule, manifest: ReadManifest) -> bool:
 
 
 def every_child(rendered: Iterable[Rendered]) -> Iterator[Manifest]:
-    """All children in order."""
+    """All children in order; documents of other kinds are as the user wrote them, so their fields may have any type."""
     for one in rendered:
         yield from one.children
