@@ -102,6 +102,18 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        _wait_until_gone(process.pid)
+
+
+def _wait_until_gone(group: int) -> None:
+    """Wait, for a bounded time, until no process of the group is left: until then a killed worker may still listen."""
+    deadline = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(_POLL_SECONDS)
 
 
 def _find_free_port() -> int:
