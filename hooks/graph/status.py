@@ -63,8 +63,8 @@ def report(
     explained: Mapping[str, Explanation],
 ) -> dict[str, Json]:
     """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
-    lacking = ((one.deviation.title, str(one)) for one in progress.lacking)
-    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_missing_claims(plan), *lacking]))
+    lacking = {one.deviation.title: str(one) for one in progress.lacking}
+    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_missing_claims(plan)])) | lacking
     if waiting:
         state, reason = GraphState.PENDING, GraphReason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())

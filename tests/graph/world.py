@@ -81,9 +81,15 @@ def component(parent: Manifest, service: str, settings: Mapping[str, str] | None
 
 def ready(answer: SyncAnswer) -> dict[str, Any]:
     """The condition Ready."""
+    return condition(answer, "Ready")
+
+
+def condition(answer: SyncAnswer, type_: str) -> dict[str, Any]:
+    """The condition of that type; the types are always the same."""
     assert answer.status is not None
-    (condition,) = answer.status["conditions"]
-    return dict(condition)
+    found = {one["type"]: dict(one) for one in answer.status["conditions"]}
+    assert list(found) == ["Ready", "Applied"]
+    return found[type_]
 
 
 def text(answer: SyncAnswer) -> str:
