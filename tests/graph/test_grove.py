@@ -451,7 +451,8 @@ def test_errors_of_grove_are_told() -> None:
 def test_service_that_somebody_else_has_is_told() -> None:
     graph = make.graph(TWO)
     answer = ask(graph, [c for c in settled(graph) if c["metadata"]["name"] != "g-frontend"], PARTS)
-    assert "Service g-frontend not found; if this lasts" in world.ready(answer)["message"]
+    assert world.ready(answer)["status"] == "False"
+    assert "Service g-frontend: not found (Progressing: wait)" in world.ready(answer)["message"]
     assert answer.resync_after_seconds == 5
 
 
