@@ -53,20 +53,16 @@ def _rivals(parent: ReadManifest, *, has_grove: bool) -> Iterator[RelatedRule]:
 
     The graph's own children are among them. Services of components are asked for by the components themselves.
     """
-    found, metadata = (parent.get("spec") or {}).get("services"), parent["metadata"]
-    if not isinstance(found, dict) or not found:
-        return
-    components = sorted(component_name(metadata["name"], service) for service in found)
-    yield RelatedRule.of(contract.COMPONENT, metadata["namespace"], names=tuple(components))
-    exposed = map(to_dns_label, components) if has_grove else ()
-    if services := sorted({*exposed, *_model_services(parent)}):
-        yield RelatedRule.of(kinds.SERVICE, metadata["namespace"], names=tuple(services))
-
-
-def _model_services(parent: ReadManifest) -> list[str]:
     graph = _read_graph(parent)
-    plans = plan_model_services(graph) if graph is not None else ()
-    return [model_service_name(plan.graph, plan.model) for plan in plans]
+    if graph is None or not graph.spec.services:
+        return
+    name, namespace = graph.metadata.name, graph.metadata.namespace
+    components = sorted(component_name(name, service) for service in graph.spec.services)
+    yield RelatedRule.of(contract.COMPONENT, namespace, names=tuple(components))
+    exposed = map(to_dns_label, components) if has_grove else ()
+    of_models = (model_service_name(name, plan.model) for plan in plan_model_services(graph))
+    if services := sorted({*exposed, *of_models}):
+        yield RelatedRule.of(kinds.SERVICE, namespace, names=tuple(services))
 
 
 def _grove_parts(parent: ReadManifest) -> list[RelatedRule]:

@@ -198,19 +198,23 @@ ACCOUNTS = {
     "namespace": "default",
     "labelSelector": {"matchLabels": {"nvidia.com/dynamo-component-pod": "true"}},
 }
+RIVALS = [
+    {"apiVersion": "v1", "resource": "services", "namespace": "default", "names": ["c"]},
+    {"apiVersion": "apps/v1", "resource": "deployments", "namespace": "default", "names": ["c"]},
+]
 RELATED: dict[str, tuple[dict[str, Any], str, dict[str, str], list[dict[str, Any]]]] = {
-    "graph": (IMAGE, "g", {}, [LABELLED]),
-    "all Secrets": (IMAGE, "g", {"image_pull_secrets": "all"}, [ALL]),
-    "no Secrets": (IMAGE, "g", {"image_pull_secrets": "off"}, []),
+    "graph": (IMAGE, "g", {}, [LABELLED, *RIVALS]),
+    "all Secrets": (IMAGE, "g", {"image_pull_secrets": "all"}, [ALL, *RIVALS]),
+    "no Secrets": (IMAGE, "g", {"image_pull_secrets": "off"}, RIVALS),
     "switched off": (
         {**IMAGE, "annotations": {"nvidia.com/disable-image-pull-secret-discovery": "true"}},
         "g",
         {},
-        [],
+        RIVALS,
     ),
-    "alone": (IMAGE, "", {}, [ACCOUNTS, LABELLED]),
-    "graph under etcd": ({}, "g", {"discovery_backend": "etcd"}, [ACCOUNTS, LABELLED]),
-    "alone with an account": ({"extraPodSpec": {"serviceAccountName": "a"}}, "", {}, [LABELLED]),
+    "alone": (IMAGE, "", {}, [ACCOUNTS, LABELLED, *RIVALS]),
+    "graph under etcd": ({}, "g", {"discovery_backend": "etcd"}, [ACCOUNTS, LABELLED, *RIVALS]),
+    "alone with an account": ({"extraPodSpec": {"serviceAccountName": "a"}}, "", {}, [LABELLED, *RIVALS]),
     "invalid": (INVALID, "", {}, []),
 }
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from hooks import contract
 from hooks.facts import Facts
-from hooks.graph.sync import ON_DELETE, sync
+from hooks.graph.progress import ON_DELETE
+from hooks.graph.sync import sync
 from hooks.k8s.types import Manifest, gvk_of, name_of
 from hooks.metacontroller.protocol import SyncAnswer, write_sync_answer
 from hooks.settings import parse_settings
