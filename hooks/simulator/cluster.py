@@ -335,7 +335,7 @@ class SimulatedCluster:
         reconcile(self._store, self._client("workload-controller"), ref, self.clock.timestamp)
 
     def _client(self, actor: str) -> Client:
-        return Client(self._store, actor, self.writes, lambda: self.clock.seconds, self._setup.policy)
+        return Client(self._store, actor, self.writes, lambda: self.clock.seconds, policy=self._setup.policy)
 
     def _admit(self, resource: Resource, new: Manifest, old: Manifest | None) -> Manifest:
         if resource.custom:

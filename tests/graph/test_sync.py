@@ -39,7 +39,8 @@ def test_first_answer_has_the_condition() -> None:
         "reason": "some_resources_are_not_ready",
         "message": (
             f"Resources not ready: g-frontend: {NOT_FOUND}; g-worker: {NOT_FOUND}; "
-            f"Role {ACCOUNT}-role: {NO_OBJECT_YET}; RoleBinding {ACCOUNT}-binding: {NO_OBJECT_YET}; ServiceAccount {ACCOUNT}: {NO_OBJECT_YET}"
+            f"Role {ACCOUNT}-role: {NO_OBJECT_YET}; RoleBinding {ACCOUNT}-binding: {NO_OBJECT_YET}; "
+            f"ServiceAccount {ACCOUNT}: {NO_OBJECT_YET}"
         ),
         "lastTransitionTime": "2026-03-01T12:00:00Z",
         "observedGeneration": 1,

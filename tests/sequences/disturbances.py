@@ -272,19 +272,19 @@ def _other_replicas(child: Manifest) -> dict[str, Any]:
 
 
 def _other_image(child: Manifest) -> dict[str, Any]:
-    containers = [{**container, "image": "by-hand"} for container in child["spec"]["template"]["spec"]["containers"]]
+    containers = [{**container, "image": "by-hand:0"} for container in child["spec"]["template"]["spec"]["containers"]]
     return {"spec": {"template": {"spec": {"containers": containers}}}}
 
 
 def _other_image_of_component(_child: Manifest) -> dict[str, Any]:
-    return {"spec": {"extraPodSpec": {"mainContainer": {"image": "by-hand"}}}}
+    return {"spec": {"extraPodSpec": {"mainContainer": {"image": "by-hand:0"}}}}
 
 
 def _other_image_of_cliques(child: Manifest) -> dict[str, Any]:
     template = copy_json(child["spec"]["template"])
     for clique in template["cliques"]:
         for container in clique["spec"]["podSpec"]["containers"]:
-            container["image"] = "by-hand"
+            container["image"] = "by-hand:0"
     return {"spec": {"template": {"cliques": template["cliques"]}}}
 
 
@@ -299,7 +299,7 @@ _FOREIGN_SPECS: Mapping[GroupVersionKind, dict[str, Any]] = {
         "spec": {
             "componentType": "frontend",
             "replicas": 0,
-            "extraPodSpec": {"mainContainer": {"image": "stranger"}},
+            "extraPodSpec": {"mainContainer": {"image": "stranger:0"}},
         }
     },
     kinds.DEPLOYMENT: {
@@ -308,7 +308,7 @@ _FOREIGN_SPECS: Mapping[GroupVersionKind, dict[str, Any]] = {
             "selector": _STRANGER,
             "template": {
                 "metadata": {"labels": _STRANGER["matchLabels"]},
-                "spec": {"containers": [{"name": "main", "image": "stranger"}]},
+                "spec": {"containers": [{"name": "main", "image": "stranger:0"}]},
             },
         }
     },

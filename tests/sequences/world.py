@@ -77,10 +77,10 @@ Check = Callable[["World", Step], Iterable[str]]
 class World:
     """A cluster, the graph that a user wants in it, and what has been done so far.
 
-    `edited` are objects that a user changed behind the hooks' back, `refused` resource and name of objects that a policy
-    lets nobody change back, `foreign` objects that took a name, `broken` globs of pods with a fault, `invalid` uid
-    and generation of graphs that cannot be rendered; `valid` is the graph as last written without a mistake. `choose`
-    takes one of n pieces of work.
+    `edited` are objects that a user changed behind the hooks' back, `refused` resource and name of objects that a
+    policy lets nobody change back, `foreign` objects that took a name, `broken` globs of pods with a fault, `invalid`
+    uid and generation of graphs that cannot be rendered; `valid` is the graph as last written without a mistake.
+    `choose` takes one of n pieces of work.
     """
 
     def __init__(self, road: Road, seed: int, checks: Sequence[Check] = (), *, late: bool = True) -> None:
