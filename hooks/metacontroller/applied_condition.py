@@ -142,7 +142,7 @@ def _describe(deviation: Deviation) -> str:
         case Deviance.WITHHELD:
             return deviation.why
         case Deviance.BEING_APPLIED:
-            return f"spec not yet applied, {deviation.difference}" if deviation.difference else "spec not yet applied"
+            return f"not yet applied, {deviation.difference}" if deviation.difference else "not yet applied"
         case Deviance.CHANGED:
             return str(deviation.difference)
 
