@@ -46,10 +46,12 @@ class Difference:
 
     def __str__(self) -> str:
         """`spec.replicas is 0, wanted 2`; without values that are long, nested or secret."""
+        is_missing = self.live is None
         if self.is_secret or not (_is_short(self.wanted) and _is_short(self.live)):
-            return f"{self.path} {'is missing' if self.live is None else 'is not as wanted'}"
-        wanted = _write(self.wanted)
-        return f"{self.path} is {'missing' if self.live is None else _write(self.live)}, wanted {wanted}"
+            return f"{self.path} {'is missing' if is_missing else 'is not as wanted'}"
+        if is_missing and isinstance(self.wanted, Mapping):
+            return f"{self.path} is missing"
+        return f"{self.path} is {'missing' if is_missing else _write(self.live)}, wanted {_write(self.wanted)}"
 
 
 def find_difference(wanted: ReadManifest, live: ReadManifest) -> Difference | None:
@@ -84,7 +86,7 @@ def _find_in_selector(wanted: Json, live: Json, path: FieldPath) -> Iterator[_Fo
 
 
 def _find(wanted: Json, live: Json, path: FieldPath) -> Iterator[_Found]:
-    if wanted == live and isinstance(wanted, bool) is isinstance(live, bool):
+    if wanted == live:
         return
     if isinstance(wanted, dict) and isinstance(live, dict):
         for key in sorted(wanted):
