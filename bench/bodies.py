@@ -99,9 +99,14 @@ def _write_request(hook: str, parent: Manifest, children: list[Manifest]) -> byt
     }
     for child in children:
         groups[gvk_of(child).key][f"{NAMESPACE}/{name_of(child)}"] = child
-    related = {} if hook == "graph" else {"Secret.v1": _pull_secrets(), "ServiceAccount.v1": {}}
+    named = {kind.key: groups[kind.key] for kind in _ASKED_BY_NAME[hook]}
+    related = named if hook == "graph" else {**named, "Secret.v1": _pull_secrets(), "ServiceAccount.v1": {}}
     request = {"controller": controller, "parent": parent, "children": groups, "related": related, "finalizing": False}
     return orjson.dumps(request)
+
+
+_ASKED_BY_NAME = {"graph": (contract.COMPONENT,), "component": (kinds.SERVICE, kinds.DEPLOYMENT)}
+"""Kinds of which the hooks ask for the objects that have the names of their children."""
 
 
 def _only(manifests: Iterable[Manifest], kind: GroupVersionKind) -> list[Manifest]:

@@ -1,4 +1,4 @@
-"""The Events of a component, from changes of its condition Ready.
+"""The Events of a component, from changes of its conditions Ready and Applied.
 
 | Ready | Event |
 |---|---|
@@ -7,6 +7,7 @@
 | becomes `ValidationFailed`, at each generation | Warning `ValidationFailed` |
 | becomes `NoOrchestratorAvailable`, at each generation | Warning `ReconcileError` |
 | becomes False for a reason that needs a user's action | Warning with that reason |
+| Applied becomes False: children are missing or not as wanted | Warning with its reason |
 | becomes False for another reason, after it was True | Warning with that reason |
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go. It also writes Events when nothing
@@ -21,6 +22,7 @@ from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.not_ready import NEEDS_ACTION
 from hooks.k8s.types import Json
+from hooks.metacontroller.applied_condition import LASTING, build_applied_event
 from hooks.metacontroller.protocol import SyncRequest
 
 _REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORCHESTRATOR_AVAILABLE})
@@ -28,7 +30,8 @@ _REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORC
 
 def build_change_events(request: SyncRequest, status: Mapping[str, Json]) -> tuple[Event, ...]:
     """The Events about the change from the request's status to `status`."""
-    return tuple(_build_events(reference_of(request.parent), request.status, status))
+    about = reference_of(request.parent)
+    return (*_build_events(about, request.status, status), *build_applied_event(about, request.status, status))
 
 
 def _build_events(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
@@ -51,5 +54,5 @@ def _build_events(about: ObjectReference, before: Mapping[str, Json], after: Map
     elif reason == ComponentReason.NO_ORCHESTRATOR_AVAILABLE:
         text = f"Failed to reconcile DynamoComponentDeployment: {message}"
         yield Event(about=about, type="Warning", reason="ReconcileError", message=text, occasion=of_generation(changed))
-    elif reason in NEEDS_ACTION or was_true(before, READY):
+    elif reason in NEEDS_ACTION - LASTING or was_true(before, READY):  # Applied has the Events of lasting deviations
         yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(changed))

@@ -19,13 +19,14 @@ from hooks.settings import Settings, Switch
 
 
 def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, now: datetime) -> Explanation:
-    """Why a component is not ready; the caller makes sure that it is not.
+    """Why the workloads of a component are not ready; the caller makes sure that they are not.
 
     Pods of an older spec do not count: the wanted spec may already correct what is wrong with them.
     """
     deployment = seen.workloads.deployment
-    if not progress.is_current:
-        return _explain_change(plan, seen)
+    lasting = [one.explanation for one in progress.of_workloads if one.is_lasting]
+    if not progress.is_current or lasting:
+        return choose_worst(lasting) or _explain_change(plan, seen)
     denial = explain_denial(deployment.get("status") or {}) if deployment is not None else None
     found = [
         *([denial] if denial else []),

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-import orjson
-
 from hooks import contract
 from hooks.component.build import build_component
 from hooks.component.discovered import Discovered, is_needed, parse_discovered, read_annotation, write_annotation
@@ -14,7 +12,8 @@ from hooks.component.progress import LABEL_SET
 from hooks.k8s import kinds
 from hooks.k8s.pod_reasons import cannot_pull
 from hooks.k8s.readiness import has_ready_pods
-from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, is_deleting, labels_of, name_of
+from hooks.k8s.types import Json, ReadManifest, annotations_of, is_deleting, labels_of, name_of
+from hooks.metacontroller.last_applied import read_last_applied
 from hooks.settings import Switch
 
 
@@ -57,18 +56,16 @@ def _find_drifted(plan: ComponentPlan, seen: ObservedComponent) -> Mapping[str, 
     }
 
 
-def _read_applied(live: ReadManifest) -> Manifest:
+def _read_applied(live: ReadManifest) -> ReadManifest:
     """The workload as it was last applied, without later changes by others; empty if it has no such annotation."""
-    text = annotations_of(live).get(contract.ANNOTATION_LAST_APPLIED)
-    applied: Manifest = orjson.loads(text) if text else {"metadata": {}, "spec": {}}
-    return applied
+    return read_last_applied(live) or {"metadata": {}, "spec": {}}
 
 
-def _read_kept(applied: Manifest) -> Discovered:
+def _read_kept(applied: ReadManifest) -> Discovered:
     return parse_discovered(read_annotation(annotations_of(applied).get(contract.ANNOTATION_DISCOVERED)))
 
 
-def _template_of(workload: Manifest) -> Json:
+def _template_of(workload: ReadManifest) -> Json:
     spec = workload["spec"]
     return spec.get("template") or spec.get("leaderWorkerTemplate")
 

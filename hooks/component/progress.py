@@ -1,9 +1,7 @@
 """The progress of a component's workloads: which are not ready and why, and what cannot be changed in place."""
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-
-import orjson
 
 from hooks import contract
 from hooks.component.build import Built
@@ -19,6 +17,9 @@ from hooks.k8s.readiness import (
     reports_generation,
 )
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of
+from hooks.metacontroller.applied_condition import Applied, Judged
+from hooks.metacontroller.deviations import Deviance, Deviation, find_deviations
+from hooks.metacontroller.protocol import SyncRequest
 
 _STILL_THERE = "its replica is no longer wanted, and it is not deleted yet"
 LABEL_SET = "leaderworkerset.sigs.k8s.io/name"
@@ -32,28 +33,47 @@ _UNMANAGED = (
 class Progress:
     """The progress of all workloads.
 
-    `waiting` has the workloads that are not ready, in order: name to reason. `remarks` are sentences for the user.
+    `waiting` has the workloads that are not ready, in order: name to reason. `applied` says which children are missing
+    or not as wanted, `of_workloads` are those of them that are workloads. `remarks` are sentences for the user.
     `is_unconfirmed`: a live status has no generation, so it may belong to an older spec. `is_current`: the controllers
     of all workloads act on the newest spec. `is_rolling`: some pods still have an older spec.
     """
 
     waiting: Mapping[str, str]
+    applied: Applied
+    of_workloads: tuple[Judged, ...]
     remarks: tuple[str, ...]
     is_unconfirmed: bool
     is_current: bool
     is_rolling: bool
 
 
-def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent) -> Progress:
-    """Compare the wanted workloads with the live ones."""
+def find_component_deviations(plan: ComponentPlan, built: Built, request: SyncRequest) -> tuple[Deviation, ...]:
+    """The children that are missing or not as wanted, and the workloads that this answer leaves out."""
+    withheld = (
+        Deviation(kind=gvk_of(workload), name=name_of(workload), state=Deviance.WITHHELD, why=why)
+        for workload in built.workloads
+        if (why := _why_withheld(plan, name_of(workload)))
+    )
+    return (*find_deviations(built.children, request), *withheld)
+
+
+def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent, applied: Applied) -> Progress:
+    """Compare the wanted workloads with the live ones; `applied` says which children are not as wanted."""
     observed = {name_of(wanted): _find(wanted, seen.workloads) for wanted in built.workloads}
-    states = {name_of(wanted): _measure(plan, wanted, observed[name_of(wanted)], seen) for wanted in built.workloads}
+    judged = {name_of(wanted): applied.find(wanted["kind"], name_of(wanted)) for wanted in built.workloads}
+    states = {
+        name: _measure(plan, live, seen, judged[name], why_withheld=_why_withheld(plan, name))
+        for name, live in observed.items()
+    }
     pairs = [(wanted, live) for wanted in built.workloads if (live := observed[name_of(wanted)]) is not None]
     return Progress(
         waiting={
             **{name: state.reason for name, state in states.items() if not state.ready},
             **dict.fromkeys(_surplus(plan, seen.workloads.leader_worker_sets, states), _STILL_THERE),
         },
+        applied=applied,
+        of_workloads=tuple(filter(None, judged.values())),
         remarks=tuple(remark for wanted, live in pairs for remark in _remark(wanted, live)),
         is_unconfirmed=plan.groups is not None and any(not reports_generation(live) for _, live in pairs),
         is_current=all(state.is_current for state in states.values()),
@@ -72,17 +92,32 @@ def _find(wanted: Manifest, seen: Workloads) -> ReadManifest | None:
     return seen.leader_worker_sets.get(name_of(wanted))
 
 
-def _measure(plan: ComponentPlan, wanted: Manifest, live: ReadManifest | None, seen: ObservedComponent) -> Readiness:
-    withheld = plan.groups.withheld.get(name_of(wanted)) if plan.groups else None
-    if reason := plan.waits_for or withheld:
-        return Readiness(ready=False, reason=reason, is_current=False)
+def _why_withheld(plan: ComponentPlan, name: str) -> str:
+    """Why this answer leaves the workload out; empty if it does not."""
+    return plan.waits_for or (plan.groups.withheld.get(name, "") if plan.groups else "")
+
+
+def _measure(
+    plan: ComponentPlan, live: ReadManifest | None, seen: ObservedComponent, judged: Judged | None, *, why_withheld: str
+) -> Readiness:
+    if why_withheld:
+        return Readiness(ready=False, reason=why_withheld, is_current=False)
     readiness = read_leader_worker_set(live) if plan.groups else read_deployment(live)
     if live is None:
         return readiness
-    if _is_applied(wanted, live):
+    if judged is None:
         return _doubt(readiness, live, seen) if plan.groups else readiness
-    reason = "its new spec is being applied" if readiness.ready else readiness.reason
-    return Readiness(ready=False, reason=reason, is_current=False)
+    return Readiness(ready=False, reason="; ".join(_why_deviating(judged, readiness)), is_current=False)
+
+
+def _why_deviating(judged: Judged, readiness: Readiness) -> Iterable[str]:
+    """Why a live workload that is not as wanted is not ready."""
+    if judged.is_lasting or judged.deviation.state is Deviance.CHANGED:
+        yield judged.what
+    elif readiness.ready:
+        yield "its new spec is being applied"
+    if not readiness.ready:
+        yield readiness.reason
 
 
 def _doubt(readiness: Readiness, live: ReadManifest, seen: ObservedComponent) -> Readiness:
@@ -98,18 +133,6 @@ def _doubt(readiness: Readiness, live: ReadManifest, seen: ObservedComponent) ->
 
 def _belongs_to(pod: ReadManifest, live: ReadManifest) -> bool:
     return labels_of(pod).get(LABEL_SET) == name_of(live)
-
-
-def _is_applied(desired: Manifest, observed: ReadManifest) -> bool:
-    """Whether the last applied spec equals the wanted one; True without the annotation that records it.
-
-    The annotation holds the whole wanted object of the last apply.
-    """
-    text = annotations_of(observed).get(contract.ANNOTATION_LAST_APPLIED)
-    if text is None:
-        return True
-    applied = orjson.loads(text)
-    return bool(applied.get("spec") == desired["spec"])
 
 
 def _remark(wanted: Manifest, live: ReadManifest) -> Iterator[str]:

@@ -1,11 +1,14 @@
 """Which related objects a component's sync needs."""
 
+from collections.abc import Iterator
+
 from hooks import contract
 from hooks.api.component import ComponentDeployment
 from hooks.component.defaults import resolve_defaults
 from hooks.component.mpi_key import resolve_key_rule
 from hooks.component.plan import copies_mpi_key, images_of, named_account, wants_pull_secrets
-from hooks.component.subject import pod_selector, resolve_subject
+from hooks.component.subject import Subject, pod_selector, resolve_subject
+from hooks.identity import model_service_name
 from hooks.k8s import kinds
 from hooks.metacontroller.protocol import RelatedRule
 from hooks.settings import Settings, Switch
@@ -16,6 +19,7 @@ def resolve_related(component: ComponentDeployment, settings: Settings) -> list[
 
     Each change of an object that a rule selects causes a sync of the component, so only needed rules are returned.
     ServiceAccounts are needed if the spec decides no account, and pods to explain why the component is not ready.
+    Services and a Deployment of the names that the component uses show whose they are if somebody else has them.
     """
     subject = resolve_subject(component, settings)
     rules: list[RelatedRule] = []
@@ -29,6 +33,17 @@ def resolve_related(component: ComponentDeployment, settings: Settings) -> list[
         rules.append(RelatedRule.of(kinds.SECRET, subject.namespace, match_labels=labels))
     if copies_mpi_key(component):
         rules.append(resolve_key_rule(settings, subject.namespace))
+    rules += _rivals(component, subject)
     if settings.explain_pods is Switch.ON:
         rules.append(RelatedRule.of(kinds.POD, subject.namespace, match_labels=pod_selector(component, subject)))
     return rules
+
+
+def _rivals(component: ComponentDeployment, subject: Subject) -> Iterator[RelatedRule]:
+    """Objects of the names that the component's children get; its own children are among them."""
+    services = {subject.service_object_name}
+    if subject.base_model and not subject.graph:
+        services.add(model_service_name(subject.name, subject.base_model))
+    yield RelatedRule.of(kinds.SERVICE, subject.namespace, names=tuple(sorted(services)))
+    if not component.spec.is_multinode:
+        yield RelatedRule.of(kinds.DEPLOYMENT, subject.namespace, names=(subject.name,))

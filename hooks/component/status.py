@@ -1,4 +1,4 @@
-"""Builds a component's status from its live workloads: three conditions and counts.
+"""Builds a component's status from its live children: four conditions and counts.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go. Types, reasons and the beginnings
 of messages are upstream's; the part of a message after a colon is ours.
@@ -15,8 +15,9 @@ from hooks.component.progress import Progress
 from hooks.component.reasons import ComponentReason
 from hooks.k8s.conditions import READY, Condition, Truth, find_condition, merge_conditions
 from hooks.k8s.deadlines import seconds_left
-from hooks.k8s.not_ready import NotReadyReason
+from hooks.k8s.not_ready import NotReadyReason, choose_worst
 from hooks.k8s.types import Json, ReadManifest, name_of
+from hooks.metacontroller.applied_condition import APPLIED
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.problems import Problem, join_texts
 
@@ -53,17 +54,18 @@ def report(
 ) -> Report:
     """The status of a component; `warnings` are further sentences for the condition Ready.
 
-    A component is not ready while the spec of a live workload differs from the wanted one, because the workload's
-    status belongs to an older spec. If it is not ready, the reason of Ready is a `NotReadyReason`, and the reasons of
-    the other two conditions are upstream's.
+    A component is not ready while a child is missing or differs from the wanted one: the status of such a workload does
+    not belong to the wanted spec. If it is not ready, the reason of Ready is a `NotReadyReason`, and the reasons of
+    Available and DynamoComponentReady are upstream's.
     """
     wait = _settling_seconds(request, now) if progress.is_unconfirmed and not progress.waiting else 0.0
     words = _GROUP_WORDS if plan.groups else _DEPLOYMENT_WORDS
     state = _judge(plan, progress, seen, wait=wait, now=now)
-    conditions = _workload_conditions(words, state, (*warnings, *progress.remarks))
+    conditions = (*_workload_conditions(words, state, (*warnings, *progress.remarks)), progress.applied.condition)
     sets, deployment = seen.workloads.leader_worker_sets, seen.workloads.deployment
     service = _count_sets(sets, plan.groups.names) if plan.groups else _count(deployment)
-    return Report(status=_write(request, conditions, service, now), resync_after_seconds=state.seconds)
+    seconds = min((one for one in (state.seconds, progress.applied.resync_after_seconds) if one), default=0.0)
+    return Report(status=_write(request, conditions, service, now), resync_after_seconds=seconds)
 
 
 def report_problems(
@@ -74,7 +76,7 @@ def report_problems(
     message = f"Validation failed: {text}" if reason is ComponentReason.VALIDATION_FAILED else text
     conditions = tuple(
         Condition(type=type_, status="False", reason=reason, message=message)
-        for type_ in (AVAILABLE, COMPONENT_READY, READY)
+        for type_ in (AVAILABLE, COMPONENT_READY, READY, APPLIED)
     )
     sets = seen.leader_worker_sets
     return _write(request, conditions, _count_sets(sets, tuple(sets)) or _count(seen.deployment), now)
@@ -100,21 +102,31 @@ _GROUP_WORDS = _Words(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """Why the component is not ready, as a reason and as text, None and "" if it is; `seconds` until the next sync."""
+    """Why the component is not ready.
+
+    `because` says it of the workloads, `lacking` of the other children; both are empty if these are ready. `reason` is
+    the worst one of all, None if the component is ready. `seconds` are those until the next sync.
+    """
 
     reason: NotReadyReason | None = None
     because: str = ""
+    lacking: str = ""
     seconds: float = 0
 
 
 def _judge(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, *, wait: float, now: datetime) -> _State:
-    if wait:
-        return _State(reason=NotReadyReason.PROGRESSING, because=_UNCONFIRMED, seconds=wait)
+    others = [one for one in progress.applied.judged if one not in progress.of_workloads]
+    lacking = "; ".join(f"{one.deviation.title}: {one}" for one in others)
     because = _because(plan, progress)
-    if not because:
+    explanation = explain(plan, progress, seen, now) if because else None
+    worst = choose_worst([*(one.explanation for one in others), *([explanation] if explanation else [])])
+    if wait:
+        reason = worst.reason if worst else NotReadyReason.PROGRESSING
+        return _State(reason=reason, because=_UNCONFIRMED, lacking=lacking, seconds=wait)
+    if worst is None:
         return _State()
-    explanation = explain(plan, progress, seen, now)
-    return _State(reason=explanation.reason, because=f"{because}; {explanation}", seconds=round(explanation.seconds, 1))
+    because = f"{because}; {explanation}" if explanation else ""
+    return _State(reason=worst.reason, because=because, lacking=lacking, seconds=round(worst.seconds, 1))
 
 
 def _because(plan: ComponentPlan, progress: Progress) -> str:
@@ -140,19 +152,20 @@ def _settling_seconds(request: SyncRequest, now: datetime) -> float:
 
 
 def _workload_conditions(words: _Words, state: _State, remarks: tuple[str, ...]) -> tuple[Condition, ...]:
-    because = state.because
-    truth: Truth = "False" if because else "True"
-    reason, beginning = words.not_ready if because else words.ready
-    of_component, ready = (
-        (ComponentReason.COMPONENT_NOT_READY, "not ready") if because else (ComponentReason.COMPONENT_READY, "ready")
-    )
-    end = f": {because}" if because else ""
-    available, component = f"{beginning}{end}", f"DynamoComponent is {ready}{end}"
-    message = "; ".join((available, *remarks))
+    reason, beginning = words.not_ready if state.because else words.ready
+    available = f"{beginning}: {state.because}" if state.because else beginning
+    lacking = (state.lacking,) if state.lacking else ()
+    is_available: Truth = "False" if state.because else "True"
+    is_ready: Truth = "False" if state.because or state.lacking else "True"
+    of_component, component = ComponentReason.COMPONENT_READY, "DynamoComponent is ready"
+    if is_ready == "False":
+        why = "; ".join(filter(None, (state.because, *lacking)))
+        of_component, component = ComponentReason.COMPONENT_NOT_READY, f"DynamoComponent is not ready: {why}"
+    message = "; ".join((available, *lacking, *remarks))
     return (
-        Condition(type=AVAILABLE, status=truth, reason=reason, message=available),
-        Condition(type=COMPONENT_READY, status=truth, reason=of_component, message=component),
-        Condition(type=READY, status=truth, reason=state.reason or reason, message=message),
+        Condition(type=AVAILABLE, status=is_available, reason=reason, message=available),
+        Condition(type=COMPONENT_READY, status=is_ready, reason=of_component, message=component),
+        Condition(type=READY, status=is_ready, reason=state.reason or reason, message=message),
     )
 
 

@@ -9,13 +9,14 @@ from hooks.component.events import build_change_events
 from hooks.component.keeping import keep_discovered
 from hooks.component.observe import ObservedComponent, observe, observe_workloads
 from hooks.component.plan import plan_component, refuse_multinode
-from hooks.component.progress import measure_progress
+from hooks.component.progress import find_component_deviations, measure_progress
 from hooks.component.reasons import ComponentReason
 from hooks.component.related import resolve_related
 from hooks.component.status import report, report_problems
 from hooks.component.validate import validate_component
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
+from hooks.metacontroller.applied_condition import judge_deviations
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
@@ -74,7 +75,8 @@ def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
 def _render(request: SyncRequest, component: ComponentDeployment, seen: ObservedComponent, facts: Facts) -> SyncAnswer:
     plan = keep_discovered(plan_component(component, seen, facts.settings), seen)
     built = build_component(plan)
-    progress = measure_progress(plan, built, seen)
+    applied = judge_deviations(request, find_component_deviations(plan, built, request), facts.now)
+    progress = measure_progress(plan, built, seen, applied)
     warnings = (*plan.warnings, *built.warnings)
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     return SyncAnswer(

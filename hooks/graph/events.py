@@ -6,6 +6,7 @@
 | Ready becomes `failed_to_reconcile_the_resources`, at each generation | Warning with that reason |
 | Ready becomes True | Normal with its reason |
 | Ready was True and becomes False | Warning with its reason |
+| Applied becomes False: children are missing or not as wanted | Warning with its reason |
 | the reason why a service under Grove is not ready changes to one that needs action | Warning with that reason |
 | the scaling adapter of a removed service is deleted | Normal `AdapterDeleted` |
 
@@ -24,6 +25,7 @@ from hooks.graph.status import NOT_READY_REASONS, GraphReason
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.not_ready import NEEDS_ACTION, Explanation
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
+from hooks.metacontroller.applied_condition import build_applied_event
 from hooks.metacontroller.protocol import SyncRequest
 
 _REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value})
@@ -34,7 +36,11 @@ def plan_transition_events(
 ) -> tuple[Event, ...]:
     """Events about the change of the graph's status to this one; `explained` says by service why it is not ready."""
     about, before = reference_of(request.parent), request.status
-    return (*_ready_events(about, before, status), *_service_events(about, before, status, explained))
+    return (
+        *_ready_events(about, before, status),
+        *build_applied_event(about, before, status),
+        *_service_events(about, before, status, explained),
+    )
 
 
 def plan_adapter_events(request: SyncRequest, services: Iterable[str]) -> tuple[Event, ...]:

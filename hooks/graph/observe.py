@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
-from hooks.graph.applied import read_applied_spec
 from hooks.graph.grove.observe import ObservedGrove, observe_grove
 from hooks.k8s import kinds
-from hooks.k8s.conditions import find_condition
+from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.pod_reasons import cannot_pull
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
+from hooks.metacontroller.last_applied import read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
 
@@ -23,7 +23,8 @@ class ChildComponent:
     """A DynamoComponentDeployment of the graph as the cluster holds it.
 
     `applied_spec` is the spec as it was last applied, None if that is not recorded. `is_available` and `message` are
-    those of its condition Available; `service` is its `status.service`, empty while it has none.
+    those of its condition Available; `unready` is the message of its condition Ready while that is False, else empty.
+    `service` is its `status.service`, empty while it has none.
     """
 
     is_deleting: bool
@@ -33,6 +34,7 @@ class ChildComponent:
     applied_spec: Mapping[str, Json] | None
     is_available: bool
     message: str
+    unready: str
     service: Mapping[str, Json]
 
     @property
@@ -114,6 +116,7 @@ _PRESENT = ChildComponent(
     applied_spec=None,
     is_available=False,
     message="",
+    unready="",
     service={},
 )
 
@@ -128,7 +131,8 @@ def _observe_pods(request: SyncRequest) -> dict[str, tuple[ReadManifest, ...]]:
 
 def _observe_component(child: ReadManifest) -> ChildComponent:
     status = child.get("status") or {}
-    available = find_condition(status.get("conditions") or (), "Available") or {}
+    conditions = status.get("conditions") or ()
+    available, ready = (find_condition(conditions, type_) or {} for type_ in ("Available", READY))
     return ChildComponent(
         is_deleting=is_deleting(child),
         generation=int(child["metadata"].get("generation", 0)),
@@ -137,6 +141,7 @@ def _observe_component(child: ReadManifest) -> ChildComponent:
         applied_spec=read_applied_spec(child),
         is_available=available.get("status") == "True",
         message=str(available.get("message") or ""),
+        unready=str(ready.get("message") or "") if ready.get("status") == "False" else "",
         service=status.get("service") or {},
     )
 

@@ -1,68 +1,116 @@
-"""Why a graph's services are not ready at the wanted spec, on either path."""
+"""Why a graph's services and its other children are not ready at the wanted spec, on either path."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from hooks import contract
 from hooks.component.explain import explain_rollout
-from hooks.graph.applied import is_applied
 from hooks.graph.components import GraphServicePlan
 from hooks.graph.grove.progress import GroveProgress, find_unready, measure_grove
 from hooks.graph.observe import ChildComponent, ObservedGraph
 from hooks.graph.plan import GraphPlan
+from hooks.k8s import kinds
 from hooks.k8s.not_ready import Explanation, NotReadyReason
-from hooks.k8s.types import Json
+from hooks.k8s.types import Json, Manifest
+from hooks.metacontroller.applied_condition import Applied, Judged
+from hooks.metacontroller.deviations import Deviance, Deviation, Unmanaged, find_deviations
+from hooks.metacontroller.protocol import SyncRequest
+
+ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
+"""Child kinds with the update strategy OnDelete in metacontroller/graph.yaml: existing objects are never updated."""
+
+_WORKLOADS = frozenset({contract.COMPONENT, kinds.POD_CLIQUE_SET})
+_UNMANAGED = Unmanaged(existing=ON_DELETE - {kinds.ROLE_BINDING}, fixed=frozenset({kinds.ROLE_BINDING}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphProgress:
-    """How far the workloads of a graph have come.
+    """How far the children of a graph have come.
 
     `unready` are the services that are not ready. `components` says by component's name why it is not ready; `grove` is
-    the progress of Grove. Both are empty while no workload is returned.
+    the progress of Grove. Both are empty while no workload is returned. `applied` says which children are missing or
+    not as wanted.
     """
 
     unready: frozenset[str]
     components: Mapping[str, str]
     grove: GroveProgress | None
+    applied: Applied
+
+    @property
+    def lacking(self) -> tuple[Judged, ...]:
+        """Children but for workloads that are missing or not as wanted; nothing says which services need them."""
+        return tuple(one for one in self.applied.judged if one.deviation.kind not in _WORKLOADS)
+
+    def find_blocking(self, plan: GraphPlan) -> frozenset[str]:
+        """The services for which a restart waits: all while the graph lacks an object that they may need."""
+        return frozenset(component.service for component in plan.components) if self.lacking else self.unready
 
 
-def measure_graph(plan: GraphPlan, seen: ObservedGraph) -> GraphProgress:
+def find_graph_deviations(plan: GraphPlan, children: Iterable[Manifest], request: SyncRequest) -> tuple[Deviation, ...]:
+    """The children that are missing or not as wanted, and those that the plan leaves out for now."""
+    return (*find_deviations(children, request, _UNMANAGED), *_find_withheld(plan))
+
+
+def measure_graph(plan: GraphPlan, seen: ObservedGraph, applied: Applied) -> GraphProgress:
     """Compare the observed objects with the plan, by the rules of the condition Ready."""
     if plan.blocked_by:
         every = frozenset(component.service for component in plan.components)
-        return GraphProgress(unready=every, components={}, grove=None)
+        return GraphProgress(unready=every, components={}, grove=None, applied=applied)
     if plan.grove is not None:
-        grove = measure_grove(plan.grove, seen.grove)
-        return GraphProgress(unready=find_unready(plan.grove, grove), components={}, grove=grove)
-    found = [(one, _why_unready(one, seen.components.get(one.name))) for one in plan.components]
+        grove = measure_grove(plan.grove, seen.grove, applied)
+        return GraphProgress(unready=find_unready(plan.grove, grove), components={}, grove=grove, applied=applied)
+    judged = {one.deviation.name: one for one in applied.judged if one.deviation.kind == contract.COMPONENT}
+    found = [(one, _why_unready(one, seen.components.get(one.name), judged.get(one.name))) for one in plan.components]
     return GraphProgress(
         unready=frozenset(component.service for component, reason in found if reason),
         components={component.name: reason for component, reason in found if reason},
         grove=None,
+        applied=applied,
     )
 
 
-def _why_unready(plan: GraphServicePlan, seen: ChildComponent | None) -> str:
+def _find_withheld(plan: GraphPlan) -> Iterator[Deviation]:
+    grove = plan.grove
+    if grove is not None and grove.services and (plan.blocked_by or grove.is_withheld):
+        why = plan.blocked_by or "it is being deleted"
+        yield Deviation(kind=kinds.POD_CLIQUE_SET, name=grove.name, state=Deviance.WITHHELD, why=why)
+    for component in plan.components if plan.blocked_by and grove is None else ():
+        yield Deviation(kind=contract.COMPONENT, name=component.name, state=Deviance.WITHHELD, why=plan.blocked_by)
+    for account in plan.accounts:
+        if account.is_rebound:
+            why = "it is deleted and created again, because its role changed"
+            yield Deviation(kind=kinds.ROLE_BINDING, name=account.binding, state=Deviance.WITHHELD, why=why)
+
+
+def _why_unready(plan: GraphServicePlan, seen: ChildComponent | None, judged: Judged | None) -> str:
     """Why a component is not ready at the wanted spec; empty when it is.
 
     Upstream reads only the condition Available, so a changed graph still shows its old success for a moment.
     """
     if seen is None or seen.is_deleting:
         what = "resource not found" if seen is None else "it is being deleted"
-        return f"{what} ({Explanation(reason=NotReadyReason.PROGRESSING)})"
-    if not is_applied(plan.spec, live=seen.spec, applied=seen.applied_spec):
-        return f"spec not yet applied ({explain_rollout()})"
+        return f"{what} ({judged.explanation if judged else Explanation(reason=NotReadyReason.PROGRESSING)})"
+    if judged is not None:
+        return _describe_change(judged)
     if seen.observed_generation < seen.generation:
         counts = f"generation={seen.generation}, observedGeneration={seen.observed_generation}"
         return f"spec not yet processed: {counts} ({explain_rollout()})"
-    if not seen.is_available:
-        detail = f" ({seen.message})" if seen.message else ""
-        return f"Component deployment not ready - Available condition not true{detail}"
+    if not seen.is_available or seen.unready:
+        type_, message = ("Ready", seen.unready) if seen.is_available else ("Available", seen.message)
+        detail = f" ({message})" if message else ""
+        return f"Component deployment not ready - {type_} condition not true{detail}"
     if _init_containers(seen.spec) != _init_containers(plan.spec):
         return (
             "init containers were inserted or reordered; this cannot be applied to an existing object, delete it once"
         )
     return ""
+
+
+def _describe_change(judged: Judged) -> str:
+    is_new = judged.deviation.state is Deviance.BEING_APPLIED and not judged.is_lasting
+    why = judged.explanation if judged.is_lasting else explain_rollout()
+    return f"{'spec not yet applied' if is_new else judged.what} ({why})"
 
 
 def _init_containers(spec: Mapping[str, Json]) -> list[Json]:

@@ -10,9 +10,12 @@ from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
 from hooks.component.mpi_key import resolve_key_rule
 from hooks.errors import InvalidSpec
+from hooks.graph.model_services import plan_model_services
 from hooks.graph.mpi_key import needs_mpi_key
+from hooks.identity import component_name, model_service_name
 from hooks.k8s import kinds
 from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY, LABEL_PART_OF
+from hooks.k8s.names import to_dns_label
 from hooks.k8s.types import ReadManifest
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
 from hooks.settings import Settings, Switch
@@ -21,10 +24,11 @@ _ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})
 
 
 def resolve_related(request: CustomizeRequest, settings: Settings) -> list[RelatedRule]:
-    """Claims by name; under Grove also its objects with their pods, and registry Secrets; the SSH key if needed."""
+    """Claims and rivals by name; under Grove also its objects with their pods, and registry Secrets; the SSH key."""
     parent = request.parent
-    rules = list(_claims(parent))
-    if kinds.POD_CLIQUE_SET in request.child_kinds:
+    has_grove = kinds.POD_CLIQUE_SET in request.child_kinds
+    rules = [*_claims(parent), *_rivals(parent, has_grove=has_grove)]
+    if has_grove:
         rules += _grove_parts(parent)
         rules += _registry_secrets(parent["metadata"]["namespace"], settings)
         rules += _pods(parent) if settings.explain_pods is Switch.ON else []
@@ -42,6 +46,23 @@ def _claims(parent: ReadManifest) -> Iterator[RelatedRule]:
         yield RelatedRule.of(
             kinds.PERSISTENT_VOLUME_CLAIM, parent["metadata"]["namespace"], names=tuple(sorted(names - {""}))
         )
+
+
+def _rivals(parent: ReadManifest, *, has_grove: bool) -> Iterator[RelatedRule]:
+    """Objects of the names that the graph's children get: two graphs can want one name, `a-b-c` for example.
+
+    The graph's own children are among them. Services of components are asked for by the components themselves.
+    """
+    graph = _read_graph(parent)
+    if graph is None or not graph.spec.services:
+        return
+    name, namespace = graph.metadata.name, graph.metadata.namespace
+    components = sorted(component_name(name, service) for service in graph.spec.services)
+    yield RelatedRule.of(contract.COMPONENT, namespace, names=tuple(components))
+    exposed = map(to_dns_label, components) if has_grove else ()
+    of_models = (model_service_name(name, plan.model) for plan in plan_model_services(graph))
+    if services := sorted({*exposed, *of_models}):
+        yield RelatedRule.of(kinds.SERVICE, namespace, names=tuple(services))
 
 
 def _grove_parts(parent: ReadManifest) -> list[RelatedRule]:
@@ -66,7 +87,13 @@ def _registry_secrets(namespace: str, settings: Settings) -> list[RelatedRule]:
 
 
 def _needs_key(parent: ReadManifest) -> bool:
+    graph = _read_graph(parent)
+    return graph is not None and needs_mpi_key(graph)
+
+
+def _read_graph(parent: ReadManifest) -> GraphDeployment | None:
+    """The graph; None if its spec is invalid: sync reports the problems, and a new spec is a new call."""
     try:
-        return needs_mpi_key(parse_parent(GraphDeployment, parent))
+        return parse_parent(GraphDeployment, parent)
     except InvalidSpec:
-        return False  # sync reports the problems; a new spec is a new call
+        return None

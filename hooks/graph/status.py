@@ -1,9 +1,9 @@
-"""A graph's status: state, the condition Ready, and the replicas of each service.
+"""A graph's status: state, the conditions Ready and Applied, and the replicas of each service.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +18,7 @@ from hooks.graph.restart import RestartPlan
 from hooks.k8s.conditions import READY, Condition, Truth, merge_conditions
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json
+from hooks.metacontroller.applied_condition import APPLIED
 from hooks.problems import Problem, join_texts
 
 NOT_READY_REASONS = "notReadyReasons"
@@ -62,17 +63,19 @@ def report(
     explained: Mapping[str, Explanation],
 ) -> dict[str, Json]:
     """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
-    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_missing_claims(plan)]))
+    lacking = {one.deviation.title: str(one) for one in progress.lacking}
+    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_missing_claims(plan)])) | lacking
     if waiting:
         state, reason = GraphState.PENDING, GraphReason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
     else:
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
     message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])
+    ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     return {
-        **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
+        **_status(state, (ready, progress.applied.condition), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),
@@ -84,15 +87,17 @@ def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous:
     """The status of a graph whose children stay unchanged: all problems, and the other fields as they were."""
     text = join_texts(problems)
     message = f"Validation failed: {text}" if reason is GraphReason.INVALID else text
-    condition = Condition(type=READY, status="False", reason=reason.value, message=message)
+    conditions = (
+        Condition(type=type_, status="False", reason=reason.value, message=message) for type_ in (READY, APPLIED)
+    )
     kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
-    return {**_status(GraphState.FAILED, condition, previous), **kept}
+    return {**_status(GraphState.FAILED, conditions, previous), **kept}
 
 
-def _status(state: GraphState, condition: Condition, previous: Previous) -> dict[str, Json]:
+def _status(state: GraphState, conditions: Iterable[Condition], previous: Previous) -> dict[str, Json]:
     before = previous.status.get("conditions") or ()
-    conditions = merge_conditions(before, [condition], now=previous.now, generation=previous.generation)
-    return {"state": state.value, "conditions": conditions}
+    merged = merge_conditions(before, conditions, now=previous.now, generation=previous.generation)
+    return {"state": state.value, "conditions": merged}
 
 
 def _truth(state: GraphState) -> Truth:

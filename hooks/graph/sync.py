@@ -12,15 +12,13 @@ from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
 from hooks.graph.events import plan_adapter_events, plan_transition_events
 from hooks.graph.explain import explain_services
-from hooks.graph.grove.status import missing_exposure
 from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan, plan_graph
-from hooks.graph.progress import GraphProgress, measure_graph
+from hooks.graph.progress import ON_DELETE, GraphProgress, find_graph_deviations, measure_graph
 from hooks.graph.related import resolve_related
 from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.status import GraphReason, Previous, report, report_failure
 from hooks.graph.validate import validate_graph
-from hooks.k8s import kinds
 from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import (
     GroupVersionKind,
@@ -33,6 +31,7 @@ from hooks.k8s.types import (
     gvk_of,
     name_of,
 )
+from hooks.metacontroller.applied_condition import Applied, judge_deviations
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
@@ -40,9 +39,6 @@ from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAns
 from hooks.problems import Problem
 from hooks.settings import Settings
 from hooks.validation.reading import validate_parent
-
-ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
-"""Child kinds with the update strategy OnDelete in metacontroller/graph.yaml: existing objects are never updated."""
 
 _RESYNC_SECONDS = 5
 
@@ -59,13 +55,18 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     except InvalidSpec as error:
         return _freeze(request, facts, GraphReason.INVALID, error.problems)
     try:
-        planned = _plan_restarting(request, parent_key, seen, facts.settings)
+        planned = _plan_restarting(request, parent_key, seen, facts)
     except InvalidSpec as error:
         return _freeze(request, facts, GraphReason.FAILED, error.problems)
     plan, restart, progress = planned.plan, planned.restart, planned.progress
     explained = explain_services(plan, seen, progress, facts)
     status = report(
-        plan, seen, restart=restart, progress=progress, previous=_previous(request, facts), explained=explained
+        plan,
+        seen,
+        restart=restart,
+        progress=progress,
+        previous=_previous(request, facts),
+        explained=explained,
     )
     return SyncAnswer(
         children=planned.children,
@@ -75,7 +76,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
             *plan_transition_events(request, status, explained),
             *plan_adapter_events(request, (component.service for component in plan.components)),
         ),
-        resync_after_seconds=_resync_after(plan, seen, explained),
+        resync_after_seconds=_resync_after(plan, progress.applied, explained),
         notes=(*plan.notes, *plan.warnings, *restart.remarks),
     )
 
@@ -131,7 +132,7 @@ def plan_on(grounds: Grounds) -> tuple[GraphPlan, Children]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Planned:
-    """The plan of a sync, its children, the restart and how far the plan's workloads have come."""
+    """The plan of a sync, its children, the restart, and how far the plan's children have come."""
 
     plan: GraphPlan
     children: Children
@@ -139,20 +140,29 @@ class _Planned:
     progress: GraphProgress
 
 
-def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGraph, settings: Settings) -> _Planned:
+def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGraph, facts: Facts) -> _Planned:
     """Plan with the ids that the restart has set; if services became ready, let the restart proceed and plan again."""
     graph, _ = _read_valid(parent_key, seen.installed)
     restart = plan_restart(graph, _read_restart(request), observe_restart_ids(graph, seen))
     grounds = Grounds(
-        parent_key=parent_key, seen=without_progress(seen), restarts=restart.restart_ids, settings=settings
+        parent_key=parent_key, seen=without_progress(seen), restarts=restart.restart_ids, settings=facts.settings
     )
-    plan, children = plan_on(grounds)
-    progress = measure_graph(plan, seen)
+    measure = partial(_measure, request, facts, seen)
+    planned = measure(restart=restart, grounds=grounds)
     if restart.is_running:
-        reached, restart = restart.restart_ids, advance(restart, progress.unready)
-        if restart.restart_ids != reached:
-            plan, children = plan_on(replace(grounds, restarts=restart.restart_ids))
-            progress = measure_graph(plan, seen)
+        proceeded = advance(restart, planned.progress.find_blocking(planned.plan))
+        if proceeded.restart_ids != restart.restart_ids:
+            return measure(restart=proceeded, grounds=replace(grounds, restarts=proceeded.restart_ids))
+        return replace(planned, restart=proceeded)
+    return planned
+
+
+def _measure(
+    request: SyncRequest, facts: Facts, seen: ObservedGraph, *, restart: RestartPlan, grounds: Grounds
+) -> _Planned:
+    plan, children = plan_on(grounds)
+    applied = judge_deviations(request, find_graph_deviations(plan, children, request), facts.now)
+    progress = measure_graph(plan, seen, applied)
     return _Planned(plan=plan, children=children, restart=restart, progress=progress)
 
 
@@ -193,16 +203,8 @@ def _previous(request: SyncRequest, facts: Facts) -> Previous:
     return Previous(status=request.status, generation=request.generation, now=facts.now)
 
 
-def _resync_after(plan: GraphPlan, seen: ObservedGraph, explained: Mapping[str, Explanation]) -> float:
-    """Seconds until the next sync without a change; 0 for none.
-
-    Two failures cause no event that would start a sync: a failed effect, and a Service that was created while another
-    one of its name was being deleted. Metacontroller counts the latter as a success.
-    """
-    grove = plan.grove
-    is_waiting = bool(plan.blocked_by) or (
-        grove is not None and bool(grove.effects or missing_exposure(grove, seen.grove))
-    )
-    if is_waiting:
-        return _RESYNC_SECONDS
-    return round(min((one.seconds for one in explained.values() if one.seconds), default=0.0), 1)
+def _resync_after(plan: GraphPlan, applied: Applied, explained: Mapping[str, Explanation]) -> float:
+    """Seconds until the next sync without a change; 0 for none. A failed effect causes no event that starts a sync."""
+    effects = _RESYNC_SECONDS if plan.grove is not None and plan.grove.effects else 0
+    seconds = (effects, applied.resync_after_seconds, *(one.seconds for one in explained.values()))
+    return round(min((one for one in seconds if one), default=0.0), 1)

@@ -1,4 +1,4 @@
-"""The time left until a deadline that begins at a recorded time.
+"""The time left until a deadline that begins at a recorded time, and the time since one.
 
 The recorded time may come from another machine with another clock, and a clock may be set back.
 """
@@ -14,3 +14,8 @@ def seconds_left(since: str, allowed: float, now: datetime) -> float:
     """
     passed = (now - datetime.fromisoformat(since)).total_seconds()
     return 0.0 if abs(passed) >= allowed else min(allowed, allowed - passed)
+
+
+def seconds_since(since: str, now: datetime) -> float:
+    """Seconds that have passed since a time written by Kubernetes; 0 for none and for a time in the future."""
+    return max(0.0, (now - datetime.fromisoformat(since)).total_seconds()) if since else 0.0

@@ -165,10 +165,16 @@ def is_deleting(manifest: ReadManifest) -> bool:
     return "deletionTimestamp" in manifest["metadata"]
 
 
+def controller_of(manifest: ReadManifest) -> Mapping[str, Json] | None:
+    """The reference to the object's controlling owner; None if it has none."""
+    owners = manifest["metadata"].get("ownerReferences") or ()
+    return next((owner for owner in owners if owner.get("controller")), None)
+
+
 def is_controlled_by(manifest: ReadManifest, uid: str) -> bool:
     """Whether the owner with this uid is the object's controller."""
-    owners = manifest["metadata"].get("ownerReferences") or ()
-    return any(owner.get("controller") and owner.get("uid") == uid for owner in owners)
+    owner = controller_of(manifest)
+    return owner is not None and owner.get("uid") == uid
 
 
 def sort_manifests(manifests: Sequence[Manifest]) -> list[Manifest]:

@@ -1,14 +1,21 @@
-"""Children as they were last applied: the answer for an invalid spec, which must not change running workloads.
+"""Children as they were last applied: read from the annotation in which Metacontroller records them.
+
+They are also the answer for an invalid spec, which must not change running workloads.
 
 Source: Metacontroller, dynamic/apply/apply.go: the annotation holds the complete desired object of the last apply.
 """
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import orjson
 
 from hooks import contract
 from hooks.errors import InvalidSpec
-from hooks.k8s.types import Manifest, ReadManifest, annotations_of, is_deleting, name_of
+from hooks.k8s import kinds
+from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, is_deleting, name_of
+from hooks.metacontroller.parent_key import CACHED_PARENTS
 from hooks.problems import HERE, Problem
 from hooks.rules.reading import NO_LAST_APPLIED
 
@@ -22,12 +29,42 @@ def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Prob
     return [_last_applied(child, problems) for child in observed if not is_deleting(child)]
 
 
-def _last_applied(child: ReadManifest, problems: tuple[Problem, ...]) -> Manifest:
+def read_last_applied(child: ReadManifest) -> ReadManifest | None:
+    """The child as a hook last returned it, without Metacontroller's label; None if that is not recorded."""
     text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
     if text is None:
+        return None
+    # A cache must not hold Secrets.
+    return _read(text) if child["kind"] == kinds.SECRET.kind else _read_cached(text)
+
+
+def read_applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:
+    """The spec as it was last applied; None if that is not recorded, as under server-side apply."""
+    spec: Mapping[str, Json] | None = (read_last_applied(child) or {}).get("spec")
+    return spec
+
+
+def read_applied_annotations(child: ReadManifest) -> Mapping[str, str]:
+    """Our annotations of a child as they were last applied, without changes that others made since."""
+    applied = read_last_applied(child)
+    return {} if applied is None else annotations_of({"metadata": {}, **applied})
+
+
+def _last_applied(child: ReadManifest, problems: tuple[Problem, ...]) -> Manifest:
+    applied = read_last_applied(child)
+    if applied is None:
         hint = NO_LAST_APPLIED.at(HERE, kind=child["kind"], name=name_of(child))
         raise InvalidSpec((*problems, hint))
-    applied: Manifest = json.loads(text)
-    metadata = dict(applied["metadata"])
+    return dict(applied)
+
+
+@lru_cache(maxsize=4 * CACHED_PARENTS)
+def _read_cached(text: str) -> Manifest:
+    return _read(text)
+
+
+def _read(text: str) -> Manifest:
+    applied: dict[str, Any] = orjson.loads(text)
+    metadata = dict(applied.get("metadata") or {})
     labels = {k: v for k, v in (metadata.pop("labels", None) or {}).items() if k != contract.LABEL_CONTROLLER_UID}
     return {**applied, "metadata": {**metadata, **({"labels": labels} if labels else {})}}

@@ -1,7 +1,8 @@
 """Parses the body of a call, and caches the parsed values of objects.
 
 Every call has the whole parent and all its children, and most of them are the same as in the last call. The cache's key
-is an object's whole JSON text, so the cache does not change any answer. Secrets are not cached.
+is an object's whole JSON text, so the cache does not change any answer. Secrets are not cached. A text that a call has
+twice, as a child and as a related object, is parsed once.
 """
 
 from collections import OrderedDict
@@ -58,8 +59,9 @@ class JsonCache:
             orjson.JSONDecodeError: it is not JSON.
         """
         try:
-            call = _CALL.decode(body)
-            return {key: self._read_part(part) for key in _KEYS if (part := getattr(call, key)) is not msgspec.UNSET}
+            call, once = _CALL.decode(body), dict[bytes, Any]()
+            parts = {key: part for key in _KEYS if (part := getattr(call, key)) is not msgspec.UNSET}
+            return {key: self._read_part(part, once) for key, part in parts.items()}
         except (msgspec.MsgspecError, orjson.JSONDecodeError, RecursionError):
             return orjson.loads(body)  # raises, or returns a value that the protocol refuses
 
@@ -93,11 +95,18 @@ class JsonCache:
             dropped, _ = self._values.popitem(last=False)
             self.kept_bytes -= len(dropped)
 
-    def _read_part(self, part: Any) -> Any:
+    def _read_part(self, part: Any, once: dict[bytes, Any]) -> Any:
         if isinstance(part, dict):
-            return {kind: self._read_group(kind, found) for kind, found in part.items()}
+            return {kind: self._read_group(kind, found, once) for kind, found in part.items()}
         return self.read(bytes(part)) if isinstance(part, msgspec.Raw) else part
 
-    def _read_group(self, kind: str, found: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
-        read = orjson.loads if kind == kinds.SECRET.key else self.read
-        return {name: read(bytes(text)) for name, text in found.items()}
+    def _read_group(self, kind: str, found: Mapping[str, msgspec.Raw], once: dict[bytes, Any]) -> dict[str, Any]:
+        if kind == kinds.SECRET.key:
+            return {name: orjson.loads(bytes(text)) for name, text in found.items()}
+        return {name: self._read_once(bytes(text), once) for name, text in found.items()}
+
+    def _read_once(self, text: bytes, once: dict[bytes, Any]) -> Any:
+        """The parsed value; `once` are those of this call."""
+        if text not in once:
+            once[text] = self.read(text)
+        return once[text]

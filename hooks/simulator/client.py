@@ -22,10 +22,22 @@ class Write:
     code: int
 
 
+Policy = Callable[[Write], str]
+"""Why an admission policy refuses a write; empty if none does."""
+
+
+def allow_all(_write: Write) -> str:
+    """The policy that refuses nothing."""
+    return ""
+
+
 class Client:
     """An actor's client of the API server; `log` is shared by all actors of a cluster."""
 
-    def __init__(self, store: Store, actor: str, log: list[Write], seconds: Callable[[], float]) -> None:
+    def __init__(
+        self, store: Store, actor: str, log: list[Write], seconds: Callable[[], float], *, policy: Policy = allow_all
+    ) -> None:
+        self._policy = policy
         self._store = store
         self._actor = actor
         self._log = log
@@ -87,12 +99,17 @@ class Client:
 
     def _logged(self, write: Write, carry_out: Callable[[], Manifest]) -> Manifest:
         try:
+            self._check(write)
             answer = copy_json(carry_out())
         except ApiError as refused:
             self._log.append(replace(write, code=refused.code))
             raise
         self._log.append(write)
         return answer
+
+    def _check(self, write: Write) -> None:
+        if why := self._policy(write):
+            raise ApiError(403, "Forbidden", f"{write.resource} {write.name} is forbidden: {why}")
 
     def _write(self, verb: str, ref: Ref, obj: Manifest | None, subresource: str = "") -> Write:
         return Write(

@@ -15,7 +15,7 @@ from hooks.effects import Event as TellEvent
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
 from hooks.simulator.admission import admit_built_in
-from hooks.simulator.client import Client, Write
+from hooks.simulator.client import Client, Policy, Write, allow_all
 from hooks.simulator.clock import Clock
 from hooks.simulator.garbage import collect_garbage, needs_collecting
 from hooks.simulator.metacontroller.controller import Controller, RecordedEvent
@@ -63,6 +63,7 @@ class Setup:
     choose: Choose = lambda _count: 0
     namespaces: Iterable[str] = ("default",)
     late: Collection[GroupVersionKind] = ()
+    policy: Policy = allow_all
 
 
 class Work(NamedTuple):
@@ -334,7 +335,7 @@ class SimulatedCluster:
         reconcile(self._store, self._client("workload-controller"), ref, self.clock.timestamp)
 
     def _client(self, actor: str) -> Client:
-        return Client(self._store, actor, self.writes, lambda: self.clock.seconds)
+        return Client(self._store, actor, self.writes, lambda: self.clock.seconds, policy=self._setup.policy)
 
     def _admit(self, resource: Resource, new: Manifest, old: Manifest | None) -> Manifest:
         if resource.custom:

@@ -40,7 +40,7 @@ def ask(
 
 def test_all_sets_ready_make_the_component_ready() -> None:
     given, found = ask(spec(replicas=2), running(spec(replicas=2), set_status(), set_status()))
-    assert [condition["status"] for condition in found.values()] == ["True"] * 3
+    assert [condition["status"] for condition in found.values()] == ["True"] * 4
     assert found["Available"]["reason"] == "AllLeaderWorkerSetsReady"
     assert found["Available"]["message"] == "All LeaderWorkerSets are ready"
     assert given.resync_after_seconds == 0
@@ -67,7 +67,7 @@ def test_one_set_that_is_not_ready_is_named_and_counts_are_sums() -> None:
 
 
 def test_no_replicas_are_ready_and_count_nothing() -> None:
-    given, found = ask(spec(replicas=0), [])
+    given, found = ask(spec(replicas=0), running(spec(replicas=0)))
     assert found["Ready"]["status"] == "True"
     assert given.status is not None
     assert "service" not in given.status
@@ -103,7 +103,7 @@ def test_status_without_generation_is_believed_only_after_a_while() -> None:
     changed = spec(envs=[{"name": "A", "value": "1"}])
     ready = {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-03-01T11:00:00Z"}]}
     first, found = ask(changed, running(spec(), set_status(generation=None)), status=ready)
-    assert (found["Ready"]["status"], first.resync_after_seconds) == ("False", 0)
+    assert (found["Ready"]["status"], first.resync_after_seconds) == ("False", 5)
 
     applied = running(changed, set_status(generation=None))
     second, found = ask(changed, applied, status=first.status, seconds=1)

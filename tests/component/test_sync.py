@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hooks import contract
 from hooks.component import sync
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Manifest
@@ -14,7 +15,7 @@ from tests.component import groups
 from tests.component.render import answer, only
 
 SPEC = {"componentType": "worker", "replicas": 2}
-TYPES = ["Available", "DynamoComponentReady", "Ready"]
+TYPES = ["Available", "DynamoComponentReady", "Ready", "Applied"]
 
 
 def conditions(given: SyncAnswer) -> dict[str, dict[str, Any]]:
@@ -32,7 +33,7 @@ def running(spec: dict[str, Any] = SPEC, **status: Any) -> list[Manifest]:
 
 def test_first_answer_has_all_conditions_and_they_are_false() -> None:
     found = conditions(answer(make.component("c", "g", **SPEC)))
-    assert [condition["status"] for condition in found.values()] == ["False"] * 3
+    assert [condition["status"] for condition in found.values()] == [*["False"] * 3, "Unknown"]
     assert found["Available"]["reason"] == "DeploymentNotReady"
     assert found["Available"]["message"] == ("Deployment is not ready: it is not created yet; Progressing: wait")
     assert found["DynamoComponentReady"]["reason"] == "ComponentNotReady"
@@ -41,7 +42,7 @@ def test_first_answer_has_all_conditions_and_they_are_false() -> None:
 def test_ready_deployment_makes_the_component_ready() -> None:
     given = answer(make.component("c", "g", **SPEC), running())
     found = conditions(given)
-    assert [condition["status"] for condition in found.values()] == ["True"] * 3
+    assert [condition["status"] for condition in found.values()] == ["True"] * 4
     assert (found["Available"]["reason"], found["Available"]["message"]) == ("DeploymentReady", "Deployment is ready")
     assert (found["DynamoComponentReady"]["reason"], found["DynamoComponentReady"]["message"]) == (
         "ComponentReady",
@@ -75,7 +76,7 @@ def test_component_is_not_ready_until_its_new_spec_is_applied() -> None:
 def test_deployment_without_the_last_applied_annotation_is_reported() -> None:
     children = running()
     for child in children:
-        child["metadata"]["annotations"] = {}
+        del child["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED]
     found = conditions(answer(make.component("c", "g", **SPEC), children))
     assert found["Ready"]["status"] == "True"
     assert "last-applied" in found["Ready"]["message"]
@@ -86,7 +87,11 @@ def test_transition_time_moves_only_with_the_condition() -> None:
     first = answer(parent)
     later = make.facts(make.NOW + timedelta(hours=1))
     again = answer({**parent, "status": first.status}, facts=later)
-    assert again.status == first.status
+    before, after = conditions(first), conditions(again)
+    assert after.pop("Applied")["lastTransitionTime"] == "2026-03-01T13:00:00Z"
+    assert before.pop("Applied")["lastTransitionTime"] == "2026-03-01T12:00:00Z"
+    assert [one["lastTransitionTime"] for one in after.values()] == ["2026-03-01T12:00:00Z"] * 3
+    assert [one["lastTransitionTime"] for one in before.values()] == ["2026-03-01T12:00:00Z"] * 3
     ready = conditions(answer({**parent, "status": first.status}, running(), facts=later))
     assert ready["Ready"]["lastTransitionTime"] == "2026-03-01T13:00:00Z"
 
@@ -116,7 +121,7 @@ def test_invalid_spec_leaves_the_children_as_last_applied_and_says_all_problems(
     assert given.children == answer(make.component("c", "g", **SPEC)).children
     assert len(given.problems) == 2
     found = conditions(given)
-    assert [condition["status"] for condition in found.values()] == ["False"] * 3
+    assert [condition["status"] for condition in found.values()] == ["False"] * 4
     assert {condition["reason"] for condition in found.values()} == {"ValidationFailed"}
     for part in ("Validation failed: ", "spec.volumeMounts[0].mountPoint", "spec.resources.limits.cpu"):
         assert part in found["Ready"]["message"]
@@ -193,19 +198,23 @@ ACCOUNTS = {
     "namespace": "default",
     "labelSelector": {"matchLabels": {"nvidia.com/dynamo-component-pod": "true"}},
 }
+RIVALS = [
+    {"apiVersion": "v1", "resource": "services", "namespace": "default", "names": ["c"]},
+    {"apiVersion": "apps/v1", "resource": "deployments", "namespace": "default", "names": ["c"]},
+]
 RELATED: dict[str, tuple[dict[str, Any], str, dict[str, str], list[dict[str, Any]]]] = {
-    "graph": (IMAGE, "g", {}, [LABELLED]),
-    "all Secrets": (IMAGE, "g", {"image_pull_secrets": "all"}, [ALL]),
-    "no Secrets": (IMAGE, "g", {"image_pull_secrets": "off"}, []),
+    "graph": (IMAGE, "g", {}, [LABELLED, *RIVALS]),
+    "all Secrets": (IMAGE, "g", {"image_pull_secrets": "all"}, [ALL, *RIVALS]),
+    "no Secrets": (IMAGE, "g", {"image_pull_secrets": "off"}, RIVALS),
     "switched off": (
         {**IMAGE, "annotations": {"nvidia.com/disable-image-pull-secret-discovery": "true"}},
         "g",
         {},
-        [],
+        RIVALS,
     ),
-    "alone": (IMAGE, "", {}, [ACCOUNTS, LABELLED]),
-    "graph under etcd": ({}, "g", {"discovery_backend": "etcd"}, [ACCOUNTS, LABELLED]),
-    "alone with an account": ({"extraPodSpec": {"serviceAccountName": "a"}}, "", {}, [LABELLED]),
+    "alone": (IMAGE, "", {}, [ACCOUNTS, LABELLED, *RIVALS]),
+    "graph under etcd": ({}, "g", {"discovery_backend": "etcd"}, [ACCOUNTS, LABELLED, *RIVALS]),
+    "alone with an account": ({"extraPodSpec": {"serviceAccountName": "a"}}, "", {}, [LABELLED, *RIVALS]),
     "invalid": (INVALID, "", {}, []),
 }
 

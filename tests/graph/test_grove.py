@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from hooks import contract
 from hooks.effects import Effect, ScalePodClique
 from hooks.graph.sync import customize
+from hooks.identity import model_service_name
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
@@ -451,7 +453,8 @@ def test_errors_of_grove_are_told() -> None:
 def test_service_that_somebody_else_has_is_told() -> None:
     graph = make.graph(TWO)
     answer = ask(graph, [c for c in settled(graph) if c["metadata"]["name"] != "g-frontend"], PARTS)
-    assert "Service g-frontend not found; if this lasts" in world.ready(answer)["message"]
+    assert world.ready(answer)["status"] == "False"
+    assert "Service g-frontend: not found (Progressing: wait)" in world.ready(answer)["message"]
     assert answer.resync_after_seconds == 5
 
 
@@ -566,6 +569,8 @@ def test_parts_and_secrets_are_asked_for_where_grove_is_declared() -> None:
     pull = {"matchLabels": {"nvidia.com/image-pull": "true"}}
     pods = {**grove_pods(), "apiVersion": "v1", "resource": "pods", "namespace": "default"}
     assert rules(make.graph({"w": multinode(command=TRTLLM)}), mpi_secret=KEY) == [
+        rival(contract.COMPONENT.api_version, "dynamocomponentdeployments", "g-w"),
+        rival("v1", "services", "g-w"),
         {"apiVersion": "grove.io/v1alpha1", "resource": "podcliques", "namespace": "default", "labelSelector": part_of},
         {
             "apiVersion": "grove.io/v1alpha1",
@@ -577,6 +582,11 @@ def test_parts_and_secrets_are_asked_for_where_grove_is_declared() -> None:
         pods,
         {"apiVersion": "v1", "resource": "secrets", "namespace": "dynamo", "names": ["mpi-run-ssh-secret"]},
     ]
+
+
+def rival(api_version: str, resource: str, *names: str) -> dict[str, Any]:
+    """The rule for objects whose name another graph may have taken."""
+    return {"apiVersion": api_version, "resource": resource, "namespace": "default", "names": list(names)}
 
 
 def grove_pods() -> dict[str, Any]:
@@ -595,7 +605,13 @@ def test_annotations_change_nothing_of_what_is_asked_for() -> None:
 
 @pytest.mark.parametrize("installed", [(), ("lws", "volcano")])
 def test_nothing_of_grove_is_asked_for_where_it_is_not_declared(installed: tuple[str, ...]) -> None:
-    assert rules(make.graph(), installed) == []
+    components = rival(contract.COMPONENT.api_version, "dynamocomponentdeployments", "g-frontend", "g-worker")
+    assert rules(make.graph(), installed) == [components]
+
+
+def test_services_of_models_are_asked_for_by_name() -> None:
+    graph = make.graph({"w": make.service(modelRef={"name": "m"})})
+    assert rival("v1", "services", model_service_name("g", "m")) in rules(graph, ())
 
 
 def test_nothing_but_claims_is_asked_for_a_graph_that_cannot_be_read() -> None:

@@ -14,6 +14,8 @@ COMPONENT = "DynamoComponentDeployment"
 RESTART = {"observedID": "r1", "phase": "Restarting", "inProgress": ["a"]}
 NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
 NOT_FOUND = "resource not found (Progressing: wait)"
+NO_OBJECT_YET = "not found (Progressing: wait)"
+ACCOUNT = "g-k8s-service-discovery"
 ROLLING = "(RollingOut: wait for the new pods)"
 
 
@@ -35,7 +37,11 @@ def test_first_answer_has_the_condition() -> None:
         "type": "Ready",
         "status": "False",
         "reason": "some_resources_are_not_ready",
-        "message": f"Resources not ready: g-frontend: {NOT_FOUND}; g-worker: {NOT_FOUND}",
+        "message": (
+            f"Resources not ready: g-frontend: {NOT_FOUND}; g-worker: {NOT_FOUND}; "
+            f"Role {ACCOUNT}-role: {NO_OBJECT_YET}; RoleBinding {ACCOUNT}-binding: {NO_OBJECT_YET}; "
+            f"ServiceAccount {ACCOUNT}: {NO_OBJECT_YET}"
+        ),
         "lastTransitionTime": "2026-03-01T12:00:00Z",
         "observedGeneration": 1,
     }
@@ -154,9 +160,8 @@ def test_component_without_last_applied_annotation_is_compared_and_reported() ->
         "All resources are ready; g-worker without last-applied annotation; run Metacontroller with dynamic apply"
     )
     changed = make.graph({"Frontend": make.service("frontend"), "Worker": make.service(image="img:2")})
-    assert "g-worker: spec not yet applied" in world.ready(
-        world.ask(changed, named(graph, **{"g-worker": bare}))
-    )["message"]  # fmt: skip
+    differing = 'g-worker: spec.extraPodSpec.mainContainer.image is "img:1", wanted "img:2" (RollingOut'
+    assert differing in world.ready(world.ask(changed, named(graph, **{"g-worker": bare})))["message"]
 
 
 def test_reordered_init_containers_are_said_not_silent() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from hooks import contract
 from hooks.facts import Facts
-from hooks.graph.sync import ON_DELETE, sync
+from hooks.graph.progress import ON_DELETE
+from hooks.graph.sync import sync
 from hooks.k8s.types import Manifest, gvk_of, name_of
 from hooks.metacontroller.protocol import SyncAnswer, write_sync_answer
 from hooks.settings import parse_settings
@@ -81,9 +82,15 @@ def component(parent: Manifest, service: str, settings: Mapping[str, str] | None
 
 def ready(answer: SyncAnswer) -> dict[str, Any]:
     """The condition Ready."""
+    return condition(answer, "Ready")
+
+
+def condition(answer: SyncAnswer, type_: str) -> dict[str, Any]:
+    """The condition of that type; the types are always the same."""
     assert answer.status is not None
-    (condition,) = answer.status["conditions"]
-    return dict(condition)
+    found = {one["type"]: dict(one) for one in answer.status["conditions"]}
+    assert list(found) == ["Ready", "Applied"]
+    return found[type_]
 
 
 def text(answer: SyncAnswer) -> str:

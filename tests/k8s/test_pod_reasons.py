@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hooks.k8s.conditions import format_time
 from hooks.k8s.not_ready import NotReadyReason
 from hooks.k8s.pod_reasons import cannot_pull, explain_denial, explain_pods
+from hooks.metacontroller.applied_condition import LASTING
 from tests import make
 
 
@@ -233,7 +234,8 @@ def test_reason_of_a_pod(found: dict[str, Any], reason: NotReadyReason, text: st
 
 def test_every_reason_of_pods_is_told_apart() -> None:
     shown = {reason for _, reason, _ in CASES.values()}
-    assert shown == set(NotReadyReason) - {NotReadyReason.QUOTA_DENIED, NotReadyReason.ROLLING_OUT}
+    of_others = {NotReadyReason.QUOTA_DENIED, NotReadyReason.ROLLING_OUT, *LASTING}
+    assert shown == set(NotReadyReason) - of_others
 
 
 def test_worst_reason_wins_then_the_first_name() -> None:

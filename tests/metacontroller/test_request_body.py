@@ -122,3 +122,10 @@ def test_body_that_is_not_json_is_refused_with_its_fault(body: bytes) -> None:
     with pytest.raises(orjson.JSONDecodeError) as expected:
         orjson.loads(body)
     assert str(caught.value) == str(expected.value)
+
+
+def test_object_that_is_a_child_and_related_is_read_once() -> None:
+    one, memory = child("a", data={"k": "v"}), JsonCache()
+    read = memory.read_call(call(one, related={"ConfigMap.v1": {"default/a": one}}))
+    assert read["children"]["ConfigMap.v1"]["default/a"] is read["related"]["ConfigMap.v1"]["default/a"]
+    assert memory.kept_bytes == 0, "in another call it may be another one"

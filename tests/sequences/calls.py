@@ -102,6 +102,8 @@ class Server:
         self.table: dict[str, app.Hook] = dict(app.all_hooks(no_helper, no_helper))
         self.losses: deque[Loss] = deque()
         self.calls: list[Call] = []
+        self.unheard: set[tuple[str, str]] = set()
+        """Paths and parents whose last answer Metacontroller did not get."""
         self._clock = clock
         self._carry_out = carry_out
         self._settings: Settings = parse_settings({}, settings)
@@ -114,6 +116,7 @@ class Server:
             rules = hook.customize(parse_customize_request(body, hook.kind), self._facts(self._clock.now))
             return 200, {}, write_customize_answer(rules)
         loss = self.losses.popleft() if self.losses else None
+        self._note(path, body, is_lost=loss is not None)
         if loss is Loss.REFUSED:
             return 503, {}, loss.value.encode()
         now = self._clock.now
@@ -123,6 +126,13 @@ class Server:
         self.calls.append(Call(path=path, body=body, now=now, code=code, answer=answer, effects=effects))
         self._carry_out(effects)
         return code, {}, answer
+
+    def _note(self, path: str, body: bytes, *, is_lost: bool) -> None:
+        call = orjson.loads(body) if is_lost or self.unheard else {}
+        parent = call.get("parent") or call.get("object")
+        if parent is not None:
+            change = self.unheard.add if is_lost else self.unheard.discard
+            change((path, parent["metadata"]["uid"]))
 
     def answer(self, path: str, body: bytes, now: datetime) -> tuple[int, bytes, tuple[Effect, ...]]:
         """What the hook says to a call at a time: status, body, effects."""

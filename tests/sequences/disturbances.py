@@ -9,6 +9,7 @@ from typing import Any
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import copy_json, ref_of
 from hooks.simulator.workloads.pods import PodFault
 from tests import make
@@ -199,6 +200,57 @@ def edit_child(world: World) -> str:
     return f"{kind.kind} {chosen['metadata']['name']}:{change.__name__.replace('_', ' ')}"
 
 
+def edit_for_good(world: World) -> str:
+    """A user changes a child by hand, and a policy refuses to change it back."""
+    said = edit_child(world)
+    if said:
+        kind, _, name = said.partition(":")[0].partition(" ")
+        world.refused.add((f"{kind.lower()}s", name))
+    return said
+
+
+def refuse_updates(world: World) -> str:
+    """A policy refuses what Metacontroller changes of a child."""
+    found = [child for kind in _HAND_EDITS for child in world.list_kind(kind)]
+    if not found:
+        return ""
+    chosen = world.rng.choice(found)
+    world.refused.add((f"{chosen['kind'].lower()}s", chosen["metadata"]["name"]))
+    return f"{chosen['kind']} {chosen['metadata']['name']}"
+
+
+def allow_updates(world: World) -> str:
+    """The policy is gone."""
+    found = sorted(world.refused)
+    world.refused.clear()
+    return ", ".join(name for _, name in found)
+
+
+def take_name(world: World) -> str:
+    """Somebody deletes a child, and creates an object of its own that has the name."""
+    kind = world.rng.choice([contract.COMPONENT, kinds.DEPLOYMENT, kinds.SERVICE, kinds.SERVICE_ACCOUNT, kinds.ROLE])
+    found = [child for child in world.list_kind(kind) if controller_of(child) is not None]
+    if not found or world.graph is None:
+        return ""
+    chosen = world.rng.choice(found)
+    world.edited.add(ref_of(chosen))
+    world.cluster.delete(kind, chosen["metadata"]["name"], NAMESPACE)
+    world.foreign.add(ref_of(world.cluster.create(_foreign(kind, chosen["metadata"]["name"]))))
+    return f"{kind.kind} {chosen['metadata']['name']}"
+
+
+def give_name_back(world: World) -> str:
+    """Objects that took a name are gone."""
+    found = sorted(world.foreign)
+    world.foreign.clear()
+    for ref in found:
+        kind = next(kind for kind in _FOREIGN_SPECS if kind.kind == ref.kind)
+        live = world.cluster.get(kind, ref.name, NAMESPACE)
+        if live is not None and controller_of(live) is None:
+            world.cluster.delete(kind, ref.name, NAMESPACE)
+    return ", ".join(map(str, found))
+
+
 def delete_child(world: World) -> str:
     """A user deletes a child by hand."""
     kind = world.rng.choice([contract.COMPONENT, kinds.DEPLOYMENT, kinds.SERVICE, kinds.LEADER_WORKER_SET])
@@ -220,8 +272,50 @@ def _other_replicas(child: Manifest) -> dict[str, Any]:
 
 
 def _other_image(child: Manifest) -> dict[str, Any]:
-    containers = [{**container, "image": "by-hand"} for container in child["spec"]["template"]["spec"]["containers"]]
+    containers = [{**container, "image": "by-hand:0"} for container in child["spec"]["template"]["spec"]["containers"]]
     return {"spec": {"template": {"spec": {"containers": containers}}}}
+
+
+def _other_image_of_component(_child: Manifest) -> dict[str, Any]:
+    return {"spec": {"extraPodSpec": {"mainContainer": {"image": "by-hand:0"}}}}
+
+
+def _other_image_of_cliques(child: Manifest) -> dict[str, Any]:
+    template = copy_json(child["spec"]["template"])
+    for clique in template["cliques"]:
+        for container in clique["spec"]["podSpec"]["containers"]:
+            container["image"] = "by-hand:0"
+    return {"spec": {"template": {"cliques": template["cliques"]}}}
+
+
+def _foreign(kind: GroupVersionKind, name: str) -> Manifest:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **_FOREIGN_SPECS[kind]}
+
+
+_STRANGER = {"matchLabels": {"app": "stranger"}}
+_FOREIGN_SPECS: Mapping[GroupVersionKind, dict[str, Any]] = {
+    contract.COMPONENT: {
+        "spec": {
+            "componentType": "frontend",
+            "replicas": 0,
+            "extraPodSpec": {"mainContainer": {"image": "stranger:0"}},
+        }
+    },
+    kinds.DEPLOYMENT: {
+        "spec": {
+            "replicas": 0,
+            "selector": _STRANGER,
+            "template": {
+                "metadata": {"labels": _STRANGER["matchLabels"]},
+                "spec": {"containers": [{"name": "main", "image": "stranger:0"}]},
+            },
+        }
+    },
+    kinds.SERVICE: {"spec": {"selector": {"app": "stranger"}, "ports": [{"port": 80}]}},
+    kinds.SERVICE_ACCOUNT: {},
+    kinds.ROLE: {"rules": []},
+}
 
 
 def _other_selector(child: Manifest) -> dict[str, Any]:
@@ -234,7 +328,8 @@ def _other_rules(_child: Manifest) -> dict[str, Any]:
 
 _HAND_EDITS: Mapping[GroupVersionKind, tuple[Callable[[Manifest], dict[str, Any]], ...]] = {
     kinds.DEPLOYMENT: (_other_label, _other_replicas, _other_image),
-    contract.COMPONENT: (_other_label, _other_replicas),
+    contract.COMPONENT: (_other_label, _other_replicas, _other_image_of_component),
+    kinds.POD_CLIQUE_SET: (_other_image_of_cliques,),
     kinds.SERVICE: (_other_label, _other_selector),
     kinds.LEADER_WORKER_SET: (_other_label, _other_replicas),
     kinds.ROLE: (_other_rules,),
@@ -260,6 +355,11 @@ DISTURBANCES: Mapping[str, tuple[Disturbance, int]] = {
     "wiped-status": (wipe_status, 1),
     "hand-edit": (edit_child, 2),
     "hand-deletion": (delete_child, 1),
+    "hand-edit-for-good": (edit_for_good, 2),
+    "policy": (refuse_updates, 1),
+    "no-policy": (allow_updates, 2),
+    "taken-name": (take_name, 1),
+    "name-given-back": (give_name_back, 2),
 }
 """Name to what happens and how often compared with the others."""
 
@@ -269,6 +369,8 @@ def calm(world: World) -> None:
     for glob in sorted(world.broken):
         world.cluster.release(glob)
     world.broken.clear()
+    world.refused.clear()
+    give_name_back(world)
     world.server.losses.clear()
     world.lost_effects = 0
 

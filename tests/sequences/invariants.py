@@ -9,7 +9,7 @@ from hooks.k8s.hashing import canonical_json
 from hooks.k8s.types import Manifest
 from hooks.simulator.ownership import controller_of
 from hooks.simulator.resources import REPLICA_SET
-from hooks.simulator.store import Ref, ref_of
+from hooks.simulator.store import Ref
 from hooks.simulator.workloads.deployments import pods_of as pods_of_set
 from hooks.simulator.workloads.pods import is_ready
 from tests.sequences.calls import Call
@@ -20,7 +20,7 @@ from tests.sequences.restarts import (
     told_services_stay_told,
 )
 from tests.sequences.secrets import PULL_SECRETS, secrets_roll_nothing
-from tests.sequences.seen import why_unready
+from tests.sequences.seen import pending_writes, says_ready, why_unready
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of, run_by
 from tests.sequences.world import Check, Step, World
 
@@ -35,10 +35,15 @@ def hooks_answer(_world: World, step: Step) -> Iterator[str]:
             yield f"{call.path} answered {call.code}: {call.answer.decode()}"
 
 
-def writes_are_accepted(_world: World, step: Step) -> Iterator[str]:
-    """Nothing that follows from an answer is refused, but for what is stale or gone."""
+def writes_are_accepted(world: World, step: Step) -> Iterator[str]:
+    """Nothing that follows from an answer is refused, but for what is stale or gone, or against a policy."""
     for write in step.writes:
-        if write.actor in {METACONTROLLER, "dynamo-hooks"} and write.code >= 400 and write.code not in {404, 409}:
+        is_policy = write.code == 403 and (write.resource, write.name) in world.refused
+        if (
+            write.actor in {METACONTROLLER, "dynamo-hooks"}
+            and write.code >= 400
+            and not (is_policy or write.code in {404, 409})
+        ):
             yield f"{write.verb} {write.resource}/{write.name} was refused with {write.code}"
 
 
@@ -50,17 +55,20 @@ def same_question_same_answer(world: World, step: Step) -> Iterator[str]:
             yield f"{call.path} answered {answer.decode()} and before {call.answer.decode()}"
 
 
-def ready_is_what_was_seen(world: World, step: Step) -> Iterator[str]:
-    """Ready is answered only where the request shows every workload complete, of the wanted template.
-
-    What a user changes by hand is set right by the same answer, and counts only afterwards.
-    """
+def ready_is_what_was_seen(_world: World, step: Step) -> Iterator[str]:
+    """Ready is answered only where the request shows every workload complete, of the wanted template."""
     for call in step.calls:
-        conditions = call.said.get("status", {}).get("conditions", ())
-        if any(c["type"] == READY and c["status"] == "True" for c in conditions) and call.stage == "sync":
-            why = why_unready(call)
-            if why and not _edited_children(world, call):
-                yield f"{call.path} says Ready of {call.parent['metadata']['name']}, but {why}"
+        why = why_unready(call) if says_ready(call) else ""
+        if why:
+            yield f"{call.path} says Ready of {call.parent['metadata']['name']}, but {why}"
+
+
+def ready_changes_nothing(_world: World, step: Step) -> Iterator[str]:
+    """Ready is answered only where Metacontroller would write no child: all exist, and all are as the answer wants."""
+    for call in step.calls:
+        why = next(pending_writes(call), "") if says_ready(call) else ""
+        if why:
+            yield f"{call.path} says Ready of {call.parent['metadata']['name']}, but Metacontroller will {why}"
 
 
 def ready_came_true(world: World, step: Step) -> Iterator[str]:
@@ -73,8 +81,8 @@ def ready_came_true(world: World, step: Step) -> Iterator[str]:
 
 
 def idle_cluster_tells_the_truth(world: World, step: Step) -> Iterator[str]:
-    """Where nothing is on its way any more, no graph is stored as Ready that is not."""
-    if not step.is_idle or world.cluster.has_retries:
+    """Where nothing is on its way any more, no graph is stored as Ready that is not; a refused change is not."""
+    if not step.is_idle or world.server.unheard or (world.cluster.has_retries and not world.refused):
         return
     for graph in world.cluster.reader.list_kind(contract.GRAPH):
         if "deletionTimestamp" in graph["metadata"] or not is_condition_true(graph, READY):
@@ -154,7 +162,7 @@ def pods_run_what_was_asked(world: World, step: Step) -> Iterator[str]:
             continue
         service = change.new["metadata"]["labels"].get(contract.LABEL_COMPONENT, "")
         is_asked = run_by(change.new) in world.ledger.asked.get(service, ())
-        if not is_asked and not any(ref.kind == kinds.DEPLOYMENT.kind for ref in world.edited):
+        if not is_asked and not any(ref.kind in _OF_PODS for ref in world.edited):
             yield f"pod {change.ref.name} of {service} runs {run_by(change.new)}, which nobody asked for"
 
 
@@ -223,6 +231,7 @@ INVARIANTS: tuple[Check, ...] = (
     writes_are_accepted,
     same_question_same_answer,
     ready_is_what_was_seen,
+    ready_changes_nothing,
     ready_came_true,
     idle_cluster_tells_the_truth,
     replicas_are_those_asked,
@@ -244,6 +253,7 @@ INVARIANTS: tuple[Check, ...] = (
 _TEMPLATES = frozenset(
     kind.kind for kind in (kinds.DEPLOYMENT, kinds.LEADER_WORKER_SET, kinds.POD_CLIQUE_SET, contract.COMPONENT)
 )
+_OF_PODS = frozenset({kinds.DEPLOYMENT.kind, kinds.POD_CLIQUE_SET.kind, contract.COMPONENT.kind})
 _NO_WISH = frozenset(
     {
         "replicas",
@@ -261,11 +271,6 @@ def is_frozen(call: Call) -> bool:
     """Whether a hook says that it answered the children as they were."""
     conditions = call.said.get("status", {}).get("conditions", ())
     return any(c["type"] == READY and c["reason"] in _FROZEN for c in conditions)
-
-
-def _edited_children(world: World, call: Call) -> set[Ref]:
-    groups = (call.request.get("children") or {}).values()
-    return {ref_of(child) for group in groups for child in group.values()} & world.edited
 
 
 def _without_counts(value: Any) -> Any:

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from hooks import contract, identity
-from hooks.k8s.types import Manifest
+from hooks.graph.progress import ON_DELETE
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.simulator.equality import are_equal
+from hooks.simulator.metacontroller.merge import apply_update
 from tests.sequences.calls import Call
 from tests.sequences.truth import USERS, Asked, asked_of, is_condition_true, nodes_of, replicas_of, run_by
 
@@ -16,6 +19,27 @@ def why_unready(call: Call) -> str:
     if call.hook == "graph":
         return next(_graph_faults(call), "")
     return ""
+
+
+def says_ready(call: Call) -> bool:
+    """Whether a sync answered Ready."""
+    conditions = call.said.get("status", {}).get("conditions", ())
+    return call.stage == "sync" and any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def pending_writes(call: Call) -> Iterator[str]:
+    """What Metacontroller will create or update by the answer to a call, by its own merge."""
+    uid = call.parent["metadata"]["uid"]
+    for wanted in call.said.get("children", ()):
+        kind, metadata = GroupVersionKind.of(wanted["apiVersion"], wanted["kind"]), wanted["metadata"]
+        group = call.request["children"].get(kind.key, {})
+        live = group.get(f"{metadata['namespace']}/{metadata['name']}")
+        labels = {contract.LABEL_CONTROLLER_UID: uid, **metadata.get("labels", {})}
+        desired = {**wanted, "metadata": {**metadata, "labels": labels}}
+        if live is None:
+            yield f"create {kind.kind} {metadata['name']}"
+        elif kind not in ON_DELETE and not are_equal(apply_update(live, desired), live):
+            yield f"update {kind.kind} {metadata['name']}"
 
 
 def _component_faults(call: Call) -> Iterator[str]:
@@ -89,8 +113,9 @@ def _child_faults(call: Call, service: str, wanted: int) -> Iterator[str]:
         return
     if "deletionTimestamp" in found["metadata"]:
         yield f"component {name} is being deleted"
-    if not is_condition_true(found, "Available"):
-        yield f"component {name} is not available at its generation"
+    for type_ in ("Available", "Ready"):
+        if not is_condition_true(found, type_):
+            yield f"component {name} is not {type_} at its generation"
     if found["spec"].get("replicas", 1) != wanted:
         yield f"component {name} has {found['spec'].get('replicas', 1)} replicas instead of {wanted}"
     if _asked(found["spec"]) != asked_of(call.parent, service):

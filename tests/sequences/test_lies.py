@@ -127,7 +127,7 @@ def remember_in_label(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -
         child["metadata"].setdefault("labels", {})["past"] = "some"
         return child
 
-    return with_children(answer, change, "Deployment") if is_old else answer
+    return with_children(answer, change, contract.SCALING_ADAPTER.kind) if is_old else answer
 
 
 def without(kind: str) -> Lie:
@@ -204,6 +204,7 @@ CASES = {
     "graph is ready too early": Case(
         lie=lambda: say_ready, invariant=invariants.ready_is_what_was_seen, hook="graph", road="grove"
     ),
+    "component is ready before it is applied": Case(lie=lambda: say_ready, invariant=invariants.ready_changes_nothing),
     "graph was never ready": Case(lie=lambda: say_ready, invariant=invariants.ready_came_true, hook="graph"),
     "graph stays ready": Case(lie=lambda: say_ready, invariant=invariants.idle_cluster_tells_the_truth, hook="graph"),
     "fewer replicas": Case(lie=lambda: shrink, invariant=invariants.replicas_are_those_asked),
@@ -237,7 +238,9 @@ CASES = {
     ),
     "status never the same": Case(lie=drift, invariant=None, says="cluster_comes_to_rest"),
     "never ready": Case(lie=lambda: say_unready, invariant=None, hook="graph", says="the graph is valid, but"),
-    "past in a label": Case(lie=lambda: remember_in_label, invariant=None, says="of a new graph it would be"),
+    "past in a label": Case(
+        lie=lambda: remember_in_label, invariant=None, hook="graph", says="of a new graph it would be"
+    ),
 }
 
 

@@ -77,9 +77,10 @@ Check = Callable[["World", Step], Iterable[str]]
 class World:
     """A cluster, the graph that a user wants in it, and what has been done so far.
 
-    `edited` are objects that a user changed behind the hooks' back, `broken` globs of pods with a fault, `invalid` uid
-    and generation of graphs that cannot be rendered; `valid` is the graph as last written without a mistake. `choose`
-    takes one of n pieces of work.
+    `edited` are objects that a user changed behind the hooks' back, `refused` resource and name of objects that a
+    policy lets nobody change back, `foreign` objects that took a name, `broken` globs of pods with a fault, `invalid`
+    uid and generation of graphs that cannot be rendered; `valid` is the graph as last written without a mistake.
+    `choose` takes one of n pieces of work.
     """
 
     def __init__(self, road: Road, seed: int, checks: Sequence[Check] = (), *, late: bool = True) -> None:
@@ -94,6 +95,8 @@ class World:
         self.counts: Counter[str] = Counter()
         self.trace: deque[Step] = deque(maxlen=TRACE_LENGTH)
         self.edited: set[Ref] = set()
+        self.refused: set[tuple[str, str]] = set()
+        self.foreign: set[Ref] = set()
         self.broken: set[str] = set()
         self.invalid: set[tuple[str, int]] = set()
         self.valid = graph(copy_json(dict(road.services)))
@@ -110,6 +113,7 @@ class World:
             admit=self.admit,
             choose=self._choose,
             late=LATE if late else (),
+            policy=self._refuse,
         )
         self.cluster = SimulatedCluster(setup, self.clock)
 
@@ -201,6 +205,10 @@ class World:
     def list_kind(self, kind: GroupVersionKind) -> list[Manifest]:
         """All objects of a kind."""
         return self.cluster.list_kind(kind, NAMESPACE)
+
+    def _refuse(self, write: Write) -> str:
+        is_refused = (write.resource, write.name) in self.refused and write.verb == "update" and not write.subresource
+        return "a policy of these tests" if is_refused and write.actor == "metacontroller" else ""
 
     def _choose(self, count: int) -> int:
         return self.choose(count)

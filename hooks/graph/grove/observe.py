@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.component.discovered import Discovered, parse_discovered, read_annotation
-from hooks.graph.applied import read_applied_annotations, read_applied_spec
 from hooks.k8s import kinds
 from hooks.k8s.grove import LABEL_PART_OF, Scalable, read_errors, read_scalable, why_unprocessed
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of
+from hooks.metacontroller.last_applied import read_applied_annotations, read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
 
 _EXPOSING = (kinds.SERVICE, kinds.INGRESS, kinds.VIRTUAL_SERVICE)

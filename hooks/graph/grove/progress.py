@@ -6,12 +6,14 @@ Source: Dynamo operator, internal/dynamo/grove.go.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hooks.graph.applied import is_applied
 from hooks.graph.grove.observe import ObservedGrove, ObservedSet
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.service import GroveService
+from hooks.k8s import kinds
 from hooks.k8s.grove import why_unready
 from hooks.k8s.types import Json
+from hooks.metacontroller.applied_condition import Applied, Judged
+from hooks.metacontroller.deviations import Deviance
 
 _INIT_CONTAINERS = (
     "init containers were inserted or reordered; this cannot be applied to an existing PodCliqueSet, delete it once"
@@ -36,13 +38,13 @@ class GroveProgress:
         return not self.set_reason
 
 
-def measure_grove(plan: GrovePlan, seen: ObservedGrove) -> GroveProgress:
-    """Compare Grove's objects with the plan."""
-    existing = seen.pod_clique_set
+def measure_grove(plan: GrovePlan, seen: ObservedGrove, applied: Applied) -> GroveProgress:
+    """Compare Grove's objects with the plan; `applied` says whether the set is as wanted."""
+    existing, judged = seen.pod_clique_set, applied.find(kinds.POD_CLIQUE_SET.kind, plan.name)
     reasons = ((service.service, _why_unready(plan, service, seen)) for service in plan.services)
     return GroveProgress(
         has_set=existing is not None,
-        set_reason="" if existing is None else _why_set_unready(plan, existing),
+        set_reason=_why_set_unready(plan, existing, judged),
         services={service: reason for service, reason in reasons if reason},
     )
 
@@ -62,15 +64,18 @@ def is_scaling_off(plan: GrovePlan, service: GroveService, seen: ObservedGrove) 
     return not any(effect.name == service.target and effect.kind == service.kind for effect in plan.effects)
 
 
-def _why_set_unready(plan: GrovePlan, found: ObservedSet) -> str:
+def _why_set_unready(plan: GrovePlan, found: ObservedSet | None, judged: Judged | None) -> str:
+    """Why the set is not as wanted; empty if it is, and for a moment while it does not exist yet."""
+    if found is None:
+        return f"resource not found ({judged.explanation})" if judged and judged.is_lasting else ""
     if found.is_deleting:
         return "it is being deleted"
-    wanted = plan.pod_clique_set["spec"]
-    if not is_applied(wanted, live=found.spec, applied=found.applied_spec):
-        return "spec not yet applied"
+    if judged is not None:
+        what = "spec not yet applied" if judged.deviation.state is Deviance.BEING_APPLIED else judged.what
+        return str(judged) if judged.is_lasting else what
     if found.unprocessed:
         return found.unprocessed
-    return _INIT_CONTAINERS if _init_containers(found.spec) != _init_containers(wanted) else ""
+    return _INIT_CONTAINERS if _init_containers(found.spec) != _init_containers(plan.pod_clique_set["spec"]) else ""
 
 
 def _why_unready(plan: GrovePlan, service: GroveService, seen: ObservedGrove) -> str:

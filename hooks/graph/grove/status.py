@@ -10,7 +10,7 @@ from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.progress import GroveProgress
 from hooks.k8s import kinds
 from hooks.k8s.not_ready import Explanation
-from hooks.k8s.types import Json, name_of
+from hooks.k8s.types import Json
 
 _SHORT = {kinds.POD_CLIQUE.kind: "podclique", kinds.POD_CLIQUE_SCALING_GROUP.kind: "pcsg"}
 
@@ -35,12 +35,6 @@ def report_grove_services(plan: GrovePlan, seen: ObservedGrove) -> dict[str, Jso
     return {service: scalable.to_status() for service, scalable in found if scalable is not None}
 
 
-def missing_exposure(plan: GrovePlan, seen: ObservedGrove) -> tuple[str, ...]:
-    """Services, Ingresses and VirtualServices of the plan that are not children of the graph, as `Kind name`."""
-    wanted = ((child["kind"], name_of(child)) for service in plan.services for child in service.exposed)
-    return tuple(f"{kind} {name}" for kind, name in wanted if (kind, name) not in seen.exposing)
-
-
 def find_remarks(plan: GrovePlan, seen: ObservedGrove) -> Iterator[str]:
     """Remarks for the user, whether or not the graph is ready."""
     existing = seen.pod_clique_set
@@ -53,8 +47,6 @@ def find_remarks(plan: GrovePlan, seen: ObservedGrove) -> Iterator[str]:
                 f"whole graph if this lasts {plan.termination_delay}; set it to 1 or more"
             )
     if existing is not None:
-        for missing in missing_exposure(plan, seen):
-            yield f"{missing} not found; if this lasts, an object of that name has another owner"
         yield from (f"Grove: {error}" for error in existing.errors)
         if existing.applied_spec is None:
             yield f"PodCliqueSet {plan.name} without last-applied annotation; run Metacontroller with dynamic apply"

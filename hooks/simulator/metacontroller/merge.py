@@ -8,13 +8,11 @@ from typing import Any
 
 import orjson
 
+from hooks.k8s.differences import MERGE_KEYS
 from hooks.k8s.hashing import canonical_json
 from hooks.k8s.types import Json, Manifest
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
-
-MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
-"""A list is merged by the first of these keys that every item of all three versions has."""
 
 _SYSTEM_METADATA = (
     "selfLink",

@@ -1,0 +1,129 @@
+"""Ready under a real Metacontroller where the cluster does not become what is wanted: refused changes, taken names."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.dynamo import (
+    COMPONENT,
+    DYNAMO,
+    GRAPH,
+    condition,
+    load_example,
+    running_controllers,
+    the_graph,
+    wait_until_ready,
+)
+from tests.cluster.programs import HttpServer
+from tests.contract.backend import ApiRefused, Manifest
+
+NAME, FRONTEND = "vllm-agg", "vllm-agg-frontend"
+POLICIES = "admissionregistration.k8s.io/v1"
+DEPLOYMENTS = {"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"], "operations": ["UPDATE"]}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def controllers(
+    admin: ApiClient, plane: ControlPlane, metacontroller: HttpServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    client = effects_client(plane, tmp_path_factory.mktemp("account"))
+    with granted_effects(admin), acting_hooks(client) as url, running_controllers(admin, url):
+        yield
+
+
+@contextmanager
+def policy(admin: ApiClient, api: ApiClient, deployment: str) -> Iterator[None]:
+    """Nobody changes the replicas of a Deployment in the client's namespace but by its scale subresource."""
+    name = f"fixed-{api.namespace}"
+    rule = {"expression": "object.spec.replicas == oldObject.spec.replicas", "message": "replicas are fixed"}
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": api.namespace}}
+    spec = {"matchConstraints": {"resourceRules": [DEPLOYMENTS]}, "validations": [rule]}
+    binding = {"policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": selector}}
+    for kind, content in (("ValidatingAdmissionPolicy", spec), ("ValidatingAdmissionPolicyBinding", binding)):
+        admin.create({"apiVersion": POLICIES, "kind": kind, "metadata": {"name": name}, "spec": content})
+    try:
+        wait_for(lambda: is_refused(api, deployment), "the policy refuses")
+        yield
+    finally:
+        admin.delete(POLICIES, "ValidatingAdmissionPolicyBinding", name)
+        admin.delete(POLICIES, "ValidatingAdmissionPolicy", name)
+
+
+def is_refused(api: ApiClient, deployment: str) -> bool:
+    other = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": deployment}, "spec": {"replicas": 7}}
+    try:
+        api.apply(other, dry_run=True)
+    except ApiRefused as refused:
+        return "replicas are fixed" in refused.message
+    return False
+
+
+def ready(api: ApiClient, kind: str, name: str, type_: str = "Ready") -> dict[str, Any]:
+    found = api.get(DYNAMO, kind, name)
+    return condition(found, type_) if found is not None else {}
+
+
+def warnings(api: ApiClient, kind: str, name: str, reason: str) -> list[str]:
+    about = f"involvedObject.kind={kind},involvedObject.name={name},reason={reason},type=Warning"
+    return [str(event["message"]) for event in api.list("v1", "Event", fieldSelector=about)]
+
+
+def test_change_by_hand_that_cannot_be_reverted_is_never_ready(api: ApiClient, admin: ApiClient) -> None:
+    api.create(load_example(NAME), strict=True)
+    wait_until_ready(api, NAME)
+    with policy(admin, api, FRONTEND):
+        api.patch("apps/v1", "Deployment", FRONTEND, {"spec": {"replicas": 0}}, sub="scale")
+        wait_for(lambda: ready(api, COMPONENT, FRONTEND).get("status") == "False", "the component is not ready")
+        wait_for(lambda: ready(api, GRAPH, NAME)["status"] == "False", "the graph is not ready")
+        wait_for(lambda: ready(api, COMPONENT, FRONTEND)["reason"] == "Differs", "the component says that it lasts")
+        message = ready(api, COMPONENT, FRONTEND)["message"]
+        assert "spec.replicas is 0, wanted 1" in message
+        assert f"kubectl describe dynamocomponentdeployment {FRONTEND} -n {api.namespace}" in message
+        wait_for(lambda: "spec.replicas is 0" in ready(api, GRAPH, NAME)["message"], "the graph says the field")
+        assert any("replicas are fixed" in text for text in warnings(api, COMPONENT, FRONTEND, "SyncError"))
+        assert warnings(api, COMPONENT, FRONTEND, "Differs")
+    wait_until_ready(api, NAME)
+    assert ready(api, COMPONENT, FRONTEND, "Applied")["reason"] == "AsWanted"
+    api.delete(DYNAMO, GRAPH, NAME)
+
+
+def test_service_whose_name_somebody_else_has_is_told(api: ApiClient) -> None:
+    foreign = {"metadata": {"name": FRONTEND}, "spec": {"selector": {"app": "x"}, "ports": [{"port": 80}]}}
+    api.create({"apiVersion": "v1", "kind": "Service", **foreign})
+    api.create(load_example(NAME), strict=True)
+    wait_for(lambda: ready(api, COMPONENT, FRONTEND).get("reason") == "NameTaken", "the component says whose it is")
+    message = ready(api, COMPONENT, FRONTEND)["message"]
+    assert f"the Service {FRONTEND} that exists has no owner" in message
+    assert ready(api, COMPONENT, FRONTEND, "Available")["status"] == "True", "its pods are"
+    assert the_graph(api, NAME)["status"]["state"] == "pending"
+    api.delete("v1", "Service", FRONTEND)
+    wait_until_ready(api, NAME)
+    api.delete(DYNAMO, GRAPH, NAME)
+
+
+def test_graph_that_wants_the_component_of_another_graph_says_whose_it_is(api: ApiClient) -> None:
+    first, second = graph_of("a", "b-c"), graph_of("a-b", "c")
+    api.create(first, strict=True)
+    wait_until_ready(api, "a")
+    api.create(second, strict=True)
+    wait_for(lambda: ready(api, GRAPH, "a-b", "Applied").get("reason") == "NameTaken", "the loser says whose it is")
+    found = f"the {COMPONENT} a-b-c that exists belongs to {GRAPH} a"
+    assert found in ready(api, GRAPH, "a-b")["message"]
+    wait_for(lambda: any(found in text for text in warnings(api, GRAPH, "a-b", "NameTaken")), "an Event says so")
+    assert ready(api, GRAPH, "a")["status"] == "True"
+    api.delete(DYNAMO, GRAPH, "a")
+    wait_until_ready(api, "a-b")
+    api.delete(DYNAMO, GRAPH, "a-b")
+
+
+def graph_of(name: str, service: str) -> Manifest:
+    """A graph of one frontend."""
+    example = copy.deepcopy(load_example(NAME))
+    frontend = next(one for one in example["spec"]["services"].values() if one["componentType"] == "frontend")
+    return {**example, "metadata": {"name": name}, "spec": {**example["spec"], "services": {service: frontend}}}

@@ -1,0 +1,151 @@
+"""A graph whose children are missing, or not as they are wanted, on both paths."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from hooks.effects import Event
+from hooks.facts import Facts
+from hooks.graph.sync import sync
+from hooks.k8s.types import Manifest
+from hooks.metacontroller.applied_condition import GRACE_SECONDS
+from hooks.metacontroller.protocol import SyncAnswer
+from hooks.settings import parse_settings
+from tests import make
+from tests.graph import test_grove as grove
+from tests.graph import world
+
+COMPONENT = "DynamoComponentDeployment"
+SERVICES = {"a": make.service(scalingAdapter={"enabled": True}), "b": make.service(modelRef={"name": "m"})}
+CLAIM = {"name": "cache", "create": True, "size": "1Gi", "storageClass": "s", "volumeAccessMode": "ReadWriteOnce"}
+GRAPH = make.graph(SERVICES, pvcs=[CLAIM])
+
+
+def settled(graph: Manifest = GRAPH) -> list[Manifest]:
+    return world.run(world.apply([], world.ask(graph).children))
+
+
+def without(children: Iterable[Manifest], kind: str) -> list[Manifest]:
+    kept = [child for child in children if child["kind"] != kind]
+    assert kept != children
+    return kept
+
+
+def changed(children: Iterable[Manifest], kind: str, **spec: Any) -> list[Manifest]:
+    """The children, those of a kind changed by hand."""
+    return [{**c, "spec": {**c["spec"], **spec}} if c["kind"] == kind else c for c in children]
+
+
+def later(graph: Manifest, children: list[Manifest], related: Iterable[Manifest] = (), **more: Any) -> SyncAnswer:
+    """The answer to a second sync, after the time for which deviations are normal."""
+    related = list(related)
+    first = world.ask(graph, children, related, **more)
+    assert world.condition(first, "Applied")["status"] == "Unknown"
+    request = make.sync_request({**graph, "status": first.status}, children, related, **more)
+    return sync(request, Facts(now=make.NOW + timedelta(seconds=GRACE_SECONDS), settings=parse_settings({}, {})))
+
+
+CHILDREN = (
+    *("DynamoGraphDeploymentScalingAdapter", "PersistentVolumeClaim", "Role", "RoleBinding"),
+    *("Service", "ServiceAccount"),
+)
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+def test_missing_child_makes_the_graph_unready_and_is_named(kind: str) -> None:
+    children = settled()
+    assert world.ready(world.ask(GRAPH, children))["status"] == "True"
+    rest = without(children, kind)
+    (name,) = world.names(children, kind)
+    early = world.ask(GRAPH, rest)
+    assert world.ready(early)["status"] == "False"
+    assert f"{kind} {name}: not found (Progressing: wait)" in world.ready(early)["message"]
+    late = later(GRAPH, rest)
+    assert f"{kind} {name}: not found (Missing: " in world.ready(late)["message"]
+    assert world.condition(late, "Applied")["reason"] == "Missing"
+    assert "kubectl describe dynamographdeployment g -n default" in world.ready(late)["message"]
+
+
+def test_component_edited_by_hand_makes_the_graph_unready() -> None:
+    edited = changed(settled(), COMPONENT, replicas=7)
+    early = world.ready(world.ask(GRAPH, edited))["message"]
+    assert "g-a: spec.replicas is 7, wanted 1 (RollingOut: wait for the new pods)" in early
+    assert "g-a: spec.replicas is 7, wanted 1 (Differs: " in world.ready(later(GRAPH, edited))["message"]
+
+
+def test_replicas_of_an_adapter_are_the_wanted_ones() -> None:
+    children = settled()
+    scaled = changed(children, "DynamoGraphDeploymentScalingAdapter", replicas=3)
+    first = world.ask(GRAPH, scaled)
+    assert "g-a: spec not yet applied" in world.ready(first)["message"]
+    assert world.ready(world.ask(GRAPH, world.run(world.apply(scaled, first.children))))["status"] == "True"
+
+
+def test_role_binding_of_other_subjects_is_to_be_deleted() -> None:
+    children = [
+        {**child, "subjects": [{**child["subjects"][0], "name": "other"}]} if child["kind"] == "RoleBinding" else child
+        for child in settled()
+    ]
+    message = world.ready(later(GRAPH, children))["message"]
+    assert "subjects[g-k8s-service-discovery] is missing (Differs: it is never updated - delete it" in message
+
+
+def test_pod_clique_set_edited_by_hand_makes_the_graph_unready() -> None:
+    graph = make.graph(grove.TWO)
+    children = grove.settled(graph)
+    assert world.ready(grove.ask(graph, children, grove.PARTS))["status"] == "True"
+    edited = changed(children, "PodCliqueSet", replicas=2)
+    early = world.ready(grove.ask(graph, edited, grove.PARTS))["message"]
+    assert "podcliqueset/g: spec.replicas is 2, wanted 1" in early
+    late = world.ready(later(graph, edited, grove.PARTS, installed=grove.GROVE))["message"]
+    assert "podcliqueset/g: spec.replicas is 2, wanted 1 (Differs: " in late
+
+
+def test_component_that_lacks_an_object_keeps_its_graph_unready() -> None:
+    children = settled()
+    for child in children:
+        if child["kind"] == COMPONENT:
+            child["status"]["conditions"].append({"type": "Ready", "status": "False", "message": "no Service"})
+    message = world.ready(world.ask(GRAPH, children))["message"]
+    assert "g-a: Component deployment not ready - Ready condition not true (no Service)" in message
+
+
+def test_graph_that_wants_the_component_of_another_graph_says_whose_it_is() -> None:
+    graph = make.graph({"c": make.service()}, name="a-b")
+    owner = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "a", "uid": "u-a"}
+    (rival,) = [c for c in settled(make.graph({"b-c": make.service()}, name="a")) if c["kind"] == COMPONENT]
+    rival["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    answer = later(graph, without(settled(graph), COMPONENT), [rival])
+    found = "the DynamoComponentDeployment a-b-c that exists belongs to DynamoGraphDeployment a"
+    assert f"a-b-c: resource not found (NameTaken: {found}" in world.ready(answer)["message"]
+    (event,) = [effect for effect in answer.effects if isinstance(effect, Event)]
+    assert (event.type, event.reason, event.about.name) == ("Warning", "NameTaken", "a-b")
+    assert found in event.message
+
+
+def test_sequential_restart_waits_while_an_object_of_the_graph_is_missing() -> None:
+    services = {name: make.service() for name in "ab"}
+    children = settled(make.graph(services))
+    graph = make.graph(services, restart={"id": "r1"})
+    first = world.ask(graph, children)
+    told = world.run(world.apply(children, first.children))
+    graph = {**graph, "status": first.status}
+    held = world.ask(graph, without(told, "ServiceAccount"))
+    assert held.status is not None
+    assert held.status["restart"]["inProgress"] == ["a"]
+    moving = world.ask(graph, told)
+    assert moving.status is not None
+    assert moving.status["restart"]["inProgress"] == ["b"]
+
+
+def test_restart_waits_for_a_component_that_was_changed_by_hand() -> None:
+    services = {name: make.service() for name in "ab"}
+    children = settled(make.graph(services))
+    graph = make.graph(services, restart={"id": "r1"})
+    first = world.ask(graph, children)
+    edited = changed(world.run(world.apply(children, first.children)), COMPONENT, replicas=0)
+    held = world.ask({**graph, "status": first.status}, edited)
+    assert held.status is not None
+    assert held.status["restart"]["inProgress"] == ["a"]
