@@ -125,7 +125,11 @@ capabilities:
 {{- $on := dict -}}
 {{- $_ := set $on "events" (ne (include "dynamo-hooks.switch" $settings.effectEvents) "off") -}}
 {{- $_ := set $on "dynamographdeployments" (ne (include "dynamo-hooks.switch" $settings.effectWriteBack) "off") -}}
-{{- $_ := set $on "podcliques/scale" (and $grove (ne (include "dynamo-hooks.switch" $settings.effectScale) "off")) -}}
+{{- $scales := and $grove (ne (include "dynamo-hooks.switch" $settings.effectScale) "off") -}}
+{{- $_ := set $on "podcliques/scale" $scales -}}
+{{- $_ := set $on "podcliques" $scales -}}
+{{- $any := or $scales (get $on "events") (get $on "dynamographdeployments") (include "dynamo-hooks.dropsKeys" .) -}}
+{{- $_ := set $on "dynamocomponentdeployments" $any -}}
 {{- $rules := dict -}}
 {{- range $rule := index (include "dynamo-hooks.roles" . | fromYaml) "dynamo-hooks-effects" -}}
 {{- $resource := first $rule.resources -}}

@@ -123,9 +123,9 @@ class ServedApps:
         return create_app(
             settings,
             lambda: datetime.now(UTC),
-            carry_out=EffectsClient(server=server) if server else None,
+            carry_out=EffectsClient(server=server, settings=settings) if server else None,
             is_draining=is_draining,
-            hooks=respect_locks(served_hooks(settings), self.locks.look),
+            hooks=respect_locks(served_hooks(settings, server=server), self.locks.look),
         )
 
     def _load_admission(self, is_draining: Callable[[], bool]) -> WsgiApp:
