@@ -88,6 +88,11 @@ class Settings(BaseModel):
         description="leave namespaces alone that a namespace-restricted operator has locked by a Lease; "
         "a namespace-restricted installation holds such a Lease itself",
     )
+    request_namespaces: types.RequestNamespaces = Field(
+        "own",
+        description="namespaces other than its own in which a request may create its graph: `own` (none), a list "
+        "separated by commas, or `any`",
+    )
     effect_scale: Switch = Field(Switch.ON, description="scale Grove's cliques through their scale subresource")
     effect_events: Switch = Field(Switch.ON, description="write Events when a condition changes")
     effect_etcd: Switch = Field(Switch.ON, description="delete the keys of a deleted component in etcd")

@@ -376,6 +376,8 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"effectWriteBack": False, "imagePullSecrets": "all"}, {"effect_write_back": "off", "image_pull_secrets": "all"}),
     ({"plannerClusterRole": "mine"}, {"planner_cluster_role": "mine"}),
     ({"hooksImage": "mine:1", "profilingDeadline": "3600s"}, {"hooks_image": "mine:1", "profiling_deadline": "3600"}),
+    ({"requestNamespaces": ["team-a", "team-b"]}, {"request_namespaces": "team-a,team-b"}),
+    ({"requestNamespaces": "any"}, {"request_namespaces": "any"}),
     ({"controllerAccounts": ["a", "b"]}, {"controller_accounts": "a,b"}),
 ]
 

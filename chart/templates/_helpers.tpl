@@ -140,6 +140,12 @@ capabilities:
 {{- toYaml $rules -}}
 {{- end }}
 
+{{- /* Not empty if admission asks whether a user may create graphs in another namespace than that of their request. */ -}}
+{{- define "dynamo-hooks.reviewsAccess" -}}
+{{- $namespaces := .Values.settings.requestNamespaces | default "own" -}}
+{{- if and .Values.admission.enabled (ne (toString $namespaces) "own") (not .Values.settings.installation) }}yes{{ end -}}
+{{- end }}
+
 {{- /* Name of the Secret with the token that hooks and prober share; empty for none. */ -}}
 {{- define "dynamo-hooks.proberSecret" -}}
 {{- with .Values.prober.token -}}
