@@ -63,7 +63,7 @@ def _real_engine() -> None:
 
 @pytest.fixture
 def dispatcher() -> Iterator[Dispatcher]:
-    dispatcher = Dispatcher(REAL, functools.partial(perform, open_session()))
+    dispatcher = Dispatcher(REAL, functools.partial(perform, open_session(), addresses="any"))
     dispatcher.start()
     yield dispatcher
     dispatcher.stop()
