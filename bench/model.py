@@ -14,7 +14,7 @@ import orjson
 from bench.bodies import Case
 from bench.comparison import LoadRun, compare, summarise
 from bench.load import NEW_EACH_TIME
-from bench.prober import run_slow_engines
+from bench.prober import ENGINES_ON_LOOPBACK, run_slow_engines
 from bench.server import run_server
 from hooks import contract, identity
 from hooks.app import create_app
@@ -39,11 +39,12 @@ _PATIENCE = 60.0
 @click.option("--connections", default=2, show_default=True, help="Requests at the same time.")
 def main(*, endpoints: int, seconds: float, rounds: int, connections: int) -> None:
     """Measure `/model/sync` with every adapter loaded; exit status 1 if the target is missed."""
-    with run_slow_engines(endpoints, 0.0) as targets, run_servers([], prober=True) as servers:
+    with run_slow_engines(endpoints, 0.0) as targets, run_servers([ENGINES_ON_LOOPBACK], prober=True) as servers:
         address = targets[0].address
         settings = [
             f"prober_url=http://127.0.0.1:{servers.running[0].port}",
             f"engine_port={address.rpartition(':')[2]}",
+            ENGINES_ON_LOOPBACK,
         ]
         case = build_case([target.pod for target in targets], settings)
         command = ["bench.echo_app", "ADDRESS", "2", "4", *settings]

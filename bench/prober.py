@@ -20,6 +20,7 @@ from hooks.simulation.processes import run_servers
 from hooks.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
 from hooks.simulator.loopback_http import Answer, Request, Response, run_listeners
 
+ENGINES_ON_LOOPBACK = "engine_addresses=any"
 CONCURRENCY = 10
 LOAD_SLACK, MAX_PROCESSOR, MAX_MEMORY = 1.1, 0.2, 200.0
 """The longest time to load, compared with the best that the concurrency allows; the largest share of one processor, and
@@ -87,7 +88,7 @@ def measure_verifying(endpoints: int, adapters: int, seconds: float) -> list[Fin
 @contextmanager
 def run_prober() -> Iterator[tuple[ProberClient, int]]:
     """A client of a running prober with default settings, and the id of the prober's first process."""
-    with run_servers([f"lora_concurrency={CONCURRENCY}"], prober=True) as servers:
+    with run_servers([f"lora_concurrency={CONCURRENCY}", ENGINES_ON_LOOPBACK], prober=True) as servers:
         server = servers.running[0]
         yield ProberClient(f"http://127.0.0.1:{server.port}"), server.process.pid
 

@@ -38,7 +38,7 @@ Where is …?
 * an engine's flags over several nodes: hooks/component/backends
 * the pod template: hooks/component/pod_template.py
 * the PodCliqueSet: hooks/graph/grove/plan.py
-* the choice between components and Grove: hooks/graph/path.py
+* the choice between components and Grove: hooks/graph/path.py, hooks/graph/standing_path.py
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
 * the condition Applied, and what differs from the wanted children: hooks/metacontroller/applied_condition.py
@@ -47,6 +47,7 @@ Where is …?
 * a restart: hooks/graph/restart.py
 * the states of a request: hooks/graph/request/phases.py
 * an effect: hooks/effects.py, hooks/clients/effects.py
+* the check that an effect is wanted: hooks/clients/stored_objects.py, hooks/clients/key_removal.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py

@@ -14,11 +14,22 @@ from typing import Any
 from flask import Flask, Response, g, request
 
 from hooks import contract
+from hooks.clients.api_server import ApiServer
 from hooks.clients.etcd import EtcdClient
+from hooks.clients.key_removal import KeyRemoval
 from hooks.clients.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.component import removal
 from hooks.component import sync as component
-from hooks.effects import DropReport, Effect, EffectOutcome, EffectResult, EtcdPrefixDrop, permitted_effects
+from hooks.condition_events import reference_of
+from hooks.effects import (
+    DropReport,
+    Effect,
+    EffectOutcome,
+    EffectResult,
+    EffectSource,
+    describe_faults,
+    permitted_effects,
+)
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.facts import Facts
 from hooks.graph import sync as graph
@@ -48,10 +59,10 @@ Sync = Callable[[SyncRequest, Facts], SyncAnswer]
 Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]
 AskProber = Callable[[LoadRequest, str], LoadReport]
 """Sends the wanted adapters and the sync id to the prober, and returns its report; raises `ProberUnavailable`."""
-DropKeys = Callable[[EtcdPrefixDrop], DropReport]
-"""Deletes keys in etcd and reports the outcome; never raises."""
-CarryOut = Callable[[tuple[Effect, ...]], Sequence[EffectResult]]
-"""Carries out effects, and returns the outcome of each."""
+DropKeys = Callable[[SyncRequest, Facts], DropReport | None]
+"""Deletes the keys of a deleted component in etcd and reports the outcome, None if it has none; never raises."""
+CarryOut = Callable[[tuple[Effect, ...], EffectSource], Sequence[EffectResult]]
+"""Carries out the effects that an object's sync wants, and returns the outcome of each."""
 
 _KNOWN_PATHS = "a hook; hooks are POST /<hook>/sync, /<hook>/finalize and /<hook>/customize"
 
@@ -127,10 +138,15 @@ def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
     }
 
 
-def served_hooks(settings: Settings, ask_prober: AskProber | None = None) -> dict[str, Hook]:
-    """The route table, with the prober (unless given) and the etcd of the settings."""
+def served_hooks(
+    settings: Settings, ask_prober: AskProber | None = None, server: ApiServer | None = None
+) -> dict[str, Hook]:
+    """The route table, with the prober (unless given) and the etcd of the settings.
+
+    `server` is the API server that is asked whether a component is being deleted; without it, no key is deleted.
+    """
     ask = ask_prober or ProberClient(settings.prober_url).ask
-    return all_hooks(ask, EtcdClient.at(settings.etcd_address).drop)
+    return all_hooks(ask, KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop)
 
 
 def _report_first(
@@ -156,8 +172,7 @@ def _drop_first(drop_keys: DropKeys) -> Sync:
     """The component's finalize hook, which first deletes the component's keys in etcd, if it has any."""
 
     def finalize(call: SyncRequest, facts: Facts) -> SyncAnswer:
-        drop = removal.wanted_drop(call, facts)
-        return removal.finalize(call, facts, None if drop is None else drop_keys(drop))
+        return removal.finalize(call, facts, drop_keys(call, facts))
 
     return finalize
 
@@ -237,7 +252,10 @@ def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:
     g.answer = answer = function(call, context.facts())
     written = write_sync_answer(answer, call.children, decorator=hook.is_decorator)
     if effects := permitted_effects(answer.effects, context.settings):
-        g.effects = _carry_out(effects, context)
+        source = EffectSource(
+            parent=reference_of(call.parent), generation=call.generation, declared=call.children.optional_kinds()
+        )
+        g.effects = _carry_out(effects, source, context)
     return written
 
 
@@ -247,20 +265,19 @@ def _customize(hook: Hook, context: AppContext) -> bytes:
     return write_customize_answer(hook.customize(call, context.facts()))
 
 
-def _carry_out(effects: tuple[Effect, ...], context: AppContext) -> str:
+def _carry_out(effects: tuple[Effect, ...], source: EffectSource, context: AppContext) -> str:
     """Carry out effects after the answer is written, and return the outcome as text; a failure never fails the sync."""
     names = ", ".join(sorted({type(effect).__name__ for effect in effects}))
     if context.carry_out is None:
         return f"not carried out: {names}"
     try:
-        results = context.carry_out(effects)
+        results = context.carry_out(effects, source)
     except Exception as error:
         logger.exception("effects failed", extra={"fields": {"sync_id": g.sync_id, "effects": names}})
         reason = f"a bug of the hook ({type(error).__name__})"
         results = [EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=reason) for effect in effects]
     record_effects(context.metrics, results)
-    failed = [result.sentence for result in results if result.outcome is EffectOutcome.FAILED]
-    return f"failed: {'; '.join(failed)}" if failed else f"carried out: {names}"
+    return describe_faults(results) or f"carried out: {names}"
 
 
 def _end(response: Response, context: AppContext) -> Response:

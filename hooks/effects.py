@@ -7,6 +7,9 @@ the exception: each is sent once, and a lost one is not sent again.
 
 An `EtcdPrefixDrop` is carried out before the answer, which depends on its outcome: whether a deleted component may be
 removed.
+
+Anybody may send a request to the hooks. So an effect is only a proposal: `hooks/clients` reads the objects that it
+depends on from the API server, and carries it out only if these ask for it too.
 """
 
 from collections.abc import Iterable
@@ -14,6 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
+from hooks.k8s.types import GroupVersionKind
 from hooks.settings import Settings, Switch
 
 
@@ -92,18 +96,40 @@ class WriteBackReplicas:
 Effect = Event | ScalePodClique | WriteBackReplicas
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectSource:
+    """The object whose sync wanted the effects, as the request describes it.
+
+    `declared` are the optional child kinds of its controller.
+    """
+
+    parent: ObjectReference
+    generation: int
+    declared: frozenset[GroupVersionKind] = frozenset()
+
+
 class EffectOutcome(StrEnum):
-    """What an effect led to; `not-yet`: the object does not exist yet, or does not accept the change yet."""
+    """What an effect led to.
+
+    `not-yet`: the object does not exist yet, or does not accept the change yet. `refused`: the objects at the API
+    server do not ask for it, because they changed since the request, or because the request was forged.
+    """
 
     DONE = "done"
     UNCHANGED = "unchanged"
     NOT_YET = "not-yet"
+    REFUSED = "refused"
     FAILED = "failed"
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing has to be reported."""
+        return self not in {EffectOutcome.REFUSED, EffectOutcome.FAILED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectResult:
-    """An effect and its outcome; `reason` is a sentence if it failed."""
+    """An effect and its outcome; `reason` is a sentence if it failed or was refused."""
 
     effect: Effect
     outcome: EffectOutcome
@@ -111,8 +137,17 @@ class EffectResult:
 
     @property
     def sentence(self) -> str:
-        """The effect and why it failed."""
+        """The effect, and why it failed or was refused."""
         return f"{_describe(self.effect)}: {self.reason}"
+
+
+def describe_faults(results: Iterable[EffectResult]) -> str:
+    """The effects that failed or were refused, as one line; empty if there are none."""
+    by_outcome: dict[EffectOutcome, list[str]] = {}
+    for result in results:
+        if not result.outcome.is_good:
+            by_outcome.setdefault(result.outcome, []).append(result.sentence)
+    return "; ".join(f"{outcome.value}: {'; '.join(texts)}" for outcome, texts in sorted(by_outcome.items()))
 
 
 _OF_API_SERVER = {"effect_events": Switch.OFF, "effect_scale": Switch.OFF, "effect_write_back": "off"}
@@ -121,11 +156,16 @@ _OF_API_SERVER = {"effect_events": Switch.OFF, "effect_scale": Switch.OFF, "effe
 
 def effects_of_api_server(settings: Settings) -> tuple[str, ...]:
     """Names of the settings that are on and need the API server."""
-    return tuple(name for name, off in _OF_API_SERVER.items() if getattr(settings, name) != off)
+    names = [name for name, off in _OF_API_SERVER.items() if getattr(settings, name) != off]
+    drops_keys = settings.effect_etcd is Switch.ON and bool(settings.etcd_address)
+    return (*names, *(["effect_etcd"] if drops_keys else []))
 
 
 def without_api_server(settings: Settings) -> Settings:
-    """The settings without effects of the API server; they are off, so that the status can report this."""
+    """The settings without effects of the API server; they are off, so that the status can report this.
+
+    `effect_etcd` stays on: the status of a deleted component then says why its keys are not deleted.
+    """
     return settings.model_copy(update=_OF_API_SERVER)
 
 

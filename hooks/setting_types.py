@@ -60,6 +60,11 @@ def _read_user_names(value: Any) -> Any:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+def _is_request_namespaces(text: str) -> bool:
+    """Whether this is `own`, `any`, or a list of namespaces."""
+    return all(is_dns_label(part.strip()) for part in text.split(","))
+
+
 def _must(check: _Check, what_is_right: str) -> AfterValidator:
     """The validator that refuses a value which does not pass the check."""
 
@@ -164,6 +169,10 @@ QualifiedGatewayName = Annotated[
     str, _must(_optional(_is_qualified_name), "a Gateway's name or namespace/name, such as istio-system/main")
 ]
 Namespace = Annotated[str, _must(_optional(is_dns_label), f"a namespace: {_label_form(MAX_LABEL)}, such as team-a")]
+RequestNamespaces = Annotated[
+    str,
+    _must(_is_request_namespaces, "own, any, or namespaces separated by commas, such as team-a,team-b"),
+]
 Installation = Annotated[
     str,
     _must(

@@ -88,6 +88,11 @@ class Settings(BaseModel):
         description="leave namespaces alone that a namespace-restricted operator has locked by a Lease; "
         "a namespace-restricted installation holds such a Lease itself",
     )
+    request_namespaces: types.RequestNamespaces = Field(
+        "own",
+        description="namespaces other than its own in which a request may create its graph: `own` (none), a list "
+        "separated by commas, or `any`",
+    )
     effect_scale: Switch = Field(Switch.ON, description="scale Grove's cliques through their scale subresource")
     effect_events: Switch = Field(Switch.ON, description="write Events when a condition changes")
     effect_etcd: Switch = Field(Switch.ON, description="delete the keys of a deleted component in etcd")
@@ -101,6 +106,11 @@ class Settings(BaseModel):
     )
     prober_url: types.ProberUrl = Field("http://127.0.0.1:9191", description="URL of the prober")
     engine_port: int = Field(9090, ge=1, le=65535, description="port of an engine's system server")
+    engine_addresses: Literal["routable", "any"] = Field(
+        "routable",
+        description="which engines the prober calls: `routable` (no loopback, link-local, multicast or unspecified "
+        "address), or `any`, for engines on loopback in tests",
+    )
     lora_concurrency: int = Field(
         10,
         ge=1,

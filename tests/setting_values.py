@@ -36,6 +36,9 @@ TAKEN = (
     ("profiler_module", "a.b_c"),
     ("installation", ""),
     ("installation_namespace", "team-a"),
+    ("request_namespaces", "own"),
+    ("request_namespaces", "any"),
+    ("request_namespaces", "team-a, team-b"),
 )
 
 _NAME = "with a letter or digit beside each '.' and at both ends, such as"
@@ -47,6 +50,9 @@ _GATEWAY = "a Gateway's name or namespace/name, such as istio-system/main"
 _SECRET = "a Secret's name or namespace/name, such as dynamo-system/mpi-run-ssh-secret"
 
 REFUSED = (
+    ("request_namespaces", "", "own, any, or namespaces separated by commas, such as team-a,team-b"),
+    ("request_namespaces", "Team_A", "own, any, or namespaces separated by commas, such as team-a,team-b"),
+    ("request_namespaces", "a,,b", "own, any, or namespaces separated by commas, such as team-a,team-b"),
     ("nats_address", "garbage", _NATS),
     ("nats_address", "nat://nats:4222", _NATS),
     ("nats_address", "nats://a:4222;nats://b 4222", _NATS),

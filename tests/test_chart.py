@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from hooks import __version__
+from hooks.admission.app import KINDS
 from hooks.metacontroller import install_files
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_client import TOKEN_VARIABLE
@@ -271,13 +272,15 @@ def test_chart_renders_the_crds_of_the_files() -> None:
 # Effects: what the hooks themselves may do
 
 
+READS = {("nvidia.com", plural, "get") for plural in KINDS}
+"""What every effect needs: the parent as it is stored."""
 EFFECTS = {
-    "effectEvents": {("", "events", "create")},
-    "effectWriteBack": {("nvidia.com", "dynamographdeployments", verb) for verb in ("get", "patch")},
+    "effectEvents": {("", "events", "create"), *READS},
+    "effectWriteBack": {("nvidia.com", "dynamographdeployments", "patch"), *READS},
     "effectScale": {
-        ("grove.io", f"{resource}/scale", verb)
-        for resource in ("podcliques", "podcliquescalinggroups")
-        for verb in ("get", "patch")
+        *(("grove.io", f"{resource}/scale", "patch") for resource in ("podcliques", "podcliquescalinggroups")),
+        *(("grove.io", resource, "get") for resource in ("podcliques", "podcliquescalinggroups", "podcliquesets")),
+        *READS,
     },
 }
 """Each effect that needs the API server, and exactly what it needs there."""
@@ -300,6 +303,13 @@ def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: s
     mounting = [c["name"] for c in pod["containers"] if ACCOUNT_MOUNT in {m["mountPath"] for m in c["volumeMounts"]}]
     assert mounting == (["hooks"] if usable else [])
     assert [volume["name"] for volume in pod["volumes"]] == ["tmp", "prober-tmp", *(["account"] if usable else [])]
+
+
+def test_hooks_that_only_delete_keys_in_etcd_read_the_components_first() -> None:
+    off = [part for name in EFFECTS for part in ("--set", f"settings.{name}=off")]
+    assert effect_rights(template(*off, "--set", "settings.etcdAddress=http://etcd:2379")) == READS
+    with_etcd_off = (*off, "--set", "settings.etcdAddress=http://etcd:2379", "--set", "settings.effectEtcd=off")
+    assert effect_rights(template(*with_etcd_off)) == set()
 
 
 def test_rights_are_bound_to_the_account_of_the_hooks() -> None:
@@ -366,6 +376,8 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"effectWriteBack": False, "imagePullSecrets": "all"}, {"effect_write_back": "off", "image_pull_secrets": "all"}),
     ({"plannerClusterRole": "mine"}, {"planner_cluster_role": "mine"}),
     ({"hooksImage": "mine:1", "profilingDeadline": "3600s"}, {"hooks_image": "mine:1", "profiling_deadline": "3600"}),
+    ({"requestNamespaces": ["team-a", "team-b"]}, {"request_namespaces": "team-a,team-b"}),
+    ({"requestNamespaces": "any"}, {"request_namespaces": "any"}),
     ({"controllerAccounts": ["a", "b"]}, {"controller_accounts": "a,b"}),
 ]
 

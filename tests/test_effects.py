@@ -33,6 +33,8 @@ def test_every_switch_turns_off_without_an_api_server_and_in_a_simulation() -> N
     switches = {name for name in Settings.model_fields if name.startswith("effect_")}
     all_on = parse_settings({}, {"effect_write_back": "always"})
     assert set(effects_of_api_server(all_on)) == switches - {"effect_etcd"}
+    with_etcd = parse_settings({}, {"effect_write_back": "always", "etcd_address": "127.0.0.1:2379"})
+    assert set(effects_of_api_server(with_etcd)) == switches
     assert switches <= {setting.removesuffix("=off") for setting in NO_EFFECTS}
 
 

@@ -31,7 +31,7 @@ OF_GROVE = sorted((ROOT / "examples" / "grove").glob("*.yaml"))
 """Examples that need Grove; EXAMPLES run without."""
 CALLS = sorted(path.parent for path in GOLDEN.glob("*/*/*/request.yaml"))
 INSTALLED = frozenset({"istio", "inference-pool"})
-SETTINGS = parse_settings({}, {"hooks_image": "hooks:1", "grove_topology": "pack"})
+SETTINGS = parse_settings({}, {"hooks_image": "hooks:1", "grove_topology": "pack", "request_namespaces": "any"})
 """Without its own image, which every installation tells, no profiling Job can be made."""
 ORCHESTRATORS = {"lws": frozenset({"lws", "volcano"}), "grove": frozenset({"grove"})}
 MULTINODE = [path for path in EXAMPLES if "multinode" in path.stem]

@@ -12,6 +12,7 @@ FILES = sorted(p for p in (ROOT / "hooks").rglob("*.py"))
 
 SHELL = (
     "hooks.__main__",
+    "hooks.admission.access",
     "hooks.admission.app",
     "hooks.admission.installed_kinds",
     "hooks.app",
@@ -73,6 +74,7 @@ FLOORS = {
     "hooks.rendering": 4,
     "hooks.serving": 5,
     "hooks.clients": 6,
+    "hooks.admission.access": 7,
     "hooks.admission.app": 7,
     "hooks.admission.installed_kinds": 7,
     "hooks.app": 7,

@@ -125,7 +125,11 @@ capabilities:
 {{- $on := dict -}}
 {{- $_ := set $on "events" (ne (include "dynamo-hooks.switch" $settings.effectEvents) "off") -}}
 {{- $_ := set $on "dynamographdeployments" (ne (include "dynamo-hooks.switch" $settings.effectWriteBack) "off") -}}
-{{- $_ := set $on "podcliques/scale" (and $grove (ne (include "dynamo-hooks.switch" $settings.effectScale) "off")) -}}
+{{- $scales := and $grove (ne (include "dynamo-hooks.switch" $settings.effectScale) "off") -}}
+{{- $_ := set $on "podcliques/scale" $scales -}}
+{{- $_ := set $on "podcliques" $scales -}}
+{{- $any := or $scales (get $on "events") (get $on "dynamographdeployments") (include "dynamo-hooks.dropsKeys" .) -}}
+{{- $_ := set $on "dynamocomponentdeployments" $any -}}
 {{- $rules := dict -}}
 {{- range $rule := index (include "dynamo-hooks.roles" . | fromYaml) "dynamo-hooks-effects" -}}
 {{- $resource := first $rule.resources -}}
@@ -134,6 +138,12 @@ capabilities:
 {{- end -}}
 {{- end -}}
 {{- toYaml $rules -}}
+{{- end }}
+
+{{- /* Not empty if admission asks whether a user may create graphs in another namespace than that of their request. */ -}}
+{{- define "dynamo-hooks.reviewsAccess" -}}
+{{- $namespaces := .Values.settings.requestNamespaces | default "own" -}}
+{{- if and .Values.admission.enabled (ne (toString $namespaces) "own") (not .Values.settings.installation) }}yes{{ end -}}
 {{- end }}
 
 {{- /* Name of the Secret with the token that hooks and prober share; empty for none. */ -}}

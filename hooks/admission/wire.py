@@ -209,4 +209,17 @@ def _read_user(info: Any) -> User | None:
     name, groups = info.get("username"), info.get("groups") or []
     if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
         raise InvalidRequest("the review's userInfo.groups should be a list of strings")
-    return User(name=name, groups=tuple(groups)) if isinstance(name, str) and name else None
+    if not isinstance(name, str) or not name:
+        return None
+    uid = info.get("uid")
+    return User(
+        name=name, groups=tuple(groups), uid=uid if isinstance(uid, str) else "", extra=_read_extra(info.get("extra"))
+    )
+
+
+def _read_extra(value: Any) -> dict[str, tuple[str, ...]]:
+    """What the authenticator adds about a user, such as the scopes of a token."""
+    entries = value or {}
+    if not isinstance(entries, dict) or not all(isinstance(words, list) for words in entries.values()):
+        raise InvalidRequest("the review's userInfo.extra should be an object of lists")
+    return {key: tuple(str(word) for word in words) for key, words in entries.items()}

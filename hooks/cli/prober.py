@@ -54,7 +54,9 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         """Build the application, in the process that serves it."""
         limits = Limits.of(self._settings)
         hosts = kept_engines(raise_file_limit(), calls=3 * limits.max_calls)
-        dispatcher = Dispatcher(limits, functools.partial(perform, open_session(hosts)))
+        dispatcher = Dispatcher(
+            limits, functools.partial(perform, open_session(hosts), addresses=self._settings.engine_addresses)
+        )
         dispatcher.start()
         return create_prober_app(dispatcher, token=self._token, max_body_bytes=self._settings.max_body_bytes)
 

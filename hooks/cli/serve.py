@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
+from hooks.admission.access import guard_requests
 from hooks.admission.installed_kinds import InstalledKinds
 from hooks.cli.options import parse_bind, read_prober_token, read_settings, settings_option
 from hooks.cli.secure_port import secure_port_options
@@ -123,9 +124,9 @@ class ServedApps:
         return create_app(
             settings,
             lambda: datetime.now(UTC),
-            carry_out=EffectsClient(server=server) if server else None,
+            carry_out=EffectsClient(server=server, settings=settings) if server else None,
             is_draining=is_draining,
-            hooks=respect_locks(served_hooks(settings), self.locks.look),
+            hooks=respect_locks(served_hooks(settings, server=server), self.locks.look),
         )
 
     def _load_admission(self, is_draining: Callable[[], bool]) -> WsgiApp:
@@ -134,7 +135,7 @@ class ServedApps:
 
         return create_admission_app(
             self.settings,
-            RULES,
+            guard_requests(RULES, ApiServer.in_cluster()),
             DEFAULTS,
             is_locked=self.locks.is_locked,
             installed=self.installed.look if self.installed else lambda: None,

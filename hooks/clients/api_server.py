@@ -11,6 +11,10 @@ from typing import Any
 
 import requests
 
+from hooks.k8s.names import is_dns_label, is_subdomain
+from hooks.k8s.types import GroupVersionKind
+from hooks.metacontroller.protocol import plural_of
+
 ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -22,6 +26,19 @@ class Refused(Exception):
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
+
+
+def object_path(kind: GroupVersionKind, namespace: str, name: str) -> str:
+    """The path of an object in a namespace.
+
+    Raises:
+        Refused: no object can have that name. A name from a request may hold slashes, dots or a question mark, with
+            which the path would be that of another object.
+    """
+    if not is_dns_label(namespace) or not is_subdomain(name):
+        raise Refused(f"no {kind.kind} can be named {namespace!r}/{name!r}")
+    group = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
+    return f"{group}/namespaces/{namespace}/{plural_of(kind)}/{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

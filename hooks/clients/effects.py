@@ -1,21 +1,23 @@
 """Carries out effects through the Kubernetes API: scaling of cliques, replicas of a graph, Events.
 
-It reads before it writes, and has two seconds for all effects of one sync. It returns the outcome of each effect and
-never raises, because the next sync returns a failed effect again.
+It reads before it writes, acts only on what the stored objects ask for (`stored_objects`), and has two seconds for all
+effects of one sync. It returns the outcome of each effect and never raises, because the next sync returns a failed
+effect again.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
 
 from hooks import contract
-from hooks.clients.api_server import ApiServer, Conversation, Refused
+from hooks.clients.api_server import ApiServer, Refused, object_path
 from hooks.clients.event_objects import build_event
-from hooks.effects import Effect, EffectOutcome, EffectResult, Event, ScalePodClique, WriteBackReplicas
-from hooks.k8s import kinds
-from hooks.metacontroller.protocol import plural_of
+from hooks.clients.stored_objects import StoredObjects, Unwanted
+from hooks.effects import Effect, EffectOutcome, EffectResult, EffectSource, Event, ScalePodClique, WriteBackReplicas
+from hooks.facts import Facts
+from hooks.k8s.types import gvk_of
+from hooks.settings import Settings
 
 DEADLINE_SECONDS = 2.0
 MAX_EVENTS = 20
@@ -30,73 +32,77 @@ class EffectsClient:
     """Carries out effects at one API server; `now` gives the time of Events."""
 
     server: ApiServer
+    settings: Settings
     deadline_seconds: float = DEADLINE_SECONDS
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
-    def __call__(self, effects: tuple[Effect, ...]) -> tuple[EffectResult, ...]:
-        """Carry out effects in order, and return the outcome of each; never raises."""
+    def __call__(self, effects: tuple[Effect, ...], source: EffectSource) -> tuple[EffectResult, ...]:
+        """Carry out effects of the source's sync in order, and return the outcome of each; never raises."""
+        facts = Facts(now=self.now(), settings=self.settings)
         with self.server.converse(self.deadline_seconds) as conversation:
-            return tuple(self._carry_out_all(conversation, effects))
-
-    def _carry_out_all(self, conversation: Conversation, effects: tuple[Effect, ...]) -> Iterator[EffectResult]:
-        events = 0
-        for effect in effects:
-            events += isinstance(effect, Event)
-            if isinstance(effect, Event) and events > MAX_EVENTS:
-                reason = f"one sync sends at most {MAX_EVENTS} Events"
-                yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=reason)
-                continue
-            try:
-                yield EffectResult(effect=effect, outcome=self._carry_out_one(conversation, effect))
-            except Refused as refused:
-                yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=str(refused))
-                if isinstance(effect, WriteBackReplicas) and effect.if_failed is not None:
-                    event = replace(effect.if_failed, message=f"{effect.if_failed.message}: {refused}")
-                    yield from self._carry_out_all(conversation, (event,))
-
-    def _carry_out_one(self, conversation: Conversation, effect: Effect) -> EffectOutcome:
-        match effect:
-            case ScalePodClique():
-                return _scale(conversation, effect)
-            case WriteBackReplicas():
-                return _write_back(conversation, effect)
-            case Event():
-                return _send_event(conversation, effect, self.now())
+            stored = StoredObjects(conversation=conversation, source=source, facts=facts)
+            return tuple(_carry_out_all(stored, effects))
 
 
-def _scale(conversation: Conversation, effect: ScalePodClique) -> EffectOutcome:
-    kind = next(k for k in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP) if k.kind == effect.kind)
-    path = f"/apis/{kind.api_version}/namespaces/{effect.namespace}/{plural_of(kind)}/{effect.name}/scale"
-    current = conversation.find(path)
-    if current is None:
+def _carry_out_all(stored: StoredObjects, effects: tuple[Effect, ...]) -> Iterator[EffectResult]:
+    events = 0
+    for effect in effects:
+        events += isinstance(effect, Event)
+        if isinstance(effect, Event) and events > MAX_EVENTS:
+            reason = f"one sync sends at most {MAX_EVENTS} Events"
+            yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=reason)
+            continue
+        try:
+            yield EffectResult(effect=effect, outcome=_carry_out_one(stored, effect))
+        except Unwanted as unwanted:
+            yield EffectResult(effect=effect, outcome=EffectOutcome.REFUSED, reason=str(unwanted))
+        except Refused as refused:
+            yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=str(refused))
+            if isinstance(effect, WriteBackReplicas) and effect.if_failed is not None:
+                event = replace(effect.if_failed, message=f"{effect.if_failed.message}: {refused}")
+                yield from _carry_out_all(stored, (event,))
+
+
+def _carry_out_one(stored: StoredObjects, effect: Effect) -> EffectOutcome:
+    match effect:
+        case ScalePodClique():
+            return _scale(stored, effect)
+        case WriteBackReplicas():
+            return _write_back(stored, effect)
+        case Event():
+            return _send_event(stored, effect)
+
+
+def _scale(stored: StoredObjects, effect: ScalePodClique) -> EffectOutcome:
+    clique = stored.check_scale(effect)
+    if clique is None:
         return EffectOutcome.NOT_YET
-    if (current.get("spec") or {}).get("replicas", 0) == effect.replicas:
+    if (clique.get("spec") or {}).get("replicas", 1) == effect.replicas:
         return EffectOutcome.UNCHANGED
+    path = f"{object_path(gvk_of(clique), effect.namespace, effect.name)}/scale"
     change = {"spec": {"replicas": effect.replicas}}
-    patched = conversation.ask("PATCH", path, change, also=(HTTPStatus.NOT_FOUND,))
+    patched = stored.conversation.ask("PATCH", path, change, also=(HTTPStatus.NOT_FOUND,))
     return EffectOutcome.NOT_YET if patched.status == HTTPStatus.NOT_FOUND else EffectOutcome.DONE
 
 
-def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> EffectOutcome:
+def _write_back(stored: StoredObjects, effect: WriteBackReplicas) -> EffectOutcome:
     """Write the replicas into the graph, unless it changed since it was read; then read it again.
 
     Source: Kubernetes, "Optimistic concurrency": a patch that names a resourceVersion is refused on any other.
     """
-    plural = plural_of(contract.GRAPH)
-    path = f"/apis/{contract.GRAPH.api_version}/namespaces/{effect.namespace}/{plural}/{effect.graph}"
+    path = object_path(contract.GRAPH, effect.namespace, effect.graph)
     for _ in range(_ATTEMPTS):
-        current = conversation.find(path)
-        service = None if current is None else _adapted_service(current, effect.service)
-        if current is None or service is None:
+        current = stored.check_write_back(effect)
+        if current is None:
             return EffectOutcome.NOT_YET
-        if service.get("replicas", 1) == effect.replicas:
+        if current["spec"]["services"][effect.service].get("replicas", 1) == effect.replicas:
             return EffectOutcome.UNCHANGED
         change = {
             "metadata": {"resourceVersion": current["metadata"]["resourceVersion"]},
             "spec": {"services": {effect.service: {"replicas": effect.replicas}}},
         }
         tolerated = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
-        patched = conversation.ask("PATCH", f"{path}?fieldManager=dynamo-hooks", change, also=tolerated)
+        patched = stored.conversation.ask("PATCH", f"{path}?fieldManager=dynamo-hooks", change, also=tolerated)
         if patched.status == HTTPStatus.NOT_FOUND:
             return EffectOutcome.NOT_YET
         if patched.status != HTTPStatus.CONFLICT:
@@ -104,17 +110,11 @@ def _write_back(conversation: Conversation, effect: WriteBackReplicas) -> Effect
     raise Refused(f"{path}: other writers changed it during each of {_ATTEMPTS} attempts")
 
 
-def _adapted_service(graph: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    """The service in the graph's spec; None if it does not exist, or has no enabled adapter."""
-    service = ((graph.get("spec") or {}).get("services") or {}).get(name) or {}
-    is_adapted = (service.get("scalingAdapter") or {}).get("enabled") is True
-    return service if is_adapted else None
-
-
-def _send_event(conversation: Conversation, effect: Event, now: datetime) -> EffectOutcome:
-    event = build_event(effect, now)
+def _send_event(stored: StoredObjects, effect: Event) -> EffectOutcome:
+    stored.check_event(effect)
+    event = build_event(effect, stored.facts.now)
     path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
-    answer = conversation.ask("POST", path, event, also=(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND))
+    answer = stored.conversation.ask("POST", path, event, also=(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND))
     if answer.status == HTTPStatus.NOT_FOUND:
         return EffectOutcome.NOT_YET
     return EffectOutcome.UNCHANGED if answer.status == HTTPStatus.CONFLICT else EffectOutcome.DONE

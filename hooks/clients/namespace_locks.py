@@ -16,6 +16,7 @@ from typing import Any
 
 from hooks import __version__, contract
 from hooks.clients.api_server import ApiServer, Refused
+from hooks.k8s.names import is_dns_label
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
 
@@ -78,6 +79,8 @@ def _held(namespace: str, lease: Lease) -> Hold:
 
 
 def _path_of(namespace: str) -> str:
+    if not is_dns_label(namespace):  # a name from a request may be the path of another object
+        raise Refused(f"no namespace can be named {namespace!r}")
     return f"{_LEASES.format(namespace)}/{contract.NAMESPACE_LOCK}"
 
 

@@ -1,9 +1,10 @@
 """The deletion of a component: its keys in etcd are dropped first; after a deadline they are left there.
 
-The shell calls `wanted_drop`, drops the keys if the result is not None, and passes the report to `finalize`. The hook
-is declared only if processes may discover each other by etcd: its address is set, and the setting or the annotation of
-a graph chooses etcd. From the first call on, no children are returned, and the hook does not wait until they are gone.
-Processes delete their own keys when they stop. The drop deletes keys that a process could not delete.
+The shell calls `wanted_drop` with the component that the API server stores, drops the keys if it is being deleted and
+has any, and passes the report to `finalize`. The hook is declared only if processes may discover each other by etcd:
+its address is set, and the setting or the annotation of a graph chooses etcd. From the first call on, no children are
+returned, and the hook does not wait until they are gone. Processes delete their own keys when they stop. The drop
+deletes keys that a process could not delete.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, FinalizeResource, which waits
 for etcd for ever.

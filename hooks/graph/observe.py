@@ -7,6 +7,7 @@ from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.graph.grove.observe import ObservedGrove, observe_grove
+from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.pod_reasons import cannot_pull
@@ -62,9 +63,10 @@ class ObservedGraph:
 
     `adapters` holds the replicas of each scaling adapter, `claims` the claims that are children, `foreign_claims` the
     names of claims with another owner, `bindings` the role of each RoleBinding, `installed` the optional kinds that the
-    controller declares, `grove` the objects of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's
-    copy of it. `pods` are Grove's pods by service, empty if the hook did not ask for them. `with_image_errors` are
-    services with pods whose images cannot be pulled.
+    controller declares, `standing` the path on which the graph runs already, None for a new graph, `grove` the objects
+    of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's copy of it. `pods` are Grove's pods by
+    service, empty if the hook did not ask for them. `with_image_errors` are services with pods whose images cannot be
+    pulled.
     """
 
     components: Mapping[str, ChildComponent]
@@ -73,6 +75,7 @@ class ObservedGraph:
     foreign_claims: frozenset[str]
     bindings: Mapping[str, RoleReference]
     installed: frozenset[GroupVersionKind]
+    standing: GraphPath | None
     grove: ObservedGrove
     pods: Mapping[str, tuple[ReadManifest, ...]]
     with_image_errors: frozenset[str]
@@ -95,6 +98,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         foreign_claims=foreign - claims.keys(),
         bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
         installed=children.optional_kinds(),
+        standing=find_standing_path(children.of(contract.COMPONENT), children.of(kinds.POD_CLIQUE_SET), request.status),
         grove=observe_grove(request),
         pods=pods,
         with_image_errors=frozenset(service for service, found in pods.items() if cannot_pull(found)),

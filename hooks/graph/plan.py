@@ -24,7 +24,6 @@ from hooks.graph.multinode import check_components
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.path import plan_path
 from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
-from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.optional_kinds import can_use_leader_worker_sets
 from hooks.problems import SPEC, FieldPath, Key, Problem
@@ -74,7 +73,8 @@ def plan_graph(
         InvalidSpec: services span several nodes and nothing can run them, or a service's configuration is unreadable.
     """
     path = plan_path(graph, seen)
-    note = "path: Grove" if path.takes_grove else _choose_path(graph, seen.installed)
+    if not path.takes_grove:
+        _check_orchestrator(graph, seen.installed)
     adapters = plan_adapters(graph, seen.adapters)
     accounts = plan_accounts(graph, seen, settings)
     asked = {adapter.service: adapter.replicas for adapter in adapters}
@@ -95,9 +95,13 @@ def plan_graph(
         accounts=accounts,
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
-        warnings=(*_find_idle_restarts(graph, restarts), *_find_idle_frontend(graph, components)),
+        warnings=(
+            *path.warnings,
+            *_find_idle_restarts(graph, restarts),
+            *_find_idle_frontend(graph, components),
+        ),
         notes=(
-            note,
+            path.note,
             *_waiting(path.blocked_by),
             *(grove.notes if grove else ()),
             *_notes(adapters, lingering, accounts),
@@ -105,8 +109,8 @@ def plan_graph(
     )
 
 
-def _choose_path(graph: GraphDeployment, installed: frozenset[GroupVersionKind]) -> str:
-    """A note why the graph becomes components; refuses services over several nodes that nothing can run.
+def _check_orchestrator(graph: GraphDeployment, installed: frozenset[GroupVersionKind]) -> None:
+    """Refuse services over several nodes that nothing can run.
 
     Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, reconcileResources.
     """
@@ -114,9 +118,6 @@ def _choose_path(graph: GraphDeployment, installed: frozenset[GroupVersionKind])
     if multinode and not can_use_leader_worker_sets(installed):
         paths = [SPEC / "services" / Key(name) for name in multinode]
         raise InvalidSpec(NO_ORCHESTRATOR.at(paths[0] / "multinode.nodeCount", services=", ".join(map(str, paths))))
-    if kinds.POD_CLIQUE_SET in installed:
-        return f"path: components, by the annotation {contract.ANNOTATION_ENABLE_GROVE}"
-    return "path: components, as Grove is not declared"
 
 
 def _plan_components(

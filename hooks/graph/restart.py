@@ -98,7 +98,7 @@ def observe_restart_ids(graph: GraphDeployment, seen: ObservedGraph) -> dict[str
 
     Only objects of the path that the graph takes count; those of the other path are deleted first.
     """
-    if takes_grove(graph.metadata.annotations, seen.installed):
+    if takes_grove(graph.metadata.annotations, seen.installed, seen.standing):
         existing = seen.grove.pod_clique_set
         return {} if existing is None or existing.is_deleting else dict(existing.restarts)
     named = ((service, seen.components.get(component_name(graph.metadata.name, service))) for service in _names(graph))

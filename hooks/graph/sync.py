@@ -17,6 +17,7 @@ from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.progress import ON_DELETE, GraphProgress, find_graph_deviations, measure_graph
 from hooks.graph.related import resolve_related
 from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_restart
+from hooks.graph.standing_path import GraphPath
 from hooks.graph.status import GraphReason, Previous, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.k8s.not_ready import Explanation
@@ -51,7 +52,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     """
     seen, parent_key = observe(request, facts.settings), make_parent_key(request.parent)
     try:
-        _read_valid(parent_key, seen.installed)
+        _read_valid(parent_key, seen.installed, seen.standing)
     except InvalidSpec as error:
         return _freeze(request, facts, GraphReason.INVALID, error.problems)
     try:
@@ -96,11 +97,13 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
 
 @lru_cache(maxsize=CACHED_PARENTS)
 def _read_valid(
-    parent_key: bytes, installed: frozenset[GroupVersionKind]
+    parent_key: bytes, installed: frozenset[GroupVersionKind], standing: GraphPath | None
 ) -> tuple[GraphDeployment, Mapping[str, Mapping[str, Json]]]:
     """The graph, and each service's spec as the user wrote it, without nulls and floats."""
     parent = read_parent_key(parent_key)
-    graph, problems = validate_parent(GraphDeployment, parent, partial(validate_graph, installed=installed))
+    graph, problems = validate_parent(
+        GraphDeployment, parent, partial(validate_graph, installed=installed, standing=standing)
+    )
     if problems:
         raise InvalidSpec(problems)
     return graph, clean_json(parent["spec"].get("services") or {})
@@ -125,7 +128,7 @@ class Grounds:
 @lru_cache(maxsize=CACHED_PARENTS)
 def plan_on(grounds: Grounds) -> tuple[GraphPlan, Children]:
     """The plan and its children, built once."""
-    graph, services = _read_valid(grounds.parent_key, grounds.seen.installed)
+    graph, services = _read_valid(grounds.parent_key, grounds.seen.installed, grounds.seen.standing)
     plan = plan_graph(graph, services, grounds.seen, grounds.settings, restarts=grounds.restarts)
     return plan, Children(build_children(plan))
 
@@ -142,7 +145,7 @@ class _Planned:
 
 def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGraph, facts: Facts) -> _Planned:
     """Plan with the ids that the restart has set; if services became ready, let the restart proceed and plan again."""
-    graph, _ = _read_valid(parent_key, seen.installed)
+    graph, _ = _read_valid(parent_key, seen.installed, seen.standing)
     restart = plan_restart(graph, _read_restart(request), observe_restart_ids(graph, seen))
     grounds = Grounds(
         parent_key=parent_key, seen=without_progress(seen), restarts=restart.restart_ids, settings=facts.settings

@@ -22,6 +22,7 @@ from hooks.graph.ingress import default_ingress
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.plan import find_configuration_problems
 from hooks.graph.spec_rules import find_graph_problems
+from hooks.graph.standing_path import GraphPath, read_reported_path
 from hooks.graph.topology import validate_topology
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
@@ -37,13 +38,19 @@ def review_graph(review: Review) -> Verdict:
     return judge(review, GraphDeployment, of_object=_judge_graph, of_change=find_graph_changes)
 
 
-def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> tuple[Problem, ...]:
+def validate_graph(
+    graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None, standing: GraphPath | None = None
+) -> tuple[Problem, ...]:
     """All problems of a graph, each once; `installed` are the kinds that the controller declares, None if unknown.
+
+    `standing` is the path on which the graph runs already, None for a new graph.
 
     If they are unknown, rules of optional kinds are skipped, except Grove's limit for the length of names: upstream
     applies it to every graph that does not switch Grove off.
     """
-    under_grove = installed is not None and takes_grove(graph.metadata.annotations, installed)
+    annotations = graph.metadata.annotations
+    under_grove = installed is not None and takes_grove(annotations, installed, standing)
+    may_be_under_grove = under_grove or (installed is None and may_take_grove(annotations))
     found = (
         *find_graph_problems(graph),
         *_validate_name(graph),
@@ -51,18 +58,18 @@ def validate_graph(graph: GraphDeployment, installed: frozenset[GroupVersionKind
         *_validate_distinct(graph),
         *(
             problem
-            for service, spec in sorted(graph.spec.services.items())
-            for problem in _validate_service(graph, service, spec, installed)
+            for service in sorted(graph.spec.services)
+            for problem in _validate_service(graph, service, installed, is_for_grove=may_be_under_grove)
         ),
         *(validate_for_grove(graph) if under_grove else ()),
-        *validate_topology(graph, takes_grove=_may_take_grove(graph, installed)),
+        *validate_topology(graph, takes_grove=may_be_under_grove),
     )
     return tuple(dict.fromkeys(found))
 
 
 def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
     found = (
-        *validate_graph(graph, review.installed),
+        *validate_graph(graph, review.installed, read_reported_path((review.old or review.new).get("status"))),
         *_find_unknown_groups(graph, review.installed),
         *find_configuration_problems(graph),
     )
@@ -128,10 +135,10 @@ def _validate_distinct(graph: GraphDeployment) -> Iterator[Problem]:
 
 
 def _validate_service(
-    graph: GraphDeployment, service: str, spec: ComponentSpec, installed: frozenset[GroupVersionKind] | None
+    graph: GraphDeployment, service: str, installed: frozenset[GroupVersionKind] | None, *, is_for_grove: bool
 ) -> Iterator[Problem]:
-    path = SPEC / "services" / Key(service)
-    if _may_take_grove(graph, installed):
+    path, spec = SPEC / "services" / Key(service), graph.spec.services[service]
+    if is_for_grove:
         yield from validate_length(graph.metadata.name, service, spec)
     else:
         yield from validate_restart_policy(spec, path)
@@ -141,11 +148,6 @@ def _validate_service(
     yield from validate_spec(configured, path, framework=framework, lacks_pool=lacks_pool)
     yield from validate_metadata(spec, path, replaced=REPLACED_LABELS)
     yield from _validate_service_name(graph, service)
-
-
-def _may_take_grove(graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None) -> bool:
-    annotations = graph.metadata.annotations
-    return may_take_grove(annotations) if installed is None else takes_grove(annotations, installed)
 
 
 def _validate_service_name(graph: GraphDeployment, service: str) -> Iterator[Problem]:

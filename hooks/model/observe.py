@@ -3,7 +3,6 @@
 It decides which endpoints are engines, and nothing about loading.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,11 +10,11 @@ from hooks import contract, identity
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 from hooks.metacontroller.protocol import Objects, SyncRequest
-from hooks.model.prober_messages import ENGINE_ADDRESS
+from hooks.model.engine_addresses import AddressRule, find_refusal
+from hooks.settings import Settings
 
 _LABEL_SERVICE = "kubernetes.io/service-name"
 _FAMILIES = ("IPv4", "IPv6")
-_ADDRESS = re.compile(ENGINE_ADDRESS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +24,8 @@ class EnginePod:
     address: str
     pod: str
     ready: bool
+    refusal: str = ""
+    """Why the prober does not call it; empty if it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,24 +43,24 @@ class AdapterClaim:
 class ObservedModel:
     """A model's engines sorted by pod, the number of their Services, and the claims of this and the other LoRA models.
 
-    `unreachable` are the engines whose endpoints have no IP address; they cannot be called.
+    `refused` are the endpoints that the prober does not call, because no engine has such an address.
     """
 
     engines: tuple[EnginePod, ...]
-    unreachable: tuple[EnginePod, ...]
+    refused: tuple[EnginePod, ...]
     services: int
     own_claim: AdapterClaim
     other_claims: tuple[AdapterClaim, ...]
 
 
-def observe(request: SyncRequest, base_model: str, port: int) -> ObservedModel:
-    """The engines and claims in a sync request; `port` is that of the engines' system servers."""
+def observe(request: SyncRequest, base_model: str, settings: Settings) -> ObservedModel:
+    """The engines and claims in a sync request."""
     slices = tuple(find_slices(request.related, base_model))
     services = {labels_of(one).get(_LABEL_SERVICE, "") for one in slices} - {""}
-    engines, unreachable = observe_engines(slices, port)
+    engines, refused = observe_engines(slices, settings.engine_port, settings.engine_addresses)
     return ObservedModel(
         engines=engines,
-        unreachable=unreachable,
+        refused=refused,
         services=len(services),
         own_claim=read_claim(request.parent),
         other_claims=tuple(observe_claims(request)),
@@ -74,8 +75,12 @@ def find_slices(related: Objects, base_model: str) -> Iterator[ReadManifest]:
             yield one
 
 
-def observe_engines(slices: Iterable[ReadManifest], port: int) -> tuple[tuple[EnginePod, ...], tuple[EnginePod, ...]]:
-    """The engines that can be called, and those without an IP address; one per pod, sorted by pod.
+def observe_engines(
+    slices: Iterable[ReadManifest], port: int, rule: AddressRule
+) -> tuple[tuple[EnginePod, ...], tuple[EnginePod, ...]]:
+    """The engines that are called, and those that are not; one per pod, sorted by pod.
+
+    `port` is that of the engines' system servers.
 
     A pod is in several slices if several Services select it, or if it has two address families; then IPv4 is used.
     Terminating endpoints and endpoints without a pod are ignored.
@@ -88,19 +93,15 @@ def observe_engines(slices: Iterable[ReadManifest], port: int) -> tuple[tuple[En
         if family not in _FAMILIES:
             continue
         for endpoint in one.get("endpoints") or ():
-            for engine in _read_endpoint(endpoint, family, port):
-                has_no_ip = _ADDRESS.fullmatch(engine.address) is None
-                rank = (has_no_ip, _FAMILIES.index(family), engine.address)
+            for engine in _read_endpoint(endpoint, family, port, rule):
+                rank = (bool(engine.refusal), _FAMILIES.index(family), engine.address)
                 if engine.pod not in found or rank < found[engine.pod][0]:
                     found[engine.pod] = (rank, engine)
-    ranked = [found[pod] for pod in sorted(found)]
-    return (
-        tuple(engine for (has_no_ip, *_), engine in ranked if not has_no_ip),
-        tuple(engine for (has_no_ip, *_), engine in ranked if has_no_ip),
-    )
+    chosen = [found[pod][1] for pod in sorted(found)]
+    return tuple(one for one in chosen if not one.refusal), tuple(one for one in chosen if one.refusal)
 
 
-def _read_endpoint(endpoint: Mapping[str, Json], family: str, port: int) -> Iterator[EnginePod]:
+def _read_endpoint(endpoint: Mapping[str, Json], family: str, port: int, rule: AddressRule) -> Iterator[EnginePod]:
     target = endpoint.get("targetRef") or {}
     conditions = endpoint.get("conditions") or {}
     if target.get("kind") != "Pod" or not target.get("name") or conditions.get("terminating"):
@@ -108,7 +109,8 @@ def _read_endpoint(endpoint: Mapping[str, Json], family: str, port: int) -> Iter
     for address in endpoint.get("addresses") or ():
         host = f"[{address}]" if family == "IPv6" else address
         ready = conditions.get("ready") is not False
-        yield EnginePod(address=f"http://{host}:{port}", pod=str(target["name"]), ready=ready)
+        url = f"http://{host}:{port}"
+        yield EnginePod(address=url, pod=str(target["name"]), ready=ready, refusal=find_refusal(url, rule))
 
 
 def observe_claims(request: SyncRequest) -> Iterator[AdapterClaim]:

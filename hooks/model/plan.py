@@ -44,7 +44,7 @@ class ModelPlan:
 def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> ModelPlan:
     """What the model wants of its engines; a spec that cannot be parsed is a problem like any other."""
     model, problems = _read_model(request.parent, facts.settings)
-    observed = observe(request, model.spec.base_model_name, facts.settings.engine_port)
+    observed = observe(request, model.spec.base_model_name, facts.settings)
     refused = validate_claims(model, observed.own_claim, observed.other_claims)
     records = read_records(request.status)
     mine = tuple(record for record in records if not refused or record.name != model.spec.model_name)

@@ -74,14 +74,19 @@ class EndpointStatus:
 def observe_endpoints(
     plan: ModelPlan, report: LoadReport | None, previous: Mapping[str, Json], now: datetime
 ) -> tuple[EndpointStatus, ...]:
-    """One endpoint per engine; one that the prober has not called yet keeps its entry of the previous status."""
+    """One endpoint per engine; one that the prober has not called yet keeps its entry of the previous status.
+
+    Endpoints that the prober does not call come last, with the reason.
+    """
     reports = {entry.address: entry for entry in report.endpoints} if report else {}
     before = {(e.get("address"), e.get("podName")): e for e in previous.get("endpoints") or ()}
     is_same = plan.adapter is not None and plan.adapter in plan.records[:1]
-    return tuple(
+    called = tuple(
         _observe_endpoint(one, reports.get(one.address), before.get((one.address, one.pod), {}), now, is_same=is_same)
         for one in plan.observed.engines
     )
+    refused = (EndpointStatus(engine=one, last_error=one.refusal) for one in plan.observed.refused)
+    return (*called, *refused)
 
 
 def _observe_endpoint(
@@ -125,14 +130,18 @@ def build_status(
     now: datetime,
     is_unloading: bool = False,
 ) -> dict[str, Json]:
-    """The whole status; `records` are the adapters that this model loaded or is loading."""
+    """The whole status; `records` are the adapters that this model loaded or is loading.
+
+    Endpoints that the prober does not call are listed with the reason. They are no engines, so they do not count.
+    """
     generation = plan.model.metadata.generation
-    current = [*_judge_engines(plan, endpoints), _judge(plan, endpoints, is_unloading=is_unloading)]
-    unsupported = sum(e.phase is AdapterPhase.UNSUPPORTED for e in endpoints)
+    called = tuple(endpoint for endpoint in endpoints if not endpoint.engine.refusal)
+    current = [*_judge_engines(plan, called), _judge(plan, called, is_unloading=is_unloading)]
+    unsupported = sum(e.phase is AdapterPhase.UNSUPPORTED for e in called)
     status: dict[str, Json] = {
         "observedGeneration": generation,
-        "readyEndpoints": sum(e.ready for e in endpoints),
-        "totalEndpoints": len(endpoints),
+        "readyEndpoints": sum(e.ready for e in called),
+        "totalEndpoints": len(called),
         "conditions": merge_conditions(previous.get("conditions") or (), current, now=now, generation=generation),
     }
     if unsupported:
@@ -156,7 +165,9 @@ def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> li
     Source: Dynamo operator, internal/controller/dynamo_model_controller.go.
     """
     if not endpoints:
-        message = f"No endpoint slices found for base model {plan.model.spec.base_model_name}"
+        message = "; ".join(
+            (f"No endpoint slices found for base model {plan.model.spec.base_model_name}", *_explain_refused(plan))
+        )
         return [
             Condition(type=ENDPOINTS_READY, status="False", reason=ModelReason.NO_ENDPOINTS, message=message),
             Condition(type=SERVICES_FOUND, status="False", reason=ModelReason.NO_SERVICES, message=message),
@@ -198,12 +209,14 @@ def _judge(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...], *, is_unloadi
         message = f"{what}; see kubectl describe pod {endpoints[0].engine.pod} -n {plan.model.metadata.namespace}"
         return Condition(type=READY, status="False", reason=ModelReason.NOT_READY, message=message)
     if engines.status == "True":
-        return Condition(type=READY, status="True", reason=engines.reason, message=engines.message)
+        message = "; ".join((engines.message, *_explain_refused(plan)))
+        return Condition(type=READY, status="True", reason=engines.reason, message=message)
     if endpoints and all(e.phase is AdapterPhase.UNSUPPORTED for e in endpoints):
         message = f"None of {len(endpoints)} endpoint(s) supports LoRA; start the workers with LoRA enabled"
         return Condition(type=READY, status="False", reason=ModelReason.UNSUPPORTED, message=message)
     reason = ModelReason.LOAD_FAILED if any(e.phase is AdapterPhase.FAILED for e in endpoints) else engines.reason
-    explained = "; ".join((engines.message, *explain(endpoints)))
+    refused = _explain_refused(plan) if endpoints else []  # without endpoints, the message has them already
+    explained = "; ".join((engines.message, *explain(endpoints), *refused))
     return Condition(type=READY, status="False", reason=reason, message=explained)
 
 
@@ -216,6 +229,14 @@ def explain(endpoints: Iterable[EndpointStatus]) -> list[str]:
     sentences = [_explain_one(endpoint) for endpoint in not_ready[:_MAX_EXPLAINED]]
     more = len(not_ready) - _MAX_EXPLAINED
     return [*sentences, f"and {more} more"] if more > 0 else sentences
+
+
+def _explain_refused(plan: ModelPlan) -> list[str]:
+    """Sentences about the endpoints that the prober does not call."""
+    refused = plan.observed.refused
+    more = len(refused) - _MAX_EXPLAINED
+    sentences = [f"{one.pod} is {one.refusal}" for one in refused[:_MAX_EXPLAINED]]
+    return [*sentences, f"and {more} more are not called"] if more > 0 else sentences
 
 
 def _explain_one(endpoint: EndpointStatus) -> str:

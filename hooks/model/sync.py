@@ -120,13 +120,13 @@ def _next_sync(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, 
 
 def _build_notes(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tuple[str, ...]:
     counts: dict[str, int] = {}
-    for endpoint in endpoints:
+    for endpoint in (one for one in endpoints if not one.engine.refusal):
         phase = endpoint.phase.value if endpoint.phase else "Discovered"
         counts[phase] = counts.get(phase, 0) + 1
-    unreachable = [f"{one.pod} ({one.address})" for one in plan.observed.unreachable]
+    refused = [f"{one.pod} ({one.refusal})" for one in plan.observed.refused]
     return (
         *(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items())),
-        *([f"ignored, their addresses are not IP addresses: {_list_names(unreachable)}"] if unreachable else []),
+        *([f"endpoints without an engine's address: {_list_names(refused)}"] if refused else []),
     )
 
 

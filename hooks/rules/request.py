@@ -49,4 +49,25 @@ OVERRIDE_NAMESPACE_RESTRICTED = Rule(
         "only; leave it out"
     ),
 )
+OVERRIDE_NAMESPACE_FOREIGN = Rule(
+    name="override-namespace-foreign",
+    text=(
+        "{path} is {namespace}: a request creates its graph in its own namespace {own}; leave it out, or have "
+        "{namespace} named in the setting request_namespaces"
+    ),
+)
+OVERRIDE_NAMESPACE_FORBIDDEN = Rule(
+    name="override-namespace-forbidden",
+    text=(
+        "{path} is {namespace}: user {user} may not create dynamographdeployments there{why}; leave it out, or have "
+        "the right granted"
+    ),
+)
+OVERRIDE_NAMESPACE_UNREVIEWED = Rule(
+    name="override-namespace-unreviewed",
+    text=(
+        "{path} is {namespace}: whether user {user} may create dynamographdeployments there is unknown ({why}); try "
+        "again, or leave it out"
+    ),
+)
 OVERRIDE_LABEL = Rule(name="override-label", text="{path} {value!r} is not a label value")

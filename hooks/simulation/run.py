@@ -29,6 +29,9 @@ from hooks.simulator.workloads.profiler import Profiler
 SNAPSHOT_SECONDS = 0.1
 """Real seconds between two snapshots."""
 
+_LOOPBACK_ENGINES = "engine_addresses=any"
+"""The simulated engines listen on loopback."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationPlan:
@@ -108,7 +111,7 @@ def run_programs(plan: SimulationPlan, settings: Sequence[str], *, engine_port: 
     with (
         reserve_port(engine_port) as port,
         run_engines(port) as engines,
-        run_servers([*settings, f"engine_port={port}"], prober=True) as servers,
+        run_servers([*settings, f"engine_port={port}", _LOOPBACK_ENGINES], prober=True) as servers,
     ):
         yield Programs(servers=servers, engines=engines)
 

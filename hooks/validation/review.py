@@ -1,6 +1,7 @@
 """A write to check (the new object, the old one, the user), and the verdict of the rules."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hooks.k8s.types import GroupVersionKind, ReadManifest
 from hooks.problems import Problem, reasons_of
@@ -16,6 +17,8 @@ class User:
 
     name: str
     groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

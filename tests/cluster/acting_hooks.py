@@ -9,7 +9,7 @@ from threading import Thread
 import yaml
 from werkzeug.serving import make_server
 
-from hooks.app import create_app
+from hooks.app import create_app, served_hooks
 from hooks.clients.api_server import ApiServer
 from hooks.clients.effects import EffectsClient
 from hooks.settings import parse_settings
@@ -20,11 +20,12 @@ from tests.cluster.dynamo import ROOT
 _ROLE = "dynamo-hooks-effects"
 
 
-def effects_client(plane: ControlPlane, folder: Path) -> EffectsClient:
+def effects_client(plane: ControlPlane, folder: Path, **settings: str) -> EffectsClient:
     """The client that a hooks pod would have: with the account's token from a file."""
     token = folder / "token"
     token.write_text(plane.tokens[HOOKS_ACCOUNT])
-    return EffectsClient(server=ApiServer(url=plane.server, token_file=token, ca_file=plane.certificate))
+    server = ApiServer(url=plane.server, token_file=token, ca_file=plane.certificate)
+    return EffectsClient(server=server, settings=parse_settings({}, settings))
 
 
 @contextmanager
@@ -47,7 +48,9 @@ def granted_effects(admin: ApiClient) -> Iterator[None]:
 @contextmanager
 def acting_hooks(client: EffectsClient, **settings: str) -> Iterator[str]:
     """Serve the hooks and give their URL."""
-    app = create_app(parse_settings({}, settings), lambda: datetime.now(UTC), carry_out=client)
+    parsed = parse_settings({}, settings)
+    hooks = served_hooks(parsed, server=client.server)
+    app = create_app(parsed, lambda: datetime.now(UTC), carry_out=client, hooks=hooks)
     server = make_server("127.0.0.1", 0, app, threaded=True)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -1,14 +1,11 @@
 """Effects on a real API server, with the rights of the plain manifests and no more: scaling, writing back, Events."""
 
-import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hooks.clients.effects import EffectsClient
-from hooks.effects import EffectOutcome, Event, ObjectReference, WriteBackReplicas
 from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
@@ -167,73 +164,6 @@ def test_write_that_names_another_version_is_refused(api: ApiClient) -> None:
         api.patch(DYNAMO, GRAPH, NAME, {"metadata": {"resourceVersion": "1"}, "spec": {"services": {}}})
     assert refused.value.code == 409
     api.delete(DYNAMO, GRAPH, NAME)
-
-
-@pytest.fixture
-def graph_of_nobody(api: ApiClient) -> Iterator[ApiClient]:
-    """A graph that no controller looks after."""
-    api.create(load_example("vllm-disagg-planner"))
-    yield api
-    api.delete(DYNAMO, GRAPH, NAME)
-
-
-def test_replicas_are_written_once(graph_of_nobody: ApiClient, client: EffectsClient) -> None:
-    api = graph_of_nobody
-    effect = WriteBackReplicas(graph=NAME, namespace=api.namespace, service=SERVICE, replicas=4)
-    assert [client((effect,))[0].outcome for _ in range(2)] == [EffectOutcome.DONE, EffectOutcome.UNCHANGED]
-    assert own_replicas(api) == 4
-    gone = replace(effect, graph="gone")
-    without_adapter = replace(effect, service="Frontend")
-    assert {r.outcome for r in client((gone, without_adapter))} == {EffectOutcome.NOT_YET}
-
-
-def test_adapter_is_told_once_that_the_graph_does_not_take_its_replicas(
-    graph_of_nobody: ApiClient, client: EffectsClient
-) -> None:
-    api = graph_of_nobody
-    about = ObjectReference(
-        api_version=DYNAMO, kind="DynamoGraphDeploymentScalingAdapter", namespace=api.namespace, name="a", uid="u-2"
-    )
-    told = Event(
-        about=about, type="Warning", reason="UpdateFailed", message=f"Failed to update DGD {NAME}", occasion="1"
-    )
-    effect = WriteBackReplicas(graph=NAME, namespace=api.namespace, service=SERVICE, replicas=-1, if_failed=told)
-    outcomes = [[result.outcome for result in client((effect,))] for _ in range(2)]
-    assert outcomes == [[EffectOutcome.FAILED, EffectOutcome.DONE], [EffectOutcome.FAILED, EffectOutcome.UNCHANGED]]
-    (found,) = api.list("v1", "Event", fieldSelector="involvedObject.uid=u-2")
-    assert (found["type"], found["reason"]) == ("Warning", "UpdateFailed")
-    assert found["message"].startswith(f"Failed to update DGD {NAME}: ")
-    assert "greater than or equal to 0" in found["message"]
-
-
-# Events
-
-
-def event(namespace: str, **fields: Any) -> Event:
-    about = ObjectReference(api_version=DYNAMO, kind=GRAPH, namespace=namespace, name="g", uid="u-1")
-    defaults: dict[str, Any] = {"type": "Warning", "reason": "ValidationFailed", "message": "m", "occasion": "1"}
-    return Event(about=about, **{**defaults, **fields})
-
-
-def test_event_is_told_once_however_often_it_is_carried_out(api: ApiClient, client: EffectsClient) -> None:
-    told = event(api.namespace, message="m" * 5000)
-    outcomes = [client((told,))[0].outcome for _ in range(3)]
-    assert outcomes == [EffectOutcome.DONE, EffectOutcome.UNCHANGED, EffectOutcome.UNCHANGED]
-    (found,) = api.list("v1", "Event", fieldSelector="involvedObject.name=g")
-    assert (found["type"], found["reason"], len(found["message"])) == ("Warning", "ValidationFailed", 1024)
-    assert found["firstTimestamp"] == found["lastTimestamp"]
-
-
-def test_event_about_an_object_of_the_cluster_is_accepted(admin: ApiClient, client: EffectsClient) -> None:
-    occasion = f"{time.time_ns()}"
-    (result,) = client((event("", occasion=occasion),))
-    assert result.outcome is EffectOutcome.DONE
-    assert admin.list("v1", "Event", "default", fieldSelector="involvedObject.uid=u-1")
-
-
-def test_event_in_a_namespace_that_is_gone_is_no_failure(client: EffectsClient) -> None:
-    (result,) = client((event("gone"),))
-    assert result.outcome is EffectOutcome.NOT_YET
 
 
 def test_hooks_may_do_nothing_else(plane: ControlPlane) -> None:

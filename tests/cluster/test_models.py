@@ -33,7 +33,7 @@ ENGINE_PORT = 9090
 
 @pytest.fixture(scope="module")
 def prober(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    settings = ("lora_verify_interval=1", "lora_mandate=4")
+    settings = ("lora_verify_interval=1", "lora_mandate=4", "engine_addresses=any")
     server = prober_server(tmp_path_factory.mktemp("prober"), free_port(), *settings)
     with running(server):
         yield server
@@ -43,7 +43,7 @@ def prober(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 def controllers(
     admin: ApiClient, metacontroller: HttpServer, prober: HttpServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    settings = (f"prober_url={prober.url}", "lora_verify_interval=1", "lora_mandate=4")
+    settings = (f"prober_url={prober.url}", "lora_verify_interval=1", "lora_mandate=4", "engine_addresses=any")
     server = hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), *settings)
     with running(server), relay(server.url) as url, running_controllers(admin, url):
         yield

@@ -29,8 +29,8 @@ QUIET_SECONDS = 1.5
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Hooks that know their own image, as every installation tells them."""
-    setting = f"hooks_image={jobs.HOOKS_IMAGE}"
-    with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), setting)) as server:
+    settings = (f"hooks_image={jobs.HOOKS_IMAGE}", "request_namespaces=any")
+    with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), *settings)) as server:
         yield server
 
 

@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 from hooks.app import all_hooks, create_app
 from hooks.component.removal import finalize, wanted_drop
 from hooks.effects import DropReport, EtcdPrefixDrop, Event
+from hooks.facts import Facts
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from tests import make
@@ -150,7 +151,10 @@ def test_component_that_only_changes_hands_keeps_what_it_has() -> None:
 
 
 def client(outcome: str, asked: list[EtcdPrefixDrop], **more: str) -> FlaskClient:
-    def drop_keys(drop: EtcdPrefixDrop) -> DropReport:
+    def drop_keys(request: SyncRequest, facts: Facts) -> DropReport | None:
+        drop = wanted_drop(request, facts)
+        if drop is None:
+            return None
         asked.append(drop)
         return DropReport(drop=drop, fault=outcome)
 

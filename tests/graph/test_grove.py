@@ -622,6 +622,7 @@ def test_nothing_but_claims_is_asked_for_a_graph_that_cannot_be_read() -> None:
 # Switching
 
 
+ON = {"nvidia.com/enable-grove": "true"}
 OFF = {"nvidia.com/enable-grove": "false"}
 SINGLE = {"Frontend": make.service("frontend")}
 
@@ -633,7 +634,8 @@ def test_components_wait_until_everything_of_grove_is_gone() -> None:
     assert world.names(first.children, "PodCliqueSet") == []
     assert world.names(first.children, "Service") == []
     assert world.names(first.children, COMPONENT) == []
-    assert "g: it waits until PodCliqueSet g is gone" in world.ready(first)["message"]
+    move = 'it moves from Grove to components, because its annotation nvidia.com/enable-grove is "false"'
+    assert f"g: {move}: it waits until PodCliqueSet g is gone" in world.ready(first)["message"]
     assert first.resync_after_seconds == 5
     rest = [c for c in children if c["kind"] != "PodCliqueSet"]
     assert "until PodClique g-0-frontend is gone" in world.ready(ask(off, rest, PARTS[:1]))["message"]
@@ -651,12 +653,13 @@ def test_components_that_run_are_not_stopped_by_what_somebody_else_calls_a_part_
 
 
 def test_set_waits_until_all_components_are_gone() -> None:
-    on, off = make.graph(SINGLE), make.graph(SINGLE, annotations=OFF)
+    on, off = make.graph(SINGLE, annotations=ON), make.graph(SINGLE, annotations=OFF)
     children = world.apply([], ask(off).children)
     first = ask(on, children)
     assert world.names(first.children, COMPONENT) == []
     assert world.names(first.children, "PodCliqueSet") == []
-    assert "it waits until DynamoComponentDeployment g-frontend is gone" in world.ready(first)["message"]
+    move = 'it moves from components to Grove, because its annotation nvidia.com/enable-grove is "true"'
+    assert f"g: {move}: it waits until DynamoComponentDeployment g-frontend is gone" in world.ready(first)["message"]
     last = ask(on, [c for c in children if c["kind"] != COMPONENT])
     assert world.names(last.children, "PodCliqueSet") == ["g"]
 

@@ -34,9 +34,10 @@ def engine() -> Iterator[RunningEngine]:
 
 @pytest.fixture
 def client(engine: RunningEngine) -> Iterator[FlaskClient]:
-    dispatcher = Dispatcher(LIMITS, functools.partial(perform, open_session()))
+    dispatcher = Dispatcher(LIMITS, functools.partial(perform, open_session(), addresses="any"))
     dispatcher.start()
-    settings = parse_settings({}, {"engine_port": engine.target.address.rpartition(":")[2]})
+    port = engine.target.address.rpartition(":")[2]
+    settings = parse_settings({}, {"engine_port": port, "engine_addresses": "any"})
     yield create_app(
         settings, lambda: datetime.now(UTC), lambda request, _sync_id: dispatcher.ask(request)
     ).test_client()

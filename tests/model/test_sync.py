@@ -67,11 +67,48 @@ def test_missing_endpoints_are_reported_as_upstream_does_and_not_polled(model_ty
 def test_endpoint_without_an_ip_address_does_not_delay_the_others() -> None:
     named = parts.endpoint_slice("s2", [parts.endpoint("bad", "engine.example")])
     answer = sync_with(model(), pods(1), named, phases=(AdapterPhase.LOADED,))
-    assert condition(answer.status, "Ready")["status"] == "True"
-    assert answer.notes == (
-        "1 endpoint(s) Loaded",
-        "ignored, their addresses are not IP addresses: bad (http://engine.example:9090)",
-    )
+    reason = "not called: its address 'engine.example' is not an IP address"
+    ready = condition(answer.status, "Ready")
+    assert (ready["status"], ready["message"]) == ("True", f"All 1 endpoint(s) are ready; bad is {reason}")
+    assert answer.notes == ("1 endpoint(s) Loaded", f"endpoints without an engine's address: bad ({reason})")
+
+
+LOOPBACK = "not called: its address 127.0.0.1 is a loopback address (setting engine_addresses)"
+
+
+def test_endpoint_that_is_not_called_is_in_the_status_with_its_reason_and_does_not_count() -> None:
+    bad = parts.endpoint_slice("s2", [parts.endpoint("bad", "127.0.0.1")])
+    call = request(model(), pods(1), bad)
+    asked = wanted(call, FACTS)
+    assert asked is not None
+    assert [target.pod for target in asked.targets] == ["w0"]
+    answer = sync_with(model(), pods(1), bad, phases=(AdapterPhase.LOADED,))
+    assert answer.status is not None
+    assert (answer.status["readyEndpoints"], answer.status["totalEndpoints"]) == (1, 1)
+    assert [entry["podName"] for entry in answer.status["endpoints"]] == ["w0", "bad"]
+    entry = answer.status["endpoints"][1]
+    assert entry == {"address": "http://127.0.0.1:9090", "podName": "bad", "ready": False, "lastError": LOOPBACK}
+
+
+@pytest.mark.parametrize("model_type", ["lora", "base"])
+def test_model_with_no_other_endpoints_is_not_ready_and_says_why(model_type: str) -> None:
+    bad = parts.endpoint_slice("s2", [parts.endpoint(f"bad{n}", f"127.0.0.{n}") for n in range(1, 6)])
+    parent = model() if model_type == "lora" else parts.model(model_type="base", uri=None)
+    call = request(parent, bad)
+    assert wanted(call, FACTS) is None
+    answer = sync(call, FACTS, None)
+    found = condition(answer.status, "Ready")
+    assert (found["status"], found["reason"]) == ("False", "NoEndpoints")
+    assert f"bad1 is {LOOPBACK}; bad2 is not called" in found["message"]
+    assert found["message"].endswith("and 2 more are not called")
+
+
+def test_refused_endpoint_is_loaded_once_the_setting_allows_it() -> None:
+    bad = parts.endpoint_slice("s2", [parts.endpoint("bad", "127.0.0.1")])
+    before = sync(request(model(), bad), FACTS, None)
+    asked = wanted(request(model(status=before.status), bad), make.facts(engine_addresses="any"))
+    assert asked is not None
+    assert (asked.targets[0].pod, asked.targets[0].failed) == ("bad", "")
 
 
 def test_slices_without_a_service_name_are_reported() -> None:

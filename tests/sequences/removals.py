@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from hooks import contract, identity
 from hooks.k8s import kinds
+from tests.contract.backend import Manifest
 from tests.sequences.calls import Call
 from tests.sequences.truth import nodes_of
 
@@ -25,9 +26,17 @@ def _service_is_gone(call: Call, name: str) -> bool:
 
 
 def _goes_by_grove(call: Call, _name: str) -> bool:
-    """Grove runs the graph."""
+    """Grove runs the graph: its annotation says so or, without one, the objects that are not being deleted."""
     annotation = (call.parent["metadata"].get("annotations") or {}).get(contract.ANNOTATION_ENABLE_GROVE)
-    return annotation != "false" and kinds.POD_CLIQUE_SET.key in call.request["children"]
+    if kinds.POD_CLIQUE_SET.key not in call.request["children"]:
+        return False
+    if annotation:
+        return bool(annotation == "true")
+    return not _live(call, contract.COMPONENT.kind) or bool(_live(call, kinds.POD_CLIQUE_SET.kind))
+
+
+def _live(call: Call, kind: str) -> list[Manifest]:
+    return [child for child in call.children(kind) if "deletionTimestamp" not in child["metadata"]]
 
 
 def _goes_by_components(call: Call, name: str) -> bool:

@@ -151,11 +151,14 @@ def change_nodes(rng: Random, found: Manifest) -> str:
     return f"Worker: {nodes} nodes"
 
 
-def switch_grove(_rng: Random, found: Manifest) -> str:
+def switch_grove(rng: Random, found: Manifest) -> str:
     annotations = found["metadata"].setdefault("annotations", {})
-    is_off = annotations.get(contract.ANNOTATION_ENABLE_GROVE) == "false"
-    annotations[contract.ANNOTATION_ENABLE_GROVE] = "true" if is_off else "false"
-    return f"Grove {'on' if is_off else 'off'}"
+    wanted = rng.choice(["true", "false", ""])
+    if not wanted:
+        annotations.pop(contract.ANNOTATION_ENABLE_GROVE, None)
+        return "Grove as it is"
+    annotations[contract.ANNOTATION_ENABLE_GROVE] = wanted
+    return f"Grove {'on' if wanted == 'true' else 'off'}"
 
 
 def restart(rng: Random, found: Manifest) -> str:

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from hooks import contract
 from hooks.app import Hook, create_app
-from hooks.effects import Effect, EffectOutcome, EffectResult, ScalePodClique
+from hooks.condition_events import reference_of
+from hooks.effects import Effect, EffectOutcome, EffectResult, EffectSource, ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.model.prober_messages import Adapter
@@ -119,8 +120,10 @@ def test_effects_without_a_client_are_logged_as_not_carried_out(caplog: pytest.L
 
 def test_effects_are_handed_on_once_the_answer_is_good() -> None:
     carried: list[Effect] = []
+    sources: list[EffectSource] = []
 
-    def carry_out(effects: tuple[Effect, ...]) -> list[EffectResult]:
+    def carry_out(effects: tuple[Effect, ...], source: EffectSource) -> list[EffectResult]:
+        sources.append(source)
         carried.extend(effects)
         return [EffectResult(effect=effect, outcome=EffectOutcome.DONE) for effect in effects]
 
@@ -130,6 +133,8 @@ def test_effects_are_handed_on_once_the_answer_is_good() -> None:
     assert carried == []
     assert good.post("/graph/sync", data=call()).status_code == 200
     assert carried == [EFFECT]
+    parent = make.graph()
+    assert sources == [EffectSource(parent=reference_of(parent), generation=1)]
 
 
 def test_effect_that_is_switched_off_is_not_handed_on(caplog: pytest.LogCaptureFixture) -> None:
@@ -137,14 +142,14 @@ def test_effect_that_is_switched_off_is_not_handed_on(caplog: pytest.LogCaptureF
     hook = Hook(kind=contract.GRAPH, sync=answering(SyncAnswer(status={}, effects=(EFFECT,))), customize=relating)
     settings = parse_settings({}, {"effect_scale": "off"})
     app = create_app(
-        settings, lambda: make.NOW, hooks={"graph": hook}, carry_out=lambda effects: pytest.fail(str(effects))
+        settings, lambda: make.NOW, hooks={"graph": hook}, carry_out=lambda effects, _source: pytest.fail(str(effects))
     )
     assert app.test_client().post("/graph/sync", data=call()).status_code == 200
     assert [line.get("effects") for line in logged(caplog, "call")] == [None]
 
 
 def test_failing_effect_does_not_fail_the_sync(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(effects: Any) -> None:
+    def fail(effects: Any, source: Any) -> None:
         raise ConnectionError("no server")
 
     caplog.set_level(logging.INFO)
@@ -162,10 +167,17 @@ def test_what_came_of_effects_is_in_the_line_of_the_call(caplog: pytest.LogCaptu
         EffectResult(effect=other, outcome=EffectOutcome.FAILED, reason="403 forbidden"),
     ]
     caplog.set_level(logging.INFO)
-    for results in (refused, refused[:1]):
+    unwanted = [EffectResult(effect=EFFECT, outcome=EffectOutcome.REFUSED, reason="nobody asks for it")]
+    for results in (refused, refused[:1], unwanted, [*refused, *unwanted]):
         answer = SyncAnswer(status={}, effects=(EFFECT, other))
-        client_with(answer, carry_out=lambda _effects, told=results: told).post("/graph/sync", data=call())
-    expected = ["failed: scale PodClique ns/b to 3: 403 forbidden", "carried out: ScalePodClique"]
+        client_with(answer, carry_out=lambda _effects, _source, told=results: told).post("/graph/sync", data=call())
+    failed, forged = "scale PodClique ns/b to 3: 403 forbidden", "scale PodClique ns/a to 2: nobody asks for it"
+    expected = [
+        f"failed: {failed}",
+        "carried out: ScalePodClique",
+        f"refused: {forged}",
+        f"failed: {failed}; refused: {forged}",
+    ]
     assert [line["effects"] for line in logged(caplog, "call")] == expected
 
 

@@ -68,7 +68,7 @@ def test_effects_are_counted_by_what_came_of_them() -> None:
         EffectResult(effect=scale, outcome=EffectOutcome.DONE),
         EffectResult(effect=write, outcome=EffectOutcome.FAILED, reason="403"),
     ]
-    client = client_with(SyncAnswer(status={}, effects=(scale, write)), carry_out=lambda _effects: results)
+    client = client_with(SyncAnswer(status={}, effects=(scale, write)), carry_out=lambda _effects, _source: results)
     client.post("/graph/sync", data=call())
     counted = {k: v for k, v in metrics_of(client).items() if k.startswith("dynamo_hooks_effects_total{")}
     assert counted == {

@@ -127,6 +127,6 @@ def test_output_that_is_no_graph_ends_the_request(output: str, words: str, tmp_p
 def test_graph_may_go_to_another_namespace(tmp_path: Path) -> None:
     text = (EXAMPLES / "request-mocker.yaml").read_text()
     (tmp_path / "r.yaml").write_text(f"{text}  deploymentOverrides: {{namespace: serving}}\n")
-    found = the_request(str(tmp_path / "r.yaml"))
+    found = the_request("--set", "request_namespaces=serving", str(tmp_path / "r.yaml"))
     assert (found["exit_code"], found["status"]["state"]) == (0, "Ready"), found["stderr"]
     assert found["status"]["deployment"]["namespace"] == "serving"

@@ -17,6 +17,7 @@ from tests.simulator import worlds
 from tests.simulator.grove_world import GroveWorld
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
+ON = {"nvidia.com/enable-grove": "true"}
 OFF = {"nvidia.com/enable-grove": "false"}
 LIMITS = {"limits": {"gpu": "2"}}
 
@@ -156,6 +157,8 @@ def test_switching_grove_off_and_on_leaves_nothing_behind() -> None:
     assert len(world.pods()) == 3
     assert world.names(kinds.SERVICE) == ["g-frontend", "g-worker"]
     world.apply(make.graph(single))
+    assert len(world.names(kinds.DEPLOYMENT)) == 2, "without the annotation it stays"
+    world.apply(make.graph(single, annotations=ON))
     assert world.message() == "All resources are ready"
     assert world.names(kinds.DEPLOYMENT) == world.names(contract.COMPONENT) == []
     assert world.names(kinds.POD_CLIQUE_SET) == ["g"]

@@ -27,6 +27,7 @@ from hooks.graph.request.phases import (
 )
 from hooks.graph.request.preconditions import check_preconditions
 from hooks.graph.request.previous import PreviousRequestStatus
+from hooks.graph.request.validate import find_foreign_namespace
 from hooks.k8s.types import Json, Manifest
 from hooks.problems import Problem
 from hooks.settings import Settings
@@ -84,6 +85,9 @@ def plan_request(
     live = _find_live(target, output, seen)
     job = seen.job.progress if seen.job else JobState.ABSENT
     graph = _graph_state(request, live, seen, previous)
+    foreign = tuple(find_foreign_namespace(request.metadata.namespace, target.namespace, facts.settings))
+    if foreign and graph is GeneratedGraphState.ABSENT and output.state is OutputState.USABLE:
+        output = ProfilerOutput(state=OutputState.BROKEN, problems=foreign)
     position = find_position(
         Situation(
             before=previous.resumable_state,
@@ -94,7 +98,7 @@ def plan_request(
             was_degraded=previous.was_degraded,
         )
     )
-    creates = position is Position.CREATING and target.uid
+    creates = position is Position.CREATING and target.uid and not foreign
     config_maps = output.generated.config_maps if output.generated and position in _WITH_CONFIG_MAPS else ()
     return RequestPlan(
         position=position,
@@ -104,7 +108,7 @@ def plan_request(
         access=plan_access(request, facts.settings) if position in _WITH_ACCESS else None,
         target=target,
         graph=(plan_graph_to_apply(request, output.graph, target) if creates and output.graph else None),
-        config_maps=config_maps if target.uid else (),
+        config_maps=config_maps if target.uid and not foreign else (),
         generated=output.graph,
         live=live,
         remarks=output.generated.remarks if output.generated else (),

@@ -28,6 +28,30 @@ def validate_request(request: GraphRequest, settings: Settings) -> tuple[Problem
     return tuple(_find_problems(request, settings))
 
 
+def find_foreign_namespace(own: str, target: str, settings: Settings) -> Iterator[Problem]:
+    """The problem of a request in the namespace `own` whose graph may not be created in `target`."""
+    allowed = {part.strip() for part in settings.request_namespaces.split(",")}
+    if target == own:
+        return
+    path = SPEC / "deploymentOverrides.namespace"
+    if settings.installation:
+        yield rules.OVERRIDE_NAMESPACE_RESTRICTED.at(path, namespace=target)
+    elif allowed != {"any"} and (allowed == {"own"} or target not in allowed):
+        yield rules.OVERRIDE_NAMESPACE_FOREIGN.at(path, namespace=target, own=own)
+
+
+def find_target_to_review(review: Review) -> str:
+    """The namespace in which the user of a write must be allowed to create graphs; empty for none.
+
+    It is that of `deploymentOverrides`, if it is not the request's own. A write that leaves the spec as it was needs no
+    right: Metacontroller and others change metadata.
+    """
+    if review.old is not None and review.old.get("spec") == review.new.get("spec"):
+        return ""
+    target = _read(_read(review.new.get("spec"), "deploymentOverrides"), "namespace")
+    return target if isinstance(target, str) and target != review.new["metadata"].get("namespace") else ""
+
+
 def rejected_change(state: RequestState) -> Problem:
     """The problem of a spec that changes in a state of `FIXED_STATES`."""
     return rules.PROFILING_STARTED.at(SPEC, state=state.value)
@@ -76,8 +100,8 @@ def _find_override_problems(overrides: DeploymentOverrides, namespace: str, sett
         yield rules.OVERRIDE_NAME.at(path / "name", name=overrides.name)
     if overrides.namespace and not is_dns_label(overrides.namespace):
         yield rules.OVERRIDE_NAMESPACE.at(path / "namespace", namespace=overrides.namespace)
-    if settings.installation and overrides.namespace not in {"", namespace}:
-        yield rules.OVERRIDE_NAMESPACE_RESTRICTED.at(path / "namespace", namespace=overrides.namespace)
+    elif overrides.namespace:
+        yield from find_foreign_namespace(namespace, overrides.namespace, settings)
     for key, value in sorted(overrides.labels.items()):
         if value and (len(value) > MAX_LABEL or not has_label_value_form(value)):
             yield rules.OVERRIDE_LABEL.at(path / "labels" / Key(key), value=value)

@@ -6,10 +6,12 @@ A 2xx answer to a load does not prove that the adapter is loaded: a worker whose
 Source: Dynamo runtime, lib/runtime/src/system_status_server.rs; Dynamo operator, internal/modelendpoint/lora.go.
 """
 
+import errno
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
-from http.client import HTTPException
+from http.client import HTTPException, RemoteDisconnected
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 from urllib.parse import quote
@@ -19,13 +21,12 @@ import requests
 from urllib3 import Timeout
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from hooks.k8s.messages import one_line
+from hooks.model.engine_addresses import AddressRule, find_refusal
 from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
 from hooks.model.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES, DeadlineAdapter
 
 CONNECT_SECONDS = 2.0
 MAX_BODY_BYTES = 2**20
-MAX_MESSAGE_CHARACTERS = 256
 
 _UNSUPPORTED = "LoRA management not available"
 _NO_ROUTE = "Route not found"
@@ -35,6 +36,30 @@ _NO_SOURCE = re.compile(
     r"RepositoryNotFound|RevisionNotFound|EntryNotFound|NoSuchKey|NoSuchBucket|404 Client Error|404 Not Found"
 )
 """How Hugging Face and S3 clients report that a source does not exist; workers answer their text with status 500."""
+_REASONS = (
+    (re.compile("LoRA management not available"), "LoRA management is not available"),
+    (re.compile("Route not found"), "the engine has no such route"),
+    (re.compile(r"GatedRepo|AccessDenied|40[13] Client Error|Permission denied"), "the source may not be read"),
+    (_NO_SOURCE, "the source does not exist"),
+    (re.compile(r"max_lora_rank|LoRA rank"), "the adapter's rank is above the engine's max_lora_rank"),
+    (re.compile(r"out of memory|OutOfMemory"), "the engine is out of memory"),
+    (re.compile("No space left on device"), "the engine's disk is full"),
+)
+"""What an engine's text means, in words of ours; the first match counts."""
+_GENERAL_REASONS = {
+    400: "the engine refuses the request",
+    401: "the engine asks for credentials",
+    403: "the engine denies access",
+    404: "the engine does not know the adapter or its source",
+    408: "the engine timed out",
+    409: "another change is under way",
+    422: "the engine refuses the request",
+    429: "the engine gets too many requests",
+    500: "the engine failed",
+    502: "no engine answers behind a proxy",
+    503: "the engine is not available",
+    504: "no engine answers behind a proxy in time",
+}
 _NAME_KEYS = ("lora_name", "name", "id", "model")
 _LIST_KEYS = ("loras", "adapters", "data")
 _WRAPPER_KEYS = frozenset({"status", "message"})
@@ -52,8 +77,13 @@ def open_session(hosts: int = MOST_KEPT_ENGINES) -> requests.Session:
     return session
 
 
-def perform(session: requests.Session, call: EngineCall) -> EngineAnswer:
-    """Make a call and judge the answer; nothing that an engine does raises an exception."""
+def perform(session: requests.Session, call: EngineCall, *, addresses: AddressRule) -> EngineAnswer:
+    """Make a call and judge the answer; nothing that an engine does raises an exception.
+
+    An address that no engine has is not called, whoever asks for it.
+    """
+    if refusal := find_refusal(call.address, addresses):
+        return EngineAnswer(outcome=CallOutcome.FAILED, message=refusal)
     try:
         match call.action:
             case Action.LIST:
@@ -73,11 +103,11 @@ def _judge_failure(error: Exception, timeout: float) -> EngineAnswer:
             outcome=CallOutcome.TIMEOUT, message=f"no connection within {min(CONNECT_SECONDS, timeout):g} s"
         )
     inner = error.args[0] if error.args else None
-    if isinstance(error, requests.Timeout) or isinstance(inner, ReadTimeoutError):
+    if isinstance(error, (requests.Timeout, ReadTimeoutError)) or isinstance(inner, ReadTimeoutError):
         return EngineAnswer(outcome=CallOutcome.TIMEOUT, message=f"no answer within {timeout:g} s")
     if isinstance(error, requests.ConnectionError):
         return EngineAnswer(outcome=CallOutcome.UNREACHABLE, message=_describe_connection(error))
-    return EngineAnswer(outcome=CallOutcome.FAILED, message=_one_line(f"no valid HTTP answer: {error}"))
+    return EngineAnswer(outcome=CallOutcome.FAILED, message="no valid HTTP answer")
 
 
 def list_adapters(session: requests.Session, address: str, timeout: float) -> EngineAnswer:
@@ -108,8 +138,7 @@ def _is_wrapper(document: Any) -> bool:
 def _describe_no_list(status: int, body: bytes) -> str:
     if len(body) >= MAX_BODY_BYTES:
         return f"HTTP {status} without a list of adapters: more than {MAX_BODY_BYTES // 2**20} MiB"
-    text = _decode(body).strip()
-    return _one_line(f"HTTP {status} without a list of adapters: {text or 'empty body'}")
+    return f"HTTP {status} without a list of adapters{'' if body.strip() else ': empty body'}"
 
 
 def read_names(document: Any) -> frozenset[str] | None:
@@ -180,7 +209,7 @@ def _send(
     Raises:
         requests.RequestException: the engine cannot be reached, is too slow, or does not speak HTTP.
     """
-    headers = {"Content-Type": "application/json"} if body is not None else {}
+    headers = {"Accept-Encoding": "identity", **({"Content-Type": "application/json"} if body is not None else {})}
     with session.request(
         method,
         url,
@@ -190,13 +219,14 @@ def _send(
         allow_redirects=False,
         stream=True,
     ) as response:
-        return response.status_code, _read_body(response.iter_content)
+        return response.status_code, _read_body(response)
 
 
-def _read_body(chunks: Callable[[int], Any]) -> bytes:
+def _read_body(response: requests.Response) -> bytes:
+    """At most `MAX_BODY_BYTES`, as sent: nothing is unpacked, because a small body may unpack to a huge one."""
     parts: list[bytes] = []
     size = 0
-    for chunk in chunks(64 * 1024):
+    for chunk in response.raw.stream(64 * 1024, decode_content=False):
         parts.append(chunk)
         size += len(chunk)
         if size > MAX_BODY_BYTES:
@@ -232,20 +262,29 @@ def _engine_text(document: Any) -> str | None:
 
 
 def _message(status: int, document: Any, body: bytes) -> str:
-    """`HTTP 500: text of the engine`, in one line that is short enough for a status."""
+    """`HTTP 500: the engine is out of memory; see the engine's log`: the status and a reason of ours.
+
+    An engine's own text never gets into a status: whoever may write an EndpointSlice would read there what any server
+    that the prober reaches answers.
+    """
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return f"HTTP {status}: redirects are not followed"
-    words = _engine_text(document)
-    return _one_line(f"HTTP {status}: {words if words is not None else _decode(body)}".rstrip(": "))
-
-
-def _one_line(text: str) -> str:
-    return one_line(text, MAX_MESSAGE_CHARACTERS)
+    text = _engine_text(document) or _decode(body)
+    known = next((reason for pattern, reason in _REASONS if pattern.search(text)), "")
+    return (
+        f"HTTP {status}: {known or _GENERAL_REASONS.get(status, 'the engine reports an error')}; see the engine's log"
+    )
 
 
 def _describe_connection(error: requests.ConnectionError) -> str:
-    """The innermost cause, such as `Connection refused`, without the text that the connection pool adds."""
-    inner: Any = error.args[0] if error.args else error
-    inner = getattr(inner, "reason", inner)
-    text = re.sub(r"\[Errno -?\d+\] ", "", str(inner)).rpartition(": ")[2]
-    return _one_line(text.strip("()'\" ") or type(error).__name__)
+    """The operating system's words for the cause, such as `Connection refused`; never what the engine sent."""
+    causes: list[BaseException] = [error]
+    for cause in causes:
+        inner = [getattr(cause, "reason", None), cause.__cause__, cause.__context__, *cause.args]
+        causes += [one for one in inner if isinstance(one, BaseException) and one not in causes]
+    number = next((one.errno for one in causes if isinstance(one, OSError) and one.errno), None)
+    if number is not None and number in errno.errorcode:
+        return os.strerror(number)
+    if any(isinstance(one, RemoteDisconnected) for one in causes):
+        return "the engine closed the connection without an answer"
+    return "the connection broke"

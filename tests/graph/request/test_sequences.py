@@ -20,7 +20,7 @@ PLACES = [make.NAMESPACE, OTHER]
 
 def cluster_with(place: str = make.NAMESPACE) -> SimulatedCluster:
     """A cluster in which a request has come to a graph in that namespace, and rests."""
-    cluster = build_cluster(hooks_image=jobs.HOOKS_IMAGE)
+    cluster = build_cluster(hooks_image=jobs.HOOKS_IMAGE, request_namespaces=OTHER)
     cluster.create_namespace(OTHER)
     overrides: dict[str, Any] = {} if place == make.NAMESPACE else {"deploymentOverrides": {"namespace": place}}
     parent = jobs.request(autoApply=True, **overrides)

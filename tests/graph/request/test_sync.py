@@ -279,6 +279,40 @@ def test_config_maps_in_another_namespace_are_created_once() -> None:
     assert f"ConfigMap/{OTHER}/a" not in children(again)
 
 
+def test_request_that_names_another_namespace_is_refused_before_it_is_profiled() -> None:
+    parent = jobs.request(autoApply=True, deploymentOverrides={"namespace": "kube-system"})
+    answer = ask(parent, request_namespaces="own")
+    assert (state(answer), children(answer)) == ("Failed", [])
+    assert "spec.deploymentOverrides.namespace is kube-system" in condition_of(answer, "Validation")[2]
+
+
+def test_profiled_request_creates_nothing_in_a_namespace_that_is_not_allowed() -> None:
+    """The setting was changed meanwhile, or somebody made a Job and a status that let the request seem profiled."""
+    parent, job = profiled(autoApply=True, deploymentOverrides={"namespace": OTHER})
+    answer = ask(parent, [job], [along("a")], request_namespaces="own")
+    assert (state(answer), children(answer)) == ("Failed", ["Job/profile-qwen"])
+    assert (
+        f"spec.deploymentOverrides.namespace is {OTHER}: a request creates" in condition_of(answer, "SpecGenerated")[2]
+    )
+
+
+def test_status_leads_no_graph_and_no_config_map_into_another_namespace() -> None:
+    parent, job = profiled(autoApply=True)
+    forged = {"created": True, "name": "x", "namespace": OTHER, "state": "successful"}
+    status = {**parent["status"], "state": "Deploying", "deployment": forged, "generatedDeployment": world.generated()}
+    graphs: tuple[list[Any], ...] = ([], [world.graph("successful", namespace=OTHER, name="x")])
+    for found in graphs:
+        answer = ask({**parent, "status": status}, [job], [along("a"), *found], request_namespaces="own")
+        assert children(answer) == ["Job/profile-qwen"]
+
+
+def test_graph_that_is_in_another_namespace_already_is_followed_when_the_setting_no_longer_allows_it() -> None:
+    parent, job = profiled(autoApply=True, deploymentOverrides={"namespace": OTHER})
+    graph = world.graph("successful", namespace=OTHER)
+    answer = ask(parent, [job], [world.output(), graph], request_namespaces="own")
+    assert state(answer) == "Ready"
+
+
 def test_graph_waits_for_its_namespace() -> None:
     parent, job = profiled(autoApply=True, deploymentOverrides={"namespace": "absent"})
     answer = ask(parent, [job], [world.output()])

@@ -9,7 +9,7 @@ from hooks.api.graph_request import GraphRequest
 from hooks.graph.request.phases import RequestState
 from hooks.graph.request.validate import rejected_change, review_request, validate_request
 from hooks.k8s.types import Manifest
-from hooks.problems import Problem
+from hooks.problems import Problem, texts_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review
 from tests.graph.request import jobs, world
@@ -52,6 +52,43 @@ def test_override_that_is_impossible_is_refused(overrides: Any, problem: str) ->
 
 
 def test_possible_overrides_pass() -> None:
-    overrides: Any = {"name": "my.graph", "namespace": "other", "labels": {"a": "", "b": "B_1"}}
+    overrides: Any = {"name": "my.graph", "namespace": "default", "labels": {"a": "", "b": "B_1"}}
     request = parse_parent(GraphRequest, jobs.request(deploymentOverrides=overrides))
     assert validate_request(request, parse_settings({})) == ()
+
+
+@pytest.mark.parametrize(
+    ("setting", "target", "is_allowed"),
+    [
+        ("own", "default", True),
+        ("own", "", True),
+        ("own", "other", False),
+        ("own", "own", False),
+        ("own", "any", False),
+        ("any", "other", True),
+        ("any", "kube-system", True),
+        ("other", "other", True),
+        ("other", "default", True),
+        ("other", "others", False),
+        ("team-a, other,team-b", "other", True),
+        ("team-a,team-b", "kube-system", False),
+        ("any,other", "kube-system", False),
+        ("any,other", "other", True),
+    ],
+)
+def test_graph_goes_only_where_the_setting_allows(setting: str, target: str, is_allowed: bool) -> None:
+    request = parse_parent(GraphRequest, jobs.request(deploymentOverrides={"namespace": target}))
+    found = validate_request(request, parse_settings({}, {"request_namespaces": setting}))
+    assert (found == ()) is is_allowed
+    text = (
+        f"spec.deploymentOverrides.namespace is {target}: a request creates its graph in its own namespace default; "
+        f"leave it out, or have {target} named in the setting request_namespaces"
+    )
+    assert is_allowed or texts_of(found) == (text,)
+
+
+def test_restricted_installation_creates_graphs_at_home_whatever_the_setting() -> None:
+    request = parse_parent(GraphRequest, jobs.request(deploymentOverrides={"namespace": "other"}))
+    settings = parse_settings({}, {"installation": "team-a", "request_namespaces": "any"})
+    (found,) = validate_request(request, settings)
+    assert "a namespace-restricted installation creates graphs in the request's own namespace only" in found.text

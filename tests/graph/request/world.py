@@ -21,7 +21,7 @@ from tests.graph.request import jobs
 
 NAME = "qwen"
 OTHER = "elsewhere"
-IMAGE = {"hooks_image": jobs.HOOKS_IMAGE}
+IMAGE = {"hooks_image": jobs.HOOKS_IMAGE, "request_namespaces": f"{OTHER},absent"}
 
 
 def ask(

@@ -31,7 +31,7 @@ SECONDS = 60.0
 
 @contextmanager
 def run_dispatcher(limits: Limits = LIMITS) -> Iterator[Dispatcher]:
-    dispatcher = Dispatcher(limits, functools.partial(perform, open_session()))
+    dispatcher = Dispatcher(limits, functools.partial(perform, open_session(), addresses="any"))
     dispatcher.start()
     try:
         yield dispatcher

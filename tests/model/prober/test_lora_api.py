@@ -1,5 +1,8 @@
 """Every known answer of an engine, and some that only a broken one gives."""
 
+import gzip
+import socket
+import threading
 from typing import Any
 
 import pytest
@@ -12,6 +15,9 @@ from hooks.model.prober.lora_api import MAX_BODY_BYTES, open_session, perform
 ENGINE = "http://10.0.0.1:9090"
 LORAS = f"{ENGINE}/v1/loras"
 NOT_AVAILABLE = "LoRA management not available: no endpoint load_lora"
+LOG = "; see the engine's log"
+NO_SOURCE = f"the source does not exist{LOG}"
+LISTLESS = "HTTP 200 without a list of adapters"
 
 
 def call(action: Action, adapter: str = "a") -> EngineCall:
@@ -21,7 +27,7 @@ def call(action: Action, adapter: str = "a") -> EngineCall:
 
 
 def make_call(action: Action, adapter: str = "a") -> EngineAnswer:
-    return perform(open_session(), call(action, adapter))
+    return perform(open_session(), call(action, adapter), addresses="routable")
 
 
 @responses.activate
@@ -53,20 +59,24 @@ def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
         ({"status": 501}, CallOutcome.NO_LIST, ""),
         ({"json": {"loras": [1, 2]}}, CallOutcome.NO_LIST, ""),
         ({"json": {"object": "error"}}, CallOutcome.NO_LIST, ""),
-        ({"json": {"status": "success"}}, CallOutcome.FAILED, 'HTTP 200 without a list of adapters: {"stat'),
-        ({"json": {"message": "wait"}}, CallOutcome.FAILED, 'HTTP 200 without a list of adapters: {"message": '),
-        ({"json": {"status": "success", "loras": "?"}}, CallOutcome.FAILED, "HTTP 200 without a list of adapters"),
-        ({"body": "<html>"}, CallOutcome.FAILED, "HTTP 200 without a list of adapters: <html>"),
-        ({"body": '{"loras": {"a": 1'}, CallOutcome.FAILED, 'HTTP 200 without a list of adapters: {"loras": {'),
+        ({"json": {"status": "success"}}, CallOutcome.FAILED, LISTLESS),
+        ({"json": {"message": "wait"}}, CallOutcome.FAILED, LISTLESS),
+        ({"json": {"status": "success", "loras": "?"}}, CallOutcome.FAILED, LISTLESS),
+        ({"body": "<html>"}, CallOutcome.FAILED, LISTLESS),
+        ({"body": '{"loras": {"a": 1'}, CallOutcome.FAILED, LISTLESS),
         ({"status": 204}, CallOutcome.FAILED, "HTTP 204 without a list of adapters: empty body"),
         (
             {"status": 500, "json": {"status": "error", "message": NOT_AVAILABLE}},
             CallOutcome.UNSUPPORTED,
-            NOT_AVAILABLE,
+            "HTTP 500: LoRA management is not available; see the engine's log",
         ),
-        ({"status": 500, "json": {"message": "boom"}}, CallOutcome.FAILED, "HTTP 500: boom"),
-        ({"json": {"status": "error", "message": "boom"}}, CallOutcome.FAILED, "HTTP 200: boom"),
-        ({"status": 503}, CallOutcome.FAILED, "HTTP 503"),
+        ({"status": 500, "json": {"message": "boom"}}, CallOutcome.FAILED, f"HTTP 500: the engine failed{LOG}"),
+        (
+            {"json": {"status": "error", "message": "boom"}},
+            CallOutcome.FAILED,
+            f"HTTP 200: the engine reports an error{LOG}",
+        ),
+        ({"status": 503}, CallOutcome.FAILED, f"HTTP 503: the engine is not available{LOG}"),
         (
             {"status": 307, "headers": {"Location": "http://10.9.9.9/"}},
             CallOutcome.FAILED,
@@ -94,26 +104,26 @@ def test_answer_without_a_list_is_judged(answer: dict[str, Any], outcome: CallOu
         ({"status": 201, "body": ""}, CallOutcome.OK, ""),
         ({"status": 204}, CallOutcome.OK, ""),
         ({"json": {"status": "success"}}, CallOutcome.FAILED, "without the adapter's name"),
-        ({"json": {"status": "error", "message": "disk full"}}, CallOutcome.FAILED, "HTTP 200: disk full"),
+        ({"json": {"status": "error", "message": "disk full"}}, CallOutcome.FAILED, "HTTP 200: the engine reports an"),
         (
-            {"status": 500, "json": {"status": "error", "message": "no memory"}},
+            {"status": 500, "json": {"status": "error", "message": "CUDA out of memory"}},
             CallOutcome.FAILED,
-            "HTTP 500: no memory",
+            f"HTTP 500: the engine is out of memory{LOG}",
         ),
-        ({"status": 500, "json": {"message": "NoSuchKey: key"}}, CallOutcome.TERMINAL, "HTTP 500: NoSuchKey: key"),
-        ({"status": 500, "json": {"message": "404 Client Error for url"}}, CallOutcome.TERMINAL, "404 Client Error"),
-        ({"status": 404, "json": {"message": "source not found"}}, CallOutcome.TERMINAL, "HTTP 404: source not found"),
-        ({"status": 400, "body": "bad"}, CallOutcome.TERMINAL, "HTTP 400: bad"),
-        ({"status": 422, "body": "missing field source"}, CallOutcome.TERMINAL, "HTTP 422: missing field source"),
+        ({"status": 500, "json": {"message": "NoSuchKey: key"}}, CallOutcome.TERMINAL, f"HTTP 500: {NO_SOURCE}"),
+        ({"status": 500, "json": {"message": "404 Client Error for url"}}, CallOutcome.TERMINAL, NO_SOURCE),
+        ({"status": 404, "json": {"message": "source not found"}}, CallOutcome.TERMINAL, "the engine does not know"),
+        ({"status": 400, "body": "bad"}, CallOutcome.TERMINAL, "HTTP 400: the engine refuses the request"),
+        ({"status": 422, "body": "missing field source"}, CallOutcome.TERMINAL, "HTTP 422: the engine refuses"),
         ({"status": 415, "body": "Expected json"}, CallOutcome.TERMINAL, "HTTP 415"),
-        ({"status": 404, "body": "Route not found"}, CallOutcome.UNSUPPORTED, "HTTP 404: Route not found"),
-        ({"status": 500, "json": {"message": NOT_AVAILABLE}}, CallOutcome.UNSUPPORTED, NOT_AVAILABLE),
+        ({"status": 404, "body": "Route not found"}, CallOutcome.UNSUPPORTED, "HTTP 404: the engine has no such route"),
+        ({"status": 500, "json": {"message": NOT_AVAILABLE}}, CallOutcome.UNSUPPORTED, "HTTP 500: LoRA management"),
         ({"status": 403}, CallOutcome.FAILED, "HTTP 403"),
-        ({"status": 409, "json": {"detail": "loading"}}, CallOutcome.FAILED, "HTTP 409: loading"),
+        ({"status": 409, "json": {"detail": "loading"}}, CallOutcome.FAILED, "HTTP 409: another change is under way"),
         ({"status": 429}, CallOutcome.FAILED, "HTTP 429"),
         ({"status": 503}, CallOutcome.FAILED, "HTTP 503"),
         ({"status": 308, "headers": {"Location": "http://10.9.9.9/"}}, CallOutcome.FAILED, "HTTP 308: redirects"),
-        ({"status": 500, "body": "line\n" * 1000}, CallOutcome.FAILED, "line line"),
+        ({"status": 500, "body": "line\n" * 1000}, CallOutcome.FAILED, "HTTP 500: the engine failed"),
     ],
     ids=[
         "200", "201", "204", "handler raised", "error in 200", "500", "no key", "hf 404", "404", "400", "422", "415",
@@ -174,8 +184,8 @@ def test_name_is_one_encoded_segment_of_the_path(name: str, path: str) -> None:
     [
         (requests.ConnectTimeout(), CallOutcome.TIMEOUT, "no connection within 1 s"),
         (requests.ReadTimeout(), CallOutcome.TIMEOUT, "no answer within 1 s"),
-        (requests.ConnectionError("gone"), CallOutcome.UNREACHABLE, "gone"),
-        (requests.exceptions.ChunkedEncodingError("broken"), CallOutcome.FAILED, "no valid HTTP answer: broken"),
+        (requests.ConnectionError("gone"), CallOutcome.UNREACHABLE, "the connection broke"),
+        (requests.exceptions.ChunkedEncodingError("broken"), CallOutcome.FAILED, "no valid HTTP answer"),
     ],
     ids=["connect", "read", "refused", "broken"],
 )
@@ -186,7 +196,7 @@ def test_each_kind_of_missing_answer_has_its_outcome(error: Exception, outcome: 
 
 def test_refused_connection_has_a_short_message() -> None:
     refused = EngineCall(action=Action.LIST, address="http://127.0.0.1:1", pod="w0", timeout=1.0, started=0.0)
-    assert perform(open_session(), refused) == EngineAnswer(
+    assert perform(open_session(), refused, addresses="any") == EngineAnswer(
         outcome=CallOutcome.UNREACHABLE, message="Connection refused"
     )
 
@@ -202,6 +212,81 @@ def test_endless_body_is_cut() -> None:
 def test_cookies_of_engines_are_not_kept() -> None:
     responses.get(LORAS, json=[], headers={"Set-Cookie": "a=b"})
     session = open_session()
-    perform(session, call(Action.LIST))
-    perform(session, call(Action.LIST))
+    perform(session, call(Action.LIST), addresses="routable")
+    perform(session, call(Action.LIST), addresses="routable")
     assert "Cookie" not in responses.calls[1].request.headers
+
+
+SECRET = "aws_secret_access_key=hunter2"
+
+
+@responses.activate
+@pytest.mark.parametrize("status", [200, 201, 204, 301, 307, 400, 401, 404, 409, 418, 422, 429, 500, 502, 503, 599])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"json": {"message": SECRET}},
+        {"json": {"status": "error", "error": SECRET}},
+        {"json": {"detail": f"LoRA management not available {SECRET}"}},
+        {"json": {SECRET: SECRET}},
+        {"json": [{SECRET: 1}]},
+        {"body": f"NoSuchKey {SECRET}"},
+        {"body": SECRET, "headers": {"Location": f"http://10.9.9.9/{SECRET}"}},
+    ],
+)
+@pytest.mark.parametrize("action", Action)
+def test_no_word_of_an_answer_becomes_a_message(action: Action, body: dict[str, Any], status: int) -> None:
+    for method in (responses.GET, responses.POST):
+        responses.add(method, LORAS, status=status, **body)
+    responses.delete(f"{LORAS}/a", status=status, **body)
+    message = make_call(action).message
+    assert "hunter2" not in message
+    assert len(message) <= 256
+
+
+@responses.activate
+def test_answer_is_not_unpacked() -> None:
+    bomb = gzip.compress(b"[" + b" " * 50_000_000)
+    responses.get(LORAS, body=bomb, headers={"Content-Encoding": "gzip"})
+    assert make_call(Action.LIST) == EngineAnswer(outcome=CallOutcome.FAILED, message=LISTLESS)
+    assert responses.calls[0].request.headers["Accept-Encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 hunter2 hunter2\r\n\r\n",
+        b"hunter2 hunter2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nhunter2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: hunter2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhunter2\r\n",
+        b"",
+    ],
+    ids=["status", "first line", "header", "length", "chunk", "nothing"],
+)
+def test_no_word_of_a_broken_answer_becomes_a_message(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_answer_once, args=(server, answer), daemon=True).start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        broken = EngineCall(action=Action.LIST, address=address, pod="w0", timeout=2.0, started=0.0)
+        found = perform(open_session(), broken, addresses="any")
+    assert found.outcome in {CallOutcome.FAILED, CallOutcome.UNREACHABLE}
+    assert found.message
+    assert "hunter2" not in found.message
+
+
+def _answer_once(server: socket.socket, answer: bytes) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(4096)
+        connection.sendall(answer)
+
+
+def test_address_that_no_engine_has_is_not_called() -> None:
+    with responses.RequestsMock(), socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        for action in Action:
+            asked = EngineCall(action=action, address=address, pod="w0", timeout=1.0, started=0.0, adapter="a", uri="u")
+            found = perform(open_session(), asked, addresses="routable")
+            assert found.outcome is CallOutcome.FAILED
+            assert found.message == "not called: its address 127.0.0.1 is a loopback address (setting engine_addresses)"

@@ -35,6 +35,8 @@ def run_prober() -> Iterator[tuple[ProberClient, "subprocess.Popen[bytes]"]]:
         f"127.0.0.1:{port}",
         "--set",
         "lora_verify_interval=0.2",
+        "--set",
+        "engine_addresses=any",
     ]
     environment = {**os.environ, "DYNAMO_PROBER_TOKEN": f"{TOKEN}\n"}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)

@@ -63,7 +63,7 @@ def _real_engine() -> None:
 
 @pytest.fixture
 def dispatcher() -> Iterator[Dispatcher]:
-    dispatcher = Dispatcher(REAL, functools.partial(perform, open_session()))
+    dispatcher = Dispatcher(REAL, functools.partial(perform, open_session(), addresses="any"))
     dispatcher.start()
     yield dispatcher
     dispatcher.stop()
@@ -90,7 +90,7 @@ def test_real_engines_are_loaded_distinguished_reloaded_and_unloaded(dispatcher:
                 ),
             )
             assert "not loaded" in report.endpoints[1].last_error
-            assert "LoRA management not available" in report.endpoints[2].last_error
+            assert "LoRA management is not available" in report.endpoints[2].last_error
         wait_for(dispatcher, wanted, lambda report: not report.endpoints[0].phase.is_ready)
         with run_real_engine("good", first):
             wait_for(dispatcher, wanted, lambda report: report.endpoints[0].phase is AdapterPhase.LOADED)

@@ -1,0 +1,192 @@
+"""What the API server stores, as the ground of effects: the parent of a sync, its children, the rest of their chain.
+
+A request to the hooks says what a parent and its children look like, and anybody may send one. Here an effect is judged
+by the objects at the API server alone: the same pure functions that wanted the effect get the stored objects, and must
+want it again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from hooks import contract
+from hooks.clients.api_server import Conversation, object_path
+from hooks.effects import Effect, EffectSource, Event, ScalePodClique, WriteBackReplicas
+from hooks.errors import HookError
+from hooks.facts import Facts
+from hooks.graph import sync as graph
+from hooks.graph.grove.service import target_name
+from hooks.graph.scaling_adapter import sync as scaling_adapter
+from hooks.identity import component_name
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, ReadManifest, is_controlled_by
+from hooks.metacontroller.protocol import Objects, SyncAnswer, SyncRequest
+
+_PARENTS = {
+    kind.kind: kind
+    for kind in (
+        contract.COMPONENT,
+        contract.GRAPH,
+        contract.GRAPH_REQUEST,
+        contract.MODEL,
+        contract.SCALING_ADAPTER,
+    )
+}
+_SCALED = {kind.kind: kind for kind in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)}
+
+
+class Unwanted(Exception):
+    """The objects at the API server do not ask for the effect; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredObjects:
+    """The stored objects around one parent, each read at most once; `facts` are the time and the settings."""
+
+    conversation: Conversation
+    source: EffectSource
+    facts: Facts
+    _found: dict[str, ReadManifest | None] = field(default_factory=dict, init=False)
+
+    def check_event(self, event: Event) -> None:
+        """Check that the Event is about the parent of the sync, which exists with that uid.
+
+        Raises:
+            Unwanted: it is about another object, or about one that does not exist.
+            Refused: the API server did not answer.
+        """
+        self._read_parent()
+        if event.about != self.source.parent:
+            raise Unwanted(f"a sync of {self._name} sends no Event about another object")
+
+    def check_scale(self, effect: ScalePodClique) -> ReadManifest | None:
+        """The stored PodClique or PodCliqueScalingGroup to scale; None if it does not exist yet.
+
+        It belongs to the PodCliqueSet of the stored graph, and the graph and its adapter ask for these replicas.
+
+        Raises:
+            Unwanted: they do not.
+            Refused: the API server did not answer.
+        """
+        parent = self._read_unchanged(contract.GRAPH)
+        name, namespace, uid = self.source.parent.name, self.source.parent.namespace, self.source.parent.uid
+        if effect.namespace != namespace or effect.kind not in _SCALED:
+            raise Unwanted(f"{effect.kind} {effect.namespace}/{effect.name} is no part of {self._name}")
+        clique = self._find(_SCALED[effect.kind], effect.name)
+        pod_clique_set = self._find(kinds.POD_CLIQUE_SET, name)
+        if clique is None or pod_clique_set is None:
+            return None
+        if not is_controlled_by(pod_clique_set, uid) or not _is_owned_by(clique, pod_clique_set):
+            raise Unwanted(f"{effect.kind} {effect.name} does not belong to the PodCliqueSet of {self._name}")
+        if _replicas_of(clique) == effect.replicas:
+            return clique
+        adapters = self._find_adapters(parent, effect.name)
+        children = {kinds.POD_CLIQUE_SET: [pod_clique_set], contract.SCALING_ADAPTER: adapters}
+        call = self._ask_again(parent, children=children, related={_SCALED[effect.kind]: [clique]})
+        if effect not in self._wanted_again(graph.sync, call):
+            raise Unwanted(f"{self._name} does not ask for {effect.replicas} replicas of {effect.name}")
+        return clique
+
+    def check_write_back(self, effect: WriteBackReplicas) -> ReadManifest | None:
+        """The stored graph to write into; None if it does not exist. It is read anew at each call.
+
+        Raises:
+            Unwanted: the stored adapter and graph do not ask for these replicas.
+            Refused: the API server did not answer.
+        """
+        parent = self._read_unchanged(contract.SCALING_ADAPTER)
+        if effect.namespace != self.source.parent.namespace:
+            raise Unwanted(f"graph {effect.namespace}/{effect.graph} is in another namespace than {self._name}")
+        self._found.pop(object_path(contract.GRAPH, effect.namespace, effect.graph), None)
+        found = self._find(contract.GRAPH, effect.graph)
+        if found is None or _replicas_of_service(found, effect.service) == effect.replicas:
+            return found
+        call = self._ask_again(parent, related={contract.GRAPH: [found]})
+        wanted = self._wanted_again(scaling_adapter.sync, call)
+        asked = (effect.graph, effect.service, effect.replicas)
+        if all((one.graph, one.service, one.replicas) != asked for one in wanted if isinstance(one, WriteBackReplicas)):
+            raise Unwanted(f"{self._name} does not ask for {effect.replicas} replicas of {effect.service}")
+        return found
+
+    @property
+    def _name(self) -> str:
+        parent = self.source.parent
+        return f"{parent.kind} {parent.namespace}/{parent.name}"
+
+    def _find(self, kind: GroupVersionKind, name: str) -> ReadManifest | None:
+        """An object in the parent's namespace."""
+        path = object_path(kind, self.source.parent.namespace, name)
+        if path not in self._found:
+            self._found[path] = self.conversation.find(path)
+        return self._found[path]
+
+    def _read_parent(self) -> ReadManifest:
+        """The parent as it is stored, with the uid of the request."""
+        parent = self.source.parent
+        kind = _PARENTS.get(parent.kind)
+        found = None if kind is None else self._find(kind, parent.name)
+        if found is None:
+            raise Unwanted(f"{self._name} does not exist")
+        if not parent.uid or found["metadata"].get("uid") != parent.uid:
+            raise Unwanted(f"{self._name} has another uid")
+        return found
+
+    def _read_unchanged(self, kind: GroupVersionKind) -> ReadManifest:
+        """The parent as it is stored, if it is of that kind and has the generation of the request."""
+        if self.source.parent.kind != kind.kind:
+            raise Unwanted(f"a sync of {self._name} does not ask for this")
+        parent = self._read_parent()
+        stored = parent["metadata"].get("generation")
+        if stored != self.source.generation:
+            raise Unwanted(f"{self._name} has generation {stored}, the request has {self.source.generation}")
+        return parent
+
+    def _find_adapters(self, parent: ReadManifest, target: str) -> list[ReadManifest]:
+        """The graph's own scaling adapter of the service that the target runs; none if it has none."""
+        name, services = self.source.parent.name, (parent.get("spec") or {}).get("services") or {}
+        found = (
+            self._find(contract.SCALING_ADAPTER, component_name(name, service))
+            for service in services
+            if target_name(name, service) == target
+        )
+        return [one for one in found if one is not None and is_controlled_by(one, self.source.parent.uid)]
+
+    def _ask_again(
+        self,
+        parent: ReadManifest,
+        *,
+        children: dict[GroupVersionKind, list[ReadManifest]] | None = None,
+        related: dict[GroupVersionKind, list[ReadManifest]] | None = None,
+    ) -> SyncRequest:
+        declared: dict[GroupVersionKind, list[ReadManifest]] = {kind: [] for kind in self.source.declared}
+        return SyncRequest(
+            parent=parent, children=_objects({**declared, **(children or {})}), related=_objects(related or {})
+        )
+
+    def _wanted_again(self, sync: Callable[[SyncRequest, Facts], SyncAnswer], call: SyncRequest) -> tuple[Effect, ...]:
+        try:
+            return sync(call, self.facts).effects
+        except HookError as error:
+            raise Unwanted(f"{self._name} cannot be rendered: {error}") from error
+
+
+def _objects(by_kind: dict[GroupVersionKind, list[ReadManifest]]) -> Objects:
+    return Objects({kind.key: dict(_keyed(found)) for kind, found in by_kind.items()})
+
+
+def _keyed(found: Iterable[ReadManifest]) -> Iterator[tuple[str, ReadManifest]]:
+    for one in found:
+        yield f"{one['metadata']['namespace']}/{one['metadata']['name']}", one
+
+
+def _is_owned_by(manifest: ReadManifest, owner: ReadManifest) -> bool:
+    uid = owner["metadata"].get("uid")
+    return any(one.get("uid") == uid for one in manifest["metadata"].get("ownerReferences") or ())
+
+
+def _replicas_of(clique: ReadManifest) -> int:
+    return int((clique.get("spec") or {}).get("replicas", 1))
+
+
+def _replicas_of_service(found: ReadManifest, service: str) -> int | None:
+    services = (found.get("spec") or {}).get("services") or {}
+    return services[service].get("replicas", 1) if isinstance(services.get(service), dict) else None

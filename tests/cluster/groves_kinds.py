@@ -1,0 +1,36 @@
+"""Grove's kinds on the cluster, without Grove: stand-ins that keep every field, for the time of a test module."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import install_crds
+from tests.third_party import StandIn, stand_in_crd
+
+GROVE = "grove.io/v1alpha1"
+POD_CLIQUE_SET, POD_CLIQUE, SCALING_GROUP = "PodCliqueSet", "PodClique", "PodCliqueScalingGroup"
+
+_SELECTOR = ".status.hpaPodSelector"
+_STAND_INS = (
+    StandIn(group="grove.io", kind=POD_CLIQUE_SET, versions=("v1alpha1",)),
+    StandIn(group="grove.io", kind=POD_CLIQUE, versions=("v1alpha1",), selector=_SELECTOR),
+    StandIn(group="grove.io", kind=SCALING_GROUP, versions=("v1alpha1",), selector=_SELECTOR),
+)
+
+
+@contextmanager
+def installed_grove(admin: ApiClient) -> Iterator[None]:
+    """Install the kinds, and remove them with all their objects."""
+    crds = [stand_in_crd(kind) for kind in _STAND_INS]
+    install_crds(admin, crds)
+    try:
+        yield
+    finally:
+        for crd in crds:
+            admin.delete(crd["apiVersion"], crd["kind"], crd["metadata"]["name"])
+        wait_for(lambda: not _left(admin), "the kinds of Grove are gone")
+
+
+def _left(admin: ApiClient) -> list[str]:
+    found = admin.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    return [crd["metadata"]["name"] for crd in found if crd["metadata"]["name"].endswith(".grove.io")]
