@@ -41,7 +41,7 @@ from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
-from hooks.serving.web import create_bare_app, read_body
+from hooks.serving.web import BY_ITSELF, ServedBy, create_bare_app, read_body
 from hooks.settings import Settings
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
@@ -195,15 +195,15 @@ def create_app(
     ask_prober: AskProber | None = None,
     *,
     carry_out: CarryOut | None = None,
-    is_draining: Callable[[], bool] = lambda: False,
+    served_by: ServedBy = BY_ITSELF,
     hooks: Mapping[str, Hook] | None = None,
 ) -> Flask:
     """Build the application.
 
     `clock` returns the time, aware and in UTC. By default the prober is that of the settings, effects are only logged
-    (`carry_out`), and all hooks are served. While `is_draining`, `/readyz` answers 503.
+    (`carry_out`), and all hooks are served.
     """
-    app = create_bare_app("hooks", _KNOWN_PATHS, settings.max_body_bytes, is_draining)
+    app = create_bare_app("hooks", _KNOWN_PATHS, settings.max_body_bytes, served_by)
     context = AppContext(
         settings=settings, clock=clock, carry_out=carry_out, metrics=create_metrics(app), json_cache=JsonCache()
     )

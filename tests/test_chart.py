@@ -19,6 +19,7 @@ from hooks import __version__
 from hooks.metacontroller import install_files
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_client import TOKEN_VARIABLE
+from hooks.serving.worker import REQUEST_SECONDS
 from hooks.settings import Settings, parse_settings
 from tests.installation import ROOT, Right, named, needed_rights, of_kind, plain, program, rights
 from tests.setting_values import REFUSED, TAKEN
@@ -417,6 +418,19 @@ def test_pods_are_confined() -> None:
         assert container["securityContext"] == confined
         account = [ACCOUNT_MOUNT] if container["name"] == "hooks" else []
         assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp", *account]
+
+
+@pytest.mark.parametrize("seconds", [5, 30])
+def test_pods_wait_before_they_stop_and_have_time_to_finish(seconds: int) -> None:
+    (deployment,) = of_kind(template("--set", f"server.drainSeconds={seconds}"), "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    hooks, prober = pod["containers"]
+    drain_file = dict(zip(hooks["args"][1::2], hooks["args"][2::2], strict=True))["--drain-file"]
+    assert hooks["lifecycle"]["preStop"]["exec"]["command"] == [
+        *("sh", "-c", f"touch {drain_file} && exec sleep {seconds}")
+    ]
+    assert int(prober["lifecycle"]["preStop"]["exec"]["command"][1]) > seconds
+    assert pod["terminationGracePeriodSeconds"] > seconds + REQUEST_SECONDS
 
 
 def test_chart_and_plain_manifests_run_the_same_pods() -> None:

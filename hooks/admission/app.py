@@ -19,7 +19,7 @@ from hooks.problems import HERE, texts_of
 from hooks.rules import reading
 from hooks.serving.logs import logger
 from hooks.serving.metrics import AdmissionMetrics, create_admission_metrics, record_review
-from hooks.serving.web import create_bare_app, read_body
+from hooks.serving.web import BY_ITSELF, ServedBy, create_bare_app, read_body
 from hooks.settings import Settings
 from hooks.validation.review import Review, Verdict
 
@@ -67,17 +67,17 @@ def create_admission_app(
     *,
     is_locked: IsLocked = lambda _namespace: False,
     installed: Installed = lambda: None,
-    is_draining: Callable[[], bool] = lambda: False,
+    served_by: ServedBy = BY_ITSELF,
 ) -> Flask:
     """Build the application; `rules` and `defaults` are by plural, and a kind may have none."""
-    app = create_bare_app("admission", _KNOWN_PATHS, settings.max_body_bytes, is_draining)
+    app = create_bare_app("admission", _KNOWN_PATHS, settings.max_body_bytes, served_by)
     context = AdmissionContext(
         settings=settings,
         rules=rules,
         defaults=defaults,
         is_locked=is_locked,
         installed=installed,
-        metrics=create_admission_metrics(),
+        metrics=create_admission_metrics(app),
     )
     for plural in KINDS:
         _add_hook(app, "validate", plural, partial(_validate, plural, context))

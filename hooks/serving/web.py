@@ -1,11 +1,13 @@
 """What hooks and admission have in common: request ids, bodies of limited size, health probes, errors as one line."""
 
+import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hooks.errors import BodyTooLarge, HookError, LeaveAlone
@@ -16,27 +18,48 @@ MAX_ID_CHARACTERS = 128
 MAX_MESSAGE_CHARACTERS = 2000
 """Metacontroller shows the body of an error as the message of an Event."""
 
+AT_ONCE = 4
+"""Calls that one process computes at the same time, by default."""
 
-def create_bare_app(name: str, known_paths: str, max_body_bytes: int, is_draining: Callable[[], bool]) -> Flask:
+_TURNS = "turns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedBy:
+    """What an application asks of its server: whether it is draining, and how many calls it computes at once."""
+
+    is_draining: Callable[[], bool] = lambda: False
+    at_once: int = AT_ONCE
+
+
+BY_ITSELF = ServedBy()
+"""For an application that no server of ours runs, such as a test's."""
+
+
+def create_bare_app(name: str, known_paths: str, max_body_bytes: int, served_by: ServedBy) -> Flask:
     """Build an application that has only the health probes, and answers every error with one line.
 
-    `known_paths` completes the message about an unknown path: "/x is not <known_paths>". While `is_draining`,
+    `known_paths` completes the message about an unknown path: "/x is not <known_paths>". While the server is draining,
     `/readyz` answers 503.
     """
     app = Flask(name, static_folder=None)
+    app.extensions[_TURNS] = threading.BoundedSemaphore(served_by.at_once)
     app.config["MAX_CONTENT_LENGTH"] = max_body_bytes + 1
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.url_map.merge_slashes = False
     app.add_url_rule("/healthz", "healthz", lambda: _text("alive"), methods=["GET"])
-    app.add_url_rule("/readyz", "readyz", lambda: _report_readiness(is_draining()), methods=["GET"])
+    app.add_url_rule("/readyz", "readyz", lambda: _report_readiness(served_by.is_draining()), methods=["GET"])
     app.before_request(_begin)
+    app.teardown_request(_end_turn)
     app.register_error_handler(HTTPException, lambda error: _refuse_request(error, known_paths))
     app.register_error_handler(Exception, _answer_failure)
     return app
 
 
 def read_body(limit: int) -> bytes:
-    """The whole body of the current request.
+    """The whole body of the current request; returns when the request may be computed.
+
+    A request waits for its turn only after its body has arrived, so slow peers and health probes take no turn.
 
     Flask silently cuts a chunked body at its own limit. That limit is one byte higher than ours, so the cut is noticed.
 
@@ -49,8 +72,15 @@ def read_body(limit: int) -> bytes:
         raise _too_large(limit) from error
     if len(g.body) > limit:
         raise _too_large(limit)
+    current_app.extensions[_TURNS].acquire()
+    g.has_turn = True
     body: bytes = g.body
     return body
+
+
+def _end_turn(_error: BaseException | None) -> None:
+    if g.pop("has_turn", False):
+        current_app.extensions[_TURNS].release()
 
 
 def _too_large(limit: int) -> BodyTooLarge:
