@@ -46,6 +46,7 @@ Where is …?
 * a restart: hooks/graph/restart.py
 * the states of a request: hooks/graph/request/phases.py
 * an effect: hooks/effects.py, hooks/clients/effects.py
+* who may call the hooks: hooks/serving/callers.py
 * the limits against slow peers: hooks/serving/worker.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * which child kinds a controller declares: metacontroller

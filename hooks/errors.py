@@ -21,6 +21,12 @@ class InvalidRequest(HookError):
     status = 400
 
 
+class UnknownCaller(HookError):
+    """The caller does not show the token; 401."""
+
+    status = 401
+
+
 class BodyTooLarge(HookError):
     """The body exceeds the setting `max_body_bytes`; 413."""
 

@@ -150,6 +150,13 @@ preStop:
 {{- end -}}
 {{- end }}
 
+{{- /* Name of the Secret with the token that Metacontroller shows to the hooks; empty if anybody may call. */ -}}
+{{- define "dynamo-hooks.callersSecret" -}}
+{{- if ne (.Values.settings.callers | default "token") "any" -}}
+{{- .Values.callers.token.existingSecret | default (printf "%s-callers" (include "dynamo-hooks.fullname" .)) -}}
+{{- end -}}
+{{- end }}
+
 {{- define "dynamo-hooks.proberToken" -}}
 {{- with include "dynamo-hooks.proberSecret" . -}}
 - name: DYNAMO_PROBER_TOKEN

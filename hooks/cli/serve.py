@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 
-from hooks.cli.options import parse_bind, read_prober_token, read_settings, settings_option
+from hooks.cli.options import is_loopback, parse_bind, read_prober_token, read_settings, settings_option
 from hooks.cli.server_options import Capacity, capacity_options, retired_option
 from hooks.clients.api_server import ApiServer
 from hooks.clients.locks import Locks, set_up_locks
 from hooks.effects import effects_of_api_server, without_api_server
+from hooks.errors import InvalidSettings
+from hooks.serving.callers import CallerToken, RefuseCaller
 from hooks.serving.logs import logger, set_up_logging
 from hooks.serving.server import ServerOptions, WsgiApp, run_server
 from hooks.serving.web import ServedBy
@@ -27,7 +30,8 @@ _DRAIN = "let something wait before SIGTERM, such as a preStop hook, and see --d
     epilog="""\b
 Examples:
   dynamo-hooks serve
-  dynamo-hooks serve --bind 127.0.0.1:8081 --workers 4
+  dynamo-hooks serve --bind 0.0.0.0:8080 --token-file /etc/dynamo-hooks/callers/token
+  dynamo-hooks serve --bind 0.0.0.0:8080 --set callers=any --workers 4
   dynamo-hooks serve --set discovery_backend=etcd --set etcd_address=http://etcd:2379
   DYNAMO_HOOKS_LOG_LEVEL=debug dynamo-hooks serve"""
 )
@@ -39,21 +43,34 @@ Examples:
     callback=parse_bind,
     help="The address to listen on. Port 0 takes a free port and logs it.",
 )
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The bearer token that callers of the hooks must show; read again when it changes, and the token before is "
+    "accepted for an hour more. Needed on other addresses than loopback, unless --set callers=any.",
+)
 @capacity_options
 @settings_option
 @retired_option("--admission-bind", _ADMISSION)
 @retired_option("--tls-cert", _ADMISSION)
 @retired_option("--tls-key", _ADMISSION)
 @retired_option("--drain", _DRAIN)
-def serve(*, bind: str, capacity: Capacity, set_values: tuple[str, ...]) -> None:
+def serve(*, bind: str, token_file: Path | None, capacity: Capacity, set_values: tuple[str, ...]) -> None:
     """Serve the hooks over HTTP, for Metacontroller to call.
 
-    On SIGTERM open requests are finished. SIGINT ends it at once. Log lines are JSON on standard error.
+    /healthz, /readyz and /metrics ask for no token. On SIGTERM open requests are finished. SIGINT ends it at once. Log
+    lines are JSON on standard error.
     """
     settings = read_settings(set_values)
     read_prober_token()  # refused here, once, instead of in every worker
     set_up_logging(settings.log_level)
-    served = ServedHooks(settings=settings, at_once=capacity.at_once, locks=set_up_locks(settings, holds=True))
+    served = ServedHooks(
+        settings=settings,
+        at_once=capacity.at_once,
+        locks=set_up_locks(settings, holds=True),
+        refuse=_admit(bind, token_file, settings),
+    )
     options = ServerOptions(
         bind=bind,
         workers=capacity.workers,
@@ -65,6 +82,23 @@ def serve(*, bind: str, capacity: Capacity, set_values: tuple[str, ...]) -> None
     run_server(options, served.load)
 
 
+def _admit(bind: str, token_file: Path | None, settings: Settings) -> RefuseCaller:
+    """Which callers are refused; ends the process with status 2 if anybody could call and no setting says so."""
+    if token_file is None:
+        if settings.callers == "token" and not is_loopback(bind):
+            raise click.UsageError(
+                f"other machines can reach {bind}, and no token says who may call: give --token-file FILE, "
+                "or say --set callers=any if everybody may"
+            )
+        return lambda _authorization: ""
+    if settings.callers == "any":
+        raise click.UsageError("--token-file and the setting callers=any exclude each other; give one of them")
+    try:
+        return CallerToken(token_file).refusal
+    except InvalidSettings as error:
+        raise click.UsageError(str(error)) from error
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedHooks:
     """The parts of one server."""
@@ -72,6 +106,7 @@ class ServedHooks:
     settings: Settings
     at_once: int
     locks: Locks
+    refuse: RefuseCaller
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""
@@ -84,7 +119,7 @@ class ServedHooks:
             settings,
             lambda: datetime.now(UTC),
             carry_out=EffectsClient(server=server) if server else None,
-            served_by=ServedBy(is_draining=is_draining, at_once=self.at_once),
+            served_by=ServedBy(is_draining=is_draining, at_once=self.at_once, refuse=self.refuse),
             hooks=respect_locks(served_hooks(settings), self.locks.look),
         )
 

@@ -4,14 +4,16 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from hooks.errors import BodyTooLarge, HookError, LeaveAlone
+from hooks.errors import BodyTooLarge, HookError, LeaveAlone, UnknownCaller
 from hooks.k8s.messages import one_line
+from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import logger
 
 MAX_ID_CHARACTERS = 128
@@ -22,14 +24,19 @@ AT_ONCE = 4
 """Calls that one process computes at the same time, by default."""
 
 _TURNS = "turns"
+_PIECE = 2**16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedBy:
-    """What an application asks of its server: whether it is draining, and how many calls it computes at once."""
+    """What an application takes from its server.
+
+    Whether the server is draining, how many calls a process computes at once, and which callers of hooks are refused.
+    """
 
     is_draining: Callable[[], bool] = lambda: False
     at_once: int = AT_ONCE
+    refuse: RefuseCaller = lambda _authorization: ""
 
 
 BY_ITSELF = ServedBy()
@@ -76,6 +83,13 @@ def read_body(limit: int) -> bytes:
     g.has_turn = True
     body: bytes = g.body
     return body
+
+
+def discard_body() -> None:
+    """Read the body of a refused request and forget it: who still sends would lose the answer otherwise."""
+    with suppress(RequestEntityTooLarge):
+        while request.stream.read(_PIECE):
+            pass
 
 
 def _end_turn(_error: BaseException | None) -> None:
@@ -136,6 +150,8 @@ def _answer_failure(error: Exception) -> Response:
         reason = str(error) if isinstance(error, HookError) else f"a bug of the hook ({type(error).__name__})"
         g.fault = _one_line(f"{reason}; nothing was changed, the hooks' log has more under sync id {g.sync_id}")
     response = _text(g.fault, error.status if isinstance(error, HookError) else 500)
+    if isinstance(error, UnknownCaller):
+        response.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, LeaveAlone):
         response.headers["Retry-After"] = str(error.retry_after)
     return response

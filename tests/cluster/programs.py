@@ -56,10 +56,11 @@ def metacontroller_server(plane: ControlPlane, folder: Path, user: str = METACON
     return HttpServer("metacontroller", command, folder, url=f"http://{metrics}", health=f"http://{health}/healthz")
 
 
-def hooks_server(folder: Path, port: int, *settings: str) -> HttpServer:
-    """The project's hooks, not yet started; settings are `key=value`."""
+def hooks_server(folder: Path, port: int, *settings: str, token_file: Path | None = None) -> HttpServer:
+    """The project's hooks, not yet started; settings are `key=value`; with a token file they ask for the token."""
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "hooks", "serve", f"--bind=127.0.0.1:{port}"]
+    command += [f"--token-file={token_file}"] if token_file else []
     command += [word for setting in settings for word in ("--set", setting)]
     return HttpServer("hooks", command, folder, url=url, health=f"{url}/readyz")
 
