@@ -70,5 +70,11 @@ class InvalidAnswer(HookError):
     """Our own answer would break Metacontroller's protocol, which is a bug of ours; 500."""
 
 
+class ChildTooLarge(InvalidAnswer):
+    """A child would be larger than Metacontroller can apply, because of its parent's spec; 422."""
+
+    status = 422
+
+
 class InvalidSettings(Exception):
     """A setting is unknown or malformed, so the process does not start."""

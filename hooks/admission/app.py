@@ -13,7 +13,9 @@ from flask import Flask, Response, g, request
 
 from hooks import contract
 from hooks.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
+from hooks.errors import InvalidSpec
 from hooks.k8s.types import GroupVersionKind, Json
+from hooks.metacontroller.parent_key import make_parent_key
 from hooks.metacontroller.protocol import plural_of
 from hooks.problems import HERE, texts_of
 from hooks.rules import reading
@@ -115,7 +117,10 @@ def _judge(plural: str, call: AdmissionCall, context: AdmissionContext) -> Verdi
     if rule is None or call.new is None or not call.is_judged or _is_left_alone(call, context):
         return Verdict(problems=())
     try:
+        make_parent_key(call.new)
         return rule(_review(call, context))
+    except InvalidSpec as error:  # nested more deeply than the hooks can write
+        return Verdict(problems=error.problems)
     except RecursionError:  # JSON may be nested more deeply than anything that means something
         return Verdict(problems=(reading.DEPTH.at(HERE),))
 

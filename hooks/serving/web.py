@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from flask import Flask, Response, current_app, g, request
+from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from hooks.errors import BodyTooLarge, HookError, LeaveAlone, UnknownCaller
+from hooks.errors import BodyTooLarge, HookError, InvalidRequest, LeaveAlone, UnknownCaller
 from hooks.k8s.messages import one_line
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import logger
@@ -71,12 +72,14 @@ def read_body(limit: int) -> bytes:
     Flask silently cuts a chunked body at its own limit. That limit is one byte higher than ours, so the cut is noticed.
 
     Raises:
-        BodyTooLarge: it has more than `limit` bytes.
+        BodyTooLarge: it has more than `limit` bytes. InvalidRequest: its chunks are malformed, or it ends too early.
     """
     try:
         g.body = request.get_data(cache=False)
     except RequestEntityTooLarge as error:
         raise _too_large(limit) from error
+    except (OSError, ParseException) as error:
+        raise InvalidRequest(f"the body cannot be read: {error or type(error).__name__}") from error
     if len(g.body) > limit:
         raise _too_large(limit)
     current_app.extensions[_TURNS].acquire()
@@ -87,7 +90,7 @@ def read_body(limit: int) -> bytes:
 
 def discard_body() -> None:
     """Read the body of a refused request and forget it: who still sends would lose the answer otherwise."""
-    with suppress(RequestEntityTooLarge):
+    with suppress(RequestEntityTooLarge, OSError, ParseException):
         while request.stream.read(_PIECE):
             pass
 
