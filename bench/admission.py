@@ -21,6 +21,7 @@ from hooks.metacontroller.protocol import plural_of
 from hooks.serving.logs import set_up_logging
 from hooks.serving.server import ServerOptions
 from hooks.serving.server import run_server as serve
+from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 
 TARGET_MS = 5.0
@@ -41,7 +42,7 @@ def main(*, services: int, seconds: float, rounds: int, connections: int, addres
     """
     if address is not None:
         set_up_logging("info")
-        serve(ServerOptions(bind=address, workers=2, threads=4, drain=0), load_app)
+        serve(ServerOptions(bind=address, workers=2), load_app)
     cases = build_cases(services)
     command = ["bench.admission", "--serve", "ADDRESS"]
     with run_server(command, cases[0].body, cases[0].path) as server, tempfile.TemporaryDirectory() as directory:
@@ -69,7 +70,7 @@ def load_app(is_draining: Callable[[], bool]) -> Flask:
     from hooks.admission.app import create_admission_app  # noqa: PLC0415 - its metrics look at the environment
     from hooks.admission.rules import DEFAULTS, RULES  # noqa: PLC0415 - as above
 
-    app = create_admission_app(parse_settings({}), RULES, DEFAULTS, is_draining=is_draining)
+    app = create_admission_app(parse_settings({}), RULES, DEFAULTS, served_by=ServedBy(is_draining=is_draining))
     app.add_url_rule("/echo", "echo", echo, methods=["POST"])
     return app
 

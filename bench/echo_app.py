@@ -11,6 +11,7 @@ from flask import Flask, Response, request
 
 from hooks.serving.logs import set_up_logging
 from hooks.serving.server import ServerOptions, run_server
+from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 
 
@@ -18,8 +19,9 @@ def load(is_draining: Callable[[], bool]) -> Flask:
     """The hooks' application with the echo, which uses the same server, Flask and request ids."""
     from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
 
+    served_by = ServedBy(is_draining=is_draining, at_once=int(sys.argv[3]))
     settings = parse_settings({}, dict(pair.split("=", 1) for pair in sys.argv[4:]))
-    app = create_app(settings, lambda: datetime.now(UTC), is_draining=is_draining)
+    app = create_app(settings, lambda: datetime.now(UTC), served_by=served_by)
     app.add_url_rule("/echo", "echo", echo, methods=["POST"])
     return app
 
@@ -30,4 +32,4 @@ def echo() -> Response:
 
 if __name__ == "__main__":
     set_up_logging("info")
-    run_server(ServerOptions(bind=sys.argv[1], workers=int(sys.argv[2]), threads=int(sys.argv[3]), drain=0), load)
+    run_server(ServerOptions(bind=sys.argv[1], workers=int(sys.argv[2])), load)

@@ -48,6 +48,8 @@ Where is …?
 * the states of a request: hooks/graph/request/phases.py
 * an effect: hooks/effects.py, hooks/clients/effects.py
 * the check that an effect is wanted: hooks/clients/stored_objects.py, hooks/clients/key_removal.py
+* who may call the hooks: hooks/serving/callers.py
+* the limits against slow peers: hooks/serving/worker.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py

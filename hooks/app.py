@@ -30,7 +30,7 @@ from hooks.effects import (
     describe_faults,
     permitted_effects,
 )
-from hooks.errors import LeaveAlone, ProberUnavailable
+from hooks.errors import LeaveAlone, ProberUnavailable, UnknownCaller
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
@@ -50,9 +50,10 @@ from hooks.metacontroller.request_body import JsonCache
 from hooks.model import sync as model
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest
+from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
-from hooks.serving.web import create_bare_app, read_body
+from hooks.serving.web import BY_ITSELF, ServedBy, create_bare_app, discard_body, read_body
 from hooks.settings import Settings
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
@@ -70,6 +71,7 @@ _OUTCOMES: Mapping[int, tuple[str, str]] = {
     400: ("invalid_request", "bad_request"),
     404: ("not_found", "not_found"),
     405: ("wrong_method", "bad_request"),
+    401: ("unknown_caller", "bad_request"),
     413: ("too_large", "bad_request"),
     422: ("invalid_spec", "validation"),
     429: ("left_alone", ""),
@@ -100,6 +102,7 @@ class AppContext:
     carry_out: CarryOut | None
     metrics: Metrics
     json_cache: JsonCache
+    refuse: RefuseCaller
 
     def facts(self) -> Facts:
         """The current time and the settings, for one call."""
@@ -210,17 +213,22 @@ def create_app(
     ask_prober: AskProber | None = None,
     *,
     carry_out: CarryOut | None = None,
-    is_draining: Callable[[], bool] = lambda: False,
+    served_by: ServedBy = BY_ITSELF,
     hooks: Mapping[str, Hook] | None = None,
 ) -> Flask:
     """Build the application.
 
     `clock` returns the time, aware and in UTC. By default the prober is that of the settings, effects are only logged
-    (`carry_out`), and all hooks are served. While `is_draining`, `/readyz` answers 503.
+    (`carry_out`), everybody may call, and all hooks are served.
     """
-    app = create_bare_app("hooks", _KNOWN_PATHS, settings.max_body_bytes, is_draining)
+    app = create_bare_app("hooks", _KNOWN_PATHS, settings.max_body_bytes, served_by)
     context = AppContext(
-        settings=settings, clock=clock, carry_out=carry_out, metrics=create_metrics(app), json_cache=JsonCache()
+        settings=settings,
+        clock=clock,
+        carry_out=carry_out,
+        metrics=create_metrics(app),
+        json_cache=JsonCache(),
+        refuse=served_by.refuse,
     )
     for name, hook in (served_hooks(settings, ask_prober) if hooks is None else hooks).items():
         _add_hook(app, name, hook, context)
@@ -240,6 +248,9 @@ def _add_hook(app: Flask, name: str, hook: Hook, context: AppContext) -> None:
 
         def view(call: str = call, answer: Callable[[], bytes] = answer) -> Response:
             g.hook, g.call, g.kind = name, call, hook.kind.kind
+            if reason := context.refuse(request.headers.get("Authorization", "")):
+                discard_body()
+                raise UnknownCaller(reason)
             return Response(answer(), mimetype="application/json")
 
         app.add_url_rule(f"/{name}/{call}", f"{name}/{call}", view, methods=["POST"])

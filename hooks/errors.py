@@ -21,6 +21,12 @@ class InvalidRequest(HookError):
     status = 400
 
 
+class UnknownCaller(HookError):
+    """The caller does not show the token; 401."""
+
+    status = 401
+
+
 class BodyTooLarge(HookError):
     """The body exceeds the setting `max_body_bytes`; 413."""
 
@@ -62,6 +68,12 @@ class ProberUnavailable(HookError):
 
 class InvalidAnswer(HookError):
     """Our own answer would break Metacontroller's protocol, which is a bug of ours; 500."""
+
+
+class ChildTooLarge(InvalidAnswer):
+    """A child would be larger than Metacontroller can apply, because of its parent's spec; 422."""
+
+    status = 422
 
 
 class InvalidSettings(Exception):

@@ -135,6 +135,10 @@ class Settings(BaseModel):
         ("system:serviceaccount:metacontroller:metacontroller",),
         description="exact names of the users with which Metacontroller and the hooks write; separated by commas",
     )
+    callers: Literal["token", "any"] = Field(
+        "token",
+        description="who may call the hooks: who shows the `token`, or `any`; on loopback no token is needed",
+    )
     max_body_bytes: types.Size = Field(16 * 2**20, description="largest request body; a larger one is refused with 413")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
 

@@ -12,6 +12,7 @@ from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.identity import model_hash
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.model.prober_messages import LoadReport, LoadRequest
+from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 from tests import make
 from tests.hook_client import CONFIG_MAP, GOOD, call, client_with
@@ -189,7 +190,7 @@ def test_server_lives_and_is_ready() -> None:
 
 
 def test_draining_server_lives_but_is_not_ready_and_still_answers() -> None:
-    client = client_with(GOOD, is_draining=lambda: True)
+    client = client_with(GOOD, served_by=ServedBy(is_draining=lambda: True))
     assert [client.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 503]
     assert client.post("/graph/sync", data=call()).status_code == 200
 

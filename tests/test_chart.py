@@ -20,6 +20,7 @@ from hooks.admission.app import KINDS
 from hooks.metacontroller import install_files
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_client import TOKEN_VARIABLE
+from hooks.serving.worker import REQUEST_SECONDS
 from hooks.settings import Settings, parse_settings
 from tests.installation import ROOT, Right, named, needed_rights, of_kind, plain, program, rights
 from tests.setting_values import REFUSED, TAKEN
@@ -40,6 +41,7 @@ SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 VALUE_OF = {name: camel(name.replace("-", "_")) for name in OPTIONAL_KINDS}
 KUBERNETES = "1.36.0"
 SELECTORS = {"namespaceSelector", "objectSelector"}
+CALLERS = install_files.SecretKey(namespace="dynamo-system", name="dynamo-hooks-callers")
 ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
@@ -225,7 +227,9 @@ def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str
     rendered = {
         d["metadata"]["name"]: d["spec"] for d in of_kind(documents, "CompositeController", "DecoratorController")
     }
-    assert rendered == {d["metadata"]["name"]: d["spec"] for d in install_files.controllers("", installed)}
+    assert rendered == {
+        d["metadata"]["name"]: d["spec"] for d in install_files.controllers("", installed, token_secret=CALLERS)
+    }
     role = named(documents, "ClusterRole", "dynamo-hooks-metacontroller")
     assert rights(role["rules"]) == needed_rights(frozenset(installed))
 
@@ -233,14 +237,17 @@ def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str
 def test_installed_kind_can_be_switched_off() -> None:
     documents = template("--api-versions", "grove.io/v1alpha1/PodCliqueSet", "--set", "grove=off")
     kind, name = "CompositeController", "dynamo-graph"
-    assert named(documents, kind, name)["spec"] == named(install_files.controllers(""), kind, name)["spec"]
+    assert (
+        named(documents, kind, name)["spec"]
+        == named(install_files.controllers("", token_secret=CALLERS), kind, name)["spec"]
+    )
 
 
 @pytest.mark.parametrize("chosen", ["discoveryBackend=etcd", "etcdAddress=http://etcd:2379"])
 def test_finalize_hook_is_declared_where_all_graphs_use_etcd_or_one_may(chosen: str) -> None:
     documents = template("--set", f"settings.{chosen}")
     kind, name = "CompositeController", "dynamo-component"
-    expected = named(install_files.controllers("", etcd_finalize=True), kind, name)
+    expected = named(install_files.controllers("", etcd_finalize=True, token_secret=CALLERS), kind, name)
     assert named(documents, kind, name)["spec"] == expected["spec"]
 
 
@@ -249,7 +256,10 @@ def test_no_finalize_hook_is_declared_where_no_keys_are_to_be_dropped(off: str) 
     values = ("discoveryBackend=etcd", "etcdAddress=http://etcd:2379", f"effectEtcd={off}")
     documents = template(*(part for value in values for part in ("--set", f"settings.{value}")))
     kind, name = "CompositeController", "dynamo-component"
-    assert named(documents, kind, name)["spec"] == named(install_files.controllers(""), kind, name)["spec"]
+    assert (
+        named(documents, kind, name)["spec"]
+        == named(install_files.controllers("", token_secret=CALLERS), kind, name)["spec"]
+    )
 
 
 def test_controllers_call_the_service_of_the_release() -> None:
@@ -302,7 +312,8 @@ def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: s
     pod = deployment["spec"]["template"]["spec"]
     mounting = [c["name"] for c in pod["containers"] if ACCOUNT_MOUNT in {m["mountPath"] for m in c["volumeMounts"]}]
     assert mounting == (["hooks"] if usable else [])
-    assert [volume["name"] for volume in pod["volumes"]] == ["tmp", "prober-tmp", *(["account"] if usable else [])]
+    volumes = ["tmp", "prober-tmp", "callers", *(["account"] if usable else [])]
+    assert [volume["name"] for volume in pod["volumes"]] == volumes
 
 
 def test_hooks_that_only_delete_keys_in_etcd_read_the_components_first() -> None:
@@ -343,7 +354,7 @@ def test_hooks_and_prober_share_a_random_token() -> None:
     tokens = set()
     for _ in range(2):
         documents = template()
-        (secret,) = of_kind(documents, "Secret")
+        secret = named(documents, "Secret", "dynamo-hooks-prober")
         reference = {"name": secret["metadata"]["name"], "key": "token"}
         assert token_sources(documents) == {"hooks": reference, "prober": reference}
         tokens.add(base64.b64decode(secret["data"]["token"]))
@@ -353,15 +364,93 @@ def test_hooks_and_prober_share_a_random_token() -> None:
 
 def test_token_of_ones_own_is_taken() -> None:
     documents = template("--set", "prober.token.existingSecret=mine", "--set", "prober.token.key=word")
-    assert of_kind(documents, "Secret") == []
+    assert [secret["metadata"]["name"] for secret in of_kind(documents, "Secret")] == ["dynamo-hooks-callers"]
     reference = {"name": "mine", "key": "word"}
     assert token_sources(documents) == {"hooks": reference, "prober": reference}
 
 
 def test_no_token_is_created_where_none_is_wanted() -> None:
     documents = template("--set", "prober.token.create=false")
-    assert of_kind(documents, "Secret") == []
+    assert [secret["metadata"]["name"] for secret in of_kind(documents, "Secret")] == ["dynamo-hooks-callers"]
     assert token_sources(documents) == {}
+
+
+# Callers
+
+
+def hooks_of(documents: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The container of the hooks, and its pod's volumes by name."""
+    (deployment,) = of_kind(documents, "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    return pod["containers"][0], {volume["name"]: volume for volume in pod["volumes"]}
+
+
+def authorizations(documents: list[dict[str, Any]]) -> list[Any]:
+    controllers = of_kind(documents, "CompositeController", "DecoratorController")
+    return [hook["webhook"].get("authorization") for c in controllers for hook in c["spec"]["hooks"].values()]
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "key"),
+    [
+        ((), "blue-dynamo-hooks-callers", "token"),
+        (("--set", "callers.token.existingSecret=mine", "--set", "callers.token.key=word"), "mine", "word"),
+    ],
+    ids=["of the chart", "own"],
+)
+def test_metacontroller_shows_the_token_that_the_hooks_ask_for(options: tuple[str, ...], name: str, key: str) -> None:
+    documents = template("--namespace", "elsewhere", *options, name="blue")
+    reference = {"namespace": "elsewhere", "name": name, "key": key}
+    found = authorizations(documents)
+    assert found == [{"type": "Bearer", "secretRef": reference}] * len(found)
+    assert len(found) == 11
+    hooks, volumes = hooks_of(documents)
+    (mount,) = (mount for mount in hooks["volumeMounts"] if mount["name"] == "callers")
+    assert "subPath" not in mount
+    assert volumes["callers"]["secret"]["secretName"] == name
+    assert volumes["callers"]["secret"]["items"] == [{"key": key, "path": "token"}]
+    assert hooks["args"][hooks["args"].index("--token-file") + 1] == f"{mount['mountPath']}/token"
+
+
+def test_token_of_callers_is_random_and_not_that_of_the_prober() -> None:
+    tokens = {secret["data"]["token"] for _ in range(2) for secret in of_kind(template(), "Secret")}
+    assert {len(base64.b64decode(token)) for token in tokens} == {32}
+    assert len(tokens) == 4
+
+
+def test_anybody_may_call_where_the_setting_says_so() -> None:
+    documents = template("--set", "settings.callers=any", "--set", "prober.token.create=false")
+    assert of_kind(documents, "Secret") == []
+    assert set(authorizations(documents)) == {None}
+    hooks, volumes = hooks_of(documents)
+    assert "--token-file" not in hooks["args"]
+    assert "callers" not in volumes
+    assert variables_of(hooks)["DYNAMO_HOOKS_CALLERS"] == "any"
+
+
+def test_network_policy_lets_in_metacontroller_and_prometheus_and_everybody_to_admission(tmp_path: Path) -> None:
+    path = tmp_path / "values.yaml"
+    more = [{"ipBlock": {"cidr": "192.0.2.0/24"}}]
+    prometheus = [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}]
+    own = {"prometheus": prometheus, "from": more}
+    path.write_text(
+        yaml.safe_dump({"networkPolicy": own, "admission": {"enabled": True}, "metacontroller": {"namespace": "mc"}})
+    )
+    documents = template("--values", str(path))
+    (policy,) = of_kind(documents, "NetworkPolicy")
+    (deployment,) = of_kind(documents, "Deployment")
+    assert policy["spec"]["podSelector"] == deployment["spec"]["selector"]
+    assert policy["spec"]["policyTypes"] == ["Ingress"]
+    hooks, admission = policy["spec"]["ingress"]
+    caller = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "mc"}}}
+    assert hooks == {"ports": [{"port": "http"}], "from": [caller, *prometheus, *more]}
+    assert admission == {"ports": [{"port": "admission"}]}
+
+
+def test_network_policy_can_be_left_out() -> None:
+    assert of_kind(template("--set", "networkPolicy.enabled=false"), "NetworkPolicy") == []
+    (policy,) = of_kind(template(), "NetworkPolicy")
+    assert [rule["ports"] for rule in policy["spec"]["ingress"]] == [[{"port": "http"}]]
 
 
 ACCOUNTS = "system:serviceaccount:metacontroller:metacontroller-helm,system:serviceaccount:dynamo-system:dynamo-hooks"
@@ -427,8 +516,21 @@ def test_pods_are_confined() -> None:
             "capabilities": {"drop": ["ALL"]},
         }
         assert container["securityContext"] == confined
-        account = [ACCOUNT_MOUNT] if container["name"] == "hooks" else []
-        assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp", *account]
+        own = ["/etc/dynamo-hooks/callers", ACCOUNT_MOUNT] if container["name"] == "hooks" else []
+        assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp", *own]
+
+
+@pytest.mark.parametrize("seconds", [5, 30])
+def test_pods_wait_before_they_stop_and_have_time_to_finish(seconds: int) -> None:
+    (deployment,) = of_kind(template("--set", f"server.drainSeconds={seconds}"), "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    hooks, prober = pod["containers"]
+    drain_file = dict(zip(hooks["args"][1::2], hooks["args"][2::2], strict=True))["--drain-file"]
+    assert hooks["lifecycle"]["preStop"]["exec"]["command"] == [
+        *("sh", "-c", f"touch {drain_file} && exec sleep {seconds}")
+    ]
+    assert int(prober["lifecycle"]["preStop"]["exec"]["command"][1]) > seconds
+    assert pod["terminationGracePeriodSeconds"] > seconds + REQUEST_SECONDS
 
 
 def test_chart_and_plain_manifests_run_the_same_pods() -> None:
@@ -451,9 +553,10 @@ def test_optional_objects_are_left_out_unless_wanted() -> None:
     assert {d["kind"] for d in template(*wanted)} - {d["kind"] for d in template()} == {"ServiceMonitor"}
     off = [
         *("podDisruptionBudget.enabled", "controllers.install", "metacontroller.rbac.create", "crds.install"),
-        *("prober.token.create", *(f"settings.{name}" for name in EFFECTS)),
+        *("prober.token.create", "networkPolicy.enabled", *(f"settings.{name}" for name in EFFECTS)),
     ]
-    documents = template(*(part for value in off for part in ("--set", f"{value}=false")))
+    options = (part for value in off for part in ("--set", f"{value}=false"))
+    documents = template(*options, "--set", "settings.callers=any")
     left = {"ClusterRole", "Deployment", "Service", "ServiceAccount"}
     assert {document["kind"] for document in documents} == left
 

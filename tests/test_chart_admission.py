@@ -15,7 +15,7 @@ from hooks.cli.main import main
 from hooks.metacontroller import install_files
 from hooks.settings import parse_settings
 from tests.installation import named, of_kind, rights
-from tests.test_chart import SCHEMA, template
+from tests.test_chart import CALLERS, SCHEMA, template
 
 ON = ("--set", "admission.enabled=true")
 SOURCES = ("helm", "cert-manager", "external")
@@ -114,15 +114,16 @@ def test_pods_serve_with_the_certificate_of_the_secret(name: str) -> None:
     documents = template(*source(name))
     (deployment,) = of_kind(documents, "Deployment")
     pod = deployment["spec"]["template"]["spec"]
-    hooks, prober = pod["containers"]
-    options = dict(zip(hooks["args"][1::2], hooks["args"][2::2], strict=True))
-    assert options["--admission-bind"].endswith(":9443")
-    (mount,) = (mount for mount in hooks["volumeMounts"] if mount["name"] == "certificate")
+    hooks, admission, prober = pod["containers"]
+    assert admission["args"][0] == "serve-admission"
+    options = dict(zip(admission["args"][1::2], admission["args"][2::2], strict=True))
+    assert options["--bind"].endswith(":9443")
+    (mount,) = (mount for mount in admission["volumeMounts"] if mount["name"] == "certificate")
     assert "subPath" not in mount
     assert {options["--tls-cert"], options["--tls-key"]} == {
         f"{mount['mountPath']}/{name}" for name in ("tls.crt", "tls.key")
     }
-    assert all(mount["name"] != "certificate" for mount in prober["volumeMounts"])
+    assert all(mount["name"] != "certificate" for other in (hooks, prober) for mount in other["volumeMounts"])
     (volume,) = (volume for volume in pod["volumes"] if volume["name"] == "certificate")
     assert volume["secret"]["secretName"] == f"{SERVICE}-tls"
     assert [item["key"] for item in volume["secret"]["items"]] == ["tls.crt", "tls.key"]
@@ -130,7 +131,38 @@ def test_pods_serve_with_the_certificate_of_the_secret(name: str) -> None:
     assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
     (port,) = service["spec"]["ports"]
     assert (port["port"], port["targetPort"]) == (443, "admission")
-    assert {"name": "admission", "containerPort": 9443} in hooks["ports"]
+    assert {"name": "admission", "containerPort": 9443} in admission["ports"]
+
+
+def test_admission_is_a_process_that_hooks_cannot_starve() -> None:
+    (deployment,) = of_kind(template(*ON, "--set", "admission.workers=3"), "Deployment")
+    hooks, admission, _ = deployment["spec"]["template"]["spec"]["containers"]
+    assert hooks["ports"] == [{"name": "http", "containerPort": 8080}]
+    for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
+        (ours, theirs) = (container[kind].pop("httpGet") for container in (admission, hooks))
+        assert ours == {**theirs, "port": "admission", "scheme": "HTTPS"}
+        assert admission[kind] == hooks[kind]
+    assert admission["lifecycle"] == hooks["lifecycle"]
+    variables = {entry["name"]: entry["value"] for entry in admission["env"]}
+    assert parse_settings({k: v for k, v in variables.items() if k.startswith("DYNAMO_HOOKS_")}).hook_replicas == 2
+    own = [{mount["name"] for mount in container["volumeMounts"]} for container in (hooks, admission)]
+    assert own[0] & own[1] == {"account"}
+    assert admission["securityContext"] == hooks["securityContext"]
+    result = CliRunner().invoke(main, [*admission["args"]])
+    assert "--tls-cert /etc/dynamo-hooks/tls/tls.crt" in result.stderr  # all others were understood
+    assert dict(zip(admission["args"][1::2], admission["args"][2::2], strict=True))["--workers"] == "3"
+
+
+def test_prometheus_finds_the_metrics_of_both_processes() -> None:
+    documents = template(*ON, "--set", "serviceMonitor.enabled=true")
+    (monitor,) = of_kind(documents, "ServiceMonitor")
+    wanted = monitor["spec"]["selector"]["matchLabels"].items()
+    services = [s for s in of_kind(documents, "Service") if wanted <= s["metadata"]["labels"].items()]
+    ports = {port["name"] for service in services for port in service["spec"]["ports"]}
+    endpoints = {endpoint["port"]: endpoint for endpoint in monitor["spec"]["endpoints"]}
+    assert ports == endpoints.keys() == {"http", "admission"}
+    assert {endpoint["path"] for endpoint in endpoints.values()} == {"/metrics"}
+    assert [endpoint.get("scheme") for endpoint in (endpoints["http"], endpoints["admission"])] == [None, "https"]
 
 
 def test_hook_job_and_renewal_run_the_command_with_these_names() -> None:
@@ -224,7 +256,7 @@ def test_only_an_external_bundle_is_in_the_webhooks(name: str, tmp_path: Path) -
 def test_restricted_installation_has_controllers_of_its_own() -> None:
     documents = template("--set", "settings.installation=team-a")
     found = {d["metadata"]["name"]: d["spec"] for d in of_kind(documents, "CompositeController", "DecoratorController")}
-    expected = install_files.controllers("", installation="team-a")
+    expected = install_files.controllers("", installation="team-a", token_secret=CALLERS)
     assert found == {d["metadata"]["name"]: d["spec"] for d in expected}
     assert set(found).isdisjoint(d["metadata"]["name"] for d in install_files.controllers(""))
 

@@ -42,7 +42,8 @@ def test_plain_manifests_are_one_kustomization() -> None:
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     documents = list(yaml.load_all(run.stdout, yaml.CSafeLoader))
     controllers = of_kind(documents, "CompositeController", "DecoratorController")
-    assert by_name(controllers) == by_name(install_files.controllers(""))
+    secret = install_files.SecretKey(namespace="dynamo-system", name="dynamo-hooks-callers")
+    assert by_name(controllers) == by_name(install_files.controllers("", token_secret=secret))
     assert by_name(of_kind(documents, "CustomResourceDefinition")) == by_name(install_files.crds())
     assert len(of_kind(documents, "Namespace", "Deployment", "Service")) == 3
 
@@ -64,3 +65,16 @@ def test_profiling_jobs_run_the_image_that_kustomize_was_told(tmp_path: Path) ->
 
 def by_name(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {document["metadata"]["name"]: document for document in documents}
+
+
+def test_hooks_ask_for_the_token_that_the_controllers_show() -> None:
+    pod = named(plain("hooks.yaml"), "Deployment", "dynamo-hooks")["spec"]["template"]["spec"]
+    arguments = pod["containers"][0]["args"]
+    (volume,) = (volume for volume in pod["volumes"] if volume["name"] == "callers")
+    (mount,) = (mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] == "callers")
+    assert volume["secret"]["secretName"] == "dynamo-hooks-callers"
+    assert arguments[arguments.index("--token-file") + 1] == f"{mount['mountPath']}/token"
+    for kind in ("CompositeController", "DecoratorController"):
+        for file in install_files.CONTROLLER_FILES:
+            for controller in of_kind(plain(file), kind):
+                assert all("authorization" not in hook["webhook"] for hook in controller["spec"]["hooks"].values())

@@ -83,6 +83,13 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
+{{- /* Before SIGTERM: not ready, and a wait until nobody sends new requests. The server answers as long as this waits. */ -}}
+{{- define "dynamo-hooks.drain" -}}
+preStop:
+  exec:
+    command: [sh, -c, "touch /tmp/draining && exec sleep {{ .Values.server.drainSeconds }}"]
+{{- end }}
+
 {{- /* One variable for each setting that has a value; enginePort becomes DYNAMO_HOOKS_ENGINE_PORT. */ -}}
 {{- define "dynamo-hooks.settings" -}}
 {{- $own := dict "hookReplicas" .Values.replicas "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) "profilingClusterRole" (include "dynamo-hooks.profilingRole" .) "hooksImage" (.Values.settings.hooksImage | default (include "dynamo-hooks.image" .)) "controllerAccounts" (.Values.settings.controllerAccounts | default (include "dynamo-hooks.controllerAccounts" .)) -}}
@@ -150,6 +157,13 @@ capabilities:
 {{- define "dynamo-hooks.proberSecret" -}}
 {{- with .Values.prober.token -}}
 {{- if .existingSecret }}{{ .existingSecret }}{{ else if .create }}{{ include "dynamo-hooks.fullname" $ }}-prober{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Name of the Secret with the token that Metacontroller shows to the hooks; empty if anybody may call. */ -}}
+{{- define "dynamo-hooks.callersSecret" -}}
+{{- if ne (.Values.settings.callers | default "token") "any" -}}
+{{- .Values.callers.token.existingSecret | default (printf "%s-callers" (include "dynamo-hooks.fullname" .)) -}}
 {{- end -}}
 {{- end }}
 

@@ -13,13 +13,15 @@ from flask import Flask, Response, g, request
 
 from hooks import contract
 from hooks.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
+from hooks.errors import InvalidSpec
 from hooks.k8s.types import GroupVersionKind, Json
+from hooks.metacontroller.parent_key import make_parent_key
 from hooks.metacontroller.protocol import plural_of
 from hooks.problems import HERE, texts_of
 from hooks.rules import reading
 from hooks.serving.logs import logger
 from hooks.serving.metrics import AdmissionMetrics, create_admission_metrics, record_review
-from hooks.serving.web import create_bare_app, read_body
+from hooks.serving.web import BY_ITSELF, ServedBy, create_bare_app, read_body
 from hooks.settings import Settings
 from hooks.validation.review import Review, Verdict
 
@@ -67,17 +69,17 @@ def create_admission_app(
     *,
     is_locked: IsLocked = lambda _namespace: False,
     installed: Installed = lambda: None,
-    is_draining: Callable[[], bool] = lambda: False,
+    served_by: ServedBy = BY_ITSELF,
 ) -> Flask:
     """Build the application; `rules` and `defaults` are by plural, and a kind may have none."""
-    app = create_bare_app("admission", _KNOWN_PATHS, settings.max_body_bytes, is_draining)
+    app = create_bare_app("admission", _KNOWN_PATHS, settings.max_body_bytes, served_by)
     context = AdmissionContext(
         settings=settings,
         rules=rules,
         defaults=defaults,
         is_locked=is_locked,
         installed=installed,
-        metrics=create_admission_metrics(),
+        metrics=create_admission_metrics(app),
     )
     for plural in KINDS:
         _add_hook(app, "validate", plural, partial(_validate, plural, context))
@@ -115,7 +117,10 @@ def _judge(plural: str, call: AdmissionCall, context: AdmissionContext) -> Verdi
     if rule is None or call.new is None or not call.is_judged or _is_left_alone(call, context):
         return Verdict(problems=())
     try:
+        make_parent_key(call.new)
         return rule(_review(call, context))
+    except InvalidSpec as error:  # nested more deeply than the hooks can write
+        return Verdict(problems=error.problems)
     except RecursionError:  # JSON may be nested more deeply than anything that means something
         return Verdict(problems=(reading.DEPTH.at(HERE),))
 

@@ -5,7 +5,7 @@ import re
 import click
 
 from hooks.cli.options import with_option
-from hooks.k8s.names import is_dns_label
+from hooks.k8s.names import is_dns_label, is_subdomain
 from hooks.manifests.writing import format_documents, guard_output
 from hooks.metacontroller import install_files
 from hooks.setting_types import MAX_INSTALLATION
@@ -29,12 +29,24 @@ def _parse_installation(_context: click.Context, _parameter: click.Parameter, na
     return name
 
 
+def _parse_secret(
+    _context: click.Context, _parameter: click.Parameter, text: str | None
+) -> install_files.SecretKey | None:
+    if text is None:
+        return None
+    namespace, _, name = text.partition("/")
+    if not (is_dns_label(namespace) and is_subdomain(name)):
+        raise click.BadParameter(f"{text!r} is not a Secret; write NAMESPACE/NAME")
+    return install_files.SecretKey(namespace=namespace, name=name)
+
+
 @click.command(
     epilog="""\b
 Examples:
   dynamo-hooks controllers | kubectl apply -f -
   dynamo-hooks controllers --url http://192.0.2.7:8080
   dynamo-hooks controllers --with grove,inference-pool --discovery-backend etcd -o json
+  dynamo-hooks controllers --token-secret dynamo-system/dynamo-hooks-callers
   dynamo-hooks controllers --installation team-a --url http://dynamo-hooks.team-a.svc"""
 )
 @click.option(
@@ -69,16 +81,32 @@ Examples:
     help="The setting `installation` of a namespace-restricted installation. Default: the whole cluster.",
 )
 @click.option(
+    "--token-secret",
+    default=None,
+    metavar="NAMESPACE/NAME",
+    callback=_parse_secret,
+    help="The Secret whose key `token` Metacontroller shows to the hooks, which `serve --token-file` asks for.",
+)
+@click.option(
     "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="YAML documents or a JSON list."
 )
-def controllers(
-    *, url: str, installed: frozenset[str], discovery_backend: str, etcd_address: str, installation: str, output: str
+def controllers(  # noqa: PLR0913 - one parameter for each option
+    *,
+    url: str,
+    installed: frozenset[str],
+    discovery_backend: str,
+    etcd_address: str,
+    installation: str,
+    token_secret: install_files.SecretKey | None,
+    output: str,
 ) -> None:
     """Print the Composite- and DecoratorControllers that make Metacontroller call the hooks.
 
     Kinds after --with must be installed: Metacontroller does not start a controller that names a missing one.
     """
     may_use_etcd = discovery_backend == "etcd" or bool(etcd_address)
-    found = install_files.controllers(url, installed, etcd_finalize=may_use_etcd, installation=installation)
+    found = install_files.controllers(
+        url, installed, etcd_finalize=may_use_etcd, installation=installation, token_secret=token_secret
+    )
     with guard_output():
         click.echo(format_documents(found, output), nl=False)

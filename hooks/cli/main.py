@@ -18,8 +18,9 @@ class LazyGroup(click.Group):
         "simulate": "Run manifests in an in-memory cluster, with the real hooks, until all is Ready.",
         "crds": "Print the CustomResourceDefinitions.",
         "controllers": "Print the controllers that make Metacontroller call the hooks.",
-        "serve": "Serve the hooks over HTTP, and admission over HTTPS.",
-        "certificates": "Make and renew the certificate of the admission port.",
+        "serve": "Serve the hooks over HTTP.",
+        "serve-admission": "Serve admission over HTTPS.",
+        "certificates": "Make and renew the certificate of admission.",
         "prober": "Run the prober, which loads and verifies LoRA adapters.",
         "copy-output": "Copy a profiler's output to a ConfigMap, from a container beside it.",
     }
@@ -61,5 +62,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    Only `serve`, `prober`, `copy-output` and `certificates` talk to a cluster; the other commands need none.
+    Only `serve`, `serve-admission`, `prober`, `copy-output` and `certificates` talk to a cluster.
     """

@@ -1,5 +1,6 @@
 """Options that several commands share, and the messages when a value is refused."""
 
+import ipaddress
 import math
 import os
 import re
@@ -31,6 +32,17 @@ def parse_bind(_context: click.Context, _parameter: click.Parameter, bind: str |
     if match is None or int(match[2]) > 65535:
         raise click.BadParameter(f"{bind!r} is not an address; write HOST:PORT, such as 127.0.0.1:8080 or [::]:8080")
     return bind
+
+
+def is_loopback(bind: str) -> bool:
+    """Whether HOST:PORT can be reached from this machine only."""
+    host = bind.rpartition(":")[0].strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def parse_positive(_context: click.Context, _parameter: click.Parameter, text: str) -> float:

@@ -1,14 +1,13 @@
 """`dynamo-hooks prober`: the sidecar that loads, verifies and unloads LoRA adapters, until SIGTERM."""
 
 import functools
-import ipaddress
 from typing import Any
 
 import click
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
-from hooks.cli.options import parse_bind, read_prober_token, read_settings, settings_option
+from hooks.cli.options import is_loopback, parse_bind, read_prober_token, read_settings, settings_option
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.connections import kept_engines, raise_file_limit
 from hooks.model.prober.dispatcher import Dispatcher
@@ -64,17 +63,6 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         freeze_memory()
         if self._ends_with_stdin:
             stop_with_stdin(worker)
-
-
-def is_loopback(bind: str) -> bool:
-    """Whether HOST:PORT can be reached from this machine only."""
-    host = bind.rpartition(":")[0].strip("[]")
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @click.command(

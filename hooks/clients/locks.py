@@ -1,4 +1,4 @@
-"""Sets up the namespace locks of `dynamo-hooks serve`: by its settings, it reads other operators' or holds its own."""
+"""Sets up the namespace locks of a server: by its settings, it reads other operators' or holds its own."""
 
 import socket
 import sys
@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from hooks.clients.api_server import ApiServer, Refused
-from hooks.clients.namespace_locks import LockReader, Look, OwnLock, start_keeping
+from hooks.clients.namespace_locks import LockReader, Look, OwnLock, holder_prefix, start_keeping
 from hooks.serving.logs import logger
 from hooks.settings import Settings, Switch
 
@@ -45,8 +45,11 @@ class Locks:
 NO_LOCKS = Locks(look=lambda _namespace: None)
 
 
-def set_up_locks(settings: Settings) -> Locks:
-    """The locks for these settings; if they cannot work, end the process with one sentence and exit status 2."""
+def set_up_locks(settings: Settings, *, holds: bool) -> Locks:
+    """The locks for these settings; if they cannot work, end the process with one sentence and exit status 2.
+
+    One process of a pod `holds` the lock of a namespace-restricted installation; the others only read it.
+    """
     if settings.namespace_locks is Switch.OFF:
         return NO_LOCKS
     server = ApiServer.in_cluster()
@@ -57,6 +60,9 @@ def set_up_locks(settings: Settings) -> Locks:
         return Locks(look=reader.look)
     if not settings.installation_namespace:
         _refuse("the setting installation needs the setting installation_namespace too")
+    if not holds:
+        reader = LockReader(server=server, clock=_now, ours=holder_prefix(settings.installation))
+        return Locks(look=reader.look)
     own = OwnLock(
         server=server,
         clock=_now,

@@ -97,6 +97,11 @@ def parse_lease(manifest: Mapping[str, Any]) -> Lease:
     return Lease(holder=holder, renewed=renewed, seconds=seconds)
 
 
+def holder_prefix(installation: str) -> str:
+    """How the names of all holders of a namespace-restricted installation begin."""
+    return f"dynamo-hooks/{installation}/"
+
+
 @dataclass(slots=True, kw_only=True)
 class LockReader:
     """Finds the namespaces that other operators have locked; holders whose name begins with `ours` are our own."""
@@ -157,7 +162,7 @@ class OwnLock:
     @property
     def ours(self) -> str:
         """The prefix of the names of all holders of this installation."""
-        return f"dynamo-hooks/{self.installation}/"
+        return holder_prefix(self.installation)
 
     @property
     def holder(self) -> str:

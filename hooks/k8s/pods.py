@@ -41,7 +41,7 @@ def expand_references(env: Sequence[EnvVar]) -> list[EnvVar]:
     without this the result would depend on the order of changes. References to other names, `$$(NAME)` and cycles stay.
 
     Raises:
-        ValueError: a value becomes longer than Linux allows, or references are nested too deep.
+        ValueError: a value, or all of them, become longer than Linux allows for one, or references are nested too deep.
 
     Source: Kubernetes, third_party/forked/golang/expansion/expand.go.
     """
@@ -59,7 +59,10 @@ def expand_references(env: Sequence[EnvVar]) -> list[EnvVar]:
             known[name] = _substitute(literals[name], (*active, name), embed, embedded=True)
         return known[name]
 
-    return [_expand_entry(entry, embed) for entry in env]
+    expanded = [_expand_entry(entry, embed) for entry in env]
+    if sum(len(entry.get("value", "")) for entry in expanded) > MAX_ENV_BYTES:
+        raise ValueError(f"all variables grow past {MAX_ENV_BYTES} bytes when their references are expanded")
+    return expanded
 
 
 def referenced_first(env: Sequence[EnvVar]) -> list[EnvVar]:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from hooks import contract
-from hooks.errors import InvalidAnswer
+from hooks.errors import ChildTooLarge, InvalidAnswer
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
 
 MAX_CHILD_BYTES = 200 * 1024
@@ -123,7 +123,7 @@ def _write_child(child: Manifest) -> bytes:
     except TypeError as error:
         raise InvalidAnswer(f"{_title(child)} is not JSON: {error}") from error
     if len(text) > MAX_CHILD_BYTES:
-        raise InvalidAnswer(f"{_title(child)} has {len(text)} bytes as JSON, must have at most {MAX_CHILD_BYTES}")
+        raise ChildTooLarge(f"{_title(child)} has {len(text)} bytes as JSON, must have at most {MAX_CHILD_BYTES}")
     _check_text(text)
     return text
 

@@ -4,6 +4,7 @@ An installed package contains the files; in a source tree they are beside the pa
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -20,6 +21,15 @@ CONTROLLER_FILES = ("request.yaml", "graph.yaml", "component.yaml", "scaling-ada
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretKey:
+    """A key of a Secret."""
+
+    namespace: str
+    name: str
+    key: str = "token"
+
+
 def crds() -> list[Manifest]:
     """The CustomResourceDefinitions, sorted by name."""
     return [_parse(text) for text in crd_texts().values()]
@@ -32,13 +42,19 @@ def crd_texts() -> dict[str, str]:
 
 
 def controllers(
-    url: str, with_kinds: Iterable[str] = (), *, etcd_finalize: bool = False, installation: str = ""
+    url: str,
+    with_kinds: Iterable[str] = (),
+    *,
+    etcd_finalize: bool = False,
+    installation: str = "",
+    token_secret: SecretKey | None = None,
 ) -> list[Manifest]:
     """The controllers for hooks at a URL (empty: the files' Service), in the order of `CONTROLLER_FILES`.
 
     `with_kinds` are keys of `OPTIONAL_KINDS`. `etcd_finalize` adds the component's finalize hook, which deletes keys in
     etcd. `installation` is the name of a namespace-restricted installation: the controllers' names end with it, and
-    they select parents with its label. If it is empty, they select parents without such a label.
+    they select parents with its label. If it is empty, they select parents without such a label. `token_secret` holds
+    the token that Metacontroller shows to the hooks.
 
     Raises:
         KeyError: a name is not that of an optional kind.
@@ -46,7 +62,7 @@ def controllers(
     optional = read_optional_kinds()
     chosen = [optional[name] for name in sorted(with_kinds)]
     found = [_complete(_parse(controller_text(name)), url, chosen, etcd_finalize) for name in CONTROLLER_FILES]
-    return [_restrict(controller, installation) for controller in found]
+    return [_authorize(_restrict(controller, installation), token_secret) for controller in found]
 
 
 def controller_text(name: str) -> str:
@@ -96,6 +112,18 @@ def _restrict(controller: Manifest, installation: str) -> Manifest:
         spec["resources"] = [{**rule, "labelSelector": selector} for rule in spec["resources"]]
     name = name_controller(controller["metadata"]["name"], installation)
     return {**controller, "metadata": {**controller["metadata"], "name": name}, "spec": spec}
+
+
+def _authorize(controller: Manifest, token_secret: SecretKey | None) -> Manifest:
+    """The controller whose webhooks show the token."""
+    if token_secret is None:
+        return controller
+    authorization = {"type": "Bearer", "secretRef": asdict(token_secret)}
+    calls = {
+        call: {**hook, "webhook": {**hook["webhook"], "authorization": authorization}}
+        for call, hook in controller["spec"]["hooks"].items()
+    }
+    return {**controller, "spec": {**controller["spec"], "hooks": calls}}
 
 
 def _child_rule(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,14 @@ A changed child, not a changed parent, causes most syncs. So hooks cache the res
 A cached function takes only the key and reads the parent from it, so the same key always gives the same result.
 """
 
+from typing import Any
+
 import orjson
 
+from hooks.errors import InvalidSpec
 from hooks.k8s.types import Manifest, ReadManifest
+from hooks.problems import HERE
+from hooks.rules import reading
 
 CACHED_PARENTS = 256
 """Parents that a process caches for each hook; a few megabytes."""
@@ -14,11 +19,25 @@ CACHED_PARENTS = 256
 _METADATA = ("name", "namespace", "uid", "generation", "labels", "annotations", "ownerReferences", "deletionTimestamp")
 
 
+_ROOM = 24
+"""Levels of a child above a value that it takes from its parent. JSON can be written up to a depth of 254 levels."""
+
+
 def make_parent_key(parent: ReadManifest) -> bytes:
-    """The parent's spec and the metadata that hooks read, as JSON; without status and the API server's own metadata."""
+    """The parent's spec and the metadata that hooks read, as JSON; without status and the API server's own metadata.
+
+    Raises:
+        InvalidSpec: it is nested so deeply that its children could not be written as JSON.
+    """
     metadata = parent["metadata"]
     known = {key: metadata[key] for key in _METADATA if key in metadata}
-    return orjson.dumps({"metadata": known, "spec": parent.get("spec") or {}})
+    document: Any = {"metadata": known, "spec": parent.get("spec") or {}}
+    for _ in range(_ROOM):
+        document = [document]
+    try:
+        return orjson.dumps(document)[_ROOM:-_ROOM]
+    except orjson.JSONEncodeError as error:
+        raise InvalidSpec(reading.DEPTH.at(HERE)) from error
 
 
 def read_parent_key(key: bytes) -> Manifest:

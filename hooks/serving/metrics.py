@@ -72,9 +72,7 @@ class Metrics:
 
 def create_metrics(app: Flask) -> Metrics:
     """Register the metrics and add the route `/metrics` to the application."""
-    registry = CollectorRegistry()
-    exporter = GunicornInternalPrometheusMetrics if MULTIPROCESS_DIR in os.environ else PrometheusMetrics
-    exporter(app, path="/metrics", export_defaults=False, registry=registry)
+    registry = _serve_page(app)
     result = ("resource_type", "namespace", "result")
     outcome = ("hook", "call", "outcome")
     return Metrics(
@@ -106,6 +104,14 @@ def create_metrics(app: Flask) -> Metrics:
             "dynamo_hooks_effects_total", "Effects by their outcome.", ("effect", "outcome"), registry=registry
         ),
     )
+
+
+def _serve_page(app: Flask) -> CollectorRegistry:
+    """Add the page `/metrics`; in a server it shows the metrics of all processes."""
+    registry = CollectorRegistry()
+    exporter = GunicornInternalPrometheusMetrics if MULTIPROCESS_DIR in os.environ else PrometheusMetrics
+    exporter(app, path="/metrics", export_defaults=False, registry=registry)
+    return registry
 
 
 def _create_sizes(name: str, text: str, registry: CollectorRegistry) -> Histogram:
@@ -168,7 +174,7 @@ def _bound(known: set[str], namespace: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionMetrics:
-    """The metrics of validating admission; `/metrics` of the same server shows them too."""
+    """The metrics of validating admission."""
 
     seconds: Histogram
     requests: Counter
@@ -176,9 +182,9 @@ class AdmissionMetrics:
     registry: CollectorRegistry
 
 
-def create_admission_metrics() -> AdmissionMetrics:
-    """Register the operator's three metrics of its webhooks."""
-    registry = CollectorRegistry()
+def create_admission_metrics(app: Flask) -> AdmissionMetrics:
+    """Register the operator's three metrics of its webhooks, and add the route `/metrics` to the application."""
+    registry = _serve_page(app)
     asked = ("resource_type", "operation")
     return AdmissionMetrics(
         seconds=Histogram(

@@ -1,56 +1,103 @@
 """What hooks and admission have in common: request ids, bodies of limited size, health probes, errors as one line."""
 
+import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, current_app, g, request
+from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from hooks.errors import BodyTooLarge, HookError, LeaveAlone
+from hooks.errors import BodyTooLarge, HookError, InvalidRequest, LeaveAlone, UnknownCaller
 from hooks.k8s.messages import one_line
+from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import logger
 
 MAX_ID_CHARACTERS = 128
 MAX_MESSAGE_CHARACTERS = 2000
 """Metacontroller shows the body of an error as the message of an Event."""
 
+AT_ONCE = 4
+"""Calls that one process computes at the same time, by default."""
 
-def create_bare_app(name: str, known_paths: str, max_body_bytes: int, is_draining: Callable[[], bool]) -> Flask:
+_TURNS = "turns"
+_PIECE = 2**16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedBy:
+    """What an application takes from its server.
+
+    Whether the server is draining, how many calls a process computes at once, and which callers of hooks are refused.
+    """
+
+    is_draining: Callable[[], bool] = lambda: False
+    at_once: int = AT_ONCE
+    refuse: RefuseCaller = lambda _authorization: ""
+
+
+BY_ITSELF = ServedBy()
+"""For an application that no server of ours runs, such as a test's."""
+
+
+def create_bare_app(name: str, known_paths: str, max_body_bytes: int, served_by: ServedBy) -> Flask:
     """Build an application that has only the health probes, and answers every error with one line.
 
-    `known_paths` completes the message about an unknown path: "/x is not <known_paths>". While `is_draining`,
+    `known_paths` completes the message about an unknown path: "/x is not <known_paths>". While the server is draining,
     `/readyz` answers 503.
     """
     app = Flask(name, static_folder=None)
+    app.extensions[_TURNS] = threading.BoundedSemaphore(served_by.at_once)
     app.config["MAX_CONTENT_LENGTH"] = max_body_bytes + 1
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.url_map.merge_slashes = False
     app.add_url_rule("/healthz", "healthz", lambda: _text("alive"), methods=["GET"])
-    app.add_url_rule("/readyz", "readyz", lambda: _report_readiness(is_draining()), methods=["GET"])
+    app.add_url_rule("/readyz", "readyz", lambda: _report_readiness(served_by.is_draining()), methods=["GET"])
     app.before_request(_begin)
+    app.teardown_request(_end_turn)
     app.register_error_handler(HTTPException, lambda error: _refuse_request(error, known_paths))
     app.register_error_handler(Exception, _answer_failure)
     return app
 
 
 def read_body(limit: int) -> bytes:
-    """The whole body of the current request.
+    """The whole body of the current request; returns when the request may be computed.
+
+    A request waits for its turn only after its body has arrived, so slow peers and health probes take no turn.
 
     Flask silently cuts a chunked body at its own limit. That limit is one byte higher than ours, so the cut is noticed.
 
     Raises:
-        BodyTooLarge: it has more than `limit` bytes.
+        BodyTooLarge: it has more than `limit` bytes. InvalidRequest: its chunks are malformed, or it ends too early.
     """
     try:
         g.body = request.get_data(cache=False)
     except RequestEntityTooLarge as error:
         raise _too_large(limit) from error
+    except (OSError, ParseException) as error:
+        raise InvalidRequest(f"the body cannot be read: {error or type(error).__name__}") from error
     if len(g.body) > limit:
         raise _too_large(limit)
+    current_app.extensions[_TURNS].acquire()
+    g.has_turn = True
     body: bytes = g.body
     return body
+
+
+def discard_body() -> None:
+    """Read the body of a refused request and forget it: who still sends would lose the answer otherwise."""
+    with suppress(RequestEntityTooLarge, OSError, ParseException):
+        while request.stream.read(_PIECE):
+            pass
+
+
+def _end_turn(_error: BaseException | None) -> None:
+    if g.pop("has_turn", False):
+        current_app.extensions[_TURNS].release()
 
 
 def _too_large(limit: int) -> BodyTooLarge:
@@ -106,6 +153,8 @@ def _answer_failure(error: Exception) -> Response:
         reason = str(error) if isinstance(error, HookError) else f"a bug of the hook ({type(error).__name__})"
         g.fault = _one_line(f"{reason}; nothing was changed, the hooks' log has more under sync id {g.sync_id}")
     response = _text(g.fault, error.status if isinstance(error, HookError) else 500)
+    if isinstance(error, UnknownCaller):
+        response.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, LeaveAlone):
         response.headers["Retry-After"] = str(error.retry_after)
     return response

@@ -71,7 +71,7 @@ def run_servers(settings: Sequence[str], *, prober: bool) -> Iterator[Servers]:
         if prober:
             running.append(stack.enter_context(_run("prober", pairs)))
             pairs.append(f"prober_url=http://127.0.0.1:{running[0].port}")
-        hooks = stack.enter_context(_run("serve", pairs, "--workers", "1", "--drain", "0"))
+        hooks = stack.enter_context(_run("serve", pairs, "--workers", "1"))
         servers = Servers(hooks_url=f"http://127.0.0.1:{hooks.port}", running=(*running, hooks))
         for server in servers.running:
             _wait_until_listening(servers, server)

@@ -8,6 +8,7 @@ import pytest
 
 from hooks.admission.app import KINDS, create_admission_app
 from hooks.problems import Reason
+from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 from hooks.validation.review import User, Verdict
 from tests import make
@@ -169,7 +170,7 @@ def test_too_large_review_is_refused() -> None:
         ("/admission/validate/pods", 404, "dynamographdeployments"),
         ("/admission/judge/dynamographdeployments", 404, "/admission/validate/<plural>"),
         ("/graph/sync", 404, "is not an admission hook"),
-        ("/metrics", 404, "is not an admission hook"),
+        ("/metrics", 405, "use GET"),
         ("/readyz", 405, "use GET"),
     ],
 )
@@ -182,7 +183,7 @@ def test_other_paths_are_refused_with_what_is_right(path: str, status: int, word
 
 def test_readiness_is_that_of_the_server() -> None:
     assert admission_app().test_client().get("/readyz").status_code == 200
-    assert admission_app(is_draining=lambda: True).test_client().get("/readyz").status_code == 503
+    assert admission_app(served_by=ServedBy(is_draining=lambda: True)).test_client().get("/readyz").status_code == 503
 
 
 def test_warnings_fit_what_the_api_server_passes_on() -> None:

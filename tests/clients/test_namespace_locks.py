@@ -11,7 +11,7 @@ import pytest
 
 from hooks import contract
 from hooks.app import respect_locks
-from hooks.clients.api_server import Refused
+from hooks.clients.api_server import ApiServer, Refused
 from hooks.clients.locks import NO_LOCKS, Locks, set_up_locks
 from hooks.clients.namespace_locks import (
     NO_LEASE,
@@ -364,7 +364,7 @@ def test_admission_leaves_alone_what_is_certainly_locked() -> None:
 
 
 def test_locks_are_off_unless_asked_for() -> None:
-    assert set_up_locks(parse_settings({})) is NO_LOCKS
+    assert set_up_locks(parse_settings({}), holds=True) is NO_LOCKS
 
 
 def test_locks_without_an_account_are_refused_with_one_sentence(
@@ -372,9 +372,22 @@ def test_locks_without_an_account_are_refused_with_one_sentence(
 ) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(SystemExit) as ended:
-        set_up_locks(parse_settings({}, {"namespace_locks": "on"}))
+        set_up_locks(parse_settings({}, {"namespace_locks": "on"}), holds=True)
     assert ended.value.code == 2
     assert "this pod mounts no ServiceAccount token" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("holder", "is_locked"), [("dynamo-hooks/team-a/pod@1", False), ("go-operator", True)])
+def test_process_beside_the_holder_reads_the_installations_lock(
+    played: PlayedApiServer, clock: Clock, monkeypatch: pytest.MonkeyPatch, holder: str, is_locked: bool
+) -> None:
+    monkeypatch.setattr(ApiServer, "in_cluster", lambda: played.server)
+    monkeypatch.setattr("hooks.clients.locks._now", clock)
+    played.put(path_of("a"), lease(holder))
+    settings = {"namespace_locks": "on", "installation": "team-a", "installation_namespace": "a"}
+    locks = set_up_locks(parse_settings({}, settings), holds=False)
+    assert locks.own is None
+    assert locks.is_locked("a") is is_locked
 
 
 def test_release_that_is_refused_is_logged_and_no_failure(

@@ -16,7 +16,6 @@ from tests.cluster.dynamo import DYNAMO, GRAPH
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
 from tests.make import with_image
-from tests.ports import free_port
 from tests.test_chart import template
 
 REGISTRATION = "admissionregistration.k8s.io/v1"
@@ -65,20 +64,15 @@ class Certificates:
         link.replace(self.folder / "data")
 
 
-def admission_server(folder: Path, name: str, secure_port: int, *options: str) -> HttpServer:
-    """The hooks with admission, not yet started; the certificate is in the folder `data`."""
-    url = f"http://127.0.0.1:{free_port()}"
-    data = folder / "data"
+def admission_server(folder: Path, name: str, port: int, *options: str) -> HttpServer:
+    """Admission, not yet started; the certificate is in the folder `data`."""
+    url, data = f"https://127.0.0.1:{port}", folder / "data"
     command = [
-        *(sys.executable, "-m", "hooks", "serve", f"--bind={url.removeprefix('http://')}", "--drain=0"),
-        *(
-            f"--admission-bind=127.0.0.1:{secure_port}",
-            f"--tls-cert={data / 'tls.crt'}",
-            f"--tls-key={data / 'tls.key'}",
-        ),
+        *(sys.executable, "-m", "hooks", "serve-admission", f"--bind=127.0.0.1:{port}"),
+        *(f"--tls-cert={data / 'tls.crt'}", f"--tls-key={data / 'tls.key'}"),
         *options,
     ]
-    return HttpServer(name, command, folder, url=url, health=f"{url}/readyz")
+    return HttpServer(name, command, folder, url=url, health=f"{url}/readyz", trusted=data / "ca.crt")
 
 
 def chart_webhooks(name: str, port: int, *values: str) -> list[Manifest]:

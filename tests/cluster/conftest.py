@@ -11,7 +11,8 @@ from tests import third_party
 from tests.cluster import binaries
 from tests.cluster.api_client import ApiClient
 from tests.cluster.audit import Audit
-from tests.cluster.control_plane import ControlPlane, control_plane
+from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane, control_plane
+from tests.cluster.dynamo import CHART, RELEASE
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import find_metacontroller, hooks_server, metacontroller_server
 from tests.contract.backend import CRDS
@@ -95,6 +96,17 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The project's own hooks under gunicorn, as `dynamo-hooks serve` starts them."""
     with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port())) as server:
         yield server
+
+
+@pytest.fixture
+def release(plane: ControlPlane, admin: ApiClient) -> Iterator[str]:
+    """The chart without its controllers, which the tests aim at their own hooks; gives its namespace."""
+    namespace, account = f"release-{uuid.uuid4().hex[:8]}", CHART_ACCOUNT.rpartition(":")[2]
+    values = f"--set=controllers.install=false,crds.install=false,metacontroller.serviceAccount={account}"
+    plane.helm("install", RELEASE, CHART, f"--namespace={namespace}", "--create-namespace", values)
+    yield namespace
+    plane.helm("uninstall", RELEASE, f"--namespace={namespace}")
+    admin.delete("v1", "Namespace", namespace)
 
 
 @pytest.fixture

@@ -19,6 +19,9 @@ from tests.contract.backend import METACONTROLLER, Manifest
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 
+CHART = str(ROOT / "chart")
+RELEASE = "dynamo-hooks"
+
 DYNAMO = "nvidia.com/v1alpha1"
 GRAPH = "DynamoGraphDeployment"
 COMPONENT = "DynamoComponentDeployment"

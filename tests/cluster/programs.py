@@ -13,17 +13,20 @@ from tests.ports import free_port
 
 
 class HttpServer(Server):
-    """A server that says over HTTP when it is ready; `start` returns only then."""
+    """A server that says over HTTP when it is ready; `start` returns only then. `trusted` are authorities for HTTPS."""
 
-    def __init__(self, name: str, command: list[str], folder: Path, *, url: str, health: str) -> None:
+    def __init__(
+        self, name: str, command: list[str], folder: Path, *, url: str, health: str, trusted: Path | None = None
+    ) -> None:
         super().__init__(name, command, folder)
         self.url = url
         self._health = health
+        self._trusted: str | bool = True if trusted is None else str(trusted)
 
     def start(self) -> "HttpServer":
         """Start it and wait until it is ready."""
         super().start()
-        self.wait_until(lambda: requests.get(self._health, timeout=2).ok)
+        self.wait_until(lambda: requests.get(self._health, timeout=2, verify=self._trusted).ok)
         return self
 
 
@@ -53,10 +56,11 @@ def metacontroller_server(plane: ControlPlane, folder: Path, user: str = METACON
     return HttpServer("metacontroller", command, folder, url=f"http://{metrics}", health=f"http://{health}/healthz")
 
 
-def hooks_server(folder: Path, port: int, *settings: str) -> HttpServer:
-    """The project's hooks, not yet started; settings are `key=value`."""
+def hooks_server(folder: Path, port: int, *settings: str, token_file: Path | None = None) -> HttpServer:
+    """The project's hooks, not yet started; settings are `key=value`; with a token file they ask for the token."""
     url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "hooks", "serve", f"--bind=127.0.0.1:{port}", "--drain=0"]
+    command = [sys.executable, "-m", "hooks", "serve", f"--bind=127.0.0.1:{port}"]
+    command += [f"--token-file={token_file}"] if token_file else []
     command += [word for setting in settings for word in ("--set", setting)]
     return HttpServer("hooks", command, folder, url=url, health=f"{url}/readyz")
 

@@ -1,7 +1,6 @@
 """The served webhooks behind a real API server: they refuse, warn and complete, and outlive a change of certificate."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import requests
@@ -174,9 +173,3 @@ def test_under_ignore_the_crd_still_refuses_what_it_can_say(unserved: ApiClient,
     with pytest.raises(ApiRefused, match="immutable") as refused:
         unserved.patch(DYNAMO, GRAPH, "g", {"spec": {"backendFramework": "sglang"}})
     assert refused.value.code == 422
-
-
-def test_health_of_the_secure_port_is_served_too(server: HttpServer, certificates: Certificates) -> None:
-    port = next(word.rpartition(":")[2] for word in server.command if word.startswith("--admission-bind"))
-    trusted = str(Path(certificates.folder, "data", "ca.crt"))
-    assert requests.get(f"https://127.0.0.1:{port}/readyz", verify=trusted, timeout=10).text == "ready\n"

@@ -16,10 +16,12 @@ from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import (
+    CHART,
     COMPONENT,
     DYNAMO,
     EXAMPLES,
     GRAPH,
+    RELEASE,
     ROOT,
     condition,
     load_documents,
@@ -32,9 +34,7 @@ from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, Manifest
 from tests.third_party import OPTIONAL_KINDS
 
-CHART = str(ROOT / "chart")
 PLAIN = ROOT / "metacontroller"
-RELEASE = "dynamo-hooks"
 BUNDLE = base64.b64encode(issue(["x"], datetime.now(UTC), timedelta(days=1)).authorities.encode()).decode()
 """An authority, as the certificates' Job writes it; the pods of these tests run nothing."""
 
@@ -113,9 +113,9 @@ def test_release_is_installed_upgraded_and_removed(plane: ControlPlane, api: Api
     plane.helm("install", RELEASE, CHART, *place, "--take-ownership", "--wait", "--timeout=60s")
     names = {item["metadata"]["name"]: item["status"]["readyReplicas"] for item in api.list("apps/v1", "Deployment")}
     assert names == {RELEASE: 2}
-    token = prober_token(api)
+    tokens = chart_tokens(api)
     plane.helm("upgrade", RELEASE, CHART, *place, "--set=istio=off,replicas=3", "--wait", "--timeout=60s")
-    assert prober_token(api) == token, "pods that still run know only the token that they started with"
+    assert chart_tokens(api) == tokens, "pods that still run know only the token that they started with"
     graph = admin.get(METACONTROLLER, "CompositeController", "dynamo-graph")
     assert graph is not None
     assert "virtualservices" not in {rule["resource"] for rule in graph["spec"]["childResources"]}
@@ -151,28 +151,20 @@ def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(
     assert not [name for name in roles if name.startswith(f"{RELEASE}-admission")]
 
 
-def prober_token(api: ApiClient) -> str:
-    secret = api.get("v1", "Secret", f"{RELEASE}-prober")
-    assert secret is not None
-    token: str = secret["data"]["token"]
-    return token
-
-
-@pytest.fixture
-def release(plane: ControlPlane, admin: ApiClient) -> Iterator[None]:
-    """The chart without its controllers, which the tests aim at their own hooks."""
-    place = ("--namespace", "dynamo-release")
-    account = CHART_ACCOUNT.rpartition(":")[2]
-    values = f"--set=controllers.install=false,crds.install=false,metacontroller.serviceAccount={account}"
-    plane.helm("install", RELEASE, CHART, *place, "--create-namespace", values)
-    yield
-    plane.helm("uninstall", RELEASE, *place)
-    admin.delete("v1", "Namespace", "dynamo-release")
+def chart_tokens(api: ApiClient) -> set[str]:
+    """Of the hooks' callers, and of hooks and prober."""
+    secrets = [api.get("v1", "Secret", f"{RELEASE}-{whose}") for whose in ("callers", "prober")]
+    tokens = {secret["data"]["token"] for secret in secrets if secret is not None}
+    assert len(tokens) == 2
+    return tokens
 
 
 @pytest.fixture
 def plain_manifests(plane: ControlPlane, admin: ApiClient) -> Iterator[None]:
-    """`kubectl apply -k metacontroller/`, without its controllers, which the tests aim at their own hooks."""
+    """The plain manifests as their README says, without the controllers, which the tests aim at their own hooks."""
+    plane.kubectl("create", "namespace", "dynamo-system")
+    secret = ("--namespace=dynamo-system", "create", "secret", "generic", "dynamo-hooks-callers")
+    plane.kubectl(*secret, "--from-literal=token=secret")
     plane.kubectl("apply", "-k", str(PLAIN))
     for controller in install_files.controllers(""):
         admin.delete(METACONTROLLER, controller["kind"], controller["metadata"]["name"])

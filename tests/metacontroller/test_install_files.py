@@ -191,6 +191,15 @@ def test_parents_ignore_their_own_status() -> None:
         assert spec.get("generateSelector") == (None if "resources" in spec else True)
 
 
+def test_token_secret_stands_in_every_webhook() -> None:
+    found = list(yaml.safe_load_all(run(controllers, "--token-secret", "dynamo-system/a.b").stdout))
+    secret = {"namespace": "dynamo-system", "name": "a.b", "key": "token"}
+    for controller in found:
+        for hook in controller["spec"]["hooks"].values():
+            assert hook["webhook"].pop("authorization") == {"type": "Bearer", "secretRef": secret}
+    assert found == install_files.controllers("")
+
+
 def test_controllers_prints_the_same_as_yaml_and_as_json() -> None:
     options = ("--url", "http://127.0.0.1:1", "--with", "grove,lws", "--discovery-backend", "etcd")
     expected = install_files.controllers("http://127.0.0.1:1", {"grove", "lws"}, etcd_finalize=True)
@@ -227,8 +236,10 @@ def test_crds_prints_the_files() -> None:
         (("--url", "hooks:80"), "'hooks:80' is not a URL of the hooks; write http://HOST:PORT"),
         (("--url", "http://hooks/?a=b"), "is not a URL of the hooks; write http://HOST:PORT"),
         (("--discovery-backend", "consul"), "'consul' is not one of 'kubernetes', 'etcd'"),
+        (("--token-secret", "callers"), "'callers' is not a Secret; write NAMESPACE/NAME"),
+        (("--token-secret", "a/b/c"), "'a/b/c' is not a Secret; write NAMESPACE/NAME"),
     ],
-    ids=["kind", "url without scheme", "url with query", "backend"],
+    ids=["kind", "url without scheme", "url with query", "backend", "no namespace", "too many parts"],
 )
 def test_wrong_option_is_refused_with_what_would_be_right(arguments: tuple[str, ...], sentence: str) -> None:
     result = run(controllers, *arguments)

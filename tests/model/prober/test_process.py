@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from hooks.cli.prober import is_loopback, prober
+from hooks.cli.options import is_loopback
+from hooks.cli.prober import prober
 from hooks.errors import ProberUnavailable
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest

@@ -1,0 +1,120 @@
+"""`dynamo-hooks serve-admission`: admission over HTTPS, until SIGTERM."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from hooks.admission.access import guard_requests
+from hooks.admission.installed_kinds import InstalledKinds
+from hooks.cli.options import parse_bind, read_settings, settings_option
+from hooks.cli.server_options import Capacity, capacity_options
+from hooks.clients.api_server import ApiServer
+from hooks.clients.locks import Locks, set_up_locks
+from hooks.serving.logs import set_up_logging
+from hooks.serving.server import ServerOptions, WsgiApp, run_server
+from hooks.serving.tls import CertificateFiles
+from hooks.serving.web import ServedBy
+from hooks.settings import Settings
+
+
+@click.command(
+    "serve-admission",
+    epilog="""\b
+Examples:
+  dynamo-hooks serve-admission --tls-cert tls.crt --tls-key tls.key
+  dynamo-hooks serve-admission --bind 0.0.0.0:9443 --tls-cert tls.crt --tls-key tls.key --workers 1""",
+)
+@click.option(
+    "--bind",
+    default="127.0.0.1:9443",
+    show_default=True,
+    metavar="HOST:PORT",
+    callback=parse_bind,
+    help="The address to listen on. Port 0 takes a free port and logs it.",
+)
+@click.option(
+    "--tls-cert",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="PEM certificate; read again for each connection.",
+)
+@click.option(
+    "--tls-key", required=True, type=click.Path(path_type=Path), metavar="FILE", help="PEM key of the certificate."
+)
+@capacity_options
+@settings_option
+def serve_admission(
+    *, bind: str, tls_cert: Path, tls_key: Path, capacity: Capacity, set_values: tuple[str, ...]
+) -> None:
+    """Serve admission over HTTPS, for the API server to call before it stores an object.
+
+    Runs beside the hooks as a process of its own. Health probes and /metrics are on the same port. On SIGTERM open
+    requests are finished. SIGINT ends it at once. Log lines are JSON on standard error.
+    """
+    settings = read_settings(set_values)
+    set_up_logging(settings.log_level)
+    served = ServedAdmission.of(settings, capacity.at_once)
+    options = ServerOptions(
+        bind=bind,
+        workers=capacity.workers,
+        drain_file=capacity.drain_file,
+        certificate=_read_certificate(tls_cert, tls_key),
+        begin=served.begin,
+        end_with_stdin=capacity.end_with_stdin,
+    )
+    run_server(options, served.load)
+
+
+def _read_certificate(certificate: Path, key: Path) -> CertificateFiles:
+    """The files; ends the process with a message and exit status 2 if they cannot be used."""
+    files = CertificateFiles(certificate=certificate, key=key)
+    try:
+        files.check()
+    except OSError as error:
+        click.echo(f"--tls-cert {certificate}, --tls-key {key}: not a certificate and its key: {error}", err=True)
+        sys.exit(2)
+    return files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedAdmission:
+    """The parts of the server; `installed` is None without a ServiceAccount, which discovery needs."""
+
+    settings: Settings
+    at_once: int
+    locks: Locks
+    installed: InstalledKinds | None
+
+    @classmethod
+    def of(cls, settings: Settings, at_once: int) -> "ServedAdmission":
+        """The parts of this process's server; ends the process with a message if a setting cannot work."""
+        server = ApiServer.in_cluster()
+        return cls(
+            settings=settings,
+            at_once=at_once,
+            locks=set_up_locks(settings, holds=False),
+            installed=InstalledKinds(server=server) if server else None,
+        )
+
+    def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
+        """Build the WSGI application."""
+        from hooks.admission.app import create_admission_app  # noqa: PLC0415 - reads the environment when imported
+        from hooks.admission.rules import DEFAULTS, RULES  # noqa: PLC0415 - takes long
+
+        return create_admission_app(
+            self.settings,
+            guard_requests(RULES, ApiServer.in_cluster()),
+            DEFAULTS,
+            is_locked=self.locks.is_locked,
+            installed=self.installed.look if self.installed else lambda: None,
+            served_by=ServedBy(is_draining=is_draining, at_once=self.at_once),
+        )
+
+    def begin(self, _is_draining: Callable[[], bool]) -> None:
+        """Start a worker's background threads."""
+        if self.installed:
+            self.installed.keep()

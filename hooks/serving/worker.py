@@ -1,0 +1,68 @@
+"""Gunicorn's gthread worker with time limits: no peer keeps a thread, or the loop that accepts, for itself.
+
+Source: gunicorn, gunicorn/workers/gthread.py, 27.0. Each method here extends the method of the same name there.
+"""
+
+import socket
+import time
+from contextlib import suppress
+from typing import Any
+
+from gunicorn.workers.gthread import TConn, ThreadWorker
+
+from hooks.serving.logs import logger
+
+HEAD_SECONDS = 10.0
+"""How long a peer may take for its TLS handshake and the head of a request; gunicorn has no limit."""
+
+REQUEST_SECONDS = 20.0
+"""How long a request may take from its head to the last byte of its answer. Its caller gave up before: Metacontroller
+and the API server wait for 10 seconds."""
+
+
+class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
+    """A gthread worker that closes the connections of slow peers."""
+
+    def init_process(self) -> None:
+        """Start without connections."""
+        self.deadlines: dict[TConn, float] = {}
+        super().init_process()
+
+    def handle(self, conn: TConn) -> Any:
+        """Handle one request of a connection within the limits.
+
+        A connection that ends is closed here, on its own thread. Gunicorn closes it in the loop that accepts, and waits
+        there for up to 2 seconds until the peer closes too.
+        """
+        if self.app.is_draining():
+            self.max_keepalived = 0  # from now on every answer says "Connection: close"
+        self.deadlines[conn] = time.monotonic() + HEAD_SECONDS
+        is_kept: Any = False
+        try:
+            is_kept = super().handle(conn)
+        finally:
+            if is_kept is False:
+                conn.close(graceful=True)
+            del self.deadlines[conn]
+        return is_kept
+
+    def handle_request(self, req: Any, conn: TConn) -> Any:
+        """Answer a request, whose head has arrived."""
+        self.deadlines[conn] = time.monotonic() + REQUEST_SECONDS
+        return super().handle_request(req, conn)
+
+    def murder_pending(self) -> None:
+        """Cut off peers that are too slow; gunicorn calls this at least once a second, also while it stops."""
+        super().murder_pending()
+        now = time.monotonic()
+        for conn, deadline in list(self.deadlines.items()):
+            if deadline < now:
+                self.deadlines[conn] = now + HEAD_SECONDS  # logged once
+                _cut_off(conn)
+
+
+def _cut_off(conn: TConn) -> None:
+    """End the connection, so that the thread that reads or writes on it goes on; that thread closes it."""
+    logger.warning("connection of %s is closed: no whole request and answer in time", conn.client[0])
+    with suppress(OSError):  # closed in this moment
+        socket.socket.shutdown(conn.sock, socket.SHUT_RDWR)  # not SSLSocket's, which would forget its TLS state

@@ -1,0 +1,180 @@
+"""Peers that send or close too slowly hold up nobody else, for hooks and for admission.
+
+Without the methods of `hooks.serving.worker`, these tests fail.
+"""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.serving.servers import HOOKS, Running, post_on, running, running_admission
+
+PROMPT = 1.5
+"""Seconds within which a probe must be answered; the kubelet waits for 3."""
+
+
+@pytest.fixture(scope="module", params=["hooks", "admission"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp(request.param)
+    start = running_admission(folder) if request.param == "admission" else running(folder, *HOOKS)
+    with start as started:
+        yield started
+
+
+def connect(server: Running, *, shakes_hands: bool = True) -> socket.socket:
+    plain = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    if server.trusted and shakes_hands:
+        return server.context.wrap_socket(plain, server_hostname="127.0.0.1")
+    return plain
+
+
+def send_half_a_head(server: Running) -> socket.socket:
+    peer = connect(server)
+    peer.sendall(f"POST {server.call[0]} HTTP/1.1\r\nHost: h\r\n".encode())
+    return peer
+
+
+def send_half_a_handshake(server: Running) -> socket.socket:
+    peer = connect(server, shakes_hands=False)
+    peer.sendall(b"\x16\x03\x01\x02\x00\x01")
+    return peer
+
+
+def send_half_a_body(server: Running) -> socket.socket:
+    peer = connect(server)
+    peer.sendall(f"POST {server.call[0]} HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{{".encode())
+    return peer
+
+
+def ask_to_close_and_stay(server: Running) -> socket.socket:
+    peer = connect(server)
+    peer.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    return peer
+
+
+def send_nothing(server: Running) -> socket.socket:
+    return connect(server, shakes_hands=False)
+
+
+@pytest.mark.parametrize(
+    ("peer", "count"),
+    [
+        (send_half_a_head, 8),
+        (send_half_a_handshake, 8),
+        (send_half_a_body, 8),
+        (ask_to_close_and_stay, 20),
+        (send_nothing, 20),
+    ],
+)
+def test_slow_peers_hold_up_neither_calls_nor_probes(
+    server: Running, peer: Callable[[Running], socket.socket], count: int
+) -> None:
+    with ExitStack() as stack:
+        for _ in range(count):
+            stack.enter_context(peer(server))
+        for _ in range(5):
+            started = time.monotonic()
+            assert server.get("/healthz") == (200, "alive\n")
+            assert server.get("/readyz") == (200, "ready\n")
+            assert server.ask("POST", *server.call)[0] == 200
+            assert time.monotonic() - started < 3 * PROMPT
+
+
+# Limits, with shorter times than those of the product
+
+
+IMPATIENT = """
+import time
+from flask import Flask, request
+from hooks.serving import worker
+from hooks.serving.logs import set_up_logging
+from hooks.serving.server import ServerOptions, run_server
+
+worker.HEAD_SECONDS, worker.REQUEST_SECONDS = 1.0, 3.0
+
+def load(_is_draining):
+    app = Flask("slow")
+    app.add_url_rule("/computed", "computed", lambda: time.sleep(2.2) or "done")
+    app.add_url_rule("/read", "read", lambda: request.get_data() or "read", methods=["POST"])
+    app.add_url_rule("/large", "large", lambda: b"x" * 2**26)
+    return app
+
+set_up_logging("info")
+run_server(ServerOptions(bind="127.0.0.1:0", workers=1), load)
+"""
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("impatient"), "-c", IMPATIENT) as started:
+        yield started
+
+
+def seconds_until_closed(peer: socket.socket) -> float:
+    started = time.monotonic()
+    while peer.recv(2**20):
+        pass
+    return time.monotonic() - started
+
+
+@pytest.mark.parametrize(
+    ("sent", "least"),
+    [
+        (b"GET /computed HTTP/1.1\r\nHost:", 0.5),
+        (b"POST /read HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{", 2.0),
+        (b"POST /read HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{", 2.0),
+    ],
+    ids=["half a head", "half a body", "half a chunk"],
+)
+def test_connection_of_a_slow_peer_is_closed(impatient: Running, sent: bytes, least: float) -> None:
+    with connect(impatient) as peer:
+        peer.sendall(sent)
+        assert least < seconds_until_closed(peer) < 10
+
+
+def test_connection_of_a_peer_that_sends_byte_by_byte_is_closed(impatient: Running) -> None:
+    with connect(impatient) as peer:
+        started = time.monotonic()
+        with pytest.raises(OSError, match=r"reset|pipe"):
+            send_for_ever(peer)
+        assert time.monotonic() - started < 10
+
+
+def send_for_ever(peer: socket.socket) -> None:
+    while True:
+        peer.sendall(b"G")
+        time.sleep(0.05)
+
+
+def test_connection_of_a_peer_that_reads_nothing_is_closed(impatient: Running) -> None:
+    with connect(impatient) as peer:
+        peer.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
+        time.sleep(5)
+        received = 0
+        while data := peer.recv(2**20):
+            received += len(data)
+        assert received < 2**26
+
+
+def test_answer_that_takes_longer_than_a_head_may_is_sent(impatient: Running) -> None:
+    assert impatient.get("/computed") == (200, "done")
+
+
+def test_kept_connection_is_used_after_the_limit_of_its_first_request(impatient: Running) -> None:
+    connection = impatient.connect()
+    for pause in (4.0, 0.0):
+        assert post_on(connection, "/read", b"{}")[:2] == (200, b"{}")
+        time.sleep(pause)
+    connection.close()
+
+
+def test_peer_that_is_cut_off_is_named_in_the_log_once(impatient: Running) -> None:
+    before = len(impatient.lines)
+    with connect(impatient) as peer:
+        peer.sendall(b"GET ")
+        seconds_until_closed(peer)
+    impatient.get("/computed")
+    assert sum("connection of 127.0.0.1 is closed" in line for line in impatient.lines[before:]) == 1
