@@ -10,11 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hooks import contract
-from hooks.component.defaults.epp import CONFIG_VOLUME
+from hooks.api.schema import ENV_SOURCE
+from hooks.component.defaults.epp import CACHE_VOLUME, CONFIG_VOLUME
+from hooks.component.fragment_schema import find_wrong_types
 from hooks.component.pod_fields import PodFields
+from hooks.component.pod_rules.sources import find_source_problems
 from hooks.component.resources import find_resource_problems
 from hooks.component.volumes import claim_volume, is_shared_memory
 from hooks.identity import MPI_SECRET_SUFFIX
+from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.names import is_port_name
 from hooks.k8s.quantities import is_negative
 from hooks.k8s.types import Json
@@ -70,6 +74,8 @@ def find_env_problems(entries: Iterable[tuple[FieldPath, int, Json]]) -> Iterato
             yield rules.ENV_VALUE_TWICE.at(env / index / "valueFrom", name=name)
         elif sum(part is not None for part in source.values()) != 1:
             yield rules.ENV_SOURCE.at(env / index / "valueFrom")
+        types = tuple(find_wrong_types(source, ENV_SOURCE, env / index / "valueFrom"))
+        yield from types or find_source_problems(canonical_fragment(source), env / index / "valueFrom")
 
 
 def find_repeated_names(named: Iterable[tuple[FieldPath, str]]) -> Iterator[Problem]:
@@ -115,7 +121,7 @@ def _volume_names(fields: PodFields) -> frozenset[str]:
     users = (volume["name"] for volume in fields.extra_pod_spec.get("volumes") or ())
     claims = (claim_volume(mount.name) for mount in fields.volume_mounts)
     shared = [contract.SHARED_MEMORY_VOLUME] if fields.has_shared_memory else []
-    config = [CONFIG_VOLUME] if fields.has_picker_config else []
+    config = [CONFIG_VOLUME, CACHE_VOLUME] if fields.is_picker else []
     return frozenset((*users, *claims, *shared, *config))
 
 

@@ -17,6 +17,7 @@ from hooks.rules import (
     grove,
     model,
     pod,
+    pod_values,
     profiling,
     reading,
     request,
@@ -26,7 +27,7 @@ from hooks.rules import (
 )
 
 _MODULES: tuple[ModuleType, ...] = (
-    *(reading, schema, graph, config, grove, topology, spec, pod, component),
+    *(reading, schema, graph, config, grove, topology, spec, pod, pod_values, component),
     *(model, request, profiling, adapter),
 )
 
