@@ -18,7 +18,7 @@ from hooks.component.pod_rules.sources import find_source_problems
 from hooks.component.resources import find_resource_problems
 from hooks.component.volumes import claim_volume, is_shared_memory
 from hooks.identity import MPI_SECRET_SUFFIX
-from hooks.k8s.canonical import canonical_fragment
+from hooks.k8s.canonical import canonical_fragment, find_unreadable
 from hooks.k8s.names import is_port_name
 from hooks.k8s.quantities import is_negative
 from hooks.k8s.types import Json
@@ -75,7 +75,14 @@ def find_env_problems(entries: Iterable[tuple[FieldPath, int, Json]]) -> Iterato
         elif sum(part is not None for part in source.values()) != 1:
             yield rules.ENV_SOURCE.at(env / index / "valueFrom")
         types = tuple(find_wrong_types(source, ENV_SOURCE, env / index / "valueFrom"))
-        yield from types or find_source_problems(canonical_fragment(source), env / index / "valueFrom")
+        yield from types or _find_in_source(source, env / index / "valueFrom")
+
+
+def _find_in_source(source: Json, path: FieldPath) -> Iterator[Problem]:
+    try:
+        yield from find_source_problems(canonical_fragment(source), path)
+    except ValueError:
+        yield from (rules.QUANTITY.at(at, why=why) for at, why in find_unreadable(source, path))
 
 
 def find_repeated_names(named: Iterable[tuple[FieldPath, str]]) -> Iterator[Problem]:

@@ -28,9 +28,10 @@ from hooks.rules import pod_values
 MAIN_CONTAINER = SPEC / "extraPodSpec.mainContainer"
 
 _POD = SPEC / "extraPodSpec"
-_AS_ABSENT: Mapping[Rule, Rule] = {
+_SAME_AS: Mapping[Rule, Rule] = {
     pod_values.EMPTY: rules.FIELD_REQUIRED,
     pod_values.RANGE: rules.PORT_NUMBER,
+    rules.QUANTITY: rules.FIELD_TYPE,
     rules.PROBE_HANDLER: pod_values.ONE_OF,
 }
 """Rules that say the same as another one, of the same field."""
@@ -65,7 +66,7 @@ def _find_all(fields: PodFields) -> tuple[Problem, ...]:
     """Each problem once: two rules may find that the same value is missing."""
     first: dict[tuple[FieldPath, str], Problem] = {}
     for problem in _find_problems(fields):
-        first.setdefault((problem.path, _AS_ABSENT.get(problem.rule, problem.rule).name), problem)
+        first.setdefault((problem.path, _SAME_AS.get(problem.rule, problem.rule).name), problem)
     return tuple(first.values())
 
 
@@ -73,14 +74,12 @@ def _find_problems(fields: PodFields) -> Iterator[Problem]:
     yield from find_unreadable_amounts(fields.resources, SPEC)
     types = [*_find_wrong_types(fields)]
     yield from types
-    yield from _find_unreadable(fields)
-    by_schema = [
-        problem for problem in find_schema_problems(fields) if not any(_is_same(problem, one) for one in types)
-    ]
+    by_schema = [one for one in find_schema_problems(fields) if not any(_is_same(one, other) for other in types)]
     yield from by_schema
+    yield from _find_unreadable(fields)
     broken = frozenset(problem.path for problem in (*types, *by_schema) if problem.rule is rules.FIELD_TYPE)
     yield from find_pod_problems(fields, broken)
-    if not broken and not types:
+    if not types:
         yield from _find_container_names(fields)
         yield from _find_volume_names(fields)
         yield from _find_mount_paths(fields)

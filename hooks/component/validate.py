@@ -15,6 +15,7 @@ from hooks.component.exposure import ingress_host
 from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
 from hooks.component.groups import validate_groups
 from hooks.component.metadata_rules import validate_metadata
+from hooks.component.pod_rules.sources import check_reference
 from hooks.component.plan import find_istio_warnings
 from hooks.component.spec_rules import find_spec_problems, find_spec_warnings
 from hooks.component.strategy import validate_strategy
@@ -140,6 +141,8 @@ def _validate_fields(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
         yield from _validate_ingress(spec.ingress, path / "ingress")
     if spec.shared_memory:
         yield from _validate_shared_memory(spec.shared_memory, path / "sharedMemory.size")
+    if spec.env_from_secret:
+        yield from check_reference(spec.env_from_secret, path / "envFromSecret")
     if spec.annotations:
         yield from validate_strategy(spec.annotations, path / "annotations")
 
@@ -174,6 +177,12 @@ def _validate_ingress(ingress: Ingress, path: FieldPath) -> Iterator[Problem]:
     host = ingress_host(ingress)
     if not is_subdomain(host.removeprefix("*.")):
         yield rules.INGRESS_HOST_NAME.at(path / "host", host=host)
+    name = ingress.ingress_controller_class_name or ""
+    if name and not is_subdomain(name):
+        yield rules.INGRESS_CLASS_NAME.at(path / "ingressControllerClassName", name=name)
+    secret = ingress.tls.secret_name if ingress.tls else ""
+    if name and secret and not is_subdomain(secret):
+        yield rules.TLS_SECRET_NAME.at(path / "tls.secretName", name=secret)
 
 
 def _validate_shared_memory(shared_memory: SharedMemory, path: FieldPath) -> Iterator[Problem]:

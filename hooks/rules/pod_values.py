@@ -93,4 +93,4 @@ PORT_TWICE = Rule(
         "them, so use another number, or one protocol"
     ),
 )
-CLAIM_SIZE = Rule(name="claim-size", text="{path}: is {found}, must be more than 0")
+CLAIM_SIZE = Rule(name="pod-claim-size", text="{path}: is {found}, must be more than 0")

@@ -107,6 +107,13 @@ ANNOTATION_KEY = Rule(name="annotation-key", text=f"{{path}}: {{key!r}} is not a
 INGRESS_HOST_NAME = Rule(
     name="ingress-host-name", text="{path}: {host!r} is not a host name; use lower case letters, digits, - and ."
 )
+INGRESS_CLASS_NAME = Rule(
+    name="ingress-class-name",
+    text="{path}: {name!r} is not the name of an ingress class; use at most 253 of a-z, 0-9, - and .",
+)
+TLS_SECRET_NAME = Rule(
+    name="tls-secret-name", text="{path}: {name!r} is not the name of a Secret; use at most 253 of a-z, 0-9, - and ."
+)
 PODS_AT_A_TIME = Rule(
     name="pods-at-a-time", text="{path}: {value!r} is not a number of pods; write a number such as 1 or 25%"
 )

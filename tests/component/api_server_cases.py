@@ -51,15 +51,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "port zero": (
         main(ports=[{"containerPort": 0}]),
-        "spec.extraPodSpec.mainContainer.ports[0].containerPort: must be a number from 1 to 65535",
+        "spec.extraPodSpec.mainContainer.ports[0].containerPort: is 0, must be from 1 to 65535",
     ),
     "port of an init container past the last": (
         pod(initContainers=[{"name": "a", "image": "i", "ports": [{"containerPort": 65536}]}]),
-        "spec.extraPodSpec.initContainers[0].ports[0].containerPort: must be",
+        "spec.extraPodSpec.initContainers[0].ports[0].containerPort: is 65536, must be",
     ),
     "port of the host": (
         main(ports=[{"containerPort": 1, "hostPort": 70000}]),
-        "spec.extraPodSpec.mainContainer.ports[0].hostPort: must be",
+        "spec.extraPodSpec.mainContainer.ports[0].hostPort: is 70000, must be",
     ),
     "name of a port": (
         main(ports=[{"containerPort": 1, "name": "prometheus-metrics"}]),

@@ -63,12 +63,16 @@ def _find_node_affinity_problems(affinity: Mapping[str, Json], path: FieldPath) 
         for index, term in enumerate(required.get("nodeSelectorTerms", ())):
             yield from _find_term_problems(term, at / index)
     for index, preferred in enumerate(affinity.get(_PREFERRED, ())):
-        yield from _find_term_problems(preferred.get("preference", {}), path / _PREFERRED / index / "preference")
+        term = preferred.get("preference", {})
+        yield from _find_term_problems(term, path / _PREFERRED / index / "preference", is_preferred=True)
 
 
-def _find_term_problems(term: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
+def _find_term_problems(
+    term: Mapping[str, Json], path: FieldPath, *, is_preferred: bool = False
+) -> Iterator[Problem]:
     for index, expression in enumerate(term.get("matchExpressions", ())):
-        yield from find_expression_problems(expression, path / "matchExpressions" / index)
+        at = path / "matchExpressions" / index
+        yield from find_expression_problems(expression, at, takes_any_value=is_preferred)
     for index, field in enumerate(term.get("matchFields", ())):
         at, values = path / "matchFields" / index, field.get("values", ())
         if field.get("operator") not in {"In", "NotIn"}:

@@ -28,8 +28,13 @@ def find_label_problems(labels: Mapping[str, str], path: FieldPath) -> Iterator[
         yield from check_form(value, rules.LABEL_VALUE, path / Key(key))
 
 
-def find_expression_problems(expression: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
-    """Problems of one requirement; an unknown operator is reported by the schema."""
+def find_expression_problems(
+    expression: Mapping[str, Json], path: FieldPath, *, takes_any_value: bool = False
+) -> Iterator[Problem]:
+    """Problems of one requirement; an unknown operator is reported by the schema.
+
+    `takes_any_value`: the API server accepts values that no label can have.
+    """
     operator, values = expression.get("operator", ""), expression.get("values", ())
     if operator in _NEED_VALUES and not values:
         yield rules.NEEDED.at(path / "values", other=path / "operator", value=operator)
@@ -38,7 +43,7 @@ def find_expression_problems(expression: Mapping[str, Json], path: FieldPath) ->
     elif operator in _NEED_ONE and len(values) != 1:
         yield rules.FIXED.at(path / "values", found=f"{len(values)} values", wanted="one value")
     yield from check_form(expression.get("key", ""), rules.QUALIFIED_NAME, path / "key")
-    for index, value in enumerate(values):
+    for index, value in enumerate(() if takes_any_value else values):
         yield from check_form(value, rules.LABEL_VALUE, path / "values" / index)
 
 
