@@ -15,8 +15,8 @@ from hooks.component.exposure import ingress_host
 from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
 from hooks.component.groups import validate_groups
 from hooks.component.metadata_rules import validate_metadata
-from hooks.component.pod_rules.sources import check_reference
 from hooks.component.plan import find_istio_warnings
+from hooks.component.pod_rules.sources import check_reference
 from hooks.component.spec_rules import find_spec_problems, find_spec_warnings
 from hooks.component.strategy import validate_strategy
 from hooks.component.subject import NEVER_COPIED, ComponentType
@@ -29,6 +29,7 @@ from hooks.k8s.types import ReadManifest
 from hooks.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules import component as component_rules
 from hooks.rules import pod as pod_rules
+from hooks.rules import pod_values
 from hooks.rules import spec as rules
 from hooks.rules.topology import COMPONENT_TOPOLOGY
 from hooks.validation.judging import Findings, judge
@@ -82,10 +83,12 @@ def validate_spec(
 
 
 def validate_restart_policy(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
-    """The problem of a restart policy other than Always, which Deployments and LeaderWorkerSets refuse."""
+    """Fields that Deployments and LeaderWorkerSets refuse: another restart policy than Always, and a deadline."""
     policy = spec.extra_pod_spec.get("restartPolicy")
     if policy and policy != "Always":
         yield pod_rules.RESTART_POLICY.at(path / "extraPodSpec.restartPolicy", value=repr(policy))
+    if spec.extra_pod_spec.get("activeDeadlineSeconds") is not None:
+        yield pod_values.NOT_HERE.at(path / "extraPodSpec.activeDeadlineSeconds")
 
 
 def _place(problem: Problem, path: FieldPath) -> Problem:

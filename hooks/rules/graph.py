@@ -27,9 +27,7 @@ CREATED_CLAIM: Mapping[str, Rule] = {
     "volumeAccessMode": CLAIM_ACCESS_MODE,
 }
 """The fields that an entry of `spec.pvcs` needs if `create` is true, each with the rule that requires it."""
-CLAIM_MODE_UNKNOWN = Rule(
-    name="claim-mode-unknown", text="{path}: is {found}, must be one of {choices}{hint}"
-)
+CLAIM_MODE_UNKNOWN = Rule(name="claim-mode-unknown", text="{path}: is {found}, must be one of {choices}{hint}")
 CLAIM_CLASS_FORM = Rule(
     name="claim-class-form",
     text="{path}: {name!r} is not the name of a storage class; use at most 253 of a-z, 0-9, - and .",

@@ -61,13 +61,6 @@ ENGINE_COMMAND = Rule(
     text="{path} must be the command that starts {engine}: on several nodes the image's entry point is replaced",
     reason=Reason.REQUIRED,
 )
-ENGINE_IN_SCRIPT = Rule(
-    name="engine-in-script",
-    text=(
-        "{path}: the shell command {command!r} does not run `python3 -m dynamo.{engine}`, to which the flags for "
-        "several nodes are added; run it there, or use no shell"
-    ),
-)
 COMMAND_LINE_LENGTH = Rule(
     name="command-line-length",
     text=(

@@ -21,10 +21,9 @@ from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
 from hooks.graph.observe import observe as observe_graph
 from hooks.graph.plan import plan_graph
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, gvk_of
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.metacontroller.protocol import plural_of
-from hooks.k8s.types import gvk_of
 from hooks.problems import Problem
 from hooks.rendering import declared_kinds, render
 from hooks.validation.review import Review
@@ -34,7 +33,9 @@ from tests.cluster.mutations import mutate, mutate_claim
 
 OPTIONAL = frozenset(OPTIONAL_KINDS) - {"grove"}
 INSTALLED = frozenset(declared_kinds(OPTIONAL))
-SENT = frozenset({"Deployment", "Ingress", "PersistentVolumeClaim", "Service", "ServiceAccount", "RoleBinding", "ConfigMap"})
+SENT = frozenset(
+    {"Deployment", "Ingress", "PersistentVolumeClaim", "Service", "ServiceAccount", "RoleBinding", "ConfigMap"}
+)
 """Kinds that the API server itself judges."""
 
 
@@ -53,7 +54,9 @@ class Judged:
 def _bases() -> tuple[tuple[Manifest, str], ...]:
     """Every service of every example: a manifest, and the service's name; empty for a component."""
     documents = [document for path in EXAMPLES for document in yaml.safe_load_all(path.read_text())]
-    graphs = [(one, service) for one in documents if one["kind"] == contract.GRAPH.kind for service in one["spec"]["services"]]
+    graphs = [
+        (one, service) for one in documents if one["kind"] == contract.GRAPH.kind for service in one["spec"]["services"]
+    ]
     return (*graphs, *((one, "") for one in documents if one["kind"] == contract.COMPONENT.kind))
 
 
@@ -132,7 +135,12 @@ def _wrap(template: Mapping[str, Any]) -> Manifest:
     metadata = template.get("metadata", {})
     labelled = {**template, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **label}}}
     spec = {"selector": {"matchLabels": label}, "template": labelled}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "wrapped", "namespace": "default"}, "spec": spec}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "wrapped", "namespace": "default"},
+        "spec": spec,
+    }
 
 
 def key_of(child: Manifest) -> str:

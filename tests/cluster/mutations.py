@@ -38,9 +38,17 @@ def mutate(spec: Mapping[str, Any], seed: int) -> Mutated:
 def mutate_claim(seed: int) -> Mutated:
     """A graph's entry of `pvcs` with one field changed or removed."""
     dice = random.Random(seed)
-    claim = {"name": "claim", "create": True, "size": "1Gi", "storageClass": "fast", "volumeAccessMode": "ReadWriteOnce"}
+    claim = {
+        "name": "claim",
+        "create": True,
+        "size": "1Gi",
+        "storageClass": "fast",
+        "volumeAccessMode": "ReadWriteOnce",
+    }
     field = dice.choice(sorted(claim))
-    value = dice.choice([True, False] if field == "create" else [_GONE, *CLAIM_VALUES.get(field, VALUES.get(field, ()))])
+    value = dice.choice(
+        [True, False] if field == "create" else [_GONE, *CLAIM_VALUES.get(field, VALUES.get(field, ()))]
+    )
     return Mutated(_set(claim, (field,), value), f"pvcs[0].{field}: {'absent' if value is _GONE else repr(value)}")
 
 
@@ -95,11 +103,11 @@ def draw(field: str, schema: Mapping[str, Any], dice: random.Random, depth: int 
         return [draw(field, schema["items"], dice, depth + 1) for _ in range(dice.choice([1, 1, 2]))]
     if kind == "object":
         return _draw_object(field, schema, dice, depth)
-    if kind == "boolean":
-        return dice.choice([True, False])
-    if kind == "integer":
-        return dice.choice([0, 1, 2, 5, 30, -1, 100, 70000, 600])
-    return dice.choice(ANY_OF)
+    others: dict[str | None, list[Any]] = {
+        "boolean": [True, False],
+        "integer": [0, 1, 2, 5, 30, -1, 100, 70000, 600],
+    }
+    return dice.choice(others.get(kind, ANY_OF))
 
 
 def _draw_object(field: str, schema: Mapping[str, Any], dice: random.Random, depth: int) -> dict[str, Any]:

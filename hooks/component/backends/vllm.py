@@ -25,6 +25,7 @@ from hooks.component.backends.shell import (
     program_of,
     quote_line,
     require_command,
+    warn_of_script,
     warn_of_unread_program,
 )
 from hooks.component.placement import Placement, Role
@@ -84,7 +85,7 @@ def launch_vllm(
     """Launch vLLM on one of several nodes; each node has `gpus` GPUs.
 
     Raises:
-        InvalidSpec: the command is missing, or is a shell script in which no Python runs vLLM.
+        InvalidSpec: the command is missing.
     """
     sizes = _read_sizes(container)
     mode = _resolve_mode(sizes, gpus, annotations)
@@ -108,7 +109,7 @@ def _launch(mode: Mode, container: Mapping[str, Json], placement: Placement, *, 
         case Mode.ALONE:
             return Launched(container=dict(container), warnings=(_warn_of_separate_engines(placement),))
         case Mode.RAY:
-            return Launched(container=_with_ray(container, placement))
+            return Launched(container=_with_ray(container, placement), warnings=warn_of_script(container, _ENGINE))
         case Mode.MULTIPROCESSING:
             return _with_processes(container, placement)
         case Mode.DATA_PARALLEL:

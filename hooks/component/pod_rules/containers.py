@@ -7,6 +7,7 @@ from hooks.component.pod_rules.handlers import PROBES, find_lifecycle_problems, 
 from hooks.component.pod_rules.mounts import find_device_problems, find_mount_problems, find_repeated_mounts
 from hooks.component.pod_rules.security import find_context_problems
 from hooks.component.pod_rules.sources import find_env_from_problems
+from hooks.component.volumes import is_shared_memory
 from hooks.k8s.types import Json
 from hooks.problems import FieldPath, Problem
 from hooks.rules import pod_values as rules
@@ -32,9 +33,13 @@ class LocatedContainer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodContext:
-    """The parts of the pod that the rules about a container read; `volumes` are the user's, by name."""
+    """The parts of the pod that the rules about a container read; `volumes` are the user's, by name.
+
+    `has_shared_memory`: our mount of shared memory replaces one of the main container.
+    """
 
     volumes: Mapping[str, Mapping[str, Json]]
+    has_shared_memory: bool
     host_users: bool
     grace_seconds: int
 
@@ -43,7 +48,8 @@ def find_container_problems(one: LocatedContainer, pod: PodContext) -> Iterator[
     """All of these problems of a container; the main container's probes and repeated mounts are found elsewhere."""
     container, path = one.container, one.path
     yield from find_env_from_problems(container.get("envFrom", ()), path / "envFrom")
-    yield from find_mount_problems(container, path)
+    has_ours = one.is_main and pod.has_shared_memory
+    yield from find_mount_problems(container, path, is_replaced=lambda mount: has_ours and is_shared_memory(mount))
     yield from find_device_problems(container, pod.volumes, path)
     context = container.get("securityContext", {})
     yield from find_context_problems(context, path / "securityContext", host_users=pod.host_users)

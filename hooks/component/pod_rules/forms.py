@@ -15,7 +15,6 @@ from hooks.rules import pod_values as rules
 MAX_PORT = 65535
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _HEADER_NAME = re.compile(r"[-A-Za-z0-9]+")
-_LEADING_ZEROS = re.compile(r"\b0+(?=[0-9])")
 _PRINTABLE = re.compile(r"[ -<>-~]+")
 _SEARCH_DOMAIN = re.compile(r"[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*")
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
@@ -73,10 +72,10 @@ def _is_config_key(text: str) -> bool:
 
 
 def _is_ip_address(text: str) -> bool:
-    """Whether this is an address as older fields take it: leading zeros are allowed, zones are not."""
+    """Whether this is an address without a zone and without leading zeros."""
     kind = IPv6Address if ":" in text else IPv4Address
     try:
-        kind(text if ":" in text else _LEADING_ZEROS.sub("", text))
+        kind(text)
     except AddressValueError:
         return False
     return "%" not in text

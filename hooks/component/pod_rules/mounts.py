@@ -1,6 +1,6 @@
 """Problems of a container's mounts and devices."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from hooks.component.pod_rules.forms import check_form
 from hooks.k8s.types import Json
@@ -11,11 +11,15 @@ from hooks.rules import pod_values as rules
 _DEVICE_SOURCES = ("ephemeral", "persistentVolumeClaim")
 
 
-def find_mount_problems(container: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
-    """Problems of mounts; whether their volumes exist is checked elsewhere."""
+def find_mount_problems(
+    container: Mapping[str, Json], path: FieldPath, *, is_replaced: Callable[[Mapping[str, Json]], bool]
+) -> Iterator[Problem]:
+    """Problems of mounts; whether their volumes exist is checked elsewhere. Mounts of ours replace some."""
     is_privileged = bool(container.get("securityContext", {}).get("privileged"))
     for index, mount in enumerate(container.get("volumeMounts", ())):
         at = path / "volumeMounts" / index
+        if is_replaced(mount):
+            continue
         if not mount.get("mountPath"):
             yield rules.EMPTY.at(at / "mountPath")
         for field in ("subPath", "subPathExpr"):

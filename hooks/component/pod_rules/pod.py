@@ -51,6 +51,7 @@ def _read_context(pod: Mapping[str, Json], fields: PodFields) -> PodContext:
     kind = ComponentType.of(fields.component_type)
     return PodContext(
         volumes={volume["name"]: volume for volume in pod.get("volumes", ()) if "name" in volume},
+        has_shared_memory=fields.has_shared_memory,
         host_users=pod.get("hostUsers") is not False,
         grace_seconds=pod.get("terminationGracePeriodSeconds", grace_seconds(kind)),
     )

@@ -67,9 +67,7 @@ def _find_node_affinity_problems(affinity: Mapping[str, Json], path: FieldPath) 
         yield from _find_term_problems(term, path / _PREFERRED / index / "preference", is_preferred=True)
 
 
-def _find_term_problems(
-    term: Mapping[str, Json], path: FieldPath, *, is_preferred: bool = False
-) -> Iterator[Problem]:
+def _find_term_problems(term: Mapping[str, Json], path: FieldPath, *, is_preferred: bool = False) -> Iterator[Problem]:
     for index, expression in enumerate(term.get("matchExpressions", ())):
         at = path / "matchExpressions" / index
         yield from find_expression_problems(expression, at, takes_any_value=is_preferred)

@@ -9,6 +9,7 @@ from hooks.rules import pod_values as rules
 
 _LARGEST_ID = 2**31 - 1
 _MAX_PROFILE = 4095
+_IPC_SYSCTLS = ("kernel.shm", "kernel.msg", "fs.mqueue.")
 
 
 def find_pod_context_problems(pod: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
@@ -19,6 +20,10 @@ def find_pod_context_problems(pod: Mapping[str, Json], path: FieldPath) -> Itera
             yield rules.RANGE.at(at / "supplementalGroups" / index, found=str(group), least=0, most=_LARGEST_ID)
     yield from _find_profile_problems(context, at)
     yield from _find_sysctl_problems(context, at / "sysctls")
+    for index, sysctl in enumerate(context.get("sysctls", ())):
+        field = _namespace_of(sysctl.get("name", ""))
+        if field and pod.get(field):
+            yield rules.NOT_WITH.at(at / "sysctls" / index / "name", other=path / field, value="true")
     if pod.get("hostUsers") is False:
         for field in ("hostNetwork", "hostPID", "hostIPC"):
             if pod.get(field):
@@ -56,6 +61,14 @@ def _find_profile_problems(context: Mapping[str, Json], path: FieldPath) -> Iter
             yield from check_form(name, rules.RELATIVE_PATH, at / "localhostProfile")
         elif name and len(name) > _MAX_PROFILE:
             yield rules.TOO_LONG.at(at / "localhostProfile", count=len(name), most=_MAX_PROFILE)
+
+
+def _namespace_of(sysctl: str) -> str:
+    """The field by which a pod shares the namespace of that sysctl with its node; empty for others."""
+    name = sysctl.replace("/", ".")
+    if name.startswith("net."):
+        return "hostNetwork"
+    return "hostIPC" if name == "kernel.sem" or name.startswith(_IPC_SYSCTLS) else ""
 
 
 def _find_sysctl_problems(context: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:

@@ -84,7 +84,9 @@ def _find_device_claim_problems(pod: Mapping[str, Json], path: FieldPath) -> Ite
 
 
 def find_pod_resource_problems(pod: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
-    """Problems of the resources of a pod as a whole: it has only processors and memory."""
+    """Problems of the resources of a pod as a whole: it has only processors and memory, and no claims."""
+    if pod.get("resources", {}).get("claims"):
+        yield rules.NOT_HERE.at(path / "resources.claims")
     for side in ("limits", "requests"):
         for name in sorted(pod.get("resources", {}).get(side, {})):
             if name not in _POD_RESOURCES and not name.startswith("hugepages-"):
