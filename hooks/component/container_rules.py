@@ -59,6 +59,7 @@ def find_container_problems(fields: PodFields) -> Iterator[Problem]:
     for one in others:
         yield from find_env_problems(_entries(one.container.get("env"), one.path / "env"))
         yield from find_resource_problems(one.container, one.path)
+    yield from find_resource_problems(pod, _POD)
     yield from _find_volume_sizes(pod.get("volumes") or ())
 
 

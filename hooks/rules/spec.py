@@ -104,6 +104,9 @@ LABEL_VALUE = Rule(name="label-value", text=f"{{path}}: {{value!r}} is not a lab
 LABEL_KEY = Rule(name="label-key", text=f"{{path}}: {{key!r}} is not a label key; {_KEY}")
 ANNOTATION_KEY = Rule(name="annotation-key", text=f"{{path}}: {{key!r}} is not an annotation key; {_KEY}")
 
+DELETION_COST = Rule(
+    name="deletion-cost", text='{path}: {value!r} is not a whole number of 32 bits; write one such as "5" or "-5"'
+)
 INGRESS_HOST_NAME = Rule(
     name="ingress-host-name", text="{path}: {host!r} is not a host name; use lower case letters, digits, - and ."
 )

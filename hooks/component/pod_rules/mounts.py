@@ -1,6 +1,6 @@
 """Problems of a container's mounts and devices."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from hooks.component.pod_rules.forms import check_form
 from hooks.k8s.types import Json
@@ -46,9 +46,13 @@ def find_repeated_mounts(container: Mapping[str, Json], path: FieldPath) -> Iter
 
 
 def find_device_problems(
-    container: Mapping[str, Json], volumes: Mapping[str, Mapping[str, Json]], path: FieldPath
+    container: Mapping[str, Json],
+    volumes: Mapping[str, Mapping[str, Json]],
+    path: FieldPath,
+    *,
+    mounted: Collection[str],
 ) -> Iterator[Problem]:
-    """Problems of block devices; `volumes` are the pod's by name."""
+    """Problems of block devices; `volumes` are the pod's by name, `mounted` are the paths of further mounts."""
     mounts = {mount.get("name"): mount.get("mountPath") for mount in container.get("volumeMounts", ())}
     names: dict[str, FieldPath] = {}
     paths: dict[str, FieldPath] = {}
@@ -64,5 +68,5 @@ def find_device_problems(
         for field, value, seen in (("name", name, names), ("devicePath", device_path, paths)):
             if value and seen.setdefault(value, at) is not at:
                 yield rules.REPEATED.at(at / field, found=repr(value), other=seen[value])
-        if name in mounts or (device_path and device_path in mounts.values()):
+        if name in mounts or (device_path and device_path in {*mounts.values(), *mounted}):
             yield rules.REPEATED.at(at, found=repr(name), other=path / "volumeMounts")

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
+from hooks import contract
 from hooks.component.defaults import default_probes, grace_seconds
 from hooks.component.pod_fields import PodFields
 from hooks.component.pod_rules.amounts import find_used_claim_problems
@@ -49,7 +50,9 @@ def find_pod_problems(fields: PodFields, broken: Collection[FieldPath]) -> Itera
 
 def _read_context(pod: Mapping[str, Json], fields: PodFields) -> PodContext:
     kind = ComponentType.of(fields.component_type)
+    shared = (contract.SHARED_MEMORY_PATH,) if fields.has_shared_memory else ()
     return PodContext(
+        mounted=(*shared, *(mount.mount_point for mount in fields.volume_mounts)),
         volumes={volume["name"]: volume for volume in pod.get("volumes", ()) if "name" in volume},
         has_shared_memory=fields.has_shared_memory,
         host_users=pod.get("hostUsers") is not False,

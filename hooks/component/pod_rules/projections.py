@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from hooks.component.pod_rules.forms import require
-from hooks.component.pod_rules.selectors import find_selector_problems
 from hooks.component.pod_rules.sources import (
     FIELDS_OF_FILES,
     find_field_problems,
@@ -14,8 +13,8 @@ from hooks.k8s.types import Json
 from hooks.problems import FieldPath, Problem
 from hooks.rules import pod_values as rules
 
-_KINDS = ("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken")
-_PATHS_OF_CERTIFICATE = ("credentialBundlePath", "keyPath", "certificateChainPath")
+_KINDS = ("configMap", "downwardAPI", "secret", "serviceAccountToken")
+"""Two further kinds, `clusterTrustBundle` and `podCertificate`, exist only where a feature gate is on."""
 
 
 def find_items_problems(items: Sequence[Mapping[str, Json]], path: FieldPath) -> Iterator[Problem]:
@@ -64,12 +63,6 @@ def _find_source_problems(kind: str, source: Mapping[str, Json], path: FieldPath
                 yield from find_file_problems(item, path / "items" / index)
         case "serviceAccountToken":
             yield from require(source, "path", path, rules.LOCAL_PATH)
-        case "clusterTrustBundle":
-            yield from require(source, "path", path, rules.LOCAL_PATH)
-            chosen = [field for field in ("name", "signerName") if field in source]
-            if len(chosen) != 1:
-                yield rules.ONE_OF.at(path, choices="name, signerName", found=name_found(chosen))
-            yield from find_selector_problems(source.get("labelSelector"), path / "labelSelector")
 
 
 def _paths_of(kind: str, source: Mapping[str, Json], path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
@@ -79,10 +72,3 @@ def _paths_of(kind: str, source: Mapping[str, Json], path: FieldPath) -> Iterato
             for index, item in enumerate(source.get("items", ())):
                 if item.get("path"):
                     yield path / "items" / index / "path", item["path"]
-        case "clusterTrustBundle":
-            if source.get("path"):
-                yield path / "path", source["path"]
-        case "podCertificate":
-            for field in _PATHS_OF_CERTIFICATE:
-                if source.get(field):
-                    yield path / field, source[field]

@@ -59,6 +59,10 @@ def _find_profile_problems(context: Mapping[str, Json], path: FieldPath) -> Iter
             yield rules.ONLY_WITH.at(at / "localhostProfile", other=at / "type", value="Localhost")
         elif field == "seccompProfile":
             yield from check_form(name, rules.RELATIVE_PATH, at / "localhostProfile")
+        elif name and name != name.strip():
+            yield rules.FIXED.at(
+                at / "localhostProfile", found=repr(name), wanted=f"{name.strip()!r}, without blanks around"
+            )
         elif name and len(name) > _MAX_PROFILE:
             yield rules.TOO_LONG.at(at / "localhostProfile", count=len(name), most=_MAX_PROFILE)
 
