@@ -75,7 +75,7 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
     plan = keep_discovered(plan_component(component, seen, facts.settings), seen)
     built = build_component(plan)
     progress = measure_progress(plan, built, seen)
-    warnings = (*plan.warnings, *built.warnings)
+    warnings = (*plan.warnings, *texts_of(built.warnings))
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     return SyncAnswer(
         children=list(built.children),

@@ -11,6 +11,7 @@ from hooks.admission.rules import RULES
 from hooks.crds import apply_defaults, find_faults
 from hooks.facts import Facts
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.manifests.across import find_collisions, find_shared_slips
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Document, Fault, Loaded
 from hooks.metacontroller.protocol import plural_of
@@ -44,6 +45,8 @@ def check_manifests(loaded: Loaded, settings: Settings, installed: frozenset[str
         of_rules = drop_repetitions(verdict.problems, (fault.problem for fault in of_schema))
         faults |= {*of_schema, *(document.place(problem) for problem in of_rules)}
         warnings |= {document.place(warning) for warning in verdict.warnings}
+    faults |= set(find_collisions(loaded.documents))
+    warnings |= set(find_shared_slips(loaded.documents, settings))
     return Checked(faults=tuple(sorted(faults)), warnings=tuple(sorted(warnings)))
 
 

@@ -22,12 +22,13 @@ from hooks.rules import (
     reading,
     request,
     schema,
+    slips,
     spec,
     topology,
 )
 
 _MODULES: tuple[ModuleType, ...] = (
-    *(reading, schema, graph, config, grove, topology, spec, pod, pod_values, component),
+    *(reading, schema, graph, config, grove, topology, spec, pod, pod_values, component, slips),
     *(model, request, profiling, adapter),
 )
 

@@ -3,7 +3,7 @@
 Source: Kubernetes, pkg/apis/core/validation/validation.go; Dynamo operator, internal/dynamo.
 """
 
-from hooks.problems import Reason, Rule
+from hooks.problems import Reason, Rule, Severity
 
 FIELD_TYPE = Rule(name="field-type", text="{path}: must be {wanted}")
 FIELD_REQUIRED = Rule(name="field-required", text="{path} is required", reason=Reason.REQUIRED)
@@ -67,4 +67,26 @@ COMMAND_LINE_LENGTH = Rule(
         "{path}: the command line for several nodes has {size} bytes, must have at most {most}; shorten the arguments "
         "or lower {other}"
     ),
+)
+UNREAD_PROGRAM = Rule(
+    name="unread-program",
+    text=(
+        "{path}: no Python that runs {engine} is found in {command!r}, so the flags for several nodes are not added; "
+        "the program must add them itself"
+    ),
+    severity=Severity.WARNING,
+)
+SEPARATE_ENGINES = Rule(
+    name="separate-engines",
+    text=(
+        "{path}: vLLM does not span the {count} nodes, because resources ask for no GPU, or one node's GPUs are enough "
+        "for --tensor-parallel-size x --pipeline-parallel-size x --data-parallel-size; set {limit}, raise these sizes, "
+        "or remove multinode"
+    ),
+    severity=Severity.WARNING,
+)
+NO_RANKS = Rule(
+    name="no-ranks",
+    text="{path}: ask for no GPU, so mpirun starts 0 ranks; set {limit}",
+    severity=Severity.WARNING,
 )

@@ -110,6 +110,10 @@ DELETION_COST = Rule(
 INGRESS_HOST_NAME = Rule(
     name="ingress-host-name", text="{path}: {host!r} is not a host name; use lower case letters, digits, - and ."
 )
+CHECKPOINT_ENABLED = Rule(
+    name="checkpoint-enabled",
+    text="{path}: checkpoints are not supported; remove checkpoint, or set {path} to false",
+)
 INGRESS_CLASS_NAME = Rule(
     name="ingress-class-name",
     text="{path}: {name!r} is not the name of an ingress class; use at most 253 of a-z, 0-9, - and .",

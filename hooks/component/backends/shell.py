@@ -16,7 +16,7 @@ from typing import assert_never
 from hooks.component.backends.command_line import CommandLine
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Json
-from hooks.problems import SPEC
+from hooks.problems import SPEC, Problem
 from hooks.rules import pod as rules
 
 _MAIN = SPEC / "extraPodSpec.mainContainer"
@@ -98,19 +98,15 @@ def add_flags(container: Mapping[str, Json], flags: str, *, engine: str, needs_s
             assert_never(never)
 
 
-def warn_of_unread_program(container: Mapping[str, Json], engine: str) -> tuple[str, ...]:
+def warn_of_unread_program(container: Mapping[str, Json], engine: str) -> tuple[Problem, ...]:
     """The warning that `add_flags` does not change the container; () if it does."""
     line = CommandLine.of(container)
     if runs_engine(line, engine):
         return ()
-    sentence = (
-        f"spec.extraPodSpec.mainContainer.command: no Python that runs {engine} is found in {_shorten(line.text)!r}, "
-        "so the flags for several nodes are not added; the program must add them itself"
-    )
-    return (sentence,)
+    return (rules.UNREAD_PROGRAM.at(_MAIN / "command", engine=engine, command=_shorten(line.text)),)
 
 
-def warn_of_script(container: Mapping[str, Json], engine: str) -> tuple[str, ...]:
+def warn_of_script(container: Mapping[str, Json], engine: str) -> tuple[Problem, ...]:
     """The warning that a shell script does not run the engine, so it gets no flags; () for any other program."""
     is_script = program_of(CommandLine.of(container), engine) is Program.SCRIPT
     return warn_of_unread_program(container, engine) if is_script else ()

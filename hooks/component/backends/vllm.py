@@ -31,6 +31,8 @@ from hooks.component.backends.shell import (
 from hooks.component.placement import Placement, Role
 from hooks.k8s.pods import add_named, field_env
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, Problem
+from hooks.rules import pod as rules
 
 RAY_PORT = 6379
 DATA_PARALLEL_PORT = 13445
@@ -196,9 +198,6 @@ def _expand(word: str, values: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda found: values.get(found[found.lastindex or 0], ""), word)
 
 
-def _warn_of_separate_engines(placement: Placement) -> str:
-    return (
-        f"spec.multinode: vLLM does not span the {placement.node_count} nodes, because resources ask for no GPU, or "
-        "one node's GPUs are enough for --tensor-parallel-size x --pipeline-parallel-size x --data-parallel-size; "
-        "set resources.limits.gpu, raise these sizes, or remove multinode"
-    )
+def _warn_of_separate_engines(placement: Placement) -> Problem:
+    limit = SPEC / "resources.limits.gpu"
+    return rules.SEPARATE_ENGINES.at(SPEC / "multinode", count=placement.node_count, limit=limit)

@@ -46,6 +46,10 @@ _SERVICE_PORT = ServicePort(
 )
 
 
+DEFAULTS = ComponentDefaults(command=(), ports=_PORTS, probes=PROBES, grace_seconds=GRACE_SECONDS)
+"""The defaults that depend on the type alone."""
+
+
 def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
     """The defaults of an endpoint picker.
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from hooks import contract
-from hooks.component.defaults import default_probes, grace_seconds
+from hooks.component.defaults import typical_defaults
 from hooks.component.pod_fields import PodFields
 from hooks.component.pod_rules.amounts import find_used_claim_problems
 from hooks.component.pod_rules.containers import LocatedContainer, PodContext, find_container_problems
@@ -56,7 +56,7 @@ def _read_context(pod: Mapping[str, Json], fields: PodFields) -> PodContext:
         volumes={volume["name"]: volume for volume in pod.get("volumes", ()) if "name" in volume},
         has_shared_memory=fields.has_shared_memory,
         host_users=pod.get("hostUsers") is not False,
-        grace_seconds=pod.get("terminationGracePeriodSeconds", grace_seconds(kind)),
+        grace_seconds=pod.get("terminationGracePeriodSeconds", typical_defaults(kind).grace_seconds),
     )
 
 
@@ -84,7 +84,7 @@ def _find_main_probe_problems(
 ) -> Iterator[Problem]:
     """Problems of the main container's probes that count: a probe of the spec itself replaces the container's."""
     top = {"livenessProbe": fields.liveness_probe, "readinessProbe": fields.readiness_probe}
-    ours = default_probes(ComponentType.of(fields.component_type))
+    ours = typical_defaults(ComponentType.of(fields.component_type)).probes
     for field in PROBES:
         if top.get(field) is not None:
             probe = _read_sound({field: top[field]}, broken, SPEC).get(field, {})

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hooks.component.pod_rules.claims import find_claim_problems
 from hooks.component.pod_rules.forms import check_form, require
 from hooks.component.pod_rules.projections import find_file_problems, find_items_problems, find_projection_problems
+from hooks.component.pod_rules.selectors import find_label_problems
 from hooks.component.pod_rules.sources import name_found
 from hooks.k8s.names import MAX_LABEL, is_subdomain
 from hooks.k8s.types import Json
-from hooks.problems import FieldPath, Problem
+from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import pod_values as rules
 
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
@@ -113,7 +114,12 @@ def _of_flocker(source: Mapping[str, Json], path: FieldPath) -> Iterator[Problem
 def _of_ephemeral(source: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
     template = source.get("volumeClaimTemplate")
     if template:
-        yield from find_claim_problems(template.get("spec", {}), path / "volumeClaimTemplate.spec")
+        at = path / "volumeClaimTemplate"
+        yield from find_claim_problems(template.get("spec", {}), at / "spec")
+        metadata = template.get("metadata", {})
+        yield from find_label_problems(metadata.get("labels", {}), at / "metadata.labels")
+        for key in sorted(metadata.get("annotations", {})):
+            yield from check_form(key.lower(), rules.QUALIFIED_NAME, at / "metadata.annotations" / Key(key))
 
 
 _FINDERS: Mapping[str, Callable[[Mapping[str, Json], FieldPath], Iterator[Problem]]] = {

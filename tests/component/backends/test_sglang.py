@@ -70,14 +70,14 @@ def test_only_the_worker_loses_its_probes(role: Role, kept: bool) -> None:
 def test_another_program_is_left_as_it_is_with_a_warning() -> None:
     result = running.launched(Backend.SGLANG, LEADER, command=["java", "-jar", "sglang.jar"])
     assert (result.container["command"], result.container["args"]) == (["java", "-jar", "sglang.jar"], [])
-    assert "the flags for several nodes are not added" in result.warnings[0]
+    assert "the flags for several nodes are not added" in result.warnings[0].text
 
 
 @pytest.mark.parametrize("role", [LEADER, WORKER])
 def test_shell_without_sglang_stays_as_it_is_with_a_warning(role: Role) -> None:
     result = running.launched(Backend.SGLANG, role, command=["/bin/sh", "-c"], args=["exec /launch.sh"])
     assert (result.container["command"], result.container["args"]) == (["/bin/sh", "-c"], ["exec /launch.sh"])
-    assert "the program must add them itself" in result.warnings[0]
+    assert "the program must add them itself" in result.warnings[0].text
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from hooks.component.backends.shell import (
     quote_line,
     warn_of_unread_program,
 )
+from hooks.problems import texts_of
 from tests.component.backends.running import NASTY, kubelet, run
 
 TOKENS = st.lists(
@@ -188,14 +189,14 @@ def test_script_that_runs_no_engine_stays_as_it_is(script: str) -> None:
 
 
 def test_warning_shows_the_beginning_of_a_long_script_on_one_line() -> None:
-    (warning,) = warn_of_unread_program({"command": ["sh", "-c"], "args": ["a\n" * 9000]}, "vllm")
+    (warning,) = texts_of(warn_of_unread_program({"command": ["sh", "-c"], "args": ["a\n" * 9000]}, "vllm"))
     assert "\n" not in warning
     assert len(warning) < 800
 
 
 def test_only_a_program_that_cannot_be_read_is_warned_of() -> None:
     assert warn_of_unread_program({"command": ["python3"]}, "vllm") == ()
-    (warning,) = warn_of_unread_program({"command": ["/launch"]}, "vllm")
+    (warning,) = texts_of(warn_of_unread_program({"command": ["/launch"]}, "vllm"))
     assert "'/launch'" in warning
 
 
