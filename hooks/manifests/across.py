@@ -50,7 +50,7 @@ def find_collisions(documents: Sequence[Document]) -> Iterator[Fault]:
     first: dict[tuple[str, str], _Service] = {}
     for one in _services(documents):
         other = first.setdefault((one.namespace, one.name), one)
-        if other.document is not one.document:
+        if other.document is not one.document and _describe(other) != _describe(one):
             yield one.document.place(
                 rules.COMPONENT_NAME_TAKEN.at(
                     one.path,
@@ -67,9 +67,9 @@ def find_shared_slips(documents: Sequence[Document], settings: Settings) -> Iter
     services = list(_services(documents))
     yield from _find_shared_names(services)
     secrets = {
-        (str(one.object["metadata"].get("namespace") or ""), name_of(one.object))
+        (str(one.object["metadata"].get("namespace") or ""), name)
         for one in documents
-        if one.kind == kinds.SECRET
+        if one.kind == kinds.SECRET and (name := _name_of(one))
     }
     for one in services:
         source = key_source(settings, one.namespace)
@@ -89,6 +89,13 @@ def _find_shared_names(services: Sequence[_Service]) -> Iterator[Fault]:
             yield one.document.place(slips.GLOBAL_NAMESPACE.at(path, other=_describe(other), place=other.place))
 
 
+def _name_of(document: Document) -> str:
+    """The object's name; empty for one without, which has a problem of its own."""
+    metadata = document.object.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""
+
+
 def _describe(one: _Service) -> str:
     kind, name = one.document.object["kind"], name_of(one.document.object)
     return f"{kind} {name}, {one.path}" if one.path != SPEC else f"{kind} {name}"
@@ -105,7 +112,7 @@ def _backend_of(one: _Service) -> Backend | None:
 def _services(documents: Sequence[Document]) -> Iterator[_Service]:
     """Every service and every component of the documents; fields that do not fit their types are left out."""
     for document in documents:
-        if document.kind not in {contract.GRAPH, contract.COMPONENT} or not document.object["metadata"].get("name"):
+        if document.kind not in {contract.GRAPH, contract.COMPONENT} or not _name_of(document):
             continue
         stored = apply_defaults(document.object)
         namespace = str(stored["metadata"].get("namespace") or "")

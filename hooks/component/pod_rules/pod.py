@@ -26,7 +26,8 @@ _CONTAINERS = ("containers", "initContainers")
 def find_pod_problems(fields: PodFields, broken: Collection[FieldPath]) -> Iterator[Problem]:
     """All problems; what is `broken`, because a value in it has the wrong type, is left out."""
     pod = _read_sound(fields.extra_pod_spec, broken, _POD, without=(*_CONTAINERS, "mainContainer"))
-    main = _read_sound(fields.main_container, broken, _MAIN)
+    written = fields.main_container
+    main = _read_sound(written, broken, _MAIN) if isinstance(written, dict) else {}
     others = [
         LocatedContainer(path=_POD / field / index, container=_read_sound(container, broken, _POD / field / index))
         for field in _CONTAINERS
