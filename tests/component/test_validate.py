@@ -90,6 +90,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "max-surge]: no pod can be replaced, because spec.annotations[nvidia.com/deployment-rolling-update-max-unav",
     ),
+    "one port under two protocols": (
+        main(ports=[{"containerPort": 53, "protocol": "UDP"}, {"containerPort": 53, "protocol": "TCP"}]),
+        "ports[1].containerPort: spec.extraPodSpec.mainContainer.ports[0] has the number 53 too; Metacontroller merges",
+    ),
+    "checkpoint": (
+        {"checkpoint": {"enabled": True, "checkpointRef": "c"}},
+        "spec.checkpoint.enabled: checkpoints are not supported; remove checkpoint",
+    ),
     "picker without configuration": (
         {"componentType": "epp"},
         "spec.eppConfig is required for EPP components",
