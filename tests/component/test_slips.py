@@ -32,7 +32,8 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
     "discovery": (
         {"annotations": {"nvidia.com/dynamo-discovery-backend": "k8s"}},
         (
-            "spec.annotations[nvidia.com/dynamo-discovery-backend]: 'k8s' is none of kubernetes, etcd, so processes do not "
+            "spec.annotations[nvidia.com/dynamo-discovery-backend]: 'k8s' is none of "
+            "kubernetes, etcd, so processes do not "
             "find each other; did you mean kubernetes?"
         ),
     ),

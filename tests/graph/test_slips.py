@@ -54,7 +54,8 @@ def warnings(services: dict[str, Any], **annotations: str) -> tuple[str, ...]:
             {},
             [
                 (
-                    "spec.services[b].eppConfig.config: has no effect; a graph has one ConfigMap for endpoint pickers, and "
+                    "spec.services[b].eppConfig.config: has no effect; a graph has one ConfigMap for "
+                    "endpoint pickers, and "
                     "it holds the configuration of spec.services[a]; use configMapRef here"
                 )
             ],
@@ -64,7 +65,8 @@ def warnings(services: dict[str, Any], **annotations: str) -> tuple[str, ...]:
             {},
             [
                 (
-                    "spec.services[a]: its InferencePool selects components of type worker in its own Dynamo namespace, "
+                    "spec.services[a]: its InferencePool selects components of type worker in its "
+                    "own Dynamo namespace, "
                     "and this graph has none"
                 )
             ],
@@ -74,7 +76,8 @@ def warnings(services: dict[str, Any], **annotations: str) -> tuple[str, ...]:
             {},
             [
                 (
-                    "spec.services[a]: its InferencePool selects components of type worker in its own Dynamo namespace, "
+                    "spec.services[a]: its InferencePool selects components of type worker in its "
+                    "own Dynamo namespace, "
                     "and this graph has none"
                 )
             ],

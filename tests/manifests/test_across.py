@@ -73,7 +73,8 @@ def test_services_of_two_graphs_that_want_one_name_are_refused_with_both_places(
     faults, _ = check(folder, GRAPH.format(name="a", service="b-c"), GRAPH.format(name="a-b", service="c"))
     assert faults == [
         (
-            "b.yaml:7: spec.services[c]: becomes a-b-c in namespace default, which is the name of DynamoGraphDeployment a, "
+            "b.yaml:7: spec.services[c]: becomes a-b-c in namespace default, which is the "
+            "name of DynamoGraphDeployment a, "
             "spec.services[b-c] (a.yaml:7) too; rename one of the graphs or services"
         )
     ]
@@ -95,8 +96,10 @@ def test_same_service_of_two_graphs_in_the_global_namespace_is_warned_about(fold
     assert faults == []
     assert warnings == [
         (
-            "b.yaml:9: spec.services[main].globalDynamoNamespace: DynamoGraphDeployment a, spec.services[main] (a.yaml:7) "
-            "is a service of the same name in the same global Dynamo namespace, so requests for one reach the other; rename "
+            "b.yaml:9: spec.services[main].globalDynamoNamespace: DynamoGraphDeployment a, "
+            "spec.services[main] (a.yaml:7) "
+            "is a service of the same name in the same global Dynamo namespace, so requests "
+            "for one reach the other; rename "
             "one, or remove globalDynamoNamespace"
         )
     ]
