@@ -30,6 +30,8 @@ Where is …?
 * the name of an object: hooks/identity.py
 * the words of a rule: hooks/rules
 * the check behind a rule, of a component: hooks/component/spec_rules.py, hooks/component/validate.py
+* the check behind a rule, of a pod: hooks/component/pod_rules, hooks/component/container_rules.py
+* a warning about a slip: hooks/component/slips.py, hooks/graph/slips.py, hooks/manifests/across.py
 * the check behind a rule, of a graph: hooks/graph/spec_rules.py, hooks/graph/validate.py, hooks/graph/change_rules.py
 * the check behind a rule, of another kind: hooks/model/validate.py, hooks/graph/request/validate.py
 * a rule as CEL: hooks/crds/cel_spec.py, hooks/crds/cel_graph.py, hooks/crds/cel_rules.py

@@ -151,8 +151,8 @@ def test_workers_records_are_labelled_with_their_discovery_backend() -> None:
 
 
 ALLOWED_KEYS = {
-    *("type", "format", "description", "default", "enum", "pattern", "minimum", "minLength", "maxLength", "maxItems"),
-    *("maxProperties", "properties", "additionalProperties", "items", "required", "anyOf"),
+    *("type", "format", "description", "default", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength"),
+    *("maxItems", "maxProperties", "properties", "additionalProperties", "items", "required", "anyOf"),
     *("x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"),
     *("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type", "x-kubernetes-validations"),
 }

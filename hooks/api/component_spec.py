@@ -162,7 +162,9 @@ class ComponentSpec(ApiModel):
         str, Schema("Type of the component: frontend, worker, prefill, decode, planner, epp, or any other word.")
     ] = ""
     sub_component_type: Annotated[str, Schema("Role of a worker: prefill or decode.")] = ""
-    dynamo_namespace: Annotated[str, Schema("Ignored; the graph's name decides.")] = ""
+    dynamo_namespace: Annotated[
+        str, Schema("Dynamo namespace of a component without a graph; in a graph, the graph's name decides.")
+    ] = ""
     global_dynamo_namespace: Annotated[bool, Schema("Join the Dynamo namespace that all graphs share.")] = False
     resources: Annotated[Resources | None, Schema("Resources of the main container.")] = None
     autoscaling: Annotated[

@@ -17,6 +17,7 @@ DATE_TIME = "date-time"
 
 CONFIG_MAP_KEY = "io.k8s.api.core.v1.ConfigMapKeySelector"
 CONTAINER = "io.k8s.api.core.v1.Container"
+ENV_SOURCE = "io.k8s.api.core.v1.EnvVarSource"
 ENV_VAR = "io.k8s.api.core.v1.EnvVar"
 METRIC = "io.k8s.api.autoscaling.v2.MetricSpec"
 POD_SPEC = "io.k8s.api.core.v1.PodSpec"

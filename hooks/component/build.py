@@ -12,6 +12,7 @@ from hooks.component.plan import ComponentPlan
 from hooks.component.pod_template import build_pod
 from hooks.k8s.types import Manifest, build_metadata, name_of, sort_manifests
 from hooks.k8s.workloads import PodTemplate, build_deployment
+from hooks.problems import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +20,12 @@ class Built:
     """A component's children, in a fixed order.
 
     `workloads` are its Deployment or LeaderWorkerSets, including those that this answer leaves out. `warnings` are
-    sentences for the user about its pods.
+    about its pods.
     """
 
     children: tuple[Manifest, ...]
     workloads: tuple[Manifest, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ class _Workloads:
 
     wanted: tuple[Manifest, ...]
     children: tuple[Manifest, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Problem, ...]
 
 
 def build_component(plan: ComponentPlan) -> Built:

@@ -10,11 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hooks import contract
-from hooks.component.defaults.epp import CONFIG_VOLUME
+from hooks.api.schema import ENV_SOURCE
+from hooks.component.defaults.epp import CACHE_VOLUME, CONFIG_VOLUME
+from hooks.component.fragment_schema import find_wrong_types
 from hooks.component.pod_fields import PodFields
+from hooks.component.pod_rules.sources import find_source_problems
 from hooks.component.resources import find_resource_problems
 from hooks.component.volumes import claim_volume, is_shared_memory
 from hooks.identity import MPI_SECRET_SUFFIX
+from hooks.k8s.canonical import canonical_fragment, find_unreadable
 from hooks.k8s.names import is_port_name
 from hooks.k8s.quantities import is_negative
 from hooks.k8s.types import Json
@@ -55,6 +59,7 @@ def find_container_problems(fields: PodFields) -> Iterator[Problem]:
     for one in others:
         yield from find_env_problems(_entries(one.container.get("env"), one.path / "env"))
         yield from find_resource_problems(one.container, one.path)
+    yield from find_resource_problems(pod, _POD)
     yield from _find_volume_sizes(pod.get("volumes") or ())
 
 
@@ -70,6 +75,15 @@ def find_env_problems(entries: Iterable[tuple[FieldPath, int, Json]]) -> Iterato
             yield rules.ENV_VALUE_TWICE.at(env / index / "valueFrom", name=name)
         elif sum(part is not None for part in source.values()) != 1:
             yield rules.ENV_SOURCE.at(env / index / "valueFrom")
+        types = tuple(find_wrong_types(source, ENV_SOURCE, env / index / "valueFrom"))
+        yield from types or _find_in_source(source, env / index / "valueFrom")
+
+
+def _find_in_source(source: Json, path: FieldPath) -> Iterator[Problem]:
+    try:
+        yield from find_source_problems(canonical_fragment(source), path)
+    except ValueError:
+        yield from (rules.QUANTITY.at(at, why=why) for at, why in find_unreadable(source, path))
 
 
 def find_repeated_names(named: Iterable[tuple[FieldPath, str]]) -> Iterator[Problem]:
@@ -115,7 +129,7 @@ def _volume_names(fields: PodFields) -> frozenset[str]:
     users = (volume["name"] for volume in fields.extra_pod_spec.get("volumes") or ())
     claims = (claim_volume(mount.name) for mount in fields.volume_mounts)
     shared = [contract.SHARED_MEMORY_VOLUME] if fields.has_shared_memory else []
-    config = [CONFIG_VOLUME] if fields.has_picker_config else []
+    config = [CONFIG_VOLUME, CACHE_VOLUME] if fields.is_picker else []
     return frozenset((*users, *claims, *shared, *config))
 
 

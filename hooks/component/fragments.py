@@ -12,19 +12,29 @@ import orjson
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.container_rules import find_container_problems, find_repeated_names
+from hooks.component.fragment_schema import find_schema_problems
 from hooks.component.pod_fields import PodFields, read_pod_fields, select_pod_fields, write_pod_fields
+from hooks.component.pod_rules.pod import find_pod_problems
 from hooks.component.resources import find_unreadable_amounts
 from hooks.component.volumes import claim_volume
 from hooks.k8s.canonical import canonical_fragment, find_unreadable
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.overlay import has_handler
 from hooks.k8s.types import Json
-from hooks.problems import SPEC, FieldPath, Problem
+from hooks.problems import SPEC, FieldPath, Problem, Rule
 from hooks.rules import pod as rules
+from hooks.rules import pod_values
 
 MAIN_CONTAINER = SPEC / "extraPodSpec.mainContainer"
 
 _POD = SPEC / "extraPodSpec"
+_SAME_AS: Mapping[Rule, Rule] = {
+    pod_values.EMPTY: rules.FIELD_REQUIRED,
+    pod_values.RANGE: rules.PORT_NUMBER,
+    rules.QUANTITY: rules.FIELD_TYPE,
+    rules.PROBE_HANDLER: pod_values.ONE_OF,
+}
+"""Rules that say the same as another one, of the same field."""
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _OBJECTS = ("resources", "lifecycle", "securityContext", *_PROBES)
 _LISTS_OF_OBJECTS = ("ports", "envFrom", "volumeMounts", "volumeDevices")
@@ -43,26 +53,43 @@ def validate_fragments(spec: ComponentSpec) -> tuple[Problem, ...]:
     try:
         text = write_pod_fields(fields)
     except orjson.JSONEncodeError:
-        return tuple(_find_problems(fields))
+        return _find_all(fields)
     return _validate_written(text)
 
 
 @lru_cache(maxsize=1024)
 def _validate_written(text: bytes) -> tuple[Problem, ...]:
-    return tuple(_find_problems(read_pod_fields(text)))
+    return _find_all(read_pod_fields(text))
+
+
+def _find_all(fields: PodFields) -> tuple[Problem, ...]:
+    """Each problem once: two rules may find that the same value is missing."""
+    first: dict[tuple[FieldPath, str], Problem] = {}
+    for problem in _find_problems(fields):
+        first.setdefault((problem.path, _SAME_AS.get(problem.rule, problem.rule).name), problem)
+    return tuple(first.values())
 
 
 def _find_problems(fields: PodFields) -> Iterator[Problem]:
     yield from find_unreadable_amounts(fields.resources, SPEC)
     types = [*_find_wrong_types(fields)]
     yield from types
+    by_schema = [one for one in find_schema_problems(fields) if not any(_is_same(one, other) for other in types)]
+    yield from by_schema
     yield from _find_unreadable(fields)
+    broken = frozenset(problem.path for problem in (*types, *by_schema) if problem.rule is rules.FIELD_TYPE)
+    yield from find_pod_problems(fields, broken)
     if not types:
         yield from _find_container_names(fields)
         yield from _find_volume_names(fields)
         yield from _find_mount_paths(fields)
         yield from _find_probes_without_handler(fields)
         yield from find_container_problems(fields)
+
+
+def _is_same(problem: Problem, other: Problem) -> bool:
+    """Whether both say that a value has the wrong type; the other may say it of the whole list."""
+    return problem.rule is rules.FIELD_TYPE and problem.path.is_within(other.path)
 
 
 def _find_wrong_types(fields: PodFields) -> Iterator[Problem]:

@@ -58,7 +58,7 @@ class BuiltGroups:
 
     sets: tuple[Manifest, ...]
     pod_groups: tuple[Manifest, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Problem, ...]
 
 
 def validate_groups(spec: ComponentSpec, name: str, path: FieldPath) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ Source: Kubernetes, apimachinery pkg/util/validation (IsQualifiedName, IsValidLa
 lower-cased before the check.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hooks import contract
@@ -12,6 +13,8 @@ from hooks.k8s.names import is_annotation_key, is_label_key, is_label_value
 from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import spec as rules
 
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_COST = re.compile(r"0|-?[1-9][0-9]*")
 _OF_ALL_PODS = frozenset(
     {
         contract.LABEL_COMPONENT,
@@ -38,9 +41,16 @@ def validate_metadata(spec: ComponentSpec, path: FieldPath, *, replaced: Collect
         labels, annotations = spec.extra_pod_metadata.labels, spec.extra_pod_metadata.annotations
         yield from _find_label_problems(labels, path / "extraPodMetadata.labels", _OF_ALL_PODS)
         yield from _find_annotation_problems(annotations, path / "extraPodMetadata.annotations")
+        cost = annotations.get(_DELETION_COST)
+        if cost is not None and not _is_cost(cost):
+            yield rules.DELETION_COST.at(path / "extraPodMetadata.annotations" / Key(_DELETION_COST), value=cost)
     if spec.ingress and spec.ingress.enabled:
         yield from _find_label_problems(spec.ingress.labels, path / "ingress.labels", ())
         yield from _find_annotation_problems(spec.ingress.annotations, path / "ingress.annotations")
+
+
+def _is_cost(text: str) -> bool:
+    return _COST.fullmatch(text) is not None and -(2**31) <= int(text) < 2**31
 
 
 def _find_label_problems(labels: Mapping[str, str], path: FieldPath, ignored: Collection[str]) -> Iterator[Problem]:

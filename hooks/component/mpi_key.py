@@ -15,7 +15,7 @@ from hooks.k8s.types import Json, Manifest, ReadManifest, build_manifest, build_
 from hooks.metacontroller.protocol import RelatedRule, SyncRequest
 from hooks.settings import Settings
 
-_KEYS = ("private.key", "private.key.pub")
+KEYS = ("private.key", "private.key.pub")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +131,9 @@ def _find_remark(found: Secret | None, seen: ObservedKey, source: str) -> KeyRem
             finding=(
                 f"Secret {source} with the SSH key of multinode TensorRT-LLM does not exist, so its pods cannot start"
             ),
-            remedy=f"create it with the keys {' and '.join(_KEYS)}, or name another one in the setting mpi_secret",
+            remedy=f"create it with the keys {' and '.join(KEYS)}, or name another one in the setting mpi_secret",
         )
-    if missing := [key for key in _KEYS if key not in found.data]:
+    if missing := [key for key in KEYS if key not in found.data]:
         absent = " and no ".join(missing)
         return KeyRemark(finding=f"Secret {source} has no {absent}, so multinode TensorRT-LLM cannot start")
     if seen.source is None:

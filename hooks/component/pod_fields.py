@@ -15,8 +15,7 @@ from hooks.k8s.types import Json
 class PodFields:
     """The fields of a spec that the rules about a pod read, by their names in the spec.
 
-    Two fields are not in the spec. `has_shared_memory`: the main container gets `/dev/shm`. `has_picker_config`: the
-    pod gets the volume with the configuration of an endpoint picker.
+    One field is not in the spec. `has_shared_memory`: the main container gets `/dev/shm`.
     """
 
     extra_pod_spec: Mapping[str, Json]
@@ -25,13 +24,18 @@ class PodFields:
     readiness_probe: Mapping[str, Json] | None
     resources: Resources | None
     volume_mounts: tuple[ClaimMount, ...]
+    component_type: str
     has_shared_memory: bool
-    has_picker_config: bool
 
     @property
     def main_container(self) -> Mapping[str, Json]:
         """`extraPodSpec.mainContainer`; {} if it is absent."""
         return self.extra_pod_spec.get("mainContainer") or {}
+
+    @property
+    def is_picker(self) -> bool:
+        """Whether the pod is an endpoint picker's, which has volumes of its own."""
+        return self.component_type == ComponentType.EPP
 
 
 def select_pod_fields(spec: ComponentSpec) -> PodFields:
@@ -43,8 +47,8 @@ def select_pod_fields(spec: ComponentSpec) -> PodFields:
         readiness_probe=spec.readiness_probe,
         resources=spec.resources,
         volume_mounts=spec.volume_mounts,
+        component_type=spec.component_type,
         has_shared_memory=has_shared_memory(spec.shared_memory),
-        has_picker_config=spec.component_type == ComponentType.EPP,
     )
 
 

@@ -24,7 +24,7 @@ from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.overlay import overlay, overlay_probe
 from hooks.k8s.pods import add_named, expand_references, literal_env, without_named
 from hooks.k8s.types import EnvVar, Json, PodSpec
-from hooks.problems import SPEC, FieldPath
+from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import pod as rules
 from hooks.settings import Settings
 
@@ -57,7 +57,7 @@ class BuiltPod:
     """A pod's spec, and warnings for the user from the engine's launch rules."""
 
     spec: PodSpec
-    warnings: tuple[str, ...]
+    warnings: tuple[Problem, ...]
 
 
 def build_pod(plan: PodPlan, placement: Placement) -> BuiltPod:

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from hooks import contract
 from hooks.api.component_spec import ResourceItem, Resources
+from hooks.component.pod_rules.amounts import check_huge_pages, check_resource_name
 from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
 from hooks.k8s.types import Json
@@ -57,6 +58,7 @@ def find_resource_problems(
     requests = _read_sizes([*_written(container, "requests", at), *_laid_over(over, "requests", path)])
     limits = _read_sizes([*_written(container, "limits", at), *_laid_over(over, "limits", path)])
     for name, one in (*limits.items(), *requests.items()):
+        yield from check_resource_name(name, _path_of_name(one.path))
         if one.size < 0:
             yield rules.NEGATIVE.at(one.path, amount=one.text)
         elif _is_extended(name) and one.size.denominator != 1:
@@ -70,6 +72,12 @@ def find_resource_problems(
             yield rules.REQUEST_UNEQUAL.at(wanted.path, amount=wanted.text, limit=limit.text)
         elif wanted.size > limit.size:
             yield rules.REQUEST_ABOVE_LIMIT.at(wanted.path, amount=wanted.text, limit=limit.text)
+    yield from check_huge_pages({name: (one.path, one.text) for name, one in (*requests.items(), *limits.items())})
+
+
+def _path_of_name(amount: FieldPath) -> FieldPath:
+    """The path of the field that names the resource: GPUs are named by `gpuType`."""
+    return FieldPath((*amount.parts[:-1], "gpuType")) if amount.parts[-1] == "gpu" else amount
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def find_spec_problems(spec: ComponentSpec, path: FieldPath, *, lacks_pool: bool
 
 def find_spec_warnings(spec: ComponentSpec, path: FieldPath, dynamo_namespace: str) -> Iterator[Problem]:
     """Warnings about fields that are ignored; `dynamo_namespace` is the one that is used."""
-    if spec.dynamo_namespace:
+    if spec.dynamo_namespace and spec.dynamo_namespace != dynamo_namespace:
         yield rules.DYNAMO_NAMESPACE_IGNORED.at(
             path / "dynamoNamespace", value=spec.dynamo_namespace, used=dynamo_namespace
         )

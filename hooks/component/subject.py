@@ -95,9 +95,9 @@ class Subject:
 def resolve_subject(component: ComponentDeployment, settings: Settings) -> Subject:
     """The identity of a component.
 
-    The Dynamo namespace contains the graph's name, or the component's own name if it has no graph. Upstream leaves that
-    part empty. So all components without a graph in a Kubernetes namespace share the Dynamo namespace `<namespace>-`,
-    which is not a valid label value.
+    The Dynamo namespace contains the graph's name. A component without a graph has one of its own, named after it, or
+    the one that `dynamoNamespace` names: components that name the same one find each other. Upstream puts all
+    components without a graph in a Kubernetes namespace into `<namespace>-`, which is not a valid label value.
     """
     spec, metadata = component.spec, component.metadata
     graph = component.graph_name
@@ -109,17 +109,28 @@ def resolve_subject(component: ComponentDeployment, settings: Settings) -> Subje
         type=ComponentType.of(spec.component_type),
         type_text=spec.component_type,
         sub_type=spec.sub_component_type,
-        dynamo_namespace=dynamo_namespace(
-            metadata.namespace, graph or metadata.name, is_global=spec.global_dynamo_namespace
-        ),
+        dynamo_namespace=namespace_of(component),
         discovery=discovery_backend(spec.annotations, settings.discovery_backend),
         discovery_mode=spec.annotations.get(contract.ANNOTATION_DISCOVERY_MODE, ""),
         base_model=base_model_of(spec),
     )
 
 
+def namespace_of(component: ComponentDeployment) -> str:
+    """The Dynamo namespace of a component."""
+    spec, metadata = component.spec, component.metadata
+    if not component.graph_name and spec.dynamo_namespace and not spec.global_dynamo_namespace:
+        return spec.dynamo_namespace
+    owner = component.graph_name or metadata.name
+    return dynamo_namespace(metadata.namespace, owner, is_global=spec.global_dynamo_namespace)
+
+
 def resolve_deleted_subject(parent: ReadManifest, settings: Settings) -> Subject:
-    """The identity of a deleted component, from the readable fields of its spec; never raises."""
+    """The identity of a deleted component, from the readable fields of its spec; never raises.
+
+    `dynamoNamespace` is not read: in a Dynamo namespace that components share, the keys of this one's service may be
+    those of another component. Their leases end by themselves.
+    """
     raw = parent.get("spec") or {}
     annotations = raw.get("annotations")
     readable = {

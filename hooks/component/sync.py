@@ -77,7 +77,7 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
     built = build_component(plan)
     applied = judge_deviations(request, find_component_deviations(plan, built, request), facts.now)
     progress = measure_progress(plan, built, seen, applied)
-    warnings = (*plan.warnings, *built.warnings)
+    warnings = (*plan.warnings, *texts_of(built.warnings))
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     return SyncAnswer(
         children=list(built.children),

@@ -16,18 +16,20 @@ from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
 from hooks.component.groups import validate_groups
 from hooks.component.metadata_rules import validate_metadata
 from hooks.component.plan import find_istio_warnings
+from hooks.component.pod_rules.sources import check_reference
+from hooks.component.slips import find_slips
 from hooks.component.spec_rules import find_spec_problems, find_spec_warnings
 from hooks.component.strategy import validate_strategy
-from hooks.component.subject import NEVER_COPIED, ComponentType
+from hooks.component.subject import NEVER_COPIED, ComponentType, namespace_of
 from hooks.component.volumes import has_shared_memory, mount_path
 from hooks.errors import InvalidSpec
-from hooks.identity import dynamo_namespace
-from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_label_value, is_subdomain
+from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_dns_label, is_label_value, is_subdomain
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import ReadManifest
 from hooks.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules import component as component_rules
 from hooks.rules import pod as pod_rules
+from hooks.rules import pod_values
 from hooks.rules import spec as rules
 from hooks.rules.topology import COMPONENT_TOPOLOGY
 from hooks.validation.judging import Findings, judge
@@ -54,6 +56,7 @@ def validate_component(component: ComponentDeployment) -> tuple[Problem, ...]:
         *validate_groups(spec, name, SPEC),
         *_validate_lone_picker(component),
         *_validate_lone_topology(spec),
+        *_validate_lone_namespace(component),
     )
 
 
@@ -81,10 +84,12 @@ def validate_spec(
 
 
 def validate_restart_policy(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
-    """The problem of a restart policy other than Always, which Deployments and LeaderWorkerSets refuse."""
+    """Fields that Deployments and LeaderWorkerSets refuse: another restart policy than Always, and a deadline."""
     policy = spec.extra_pod_spec.get("restartPolicy")
     if policy and policy != "Always":
         yield pod_rules.RESTART_POLICY.at(path / "extraPodSpec.restartPolicy", value=repr(policy))
+    if spec.extra_pod_spec.get("activeDeadlineSeconds") is not None:
+        yield pod_values.NOT_HERE.at(path / "extraPodSpec.activeDeadlineSeconds")
 
 
 def _place(problem: Problem, path: FieldPath) -> Problem:
@@ -110,14 +115,17 @@ def is_for_status_only(problem: Problem) -> bool:
 
 
 def _judge_component(component: ComponentDeployment, review: Review) -> Findings:
-    metadata, spec = component.metadata, component.spec
-    name = dynamo_namespace(metadata.namespace, metadata.name, is_global=spec.global_dynamo_namespace)
+    spec, name = component.spec, namespace_of(component)
     return Findings(
         problems=tuple(problem for problem in validate_component(component) if not is_for_status_only(problem)),
         # The review of the graph has these warnings already.
         warnings=()
         if component.graph_name
-        else (*find_spec_warnings(spec, SPEC, name), *find_istio_warnings(spec.ingress, SPEC, review.installed)),
+        else (
+            *find_spec_warnings(spec, SPEC, name),
+            *find_slips(spec, SPEC, spec.backend_framework),
+            *find_istio_warnings(spec.ingress, SPEC, review.installed),
+        ),
     )
 
 
@@ -140,6 +148,10 @@ def _validate_fields(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
         yield from _validate_ingress(spec.ingress, path / "ingress")
     if spec.shared_memory:
         yield from _validate_shared_memory(spec.shared_memory, path / "sharedMemory.size")
+    if isinstance(spec.checkpoint, Mapping) and spec.checkpoint.get("enabled") is True:
+        yield rules.CHECKPOINT_ENABLED.at(path / "checkpoint.enabled")
+    if spec.env_from_secret:
+        yield from check_reference(spec.env_from_secret, path / "envFromSecret")
     if spec.annotations:
         yield from validate_strategy(spec.annotations, path / "annotations")
 
@@ -170,10 +182,23 @@ def _validate_lone_topology(spec: ComponentSpec) -> Iterator[Problem]:
         yield COMPONENT_TOPOLOGY.at(SPEC / "topologyConstraint")
 
 
+def _validate_lone_namespace(component: ComponentDeployment) -> Iterator[Problem]:
+    """The problem of a Dynamo namespace that no endpoint can have: dots separate the parts of an endpoint's name."""
+    name = component.spec.dynamo_namespace
+    if name and not component.graph_name and not is_dns_label(name):
+        yield component_rules.DYNAMO_NAMESPACE_FORM.at(SPEC / "dynamoNamespace", name=name)
+
+
 def _validate_ingress(ingress: Ingress, path: FieldPath) -> Iterator[Problem]:
     host = ingress_host(ingress)
     if not is_subdomain(host.removeprefix("*.")):
         yield rules.INGRESS_HOST_NAME.at(path / "host", host=host)
+    name = ingress.ingress_controller_class_name or ""
+    if name and not is_subdomain(name):
+        yield rules.INGRESS_CLASS_NAME.at(path / "ingressControllerClassName", name=name)
+    secret = ingress.tls.secret_name if ingress.tls else ""
+    if name and secret and not is_subdomain(secret):
+        yield rules.TLS_SECRET_NAME.at(path / "tls.secretName", name=secret)
 
 
 def _validate_shared_memory(shared_memory: SharedMemory, path: FieldPath) -> Iterator[Problem]:

@@ -19,11 +19,11 @@ from hooks.crds.definitions import CUSTOM_RESOURCES, OPEN, read_root_schema
 from hooks.crds.paths import add_name, name_path
 from hooks.crds.schema_problems import describe_error, describe_unknown
 from hooks.crds.stored import apply_defaults, schema_of
-from hooks.crds.suggestions import suggest
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import HERE, FieldPath, Problem
 from hooks.rules import graph as graph_rules
 from hooks.rules import schema as rules
+from hooks.rules.values import suggest
 
 _LIMITS = {"int32": 2**31, "int64": 2**63}
 _SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
 from hooks.api.structural import SchemaNode
-from hooks.crds.suggestions import suggest, suggest_field
+from hooks.crds.suggestions import suggest_field
 from hooks.k8s.types import Json
 from hooks.problems import FieldPath, Problem
 from hooks.rules import schema as rules
-from hooks.rules.values import name_types, name_value, show_value, suggest_value
+from hooks.rules.values import name_types, name_value, show_value, suggest, suggest_value
 
 
 def describe_unknown(path: FieldPath, schema: SchemaNode, above: Iterable[tuple[FieldPath, SchemaNode]]) -> Problem:
@@ -27,7 +27,7 @@ def describe_error(error: ValidationError, path: FieldPath) -> Problem:
         case ValidationErrorKind.AnyOf():
             return describe_type(value, ["integer", "string"], path)
         case ValidationErrorKind.Enum():
-            options = [str(option) for option in kind.options]
+            options = [str(option) for option in kind.options if option != ""]
             guess = suggest(str(value), options)
             hint = f"; {guess}" if guess else ""
             return rules.ENUM.at(path, found=show_value(value), choices=", ".join(options), hint=hint)

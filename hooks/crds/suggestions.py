@@ -1,10 +1,10 @@
-"""Suggestions for a field or word that does not exist."""
+"""Suggestions for a field that does not exist."""
 
-from collections.abc import Collection, Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator
 
 from hooks.api.structural import SchemaNode
 from hooks.problems import FieldPath
+from hooks.rules.values import suggest
 
 _NESTED_LEVELS = 2
 _ALMOST = 0.85
@@ -26,13 +26,6 @@ def suggest_field(name: str, schema: SchemaNode, above: Iterable[tuple[FieldPath
         or _suggest_above(name, above)
         or suggest(name, fields)
     )
-
-
-def suggest(word: str, choices: Collection[str], *, cutoff: float = 0.6) -> str:
-    """`did you mean …?`; empty if no choice is similar to the word. Case does not matter."""
-    by_lower = {choice.lower(): choice for choice in choices}
-    found = get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
-    return f"did you mean {by_lower[found[0]]}?" if found else ""
 
 
 def _suggest_nested(name: str, schema: SchemaNode) -> str:

@@ -10,8 +10,16 @@ from hooks.k8s.names import is_subdomain
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
 from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import graph as rules
+from hooks.rules.values import suggest
 
 PARALLEL = "Parallel"
+ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_SHORT_MODES = {
+    "ROX": "did you mean ReadOnlyMany?",
+    "RWO": "did you mean ReadWriteOnce?",
+    "RWOP": "did you mean ReadWriteOncePod?",
+    "RWX": "did you mean ReadWriteMany?",
+}
 
 
 def find_graph_problems(graph: GraphDeployment) -> Iterator[Problem]:
@@ -41,6 +49,14 @@ def _find_claim_problems(claim: PersistentVolumeClaimRequest, path: FieldPath) -
             yield rule.at(path / field)
     if claim.size is not None:
         yield from _find_size_problems(str(claim.size), path / "size")
+    mode = claim.volume_access_mode
+    if mode and mode not in ACCESS_MODES:
+        guess = _SHORT_MODES.get(mode) or suggest(mode, ACCESS_MODES)
+        hint = f"; {guess}" if guess else ""
+        choices = ", ".join(ACCESS_MODES)
+        yield rules.CLAIM_MODE_UNKNOWN.at(path / "volumeAccessMode", found=repr(mode), choices=choices, hint=hint)
+    if claim.storage_class and not is_subdomain(claim.storage_class):
+        yield rules.CLAIM_CLASS_FORM.at(path / "storageClass", name=claim.storage_class)
 
 
 def _is_zero(size: str | int) -> bool:

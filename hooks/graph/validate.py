@@ -12,6 +12,7 @@ from hooks.component.container_rules import find_env_problems
 from hooks.component.groups import validate_groups
 from hooks.component.metadata_rules import validate_metadata
 from hooks.component.plan import find_istio_warnings
+from hooks.component.slips import find_slips
 from hooks.component.spec_rules import find_spec_warnings
 from hooks.component.subject import ComponentType
 from hooks.component.validate import is_for_status_only, validate_restart_policy, validate_spec
@@ -21,6 +22,7 @@ from hooks.graph.grove.rules import validate_for_grove, validate_length
 from hooks.graph.ingress import default_ingress
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.plan import find_configuration_problems
+from hooks.graph.slips import find_graph_slips
 from hooks.graph.spec_rules import find_graph_problems
 from hooks.graph.standing_path import GraphPath, read_reported_path
 from hooks.graph.topology import validate_topology
@@ -74,17 +76,19 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
         *find_configuration_problems(graph),
     )
     problems = tuple(problem for problem in found if not is_for_status_only(problem))
-    warnings = tuple(
+    of_services = (
         warning
         for service, spec in sorted(graph.spec.services.items())
         for warning in _find_warnings(graph, service, spec, review)
     )
+    warnings = (*find_graph_slips(graph), *of_services)
     return Findings(problems=problems, warnings=warnings)
 
 
 def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[Problem]:
     path = SPEC / "services" / Key(service)
     yield from find_spec_warnings(spec, path, namespace_of(graph, spec))
+    yield from find_slips(read_configured(graph, service)[0], path, graph.spec.backend_framework)
     if contract.ANNOTATION_RESTART_AT in spec.annotations:
         yield rules.RESTART_ANNOTATION.at(path / "annotations" / Key(contract.ANNOTATION_RESTART_AT))
     if review.installed is not None:

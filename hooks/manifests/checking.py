@@ -3,7 +3,7 @@
 Knows no cluster: every object is checked as if an unknown user created it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -11,10 +11,12 @@ from hooks.admission.rules import RULES
 from hooks.crds import apply_defaults, find_faults
 from hooks.facts import Facts
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.manifests.across import find_collisions, find_shared_slips
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Document, Fault, Loaded
 from hooks.metacontroller.protocol import plural_of
 from hooks.rendering import Rendered, declared_kinds, render
+from hooks.rules.offline import OFFLINE
 from hooks.settings import Settings
 from hooks.validation.overlap import drop_repetitions
 from hooks.validation.review import Review, Verdict
@@ -44,7 +46,9 @@ def check_manifests(loaded: Loaded, settings: Settings, installed: frozenset[str
         of_rules = drop_repetitions(verdict.problems, (fault.problem for fault in of_schema))
         faults |= {*of_schema, *(document.place(problem) for problem in of_rules)}
         warnings |= {document.place(warning) for warning in verdict.warnings}
-    return Checked(faults=tuple(sorted(faults)), warnings=tuple(sorted(warnings)))
+    faults |= set(find_collisions(loaded.documents))
+    warnings |= set(find_shared_slips(loaded.documents, settings))
+    return Checked(faults=_reword(faults), warnings=_reword(warnings))
 
 
 def check_rendered(
@@ -60,13 +64,22 @@ def check_rendered(
         if document.kind in kinds
         for problem in one.problems
     }
-    return replace(checked, faults=tuple(sorted({*checked.faults, *shown})), rendered=tuple(rendered))
+    return replace(checked, faults=_reword({*checked.faults, *shown}), rendered=tuple(rendered))
 
 
 def check_document(document: Document) -> list[Fault]:
     """All problems of a document except those that rules find; other kinds have no schema here."""
     of_schema = find_faults(document.object) if document.is_ours else []
     return [*document.faults, *(document.place(problem) for problem in of_schema)]
+
+
+def _reword(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """The problems in the words for a person without a cluster, sorted."""
+    found = (
+        replace(one, problem=replace(one.problem, rule=OFFLINE.get(one.problem.rule, one.problem.rule)))
+        for one in faults
+    )
+    return tuple(sorted(set(found)))
 
 
 def _judge(document: Document, settings: Settings, installed: frozenset[str] | None) -> Verdict:

@@ -8,14 +8,13 @@ from typing import Any
 
 from hooks import contract
 from hooks.crds.schema_problems import describe_type
-from hooks.crds.suggestions import suggest
 from hooks.k8s.kinds import SECRET
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import GroupVersionKind
 from hooks.problems import HERE, FieldPath, Problem, Rule
 from hooks.rules import reading as rules
 from hooks.rules import schema as schema_rules
-from hooks.rules.values import name_value
+from hooks.rules.values import name_value, suggest
 
 OUR_KINDS = frozenset(
     {contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER}

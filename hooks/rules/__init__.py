@@ -17,16 +17,18 @@ from hooks.rules import (
     grove,
     model,
     pod,
+    pod_values,
     profiling,
     reading,
     request,
     schema,
+    slips,
     spec,
     topology,
 )
 
 _MODULES: tuple[ModuleType, ...] = (
-    *(reading, schema, graph, config, grove, topology, spec, pod, component),
+    *(reading, schema, graph, config, grove, topology, spec, pod, pod_values, component, slips),
     *(model, request, profiling, adapter),
 )
 

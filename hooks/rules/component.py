@@ -70,6 +70,10 @@ SERVICE_OBJECT_NAME = Rule(
     text="{path}: {name!r} must begin with a letter, because it is the name of a Service",
     reason=Reason.NAME,
 )
+DYNAMO_NAMESPACE_FORM = Rule(
+    name="dynamo-namespace-form",
+    text="{path}: {name!r} is not a Dynamo namespace; use at most 63 of a-z, 0-9 and -",
+)
 LONE_EPP_CONFIG = Rule(
     name="lone-epp-config",
     text=(

@@ -27,6 +27,19 @@ CREATED_CLAIM: Mapping[str, Rule] = {
     "volumeAccessMode": CLAIM_ACCESS_MODE,
 }
 """The fields that an entry of `spec.pvcs` needs if `create` is true, each with the rule that requires it."""
+COMPONENT_NAME_TAKEN = Rule(
+    name="component-name-taken",
+    text=(
+        "{path}: becomes {name} in namespace {namespace}, which is the name of {other} ({place}) too; rename one "
+        "of the graphs or services"
+    ),
+    reason=Reason.NAME,
+)
+CLAIM_MODE_UNKNOWN = Rule(name="claim-mode-unknown", text="{path}: is {found}, must be one of {choices}{hint}")
+CLAIM_CLASS_FORM = Rule(
+    name="claim-class-form",
+    text="{path}: {name!r} is not the name of a storage class; use at most 253 of a-z, 0-9, - and .",
+)
 CLAIM_NAME_FORM = Rule(name="claim-name-form", text=_NAME_FORM, reason=Reason.NAME)
 CLAIM_QUANTITY = Rule(name="claim-quantity", text="{path}: {why}")
 CLAIM_SIZE_POSITIVE = Rule(name="claim-size-positive", text="{path} {size} must be greater than zero")

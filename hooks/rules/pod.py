@@ -3,7 +3,7 @@
 Source: Kubernetes, pkg/apis/core/validation/validation.go; Dynamo operator, internal/dynamo.
 """
 
-from hooks.problems import Reason, Rule
+from hooks.problems import Reason, Rule, Severity
 
 FIELD_TYPE = Rule(name="field-type", text="{path}: must be {wanted}")
 FIELD_REQUIRED = Rule(name="field-required", text="{path} is required", reason=Reason.REQUIRED)
@@ -61,17 +61,32 @@ ENGINE_COMMAND = Rule(
     text="{path} must be the command that starts {engine}: on several nodes the image's entry point is replaced",
     reason=Reason.REQUIRED,
 )
-ENGINE_IN_SCRIPT = Rule(
-    name="engine-in-script",
-    text=(
-        "{path}: the shell command {command!r} does not run `python3 -m dynamo.{engine}`, to which the flags for "
-        "several nodes are added; run it there, or use no shell"
-    ),
-)
 COMMAND_LINE_LENGTH = Rule(
     name="command-line-length",
     text=(
         "{path}: the command line for several nodes has {size} bytes, must have at most {most}; shorten the arguments "
         "or lower {other}"
     ),
+)
+UNREAD_PROGRAM = Rule(
+    name="unread-program",
+    text=(
+        "{path}: no Python that runs {engine} is found in {command!r}, so the flags for several nodes are not added; "
+        "the program must add them itself"
+    ),
+    severity=Severity.WARNING,
+)
+SEPARATE_ENGINES = Rule(
+    name="separate-engines",
+    text=(
+        "{path}: vLLM does not span the {count} nodes, because resources ask for no GPU, or one node's GPUs are enough "
+        "for --tensor-parallel-size x --pipeline-parallel-size x --data-parallel-size; set {limit}, raise these sizes, "
+        "or remove multinode"
+    ),
+    severity=Severity.WARNING,
+)
+NO_RANKS = Rule(
+    name="no-ranks",
+    text="{path}: ask for no GPU, so mpirun starts 0 ranks; set {limit}",
+    severity=Severity.WARNING,
 )

@@ -104,8 +104,22 @@ LABEL_VALUE = Rule(name="label-value", text=f"{{path}}: {{value!r}} is not a lab
 LABEL_KEY = Rule(name="label-key", text=f"{{path}}: {{key!r}} is not a label key; {_KEY}")
 ANNOTATION_KEY = Rule(name="annotation-key", text=f"{{path}}: {{key!r}} is not an annotation key; {_KEY}")
 
+DELETION_COST = Rule(
+    name="deletion-cost", text='{path}: {value!r} is not a whole number of 32 bits; write one such as "5" or "-5"'
+)
 INGRESS_HOST_NAME = Rule(
     name="ingress-host-name", text="{path}: {host!r} is not a host name; use lower case letters, digits, - and ."
+)
+CHECKPOINT_ENABLED = Rule(
+    name="checkpoint-enabled",
+    text="{path}: checkpoints are not supported; remove checkpoint, or set {path} to false",
+)
+INGRESS_CLASS_NAME = Rule(
+    name="ingress-class-name",
+    text="{path}: {name!r} is not the name of an ingress class; use at most 253 of a-z, 0-9, - and .",
+)
+TLS_SECRET_NAME = Rule(
+    name="tls-secret-name", text="{path}: {name!r} is not the name of a Secret; use at most 253 of a-z, 0-9, - and ."
 )
 PODS_AT_A_TIME = Rule(
     name="pods-at-a-time", text="{path}: {value!r} is not a number of pods; write a number such as 1 or 25%"

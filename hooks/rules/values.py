@@ -1,7 +1,8 @@
 """How a problem names a JSON value, a type, and the right way to write the same value."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 
 from hooks.k8s.types import Json
 
@@ -49,3 +50,10 @@ def suggest_value(value: Json, types: Iterable[str]) -> str:
     if "boolean" in wanted and value.lower() in {"true", "false"}:
         return f": write {value.lower()}"
     return ""
+
+
+def suggest(word: str, choices: Collection[str], *, cutoff: float = 0.6) -> str:
+    """`did you mean …?`; empty if no choice is similar to the word. Case does not matter."""
+    by_lower = {choice.lower(): choice for choice in choices}
+    found = get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
+    return f"did you mean {by_lower[found[0]]}?" if found else ""

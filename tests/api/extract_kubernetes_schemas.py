@@ -2,10 +2,11 @@
 
     python -m tests.api.extract_kubernetes_schemas VERSION OPENAPI_FILE...
 
-The files are `api__v1_openapi.json` and `apis__autoscaling__v2_openapi.json` of `api/openapi-spec/v3/` in the sources
-of Kubernetes. Only what `ROOTS` reach is kept, without descriptions, in the structural form that a CRD may carry.
+The files are what an API server of that release serves at `/openapi/v3/api/v1` and `/openapi/v3/apis/autoscaling/v2`;
+the files in the sources of Kubernetes have no enumerations. Only what `ROOTS` reach is kept, without descriptions, in
+the structural form that a CRD may carry. OpenAPI lacks limits and a few enumerations: `tests.api.pod_limits` has them.
 
-Source: Kubernetes, api/openapi-spec; controller-gen, pkg/crd/known_types.go and schema.go.
+Source: Kubernetes, OpenAPI; controller-gen, pkg/crd/known_types.go and schema.go.
 """
 
 import json
@@ -13,6 +14,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.api.pod_limits import ENUMERATIONS, LIMITS
 
 TARGET = Path(__file__).parents[2] / "hooks" / "api" / "kubernetes_schemas.json"
 
@@ -47,6 +50,9 @@ KNOWN_TYPES: Mapping[str, Any] = {
 }
 """Types with JSON forms of their own: OpenAPI says `oneOf`, which a structural schema may not."""
 
+LONGEST_ENUMERATION = 20
+"""A longer one, as that of all signals, tells a reader nothing."""
+
 KEPT_KEYS = frozenset(
     {"type", "format", "required", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"}
 )
@@ -75,7 +81,7 @@ def build_definition(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     A claim template's metadata allows labels and annotations only; entries of `managedFields` stay open, since only
     servers write them.
     """
-    properties = {key: _build_property(key, value, schema) for key, value in schema.get("properties", {}).items()}
+    properties = {key: _build_property(name, key, value, schema) for key, value in schema.get("properties", {}).items()}
     if name == CLAIM_TEMPLATE:
         strings = {"type": "object", "additionalProperties": {"type": "string"}}
         properties["metadata"] = {"type": "object", "properties": {"annotations": strings, "labels": strings}}
@@ -86,11 +92,21 @@ def build_definition(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "properties": properties} if properties else kept
 
 
-def _build_property(key: str, schema: Mapping[str, Any], parent: Mapping[str, Any]) -> dict[str, Any]:
+def _build_property(name: str, key: str, schema: Mapping[str, Any], parent: Mapping[str, Any]) -> dict[str, Any]:
     """Keep a default only where a server applies one: those of required fields and `{}` are Go's zero values."""
-    built = _build_node(schema)
+    built = {**_build_node(schema), **LIMITS.get((name, key), {})}
+    built |= _enumerate(
+        ENUMERATIONS.get((name, key)) or built.get("enum"), is_required=key in parent.get("required", ())
+    )
     has_default = schema.get("default", {}) != {} and key not in parent.get("required", ())
     return {**built, "default": schema["default"]} if has_default else built
+
+
+def _enumerate(values: Sequence[str] | None, *, is_required: bool) -> dict[str, Any]:
+    """The values of a field; an empty text is the same as none, so an optional field may have it."""
+    if values is None:
+        return {}
+    return {"enum": sorted({*values} if is_required else {"", *values})}
 
 
 def _build_node(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,7 +119,9 @@ def _build_node(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _keep(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key in KEPT_KEYS}
+    kept = {key: value for key, value in schema.items() if key in KEPT_KEYS}
+    values = schema.get("enum", ())
+    return {**kept, "enum": list(values)} if 0 < len(values) <= LONGEST_ENUMERATION else kept
 
 
 def _find_references(node: Any) -> Iterator[str]:

@@ -172,6 +172,7 @@ def _start_apiserver(start: Callable[..., Server], plane: ControlPlane, etcd: st
         "--authorization-mode=RBAC",
         "--disable-admission-plugins=ServiceAccount",
         "--endpoint-reconciler-type=none",
+        "--allow-privileged=true",
         f"--audit-policy-file={HERE / 'audit_policy.yaml'}",
         f"--audit-log-path={folder / 'audit.log'}",
         "--audit-log-mode=blocking",

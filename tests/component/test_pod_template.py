@@ -150,7 +150,7 @@ def test_generated_configuration_of_an_endpoint_picker_is_the_graphs() -> None:
 def test_users_mounts_do_not_drop_the_configuration_of_an_endpoint_picker() -> None:
     own = {"volumeMounts": [{"name": "a", "mountPath": "/a"}]}
     mounts = main({**EPP, **with_pod("epp", mainContainer=own, volumes=[{"name": "a"}])})["volumeMounts"]
-    assert [mount["mountPath"] for mount in mounts] == ["/a", "/etc/epp", "/dev/shm"]
+    assert [mount["mountPath"] for mount in mounts] == ["/a", "/etc/epp", "/home/nonroot/.cache", "/dev/shm"]
 
 
 @pytest.mark.parametrize("kind", ["", "default", "processor"])
@@ -262,7 +262,8 @@ RESOURCES: dict[str, tuple[Any, Any, Any]] = {
 
 @pytest.mark.parametrize(("container", "resources", "expected"), RESOURCES.values(), ids=RESOURCES.keys())
 def test_resources_are_laid_over_those_of_the_main_container(container: Any, resources: Any, expected: Any) -> None:
-    spec = {**with_main(resources=container), "resources": resources}
+    claims = [{"name": name, "resourceClaimTemplateName": "t"} for name in ("a", "b")]
+    spec = {**with_pod(mainContainer={"resources": container}, resourceClaims=claims), "resources": resources}
     assert main(spec).get("resources") == expected
 
 

@@ -90,6 +90,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "max-surge]: no pod can be replaced, because spec.annotations[nvidia.com/deployment-rolling-update-max-unav",
     ),
+    "one port under two protocols": (
+        main(ports=[{"containerPort": 53, "protocol": "UDP"}, {"containerPort": 53, "protocol": "TCP"}]),
+        "ports[1].containerPort: spec.extraPodSpec.mainContainer.ports[0] has the number 53 too; Metacontroller merges",
+    ),
+    "checkpoint": (
+        {"checkpoint": {"enabled": True, "checkpointRef": "c"}},
+        "spec.checkpoint.enabled: checkpoints are not supported; remove checkpoint",
+    ),
     "picker without configuration": (
         {"componentType": "epp"},
         "spec.eppConfig is required for EPP components",
@@ -169,7 +177,7 @@ def test_each_repeated_name_is_one_problem_at_the_repeated_entry() -> None:
 def test_number_that_json_cannot_hold_is_judged_like_any_other() -> None:
     spec = ComponentSpec.model_validate(pod(priority=2**64, hostNetwork=0.5))
     assert texts_of(validate_fragments(spec)) == (
-        "spec.extraPodSpec.hostNetwork: 0.5 is not a whole number",
+        "spec.extraPodSpec.hostNetwork: must be a boolean",
         "spec.extraPodSpec.mainContainer.image is required; nothing else gives the container an image",
     )
 

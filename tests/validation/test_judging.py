@@ -97,7 +97,11 @@ def test_two_volumes_of_one_name_are_one_problem() -> None:
             ["spec.topologyConstraint.packDomain"],
         ),
         (
-            {"pvcs": [{"name": "a", "create": True, "storageClass": [], "size": {}, "volumeAccessMode": "x"}]},
+            {
+                "pvcs": [
+                    {"name": "a", "create": True, "storageClass": [], "size": {}, "volumeAccessMode": "ReadWriteOnce"}
+                ]
+            },
             ["spec.pvcs[0].size", "spec.pvcs[0].storageClass"],
         ),
     ],

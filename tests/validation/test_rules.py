@@ -3,19 +3,23 @@
 import pytest
 
 from hooks.crds.cel_rules import CEL_RULES
-from hooks.problems import Severity, texts_of
-from hooks.rules import TABLE, Place
+from hooks.problems import Rule, Severity, texts_of
+from hooks.rules import TABLE, Place, slips
 from tests.validation.cases import CASES, judge_case
 from tests.validation.objects import Case
 
 ERRORS = {rule for rule in TABLE if rule.severity is Severity.ERROR}
 
 
+SLIPS = frozenset(rule for rule in vars(slips).values() if isinstance(rule, Rule))
+"""Our own warnings, which upstream does not have."""
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_case_is_judged_in_upstreams_words(case: Case) -> None:
     verdict = judge_case(case)
     assert texts_of(verdict.problems) == case.problems
-    assert texts_of(verdict.warnings) == case.warnings
+    assert texts_of(one for one in verdict.warnings if one.rule not in SLIPS) == case.warnings
 
 
 def test_cases_have_different_names() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.k8s.types import Json
+from hooks.problems import Problem
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
@@ -12,13 +13,13 @@ PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 class Launched:
     """A main container after the launch rules, and what its pod needs besides it.
 
-    `warnings` are sentences for the user about launches that probably do not work as the user wants.
+    `warnings` are about launches that probably do not work as the user wants.
     """
 
     container: Mapping[str, Json]
     volumes: tuple[Mapping[str, Json], ...] = ()
     init_containers: tuple[Mapping[str, Json], ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
 
 
 def without_probes(container: Mapping[str, Json]) -> dict[str, Json]:

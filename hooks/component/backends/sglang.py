@@ -16,11 +16,7 @@ _ENGINE = Engine.SGLANG.value
 
 
 def launch_sglang(container: Mapping[str, Json], placement: Placement) -> Launched:
-    """Launch SGLang on one of several nodes.
-
-    Raises:
-        InvalidSpec: the command is a shell script in which no Python runs SGLang.
-    """
+    """Launch SGLang on one of several nodes."""
     flags = (
         f"--dist-init-addr {placement.leader_host}:{RENDEZVOUS_PORT} "
         f"--nnodes {placement.node_count} --node-rank {placement.node_rank}"

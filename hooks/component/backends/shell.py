@@ -16,7 +16,7 @@ from typing import assert_never
 from hooks.component.backends.command_line import CommandLine
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Json
-from hooks.problems import SPEC
+from hooks.problems import SPEC, Problem
 from hooks.rules import pod as rules
 
 _MAIN = SPEC / "extraPodSpec.mainContainer"
@@ -80,11 +80,8 @@ def add_flags(container: Mapping[str, Json], flags: str, *, engine: str, needs_s
     """The container with flags for the engine; `flags` is text for a shell, already quoted.
 
     If the program is Python, the flags come after the user's; with `needs_shell` a shell runs it, because the flags
-    contain arithmetic. In a shell script, the flags come right after the engine's module. Any other program gets no
-    flags.
-
-    Raises:
-        InvalidSpec: the command is a shell script in which no Python runs the engine.
+    contain arithmetic. In a shell script, the flags come right after the engine's module. Any other program, and a
+    script in which no Python runs the engine, gets no flags: it may launch the engine in its own way.
     """
     line = CommandLine.of(container)
     match program_of(line, engine):
@@ -101,16 +98,31 @@ def add_flags(container: Mapping[str, Json], flags: str, *, engine: str, needs_s
             assert_never(never)
 
 
-def warn_of_unread_program(container: Mapping[str, Json], engine: str) -> tuple[str, ...]:
+def warn_of_unread_program(container: Mapping[str, Json], engine: str) -> tuple[Problem, ...]:
     """The warning that `add_flags` does not change the container; () if it does."""
     line = CommandLine.of(container)
-    if program_of(line, engine) is not Program.OTHER:
+    if runs_engine(line, engine):
         return ()
-    sentence = (
-        f"spec.extraPodSpec.mainContainer.command: no Python that runs {engine} is found in {_shorten(line.text)!r}, "
-        "so the flags for several nodes are not added; the program must add them itself"
-    )
-    return (sentence,)
+    return (rules.UNREAD_PROGRAM.at(_MAIN / "command", engine=engine, command=_shorten(line.text)),)
+
+
+def warn_of_script(container: Mapping[str, Json], engine: str) -> tuple[Problem, ...]:
+    """The warning that a shell script does not run the engine, so it gets no flags; () for any other program."""
+    is_script = program_of(CommandLine.of(container), engine) is Program.SCRIPT
+    return warn_of_unread_program(container, engine) if is_script else ()
+
+
+def runs_engine(line: CommandLine, engine: str) -> bool:
+    """Whether `add_flags` finds the place for flags."""
+    match program_of(line, engine):
+        case Program.PYTHON:
+            return True
+        case Program.SCRIPT:
+            return any(_insert_into_first(tokens, "-", engine) is not None for tokens in (line.args, line.command))
+        case Program.OTHER:
+            return False
+        case never:
+            assert_never(never)
 
 
 def require_command(container: Mapping[str, Json], engine: str) -> None:
@@ -153,7 +165,7 @@ def _add_to_script(container: Mapping[str, Json], line: CommandLine, flags: str,
         changed = _insert_into_first(tokens, flags, engine)
         if changed is not None:
             return {**container, field: changed}
-    raise InvalidSpec(rules.ENGINE_IN_SCRIPT.at(_MAIN / "args", engine=engine, command=_shorten(line.text)))
+    return dict(container)
 
 
 def _insert_into_first(tokens: Sequence[str], flags: str, engine: str) -> list[str] | None:

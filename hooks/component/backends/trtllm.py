@@ -65,7 +65,7 @@ _COMMAND_FILE = "$HOME/.ssh/engine.sh"
 # of these characters.
 _SPLITTABLE = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
 _SPLITTABLE_SCRIPT = re.compile(r"(?:[A-Za-z0-9@%+=:,./_ \t-]|\$\w|\$\{\w+\})+", re.ASCII)
-_NO_GPUS = "spec.resources ask for no GPU, so mpirun starts 0 ranks; set resources.limits.gpu"
+_NO_RANKS = rules.NO_RANKS.at(SPEC / "resources", limit=SPEC / "resources.limits.gpu")
 
 
 def launch_trtllm(container: Mapping[str, Json], placement: Placement, *, gpus: int, mpi_secret: str) -> Launched:
@@ -94,7 +94,7 @@ def launch_trtllm(container: Mapping[str, Json], placement: Placement, *, gpus: 
     return Launched(
         container=changed,
         volumes=({"name": volume, "secret": {"secretName": mpi_secret, "defaultMode": 0o644}},),
-        warnings=() if gpus or is_worker else (_NO_GPUS,),
+        warnings=() if gpus or is_worker else (_NO_RANKS,),
     )
 
 

@@ -25,11 +25,14 @@ from hooks.component.backends.shell import (
     program_of,
     quote_line,
     require_command,
+    warn_of_script,
     warn_of_unread_program,
 )
 from hooks.component.placement import Placement, Role
 from hooks.k8s.pods import add_named, field_env
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, Problem
+from hooks.rules import pod as rules
 
 RAY_PORT = 6379
 DATA_PARALLEL_PORT = 13445
@@ -84,7 +87,7 @@ def launch_vllm(
     """Launch vLLM on one of several nodes; each node has `gpus` GPUs.
 
     Raises:
-        InvalidSpec: the command is missing, or is a shell script in which no Python runs vLLM.
+        InvalidSpec: the command is missing.
     """
     sizes = _read_sizes(container)
     mode = _resolve_mode(sizes, gpus, annotations)
@@ -108,7 +111,7 @@ def _launch(mode: Mode, container: Mapping[str, Json], placement: Placement, *, 
         case Mode.ALONE:
             return Launched(container=dict(container), warnings=(_warn_of_separate_engines(placement),))
         case Mode.RAY:
-            return Launched(container=_with_ray(container, placement))
+            return Launched(container=_with_ray(container, placement), warnings=warn_of_script(container, _ENGINE))
         case Mode.MULTIPROCESSING:
             return _with_processes(container, placement)
         case Mode.DATA_PARALLEL:
@@ -195,9 +198,6 @@ def _expand(word: str, values: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda found: values.get(found[found.lastindex or 0], ""), word)
 
 
-def _warn_of_separate_engines(placement: Placement) -> str:
-    return (
-        f"spec.multinode: vLLM does not span the {placement.node_count} nodes, because resources ask for no GPU, or "
-        "one node's GPUs are enough for --tensor-parallel-size x --pipeline-parallel-size x --data-parallel-size; "
-        "set resources.limits.gpu, raise these sizes, or remove multinode"
-    )
+def _warn_of_separate_engines(placement: Placement) -> Problem:
+    limit = SPEC / "resources.limits.gpu"
+    return rules.SEPARATE_ENGINES.at(SPEC / "multinode", count=placement.node_count, limit=limit)

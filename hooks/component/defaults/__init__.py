@@ -7,7 +7,7 @@ from hooks.component.defaults import epp, frontend, planner, worker
 from hooks.component.defaults.base import BARE, ComponentDefaults
 from hooks.component.subject import ComponentType, Subject
 
-__all__ = ["ComponentDefaults", "resolve_defaults"]
+__all__ = ["ComponentDefaults", "resolve_defaults", "typical_defaults"]
 
 
 def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
@@ -24,3 +24,19 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
         case ComponentType.OTHER:
             return BARE
     assert_never(subject.type)
+
+
+def typical_defaults(kind: ComponentType) -> ComponentDefaults:
+    """The defaults that depend on the type alone: all but an endpoint picker's flags and volumes, and accounts."""
+    match kind:
+        case ComponentType.FRONTEND:
+            return frontend.DEFAULTS
+        case ComponentType.WORKER | ComponentType.PREFILL | ComponentType.DECODE:
+            return worker.DEFAULTS
+        case ComponentType.PLANNER:
+            return planner.DEFAULTS
+        case ComponentType.EPP:
+            return epp.DEFAULTS
+        case ComponentType.OTHER:
+            return BARE
+    assert_never(kind)

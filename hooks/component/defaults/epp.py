@@ -16,12 +16,21 @@ from hooks.k8s.types import Json
 
 CONFIG_KEY = "epp-config-dynamo.yaml"
 CONFIG_VOLUME = "epp-config"
+CACHE_VOLUME = "hf-cache"
+_BLOCK_SIZE = "16"
+_CACHE_PATH = "/home/nonroot/.cache"
 _CONFIG_PATH = "/etc/epp"
-_GRACE_SECONDS = 130
+GRACE_SECONDS = 130
 _HEALTH_PROBE: Mapping[str, Json] = {
     "grpc": {"port": contract.EPP_HEALTH_PORT, "service": "inference-extension"},
     "initialDelaySeconds": 5,
     "periodSeconds": 10,
+}
+PROBES: Mapping[str, Mapping[str, Json]] = {
+    "livenessProbe": _HEALTH_PROBE,
+    "readinessProbe": _HEALTH_PROBE,
+    # Half an hour, because the picker downloads the model's tokenizer before it serves.
+    "startupProbe": {"grpc": {"port": contract.EPP_HEALTH_PORT}, "periodSeconds": 10, "failureThreshold": 180},
 }
 _PORTS = (
     tcp_port(contract.EPP_GRPC_PORT_NAME, contract.EPP_GRPC_PORT),
@@ -37,6 +46,10 @@ _SERVICE_PORT = ServicePort(
 )
 
 
+DEFAULTS = ComponentDefaults(command=(), ports=_PORTS, probes=PROBES, grace_seconds=GRACE_SECONDS)
+"""The defaults that depend on the type alone."""
+
+
 def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
     """The defaults of an endpoint picker.
 
@@ -48,14 +61,19 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
         args=_arguments(epp_pool(subject.graph or subject.name), subject.namespace),
         ports=_PORTS,
         env={
-            "DYNAMO_KV_BLOCK_SIZE": "16",
+            # Pickers of upstream's main branch read only this one, and end without it; older ones read the other.
+            "DYN_KV_BLOCK_SIZE": _BLOCK_SIZE,
+            "DYNAMO_KV_BLOCK_SIZE": _BLOCK_SIZE,
             "USE_STREAMING": "true",
             "RUST_LOG": "debug,dynamo_llm::kv_router=trace",
         },
-        probes={"livenessProbe": _HEALTH_PROBE, "readinessProbe": _HEALTH_PROBE},
-        volumes=(_config_volume(spec, subject),),
-        mounts=({"name": CONFIG_VOLUME, "mountPath": _CONFIG_PATH, "readOnly": True},),
-        grace_seconds=_GRACE_SECONDS,
+        probes=PROBES,
+        volumes=(_config_volume(spec, subject), {"name": CACHE_VOLUME, "emptyDir": {}}),
+        mounts=(
+            {"name": CONFIG_VOLUME, "mountPath": _CONFIG_PATH, "readOnly": True},
+            {"name": CACHE_VOLUME, "mountPath": _CACHE_PATH},
+        ),
+        grace_seconds=GRACE_SECONDS,
         account=epp_account(subject.graph) if subject.graph else "",
         service_port=_SERVICE_PORT,
         may_overlap=False,  # each of two endpoint pickers would know only a part of the state

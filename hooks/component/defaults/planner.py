@@ -15,7 +15,7 @@ from hooks.component.subject import Subject
 from hooks.identity import planner_account
 from hooks.k8s.objects import ServicePort
 
-_DEFAULTS = ComponentDefaults(
+DEFAULTS = ComponentDefaults(
     ports=(tcp_port(contract.METRICS_PORT_NAME, contract.PLANNER_METRICS_PORT),),
     env={"PLANNER_PROMETHEUS_PORT": str(contract.PLANNER_METRICS_PORT)},
     service_port=ServicePort(
@@ -29,4 +29,4 @@ _DEFAULTS = ComponentDefaults(
 
 def resolve_defaults(subject: Subject) -> ComponentDefaults:
     """The defaults of a planner; it has its own ServiceAccount only in a graph, which makes it."""
-    return replace(_DEFAULTS, account=planner_account(subject.graph)) if subject.graph else _DEFAULTS
+    return replace(DEFAULTS, account=planner_account(subject.graph)) if subject.graph else DEFAULTS

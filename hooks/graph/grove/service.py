@@ -32,7 +32,7 @@ from hooks.k8s import kinds
 from hooks.k8s.grove import Clique, ScalingGroup
 from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
-from hooks.problems import METADATA, SPEC, Key
+from hooks.problems import METADATA, SPEC, Key, texts_of
 from hooks.settings import Settings, Switch
 
 _NO_WORKLOADS = Workloads(deployment=None, leader_worker_sets={})
@@ -132,7 +132,7 @@ def _plan(
         group=ScalingGroup(name=name, clique_names=names, replicas=count) if is_multinode else None,
         discovered=discovered,
         exposed=tuple(exposed),
-        warnings=(*component.warnings, *warnings),
+        warnings=(*(f"{SPEC / 'services' / Key(planned.service)}: {one}" for one in component.warnings), *warnings),
         missing_dependencies=tuple(explain_missing(component.pod)),
     )
 
@@ -192,7 +192,8 @@ def _hand_over(
     left = replace(service, replicas=None)
     if found is None or found.desired == service.replicas:
         return left
-    warning = f"replicas is not set and stays {found.desired}, because the setting effect_scale is off"
+    path = SPEC / "services" / Key(service.service)
+    warning = f"{path}: replicas is not set and stays {found.desired}, because the setting effect_scale is off"
     return replace(left, warnings=(*service.warnings, warning))
 
 
@@ -206,7 +207,7 @@ def _plan_cliques(
     for role, pods in plan_roles(spec.node_count):
         place = Placement(role=role, orchestrator=Orchestrator.GROVE, node_count=spec.node_count, service=service)
         built = build_pod(pod, place)
-        warnings += built.warnings
+        warnings += texts_of(one.under(SPEC / "services" / Key(service), instead_of=SPEC) for one in built.warnings)
         cliques.append(
             Clique(
                 name=clique_name(service, role),

@@ -39,8 +39,7 @@ def find_remarks(plan: GrovePlan, seen: ObservedGrove) -> Iterator[str]:
     """Remarks for the user, whether or not the graph is ready."""
     existing = seen.pod_clique_set
     for service in plan.services:
-        for warning in service.warnings:
-            yield f"spec.services[{service.service}]: {warning}"
+        yield from service.warnings
         if service.replicas == 0:
             yield (
                 f"spec.services[{service.service}].replicas is 0, below Grove's minAvailable 1: Grove recreates the "

@@ -176,7 +176,7 @@ def test_sizes_are_read_however_they_are_written(args: list[str], ray: bool, whe
 def test_command_stays_where_one_node_is_enough_and_the_user_is_told(role: Role, gpus: str, args: list[str]) -> None:
     result = launched(role, gpus=gpus, args=args)
     assert line_of(result) == ["python3", *MODULE, *args]
-    assert "vLLM does not span the 2 nodes" in result.warnings[0]
+    assert "vLLM does not span the 2 nodes" in result.warnings[0].text
 
 
 @pytest.mark.parametrize(
@@ -212,12 +212,16 @@ def test_gpu_count_that_is_no_whole_number_is_refused(amount: str) -> None:
         launched(LEADER, gpus=amount, args=BIG)
 
 
-@pytest.mark.parametrize("args", [BIG, ["-dp", "16"]], ids=["ray", "data parallel"])
-def test_shell_without_vllm_is_refused_where_upstream_leaves_it(args: list[str]) -> None:
-    with pytest.raises(
-        InvalidSpec, match=r"mainContainer\.args: the shell command .* does not run `python3 -m dynamo\.vllm`"
-    ):
-        launched(LEADER, command=["/bin/sh", "-c"], args=["/launch.sh", *args])
+def test_shell_without_vllm_stays_as_it_is_with_a_warning() -> None:
+    result = launched(LEADER, command=["/bin/sh", "-c"], args=["/launch.sh", "-dp", "16"])
+    assert (result.container["command"], result.container["args"]) == (["/bin/sh", "-c"], ["/launch.sh", "-dp", "16"])
+    assert "no Python that runs vllm is found in '/bin/sh -c /launch.sh -dp 16'" in result.warnings[0].text
+
+
+def test_shell_without_vllm_runs_beside_ray_as_it_is_with_a_warning() -> None:
+    result = launched(LEADER, command=["/bin/sh", "-c"], args=["/launch.sh", *BIG])
+    assert result.container["args"] == [f"ray start --head --port=6379 && /bin/sh -c /launch.sh {' '.join(BIG)}"]
+    assert "the flags for several nodes are not added" in result.warnings[0].text
 
 
 def test_leader_of_ray_that_leaves_its_program_to_the_image_is_refused() -> None:

@@ -1,0 +1,138 @@
+"""Warnings about a service or component whose spec is accepted, but probably does not do what is meant.
+
+Source: Dynamo operator: values that it compares, and otherwise ignores.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from hooks import contract
+from hooks.api.component_spec import ComponentSpec, Ingress
+from hooks.component.backends import resolve_backend
+from hooks.component.backends.command_line import CommandLine
+from hooks.component.defaults import typical_defaults
+from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
+from hooks.component.launch import launch
+from hooks.component.placement import Orchestrator, Placement, Role
+from hooks.component.subject import ComponentType
+from hooks.errors import InvalidSpec
+from hooks.k8s.canonical import canonical_fragment
+from hooks.k8s.overlay import overlay_probe
+from hooks.k8s.pods import merge_env
+from hooks.k8s.types import Json
+from hooks.problems import SPEC, FieldPath, Key, Problem
+from hooks.rules import slips as rules
+from hooks.rules.values import suggest
+
+_TYPES = tuple(kind.value for kind in ComponentType if kind is not ComponentType.OTHER)
+_ANY_NAME = "x"
+_BOOLEANS = ("true", "false")
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    contract.ANNOTATION_DEPLOYMENT_STRATEGY: (
+        *("RollingUpdate", "Recreate", "RampedSlowRollout", "BestEffortControlledRollout"),
+    ),
+    contract.ANNOTATION_DISABLE_PULL_SECRETS: _BOOLEANS,
+    contract.ANNOTATION_DISCOVERY_MODE: ("pod", "container"),
+    contract.ANNOTATION_ENABLE_METRICS: _BOOLEANS,
+}
+_BACKENDS = (contract.DISCOVERY_KUBERNETES, contract.DISCOVERY_ETCD)
+
+
+def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator[Problem]:
+    """Warnings about one spec at that path; `framework` is `backendFramework`, or empty."""
+    yield from _find_type_slip(spec.component_type, path / "componentType")
+    yield from find_annotation_slips(spec.annotations, path / "annotations")
+    if spec.ingress and spec.ingress.enabled:
+        yield from _find_ingress_slip(spec.ingress, path / "ingress")
+    if not validate_fragments(spec):
+        yield from (
+            one.under(path, instead_of=SPEC) for one in (*_find_port_slips(spec), *_warn_of_launch(spec, framework))
+        )
+
+
+def find_annotation_slips(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Problem]:
+    """Warnings about values that nothing knows; a graph's annotations are its services' too."""
+    for name, choices in _CHOICES.items():
+        value = annotations.get(name)
+        if value and value not in choices:
+            yield rules.ANNOTATION_VALUE.at(
+                path / Key(name), value=value, choices=", ".join(choices), hint=_guess(value, choices)
+            )
+    backend = annotations.get(contract.ANNOTATION_DISCOVERY_BACKEND)
+    if backend and backend not in _BACKENDS:
+        hint = "; did you mean kubernetes?" if backend.lower() in {"k8s", "kube"} else _guess(backend, _BACKENDS)
+        at = path / Key(contract.ANNOTATION_DISCOVERY_BACKEND)
+        yield rules.DISCOVERY_VALUE.at(at, value=backend, choices=", ".join(_BACKENDS), hint=hint)
+
+
+def _find_type_slip(value: str, path: FieldPath) -> Iterator[Problem]:
+    if value and value != ComponentType.OTHER and ComponentType.of(value) is ComponentType.OTHER:
+        yield rules.COMPONENT_TYPE.at(path, value=value, choices=", ".join(_TYPES), hint=_guess(value, _TYPES))
+
+
+def _guess(value: str, choices: tuple[str, ...]) -> str:
+    guess = suggest(value, choices)
+    return f"; {guess}" if guess else ""
+
+
+def _find_ingress_slip(ingress: Ingress, path: FieldPath) -> Iterator[Problem]:
+    by_gateway = ingress.use_virtual_service and ingress.virtual_service_gateway
+    if not ingress.ingress_controller_class_name and not by_gateway:
+        yield rules.INGRESS_WITHOUT_CLASS.at(
+            path,
+            class_name=path / "ingressControllerClassName",
+            use=path / "useVirtualService",
+            gateway=path / "virtualServiceGateway",
+        )
+
+
+def _find_port_slips(spec: ComponentSpec) -> Iterator[Problem]:
+    """Ports by name at which the main container's probes ask, and which it does not have."""
+    defaults, main = typical_defaults(ComponentType.of(spec.component_type)), spec.main_container
+    ports = main.get("ports") or defaults.ports
+    names = {port.get("name") for port in ports}
+    missing: dict[str, Problem] = {}
+    for path, probe in _probes_of(spec, main, defaults.probes):
+        for handler in ("httpGet", "tcpSocket"):
+            name = (probe.get(handler) or {}).get("port")
+            if isinstance(name, str) and not name.isdigit() and name not in names:
+                at = MAIN_CONTAINER / "ports" if main.get("ports") else path
+                missing.setdefault(name, rules.PROBE_PORT.at(at, name=name, probe=path))
+    yield from missing.values()
+
+
+def _probes_of(
+    spec: ComponentSpec, main: Mapping[str, Json], ours: Mapping[str, Mapping[str, Json]]
+) -> Iterator[tuple[FieldPath, Mapping[str, Json]]]:
+    """The probes that the main container gets, each with the path of the field that a user would write."""
+    top = {"livenessProbe": spec.liveness_probe, "readinessProbe": spec.readiness_probe}
+    for field in ("livenessProbe", "readinessProbe", "startupProbe"):
+        own = top.get(field)
+        if own is not None:
+            yield SPEC / field, own
+        elif main.get(field):
+            yield MAIN_CONTAINER / field, overlay_probe(ours.get(field), main[field])
+        elif field in ours:
+            yield MAIN_CONTAINER / field, ours[field]
+
+
+def _warn_of_launch(spec: ComponentSpec, framework: str) -> tuple[Problem, ...]:
+    """Warnings of the engine's launch rules about the leader of several nodes; () on one node."""
+    if not spec.is_multinode:
+        return ()
+    kind, main = ComponentType.of(spec.component_type), canonical_fragment(spec.main_container)
+    defaults = typical_defaults(kind)
+    container = {"command": list(defaults.command), "args": list(defaults.args), **main}
+    env = merge_env(main.get("env") or (), canonical_fragment(spec.envs))
+    place = Placement(role=Role.LEADER, orchestrator=Orchestrator.LWS, node_count=spec.node_count, service=_ANY_NAME)
+    try:
+        launched = launch(
+            {**container, "env": env},
+            place,
+            backend=resolve_backend(kind, CommandLine.of(spec.main_container), framework),
+            resources=spec.resources,
+            annotations=spec.annotations,
+            mpi_secret=_ANY_NAME,
+        )
+    except InvalidSpec:
+        return ()  # planning reports these problems
+    return launched.warnings

@@ -1,0 +1,44 @@
+"""Warnings about a graph that is accepted, but probably does not do what is meant."""
+
+from collections.abc import Iterator
+
+from hooks import contract
+from hooks.api.graph import GraphDeployment
+from hooks.component.slips import find_annotation_slips
+from hooks.component.subject import ComponentType
+from hooks.problems import METADATA, SPEC, Key, Problem
+from hooks.rules import slips as rules
+from hooks.rules.values import suggest
+
+_GROVE_CHOICES = ("true", "false")
+
+
+def find_graph_slips(graph: GraphDeployment) -> Iterator[Problem]:
+    """Warnings about the graph as a whole; those about single services are found with the service."""
+    path, annotations = METADATA / "annotations", graph.metadata.annotations
+    yield from find_annotation_slips(annotations, path)
+    grove = annotations.get(contract.ANNOTATION_ENABLE_GROVE, "")
+    if grove and grove.lower() not in _GROVE_CHOICES:
+        guess = suggest(grove, _GROVE_CHOICES)
+        yield rules.ANNOTATION_VALUE.at(
+            path / Key(contract.ANNOTATION_ENABLE_GROVE),
+            value=grove,
+            choices=", ".join(_GROVE_CHOICES),
+            hint=f"; {guess}" if guess else "",
+        )
+    yield from _find_picker_slips(graph)
+
+
+def _find_picker_slips(graph: GraphDeployment) -> Iterator[Problem]:
+    pickers = [name for name, spec in sorted(graph.spec.services.items()) if spec.component_type == ComponentType.EPP]
+    if not pickers:
+        return
+    first, path = pickers[0], SPEC / "services"
+    for name in pickers[1:]:
+        config = graph.spec.services[name].epp_config
+        if config is not None and not config.config_map_ref:
+            yield rules.SECOND_PICKER.at(path / Key(name) / "eppConfig.config", other=path / Key(first))
+    namespace = graph.spec.services[first].global_dynamo_namespace
+    workers = (spec for spec in graph.spec.services.values() if spec.component_type == ComponentType.WORKER)
+    if not any(spec.global_dynamo_namespace == namespace for spec in workers):
+        yield rules.EMPTY_POOL.at(path / Key(first))

@@ -1,0 +1,142 @@
+"""Finds problems between several manifests: names that collide, a global namespace that is shared, a missing Secret."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hooks import contract, identity
+from hooks.api.base import read_parent
+from hooks.api.component import ComponentDeployment
+from hooks.api.component_spec import ComponentSpec
+from hooks.api.graph import GraphDeployment
+from hooks.component.backends import Backend, resolve_backend
+from hooks.component.backends.command_line import CommandLine
+from hooks.component.mpi_key import KEYS, key_source
+from hooks.component.subject import ComponentType
+from hooks.crds import apply_defaults
+from hooks.errors import InvalidSpec
+from hooks.k8s import kinds
+from hooks.k8s.types import name_of
+from hooks.manifests.reading import Document, Fault
+from hooks.problems import SPEC, FieldPath, Key
+from hooks.rules import graph as rules
+from hooks.rules import slips
+from hooks.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Service:
+    """A service of a graph, or a component: its place, and the name of the component that it becomes."""
+
+    document: Document
+    path: FieldPath
+    namespace: str
+    name: str
+    service: str
+    framework: str
+    spec: ComponentSpec
+
+    @property
+    def place(self) -> str:
+        """`file:line` of the service."""
+        fault = self.document.place(slips.EMPTY_POOL.at(self.path))
+        return f"{fault.file}:{fault.mark.line}"
+
+
+def find_collisions(documents: Sequence[Document]) -> Iterator[Fault]:
+    """Services and components of a namespace that want one name; each after the first has a problem.
+
+    Two services of one graph are for the graph's own rules.
+    """
+    first: dict[tuple[str, str], _Service] = {}
+    for one in _services(documents):
+        other = first.setdefault((one.namespace, one.name), one)
+        if other.document is not one.document and _describe(other) != _describe(one):
+            yield one.document.place(
+                rules.COMPONENT_NAME_TAKEN.at(
+                    one.path,
+                    name=one.name,
+                    namespace=one.namespace,
+                    other=_describe(other),
+                    place=other.place,
+                )
+            )
+
+
+def find_shared_slips(documents: Sequence[Document], settings: Settings) -> Iterator[Fault]:
+    """Warnings about services that share the global Dynamo namespace, and about a Secret that is not given."""
+    services = list(_services(documents))
+    yield from _find_shared_names(services)
+    secrets = {
+        (str(one.object["metadata"].get("namespace") or ""), name)
+        for one in documents
+        if one.kind == kinds.SECRET and (name := _name_of(one))
+    }
+    for one in services:
+        source = key_source(settings, one.namespace)
+        if one.spec.is_multinode and _backend_of(one) is Backend.TRTLLM and not {source, ("", source[1])} & secrets:
+            keys = " and ".join(KEYS)
+            yield one.document.place(slips.MPI_SECRET.at(one.path / "multinode", name="/".join(source), keys=keys))
+
+
+def _find_shared_names(services: Sequence[_Service]) -> Iterator[Fault]:
+    first: dict[tuple[str, str], _Service] = {}
+    for one in services:
+        if not one.spec.global_dynamo_namespace:
+            continue
+        other = first.setdefault((one.namespace, one.service.lower()), one)
+        if other.document is not one.document:
+            path = one.path / "globalDynamoNamespace"
+            yield one.document.place(slips.GLOBAL_NAMESPACE.at(path, other=_describe(other), place=other.place))
+
+
+def _name_of(document: Document) -> str:
+    """The object's name; empty for one without, which has a problem of its own."""
+    metadata = document.object.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _describe(one: _Service) -> str:
+    kind, name = one.document.object["kind"], name_of(one.document.object)
+    return f"{kind} {name}, {one.path}" if one.path != SPEC else f"{kind} {name}"
+
+
+def _backend_of(one: _Service) -> Backend | None:
+    try:
+        kind = ComponentType.of(one.spec.component_type)
+        return resolve_backend(kind, CommandLine.of(one.spec.main_container), one.framework)
+    except InvalidSpec:
+        return None  # other rules report this problem
+
+
+def _services(documents: Sequence[Document]) -> Iterator[_Service]:
+    """Every service and every component of the documents; fields that do not fit their types are left out."""
+    for document in documents:
+        if document.kind not in {contract.GRAPH, contract.COMPONENT} or not _name_of(document):
+            continue
+        stored = apply_defaults(document.object)
+        namespace = str(stored["metadata"].get("namespace") or "")
+        if document.kind == contract.COMPONENT:
+            component, _ = read_parent(ComponentDeployment, stored)
+            name = name_of(document.object)
+            yield _Service(
+                document=document,
+                path=SPEC,
+                namespace=namespace,
+                name=name,
+                service=component.spec.service_name or name,
+                framework=component.spec.backend_framework,
+                spec=component.spec,
+            )
+            continue
+        graph, _ = read_parent(GraphDeployment, stored)
+        for service, spec in sorted(graph.spec.services.items()):
+            yield _Service(
+                document=document,
+                path=SPEC / "services" / Key(service),
+                namespace=namespace,
+                name=identity.component_name(name_of(document.object), service),
+                service=service,
+                framework=graph.spec.backend_framework,
+                spec=spec,
+            )

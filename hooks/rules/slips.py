@@ -1,0 +1,45 @@
+"""Warnings about slips: what is accepted, and probably not meant."""
+
+from hooks.problems import Rule, Severity
+
+
+def _slip(name: str, text: str) -> Rule:
+    return Rule(name=name, text=text, severity=Severity.WARNING)
+
+
+COMPONENT_TYPE = _slip(
+    "component-type",
+    "{path}: {value!r} is none of the types with defaults ({choices}), so it gets no probes and no ports{hint}",
+)
+ANNOTATION_VALUE = _slip("annotation-value", "{path}: {value!r} is none of {choices} and has no effect{hint}")
+DISCOVERY_VALUE = _slip(
+    "discovery-value", "{path}: {value!r} is none of {choices}, so processes do not find each other{hint}"
+)
+INGRESS_WITHOUT_CLASS = _slip(
+    "ingress-without-class",
+    "{path}: is enabled and makes nothing; set {class_name}, or {use} and {gateway}",
+)
+PROBE_PORT = _slip(
+    "probe-port",
+    "{path}: no port is named {name!r}, at which {probe} asks, so the container never gets ready; add this port, or "
+    "write another probe",
+)
+SECOND_PICKER = _slip(
+    "second-picker",
+    "{path}: has no effect; a graph has one ConfigMap for endpoint pickers, and it holds the configuration of {other}; "
+    "use configMapRef here",
+)
+EMPTY_POOL = _slip(
+    "empty-pool",
+    "{path}: its InferencePool selects components of type worker in its own Dynamo namespace, and this graph has none",
+)
+GLOBAL_NAMESPACE = _slip(
+    "global-namespace",
+    "{path}: {other} ({place}) is a service of the same name in the same global Dynamo namespace, so requests for one "
+    "reach the other; rename one, or remove globalDynamoNamespace",
+)
+MPI_SECRET = _slip(
+    "mpi-secret",
+    "{path}: TensorRT-LLM over several nodes needs Secret {name} with {keys}, which is not among these manifests; make "
+    "sure that the cluster has it, or name another one in the setting mpi_secret",
+)

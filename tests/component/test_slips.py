@@ -1,0 +1,129 @@
+"""Slips of a component are warned about, each at its field, and a right spec is not."""
+
+from typing import Any
+
+import pytest
+
+from hooks.component.validate import review_component
+from hooks.problems import texts_of
+from hooks.validation.review import Review
+from tests import make
+from tests.component.api_server_cases import main, pod
+
+VLLM = {"command": ["python3", "-m", "dynamo.vllm"], "args": ["--model", "m"]}
+TWO_NODES = {"componentType": "worker", "multinode": {"nodeCount": 2}, "resources": {"limits": {"gpu": "8"}}}
+
+
+def warnings(spec: dict[str, Any], **settings: str) -> tuple[str, ...]:
+    """What is said of a component without a graph that is about to be written."""
+    facts = make.facts(make.NOW, **settings)
+    component = make.component("c", "", **spec)
+    verdict = review_component(Review(new=component, old=None, user=None, settings=facts.settings, installed=None))
+    assert verdict.problems == ()
+    return texts_of(verdict.warnings)
+
+
+SLIPS: dict[str, tuple[dict[str, Any], str]] = {
+    "type in capitals": (
+        {"componentType": "Worker"},
+        "spec.componentType: 'Worker' is none of the types with defaults",
+    ),
+    "misspelt type": ({"componentType": "wroker"}, "so it gets no probes and no ports; did you mean worker?"),
+    "discovery": (
+        {"annotations": {"nvidia.com/dynamo-discovery-backend": "k8s"}},
+        (
+            "spec.annotations[nvidia.com/dynamo-discovery-backend]: 'k8s' is none of "
+            "kubernetes, etcd, so processes do not "
+            "find each other; did you mean kubernetes?"
+        ),
+    ),
+    "discovery mode": (
+        {"annotations": {"nvidia.com/dynamo-kube-discovery-mode": "Container"}},
+        "'Container' is none of pod, container and has no effect; did you mean container?",
+    ),
+    "metrics": (
+        {"annotations": {"nvidia.com/enable-metrics": "no"}},
+        "spec.annotations[nvidia.com/enable-metrics]: 'no' is none of true, false and has no effect",
+    ),
+    "strategy": (
+        {"annotations": {"nvidia.com/deployment-strategy": "recreate"}},
+        (
+            "'recreate' is none of RollingUpdate, Recreate, RampedSlowRollout, BestEffortControlledRollout and has no "
+            "effect; did you mean Recreate?"
+        ),
+    ),
+    "ingress that makes nothing": (
+        {"ingress": {"enabled": True, "host": "h"}},
+        "spec.ingress: is enabled and makes nothing; set spec.ingress.ingressControllerClassName, or",
+    ),
+    "virtual service without a gateway": (
+        {"ingress": {"enabled": True, "host": "h", "useVirtualService": True}},
+        "spec.ingress: is enabled and makes nothing",
+    ),
+    "ports without that of the probes": (
+        {"componentType": "worker", **main(ports=[{"name": "metrics", "containerPort": 8081}])},
+        "spec.extraPodSpec.mainContainer.ports: no port is named 'system', at which",
+    ),
+    "probe at a port that is not there": (
+        {"componentType": "frontend", **main(startupProbe={"httpGet": {"path": "/", "port": "web"}})},
+        "spec.extraPodSpec.mainContainer.startupProbe: no port is named 'web', at which",
+    ),
+    "vLLM on each node by itself": (
+        {**TWO_NODES, **main(**VLLM)},
+        "spec.multinode: vLLM does not span the 2 nodes, because",
+    ),
+    "launch by a script": (
+        {**TWO_NODES, "backendFramework": "sglang", **main(command=["sh", "-c"], args=["/launch.sh"])},
+        "spec.extraPodSpec.mainContainer.command: no Python that runs sglang is found in 'sh -c /launch.sh'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "expected"), SLIPS.values(), ids=SLIPS.keys())
+def test_slip_is_warned_about_at_its_field(spec: dict[str, Any], expected: str) -> None:
+    found = warnings(spec)
+    assert len(found) == 1, found
+    assert expected in found[0]
+
+
+RIGHT: dict[str, dict[str, Any]] = {
+    "every type": {"componentType": "decode"},
+    "no type": {},
+    "type without defaults": {"componentType": "default"},
+    "known values": {
+        "annotations": {
+            "nvidia.com/dynamo-discovery-backend": "etcd",
+            "nvidia.com/dynamo-kube-discovery-mode": "container",
+            "nvidia.com/enable-metrics": "false",
+            "nvidia.com/deployment-strategy": "Recreate",
+        }
+    },
+    "ingress of a class": {"ingress": {"enabled": True, "host": "h", "ingressControllerClassName": "nginx"}},
+    "ingress that is off": {"ingress": {"enabled": False}},
+    "ports with that of the probes": {
+        "componentType": "worker",
+        **main(ports=[{"name": "system", "containerPort": 9090}, {"name": "m", "containerPort": 1}]),
+    },
+    "probes at numbers": {
+        "componentType": "frontend",
+        "livenessProbe": {"tcpSocket": {"port": 1}},
+        "readinessProbe": {"tcpSocket": {"port": "80"}},
+        **main(ports=[{"containerPort": 1}]),
+    },
+    "vLLM over two nodes": {**TWO_NODES, **main(**{**VLLM, "args": ["--tensor-parallel-size", "16"]})},
+    "side container of any ports": pod(containers=[{"name": "a", "image": "i", "ports": [{"containerPort": 1}]}]),
+}
+
+
+@pytest.mark.parametrize("spec", RIGHT.values(), ids=RIGHT.keys())
+def test_right_spec_is_not_warned_about(spec: dict[str, Any]) -> None:
+    assert warnings(spec) == ()
+
+
+def test_components_that_name_one_dynamo_namespace_share_it() -> None:
+    assert warnings({"dynamoNamespace": "shared"}) == ()
+
+
+def test_dynamo_namespace_of_a_component_in_the_global_one_is_ignored_with_a_warning() -> None:
+    (warning,) = warnings({"dynamoNamespace": "shared", "globalDynamoNamespace": True})
+    assert "Value 'shared' will be replaced with 'dynamo'" in warning

@@ -1,0 +1,119 @@
+"""What several manifests do to each other: names that collide, a shared Dynamo namespace, a Secret that is missing."""
+
+from pathlib import Path
+
+import pytest
+
+from hooks.manifests.checking import check_manifests
+from hooks.manifests.reading import load_manifests
+from tests import make
+
+GRAPH = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: {name}
+spec:
+  services:
+    {service}:
+      componentType: worker
+      extraPodSpec:
+        mainContainer: {{image: i}}
+"""
+GLOBAL = GRAPH.replace("componentType: worker", "componentType: worker\n      globalDynamoNamespace: true")
+COMPONENT = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoComponentDeployment
+metadata:
+  name: a-b-c
+spec:
+  extraPodSpec:
+    mainContainer: {image: i}
+"""
+NODES = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: big
+spec:
+  backendFramework: trtllm
+  services:
+    main:
+      componentType: worker
+      multinode: {nodeCount: 2}
+      resources: {limits: {gpu: "8"}}
+      extraPodSpec:
+        mainContainer: {image: i, command: [python3, -m, dynamo.trtllm]}
+"""
+SECRET = """\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: mpi-run-ssh-secret
+data: {}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(folder: Path, *texts: str) -> tuple[list[str], list[str]]:
+    """Problems and warnings of files a.yaml, b.yaml, …"""
+    names = [f"{letter}.yaml" for letter, _ in zip("abcd", texts, strict=False)]
+    for name, text in zip(names, texts, strict=True):
+        (folder / name).write_text(text)
+    checked = check_manifests(load_manifests(names, "default"), make.facts().settings, None)
+    return [str(fault) for fault in checked.faults], [str(warning) for warning in checked.warnings]
+
+
+def test_services_of_two_graphs_that_want_one_name_are_refused_with_both_places(folder: Path) -> None:
+    faults, _ = check(folder, GRAPH.format(name="a", service="b-c"), GRAPH.format(name="a-b", service="c"))
+    assert faults == [
+        (
+            "b.yaml:7: spec.services[c]: becomes a-b-c in namespace default, which is the "
+            "name of DynamoGraphDeployment a, "
+            "spec.services[b-c] (a.yaml:7) too; rename one of the graphs or services"
+        )
+    ]
+
+
+def test_component_with_the_name_of_a_service_is_refused(folder: Path) -> None:
+    faults, _ = check(folder, GRAPH.format(name="a", service="b-c"), COMPONENT)
+    assert len(faults) == 1
+    assert "becomes a-b-c in namespace default, which is the name of DynamoGraphDeployment a" in faults[0]
+
+
+def test_names_in_different_namespaces_do_not_collide(folder: Path) -> None:
+    other = GRAPH.format(name="a-b", service="c").replace("name: a-b\n", "name: a-b\n  namespace: other\n")
+    assert check(folder, GRAPH.format(name="a", service="b-c"), other) == ([], [])
+
+
+def test_same_service_of_two_graphs_in_the_global_namespace_is_warned_about(folder: Path) -> None:
+    faults, warnings = check(folder, GLOBAL.format(name="a", service="main"), GLOBAL.format(name="b", service="main"))
+    assert faults == []
+    assert warnings == [
+        (
+            "b.yaml:9: spec.services[main].globalDynamoNamespace: DynamoGraphDeployment a, "
+            "spec.services[main] (a.yaml:7) "
+            "is a service of the same name in the same global Dynamo namespace, so requests "
+            "for one reach the other; rename "
+            "one, or remove globalDynamoNamespace"
+        )
+    ]
+
+
+def test_same_service_of_two_graphs_without_the_global_namespace_is_right(folder: Path) -> None:
+    assert check(folder, GRAPH.format(name="a", service="m"), GLOBAL.format(name="b", service="m")) == ([], [])
+
+
+def test_ssh_key_that_is_not_given_is_warned_about(folder: Path) -> None:
+    assert check(folder, NODES, SECRET) == ([], [])
+    faults, (warning,) = check(folder, NODES)
+    assert faults == []
+    assert warning.startswith(
+        "a.yaml:10: spec.services[main].multinode: TensorRT-LLM over several nodes needs Secret "
+        "default/mpi-run-ssh-secret with private.key and private.key.pub, which is not among these manifests"
+    )
