@@ -11,6 +11,7 @@ from hooks.cli.options import known_kinds_option, namespace_option, read_offline
 from hooks.manifests.checking import check_document, check_manifests, check_rendered
 from hooks.manifests.reading import Document, Fault, ManifestFaults, load_manifests
 from hooks.manifests.writing import guard_output
+from hooks.problems import describe_problem
 
 _SELF_CONTAINED = frozenset({contract.GRAPH, contract.COMPONENT})
 """Kinds that manifests alone can render; a request also needs the cluster and its settings."""
@@ -90,16 +91,8 @@ def validate(
 
 
 def _row(fault: Fault) -> dict[str, str | int]:
-    problem = fault.problem
-    return {
-        "file": fault.file,
-        "line": fault.mark.line,
-        "column": fault.mark.column,
-        "path": str(problem.path),
-        "rule": problem.rule.name,
-        "severity": problem.severity.value,
-        "message": problem.text,
-    }
+    mark = fault.mark
+    return {"file": fault.file, "line": mark.line, "column": mark.column, **describe_problem(fault.problem)}
 
 
 def _summary(documents: Sequence[Document], warnings: int) -> str:
