@@ -19,9 +19,10 @@ def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, i
     Raises:
         ManifestFaults: every problem of every file, those of specs that cannot be rendered included.
     """
-    checked = check_rendered(load_manifests(paths, namespace), settings, installed)
-    if checked.faults:
-        raise ManifestFaults(checked.faults)
+    loaded = load_manifests(paths, namespace)
+    checked = check_rendered(loaded, settings, installed)
+    if faults := {*checked.faults, *loaded.namesakes}:
+        raise ManifestFaults(faults)
     return checked
 
 

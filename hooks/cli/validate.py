@@ -1,7 +1,7 @@
 """`dynamo-hooks validate`: every problem of the manifests, each with file and line."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import click
 import orjson
@@ -9,7 +9,7 @@ import orjson
 from hooks import contract
 from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
 from hooks.manifests.checking import check_document, check_manifests, check_rendered
-from hooks.manifests.reading import Document, Fault, ManifestFaults, load_manifests
+from hooks.manifests.reading import Document, Fault, Loaded, ManifestFaults, load_manifests
 from hooks.manifests.writing import guard_output
 from hooks.problems import describe_problem
 
@@ -24,18 +24,22 @@ def load_checked(paths: Iterable[str], namespace: str) -> list[Document]:
         ManifestFaults: every problem of every file.
     """
     loaded = load_manifests(paths, namespace)
-    faults = [*loaded.unreadable, *(fault for document in loaded.documents for fault in check_document(document))]
+    faults = [
+        *loaded.unreadable,
+        *loaded.namesakes,
+        *(fault for document in loaded.documents for fault in check_document(document)),
+    ]
     if faults:
         raise ManifestFaults(faults)
     return list(loaded.documents)
 
 
-def refuse(faults: Iterable[Fault]) -> None:
+def refuse(faults: Iterable[Fault], skipped: int = 0) -> None:
     """Print the problems and their number to standard error and end with exit status 1."""
     found = list(faults)
     for fault in found:
         click.echo(str(fault), err=True)
-    click.echo(_count(len(found), "problem"), err=True)
+    click.echo(f"{_count(len(found), 'problem')}{_describe_skipped(skipped)}", err=True)
     sys.exit(1)
 
 
@@ -67,8 +71,9 @@ def validate(
 ) -> None:
     """Check manifests as the API server and admission would. Print every problem and warning with file and line.
 
-    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not checked. The
-    exit status is 1 if there is a problem, else 0, also with warnings.
+    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not checked. In a
+    directory, files that hold no manifest are skipped: values, patches and templates of Helm and Kustomize, and files
+    of other programs. The exit status is 1 if there is a problem, else 0, also with warnings.
     """
     settings = read_offline_settings(set_values)
     loaded = load_manifests(files, namespace)
@@ -85,9 +90,9 @@ def validate(
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
     if faults:
-        refuse(faults)
+        refuse(faults, loaded.skipped)
     with guard_output():
-        click.echo(_summary(loaded.documents, len(warnings)))
+        click.echo(_summary(loaded, len(warnings)))
 
 
 def _row(fault: Fault) -> dict[str, str | int]:
@@ -95,11 +100,16 @@ def _row(fault: Fault) -> dict[str, str | int]:
     return {"file": fault.file, "line": mark.line, "column": mark.column, **describe_problem(fault.problem)}
 
 
-def _summary(documents: Sequence[Document], warnings: int) -> str:
-    ours = sum(document.is_ours for document in documents)
-    passed = f", {len(documents) - ours} of other kinds not checked" if len(documents) > ours else ""
+def _summary(loaded: Loaded, warnings: int) -> str:
+    ours = sum(document.is_ours for document in loaded.documents)
+    others = len(loaded.documents) - ours + loaded.unchecked
+    passed = f", {others} of other kinds not checked" if others else ""
     warned = f", {_count(warnings, 'warning')}" if warnings else ""
-    return f"{_count(ours, 'manifest')} valid{passed}{warned}"
+    return f"{_count(ours, 'manifest')} valid{passed}{warned}{_describe_skipped(loaded.skipped)}"
+
+
+def _describe_skipped(files: int) -> str:
+    return f", {_count(files, 'file')} without manifests skipped" if files else ""
 
 
 def _count(number: int, word: str) -> str:
