@@ -8,30 +8,13 @@ import orjson
 
 from hooks import contract
 from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
-from hooks.manifests.checking import check_document, check_manifests, check_rendered
-from hooks.manifests.reading import Document, Fault, Loaded, ManifestFaults, load_manifests
+from hooks.manifests.checking import check_manifests, check_rendered
+from hooks.manifests.reading import Fault, Loaded, load_manifests
 from hooks.manifests.writing import guard_output
 from hooks.problems import describe_problem
 
 _SELF_CONTAINED = frozenset({contract.GRAPH, contract.COMPONENT})
 """Kinds that manifests alone can render; a request also needs the cluster and its settings."""
-
-
-def load_checked(paths: Iterable[str], namespace: str) -> list[Document]:
-    """Read manifests and check them against their schemas.
-
-    Raises:
-        ManifestFaults: every problem of every file.
-    """
-    loaded = load_manifests(paths, namespace)
-    faults = [
-        *loaded.unreadable,
-        *loaded.namesakes,
-        *(fault for document in loaded.documents for fault in check_document(document)),
-    ]
-    if faults:
-        raise ManifestFaults(faults)
-    return list(loaded.documents)
 
 
 def refuse(faults: Iterable[Fault], skipped: int = 0) -> None:

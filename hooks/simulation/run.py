@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from hooks import contract
 from hooks.crds import apply_defaults, find_faults, prune
+from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Document
@@ -24,6 +26,7 @@ from hooks.simulator.metacontroller.webhook import Hook
 from hooks.simulator.resources import UnknownKind
 from hooks.simulator.store import ApiError, Ref, ref_of
 from hooks.simulator.workloads.pods import PodFault
+from hooks.simulator.workloads.pods import is_ready as is_pod_ready
 from hooks.simulator.workloads.profiler import Profiler
 
 SNAPSHOT_SECONDS = 0.1
@@ -34,6 +37,7 @@ SNAPSHOT_SECONDS = 0.1
 class SimulationPlan:
     """The options of a simulation; times are seconds of the cluster, `speed` of them pass in a real second.
 
+    `given` are globs of `Kind/name`: claims, Secrets and ConfigMaps that count as there although no document has them.
     `profiler_output` is the output of every profiler; if it is empty, the simulated profiler generates a graph.
     """
 
@@ -43,6 +47,7 @@ class SimulationPlan:
     speed: float
     held: tuple[str, ...]
     broken: Mapping[str, PodFault]
+    given: tuple[str, ...] = ()
     profiler_output: str = ""
 
     @property
@@ -172,6 +177,7 @@ def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> Simulated
         admit=admit_custom,
         namespaces=sorted({"default", *namespaces, *_target_namespaces(plan.documents)}),
         profiler=Profiler(output=plan.profiler_output),
+        given=lambda found, _: any(fnmatchcase(f"{found.kind.kind}/{found.name}", glob) for glob in plan.given),
     )
     cluster = SimulatedCluster(setup, Clock(datetime.now(UTC)))
     for glob in plan.held:
@@ -245,7 +251,10 @@ def _with_namespace(obj: Manifest, *, is_namespaced: bool) -> Manifest:
 
 def take_snapshot(cluster: SimulatedCluster, roots: Iterable[Ref]) -> Snapshot:
     """Take a snapshot of the cluster."""
-    tree = ObjectTree(cluster.everything())
+    everything = cluster.everything()
+    waiting = ((obj, cluster.kubelet.missing(obj)) for obj in everything if kind_of(obj) == kinds.POD)
+    missing = {pod["metadata"]["uid"]: found for pod, found in waiting if found is not None and not is_pod_ready(pod)}
+    tree = ObjectTree(everything, missing)
     found = {ref_of(obj): obj for obj in tree.by_uid.values()}
     present = tuple(found[ref] for ref in roots if ref in found)
     return Snapshot(

@@ -27,7 +27,7 @@ from hooks.simulator.store import Change, Identify, Propagation, Ref, Store, cop
 from hooks.simulator.workloads.controllers import WEBHOOKS, find_affected, reconcile
 from hooks.simulator.workloads.job_pods import JobPods
 from hooks.simulator.workloads.job_timers import JobTimers
-from hooks.simulator.workloads.kubelet import Kubelet, PodPace
+from hooks.simulator.workloads.kubelet import Given, Kubelet, PodPace
 from hooks.simulator.workloads.pods import PodFault
 from hooks.simulator.workloads.profiler import Profiler
 
@@ -51,7 +51,7 @@ class Setup:
     `optional` names the installed third-party kinds, as in `resources.OPTIONAL`. `choose` decides the order of work
     that could be done at the same time, by default the oldest first. Metacontroller sees a change of a `late` kind only
     after a separate piece of work, and uses the old object until then; it sees other changes at once. `identify`
-    chooses the uid of a new object.
+    chooses the uid of a new object. With `given`, pods wait for claims, Secrets and ConfigMaps (see `Kubelet`).
     """
 
     hook: Hook
@@ -65,6 +65,7 @@ class Setup:
     namespaces: Iterable[str] = ("default",)
     late: Collection[GroupVersionKind] = ()
     identify: Identify = number_uid
+    given: Given | None = None
 
 
 class Work(NamedTuple):
@@ -96,7 +97,9 @@ class SimulatedCluster:
         self._garbage = False
         self._job_timers = JobTimers(self._store, self.clock)
         job_pods = JobPods(self._store, self._client("output-copier"), self.clock, setup.profiler)
-        self.kubelet = Kubelet(self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace)
+        self.kubelet = Kubelet(
+            self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace, given=setup.given
+        )
         for name in setup.namespaces:
             self.create_namespace(name)
         for controller in setup.controllers:
