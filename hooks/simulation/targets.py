@@ -1,6 +1,6 @@
 """The pods that rules for a simulation can match, known before it begins: what to say of a rule that matches none."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from hooks import contract
@@ -17,13 +17,16 @@ _WORKLOADS = frozenset(RECONCILERS) - {kinds.SERVICE}
 _MOST_NAMES = 8
 
 
-def find_unmatched(globs: Iterable[str], children: Sequence[Manifest]) -> str:
+def find_unmatched(globs: Collection[str], children: Iterable[Manifest]) -> str:
     """What to say of the first glob that matches no pod of these rendered children; empty if all match one.
 
     A glob is matched with a pod's name, its label values, and the names of its workload, component and graph.
     """
-    names, services = _find_names(children)
-    known = frozenset({*names, *(name_of(child) for child in children)})
+    if not globs:
+        return ""
+    named = [child for child in children if child["metadata"].get("name")]
+    names, services = _find_names(named)
+    known = frozenset({*names, *(name_of(child) for child in named)})
     for glob in globs:
         if not any(fnmatchcase(name, glob) for name in known):
             hint = suggest(glob.strip("*?"), sorted({*services, *known}), cutoff=0.5)
@@ -41,8 +44,9 @@ def _find_names(children: Sequence[Manifest]) -> tuple[frozenset[str], list[str]
     cluster = SimulatedCluster(Setup(hook=_refuse, optional=frozenset(OPTIONAL)))
     for child in children:
         if gvk_of(child) in _WORKLOADS:
-            cluster.create_namespace(child["metadata"]["namespace"])
-            cluster.create(child)
+            namespace = child["metadata"].get("namespace") or "default"
+            cluster.create_namespace(namespace)
+            cluster.create({**child, "metadata": {**child["metadata"], "namespace": namespace}})
     cluster.settle()
     pods = cluster.list_kind(kinds.POD)
     names = frozenset(name for pod in pods for name in cluster.kubelet.names(ref_of(pod)))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from hooks.cli.simulate import simulate
@@ -77,9 +78,12 @@ def test_a_held_component_is_not_ready_and_the_others_are() -> None:
         (("--break", "decode=Tired", EXAMPLE), 2, "ImagePullBackOff"),
         (("--speed", "0", EXAMPLE), 2, "--speed"),
         (("--set", "no_such=1", EXAMPLE), 2, "no_such"),
+        (("--hold", "vllm-disagg-frontent*", EXAMPLE), 2, "matches no pod; did you mean vllm-disagg-frontend?"),
+        (("--break", "x=ProbeFailing", EXAMPLE), 2, "'x' matches no pod; there are Frontend, VllmDecodeWorker, Vllm"),
+        (("--given", "hf-token-secret", EXAMPLE), 2, "write KIND/NAME with one of Secret, ConfigMap"),
         (("no-such-file.yaml",), 1, "cannot be read"),
     ],
-    ids=["no-reason", "unknown-reason", "no-speed", "unknown-setting", "no-file"],
+    ids=["no-reason", "unknown-reason", "no-speed", "unknown-setting", "hold", "break", "given", "no-file"],
 )
 def test_wrong_usage_is_refused_with_a_sentence(arguments: tuple[str, ...], status: int, sentence: str) -> None:
     result = _simulate(*arguments)
@@ -108,6 +112,32 @@ def test_a_foreign_object_that_the_cluster_cannot_hold_is_left_out_with_a_remark
     assert result.exit_code == 0, result.stderr
     assert 'left out: the simulated cluster has no matches for kind "PodMonitor"' in result.stderr
     assert "left out: it has no metadata.name" in result.stderr
+
+
+def test_statuses_are_printed_if_asked_for() -> None:
+    result = _simulate("-o", "yaml", EXAMPLE)
+    assert result.exit_code == 0, result.stderr
+    [document] = yaml.safe_load_all(result.stdout)
+    assert (document["metadata"]["name"], document["status"]["state"]) == ("vllm-disagg", "successful")
+
+
+def test_what_render_refuses_is_refused_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hooks.cli.simulate.run_programs", pytest.fail)
+    result = _simulate(str(Path(EXAMPLE).with_name("vllm-ray-multinode.yaml")))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no multinode orchestrator available" in result.stderr
+
+
+def test_pods_wait_for_a_secret_that_nobody_gave(tmp_path: Path) -> None:
+    result = CliRunner().invoke(simulate, ["--speed", "200", "--timeout", "30", EXAMPLE])
+    assert result.exit_code == 1
+    assert "pods 3 Pending (Secret hf-token-secret is missing), 1 Ready\n" in result.stderr
+    advice = "Secret default/hf-token-secret: pods wait for it, and no manifest has it; add its manifest, or say that"
+    assert result.stderr.count(advice) == 1
+    assert "; add the manifest of Secret hf-token-secret, or -o yaml" in result.stderr.splitlines()[-1]
+    secret = tmp_path / "secret.yaml"
+    secret.write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: hf-token-secret}\nstringData: {HF_TOKEN: t}\n")
+    assert CliRunner().invoke(simulate, ["--speed", "200", EXAMPLE, str(secret)]).exit_code == 0
 
 
 @contextmanager
