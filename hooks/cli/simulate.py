@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from types import FrameType
@@ -15,8 +15,7 @@ from hooks import contract
 from hooks.cli.options import namespace_option, parse_positive, read_offline_settings, settings_option, with_option
 from hooks.cli.render import check_whole
 from hooks.cli.validate import refuse
-from hooks.manifests.checking import Checked
-from hooks.manifests.reading import Loaded, ManifestFaults, load_manifests
+from hooks.manifests.reading import ManifestFaults, load_manifests
 from hooks.manifests.writing import guard_output
 from hooks.rendering import every_child
 from hooks.simulation.processes import ServerFailed
@@ -29,7 +28,7 @@ from hooks.simulation.report import (
     summarize_result,
 )
 from hooks.simulation.run import DocumentRefused, SimulationPlan, Snapshot, run_programs, run_simulation
-from hooks.simulation.targets import find_unmatched
+from hooks.simulation.targets import find_never_matched, find_unmatched
 from hooks.simulator.cluster import NeverSettles
 from hooks.simulator.engines import EngineFailed
 from hooks.simulator.metacontroller.controller_spec import ControllerNotStarted
@@ -170,7 +169,10 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
         sys.exit(1)
     for warning in checked.warnings:
         click.echo(f"warning: {warning}", err=True)
-    _check_globs(loaded, checked, held, broken)
+    has_request = any(document.kind == contract.GRAPH_REQUEST for document in loaded.documents)
+    if not has_request:
+        children = list(every_child(checked.rendered))
+        _check_rules(held, broken, lambda globs: find_unmatched(globs, children))
     plan = SimulationPlan(
         documents=loaded.documents,
         installed=installed,
@@ -196,6 +198,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     ) as error:
         click.echo(str(error), err=True)
         sys.exit(1)
+    if has_request:
+        objects = snapshot.tree.by_uid.values()
+        _check_rules(held, broken, lambda globs: find_never_matched(globs, objects))
     _finish(snapshot, output)
 
 
@@ -225,13 +230,14 @@ def _finish(snapshot: Snapshot, output: str) -> None:
         sys.exit(1)
 
 
-def _check_globs(loaded: Loaded, checked: Checked, held: Sequence[str], broken: Mapping[str, PodFault]) -> None:
-    """Refuse a rule that matches no pod; the pods of a request's graph are not known before it is profiled."""
-    if any(document.kind == contract.GRAPH_REQUEST for document in loaded.documents):
-        return
-    children = list(every_child(checked.rendered))
+def _check_rules(held: Sequence[str], broken: Mapping[str, PodFault], find: Callable[[Collection[str]], str]) -> None:
+    """Refuse a rule that matches no pod.
+
+    Raises:
+        click.UsageError: there is one; the message names it and what it may have meant.
+    """
     for option, globs in (("--hold", held), ("--break", broken)):
-        if finding := find_unmatched(globs, children):
+        if finding := find(globs):
             raise click.UsageError(f"{option} {finding}")
 
 

@@ -26,7 +26,18 @@ def find_unmatched(globs: Collection[str], children: Iterable[Manifest]) -> str:
         return ""
     named = [child for child in children if child["metadata"].get("name")]
     names, services = _find_names(named)
-    known = frozenset({*names, *(name_of(child) for child in named)})
+    return _describe_unmatched(globs, {*names, *(name_of(child) for child in named)}, services)
+
+
+def find_never_matched(globs: Collection[str], objects: Iterable[Manifest]) -> str:
+    """The same after a simulation, from all its objects: the graph of a request is not known before."""
+    found = list(objects)
+    values = {value for obj in found for value in labels_of(obj).values()}
+    pods = [obj for obj in found if gvk_of(obj) == kinds.POD]
+    return _describe_unmatched(globs, {*values, *map(name_of, found)}, sorted(set(_read_services(pods))))
+
+
+def _describe_unmatched(globs: Iterable[str], known: Collection[str], services: Sequence[str]) -> str:
     for glob in globs:
         if not any(fnmatchcase(name, glob) for name in known):
             hint = suggest(glob.strip("*?"), sorted({*services, *known}), cutoff=0.5)
