@@ -1,5 +1,6 @@
 """One simulation: applies objects to an in-memory cluster and watches them until all Dynamo objects are ready."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,9 @@ from hooks.simulator.workloads.profiler import Profiler
 
 SNAPSHOT_SECONDS = 0.1
 """Real seconds between two snapshots."""
+STUCK_SECONDS = 15.0
+"""Seconds of the cluster after which nothing more is expected of pods that only wait for missing objects."""
+_ENDED = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,15 @@ class Snapshot:
     def ready(self) -> bool:
         """Whether every Dynamo object is ready."""
         return all(found.ready for found in self.progress)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether pods wait for missing objects, and all others are ready or have ended."""
+        pods = [obj for obj in self.tree.by_uid.values() if kind_of(obj) == kinds.POD]
+        waiting = [pod for pod in pods if pod["metadata"]["uid"] in self.tree.missing]
+        return bool(waiting) and all(
+            pod in waiting or is_pod_ready(pod) or pod.get("status", {}).get("phase") in _ENDED for pod in pods
+        )
 
     @property
     def over(self) -> bool:
@@ -121,6 +134,8 @@ def run_programs(plan: SimulationPlan, settings: Sequence[str], *, engine_port: 
 def run_simulation(plan: SimulationPlan, programs: Programs, viewer: Viewer) -> Snapshot:
     """Run until every Dynamo object is ready or never will be, or until the timeout; show the viewer every snapshot.
 
+    It ends earlier if pods only wait for objects that are missing: nobody will create them.
+
     Raises:
         DocumentRefused: a document that an API server would refuse.
         ServerFailed: a server died.
@@ -150,13 +165,14 @@ def _watch(
             engines.follow(cluster)
         return _all_over(cluster, roots)
 
-    begin = time.monotonic()
+    begin, stuck_since = time.monotonic(), math.inf
     while True:
         real = (time.monotonic() - begin) * plan.speed
         cluster.run_until(is_done, min(real, plan.timeout) - cluster.clock.seconds)
         snapshot = take_snapshot(cluster, roots)
         look(snapshot)
-        if snapshot.over or snapshot.seconds >= plan.timeout:
+        stuck_since = min(stuck_since, snapshot.seconds) if snapshot.is_stuck else math.inf
+        if snapshot.over or snapshot.seconds >= plan.timeout or snapshot.seconds - stuck_since >= STUCK_SECONDS:
             return snapshot
         time.sleep(SNAPSHOT_SECONDS)
 

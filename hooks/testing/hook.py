@@ -27,7 +27,7 @@ class JsonClient(FlaskClient):
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
         """Send one request."""
-        if "headers" not in kwargs and "json" in kwargs:
+        if args and isinstance(args[0], str) and kwargs.get("headers") is None:
             kwargs = {**kwargs, "headers": {"Accept": "application/json"}}
         return super().open(*args, **kwargs)
 

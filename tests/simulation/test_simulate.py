@@ -1,6 +1,7 @@
 """The command `simulate` with the real hooks server: from manifest to Ready, or to the reasons why not."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -129,8 +130,11 @@ def test_what_render_refuses_is_refused_before_anything_starts(monkeypatch: pyte
 
 
 def test_pods_wait_for_a_secret_that_nobody_gave(tmp_path: Path) -> None:
-    result = CliRunner().invoke(simulate, ["--speed", "200", "--timeout", "30", EXAMPLE])
+    result = CliRunner().invoke(simulate, ["--speed", "10", EXAMPLE])
     assert result.exit_code == 1
+    ended = re.search(r"not Ready after ([0-9.]+) s", result.stderr)
+    assert ended is not None
+    assert float(ended[1]) < 100  # it does not wait for the timeout of 120 s
     assert "pods 3 Pending (Secret hf-token-secret is missing), 1 Ready\n" in result.stderr
     advice = "Secret default/hf-token-secret: pods wait for it, and no manifest has it; add its manifest, or say that"
     assert result.stderr.count(advice) == 1
