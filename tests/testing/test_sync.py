@@ -70,8 +70,8 @@ def test_graph_becomes_ready_step_by_step(dynamo: Dynamo) -> None:
 
 
 def test_workload_that_a_test_builds_finds_its_parent(dynamo: Dynamo) -> None:
-    wanted = dynamo.sync(graph()).child("Deployment", "g-worker")
-    answer = dynamo.sync(graph(), dynamo.as_ready(wanted))
+    first = dynamo.sync(graph())
+    answer = dynamo.sync(graph(), [first.objects, dynamo.as_ready(first.child("Deployment", "g-worker"))])
     assert answer.answer_about(COMPONENT, "g-worker").condition("Ready")["status"] == "True"
     assert answer.answer_about(COMPONENT, "g-frontend").condition("Ready")["status"] == "False"
 
@@ -159,8 +159,9 @@ def test_leader_worker_sets_become_ready_crash_and_are_scaled(dynamo: Dynamo) ->
 
 def test_pod_clique_set_becomes_ready_crashes_and_is_scaled(dynamo: Dynamo) -> None:
     here = dynamo.configured(installed={"grove"})
-    wanted = here.sync(graph()).child("PodCliqueSet", "g")
-    ready = here.sync(graph(), here.as_ready(wanted))
+    first = here.sync(graph())
+    wanted = first.child("PodCliqueSet", "g")
+    ready = here.sync(graph(), [first.objects, here.as_ready(wanted)])
     assert ready.status["state"] == "successful"
     message = here.sync(graph(), here.as_crashing(wanted, pods="Worker")).condition("Ready")["message"]
     assert "CrashLoop" in message
