@@ -37,7 +37,9 @@ def sync_tree(start: Start, parent: ReadManifest, children: Iterable[Any], relat
         return first
     homes = [_find_home(first, obj) for obj in homeless]
     adopted = [adopt(obj, home) for obj, home in zip(homeless, homes, strict=True)]
-    return _sync_once(*start(), root, keep_last([*settled, *_between(first, homes, root), *adopted]))
+    present = {ref_of(obj) for obj in settled}
+    between = [parent for parent in _between(first, homes, root) if ref_of(parent) not in present]
+    return _sync_once(*start(), root, [*settled, *between, *adopted])
 
 
 def place(cluster: SimulatedCluster, obj: Manifest) -> Manifest:
