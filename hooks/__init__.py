@@ -18,6 +18,7 @@ From here on modules touch the outside (`tests/test_layers.py` lists them):
 * `app`: the hooks' routes. `admission.app`: the webhooks' routes. `model.prober`: the sidecar.
 * `output_copier`, `certificates`, `manifests`: a profiler's output, the admission port's certificate, files of a user.
 * `simulator`: a Kubernetes in memory. `simulation`: runs manifests in it until they are ready. `cli`: the commands.
+* `testing`: the hooks for unit tests of users; `pytest_plugin`: its fixture.
 
 Start with `hooks/component/sync.py`; the other hooks have the same shape.
 
@@ -56,6 +57,7 @@ Where is …?
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
+* what a user's unit test calls: hooks/testing/dynamo.py
 * the Metacontroller of the tests: hooks/simulator/metacontroller
 """
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -51,6 +52,7 @@ from hooks.model import sync as model
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.serving.callers import RefuseCaller
+from hooks.serving.expected_children import expected_keys
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.serving.web import BY_ITSELF, ServedBy, create_bare_app, discard_body, read_body
@@ -258,10 +260,11 @@ def _add_hook(app: Flask, name: str, hook: Hook, context: AppContext) -> None:
 
 def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:
     body = read_body(context.settings.max_body_bytes)
-    call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=context.json_cache.read_call)
+    read, expected = context.json_cache.read_call, partial(expected_keys, hook.kind)
+    call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=read, expected=expected)
     g.parent = call.parent
     g.answer = answer = function(call, context.facts())
-    written = write_sync_answer(answer, call.children, decorator=hook.is_decorator)
+    written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
     if effects := permitted_effects(answer.effects, context.settings):
         source = EffectSource(
             parent=reference_of(call.parent), generation=call.generation, declared=call.children.optional_kinds()

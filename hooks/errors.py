@@ -16,9 +16,14 @@ class HookError(Exception):
 
 
 class InvalidRequest(HookError):
-    """The request's body is not a hook request; 400."""
+    """The request's body is not a hook request; 400. `missing` are the keys that it lacks."""
 
     status = 400
+
+    def __init__(self, message: str, *, missing: Iterable[str] = ()) -> None:
+        """Take the sentence, and the keys if it is about missing ones."""
+        super().__init__(message)
+        self.missing = tuple(missing)
 
 
 class UnknownCaller(HookError):
@@ -74,6 +79,17 @@ class ChildTooLarge(InvalidAnswer):
     """A child would be larger than Metacontroller can apply, because of its parent's spec; 422."""
 
     status = 422
+
+
+class UndeclaredKinds(InvalidAnswer):
+    """The answer needs kinds of which the request's children have no key; 400. `missing` are these keys."""
+
+    status = 400
+
+    def __init__(self, message: str, *, missing: Iterable[str]) -> None:
+        """Take the sentence and the keys."""
+        super().__init__(message)
+        self.missing = tuple(missing)
 
 
 class InvalidSettings(Exception):

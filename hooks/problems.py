@@ -164,6 +164,16 @@ def texts_of(problems: Iterable[Problem]) -> tuple[str, ...]:
     return tuple(problem.text for problem in problems)
 
 
+def describe_problem(problem: Problem) -> dict[str, str]:
+    """A problem for a program: its path, the names of its rule and severity, and its text."""
+    return {
+        "path": str(problem.path),
+        "rule": problem.rule.name,
+        "severity": problem.severity.value,
+        "message": problem.text,
+    }
+
+
 def join_texts(problems: Iterable[Problem]) -> str:
     """All problems as one line, for a condition's message."""
     return "; ".join(problem.text for problem in problems)

@@ -17,7 +17,14 @@ ON_SECOND_PLANE = frozenset(
 """Modules of tests/cluster, so that both planes take about as long."""
 
 _CLUSTER = "tests/cluster/"
-_SLOW = ("tests/sequences/", "tests/simulation/", "tests/simulator/", "tests/serving/test_serve", "tests/test_bench")
+_SLOW = (
+    "tests/sequences/",
+    "tests/simulation/",
+    "tests/simulator/",
+    "tests/serving/test_serve",
+    "tests/test_bench",
+    "tests/testing/test_readme",
+)
 
 
 class Distribution(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -51,9 +51,9 @@ def test_customize_answers_sorted_rules() -> None:
         (b"", "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"[]", "the body is an array"),
-        (b"{}", "no parent"),
+        (b"{}", "the request has no parent, children, children["),
         (call(parent=OTHER_KIND), "answers for nvidia.com/v1alpha1 DynamoGraphDeployment"),
-        (call(parent={**make.graph(), "metadata": {"name": "g"}}), "no metadata.name and metadata.namespace"),
+        (call(parent={**make.graph(), "metadata": {"name": "g"}}), "the request has no parent.metadata.namespace;"),
         (call(parent={**make.graph(), "spec": []}), "spec and status"),
         (call(children=V1_CHILDREN), "declare version v2"),
         (call(controller={"spec": {"hooks": {"sync": {"version": "v1"}}}}), "set spec.hooks.sync.version to v2"),
@@ -141,10 +141,9 @@ def test_very_long_message_is_cut() -> None:
         (SyncAnswer(children=[None], status={}), "a child is NoneType"),  # type: ignore[list-item] # the violation
         (SyncAnswer(children=[CONFIG_MAP]), "no status"),
         (SyncAnswer(children=[CONFIG_MAP, CONFIG_MAP], status={}), "returned twice"),
-        (SyncAnswer(children=[{**CONFIG_MAP, "kind": "Secret"}], status={}), "does not declare"),
         (SyncAnswer(children=[{**CONFIG_MAP, "data": {"k": None}}], status={}), "data.k is null"),
     ],
-    ids=["null child", "no status", "twice", "undeclared", "null value"],
+    ids=["null child", "no status", "twice", "null value"],
 )
 def test_answer_that_breaks_the_protocol_is_a_failure_and_never_leaves(
     answer: SyncAnswer, words: str, caplog: pytest.LogCaptureFixture
@@ -155,6 +154,41 @@ def test_answer_that_breaks_the_protocol_is_a_failure_and_never_leaves(
     assert is_one_sentence(response)
     assert words in response.text
     assert [record.message for record in caplog.records].count("call") == 1
+
+
+def test_kinds_without_a_key_are_all_named_at_once() -> None:
+    answer = SyncAnswer(children=[{**CONFIG_MAP, "kind": "Secret"}], status={})
+    response = client_with(answer).post("/graph/sync", data=call())
+    assert response.status_code == 400
+    assert is_one_sentence(response)
+    assert response.text.startswith("children has no key for DynamoComponentDeployment.nvidia.com/v1alpha1, ")
+    assert "Role.rbac.authorization.k8s.io/v1, RoleBinding.rbac.authorization.k8s.io/v1, Secret.v1" in response.text
+    assert "the answer has child Secret c: declare them in the controller" in response.text
+
+
+def test_fault_is_json_for_a_caller_that_asks_for_it() -> None:
+    headers = {"Accept": "application/json"}
+    lacking = client_with(GOOD).post("/graph/sync", json={"parent": make.graph()}, headers=headers)
+    assert lacking.json is not None
+    assert (lacking.status_code, lacking.mimetype) == (400, "application/json")
+    assert lacking.json["missing"][:2] == ["children", "children[ConfigMap.v1]"]
+    assert lacking.json["message"].startswith("the request has no children, children[ConfigMap.v1], ")
+    invalid = client_with(InvalidSpec(make.problem("spec.a is wrong"))).post(
+        "/graph/sync", data=call(), headers=headers
+    )
+    assert invalid.json is not None
+    assert [problem["message"] for problem in invalid.json["problems"]] == ["spec.a is wrong"]
+    unknown = client_with(GOOD).get("/graph/sync", headers=headers)
+    assert (unknown.status_code, unknown.json) == (
+        405,
+        {"message": "GET /graph/sync is not allowed; use POST", "missing": []},
+    )
+
+
+@pytest.mark.parametrize("accept", ["", "*/*", "text/plain, application/json", "text/html"])
+def test_fault_is_a_line_of_text_for_any_other_caller(accept: str) -> None:
+    response = client_with(GOOD).post("/graph/sync", data=b"{}", headers={"Accept": accept})
+    assert is_one_sentence(response)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ SHELL = (
     "hooks.simulator.engines",
     "hooks.simulator.loopback_http",
     "hooks.simulator.metacontroller.hook_client",
+    "hooks.testing",
+    "hooks.pytest_plugin",
 )
 PROBER_DECISIONS = frozenset(
     f"hooks.model.prober.{name}"
@@ -86,6 +88,8 @@ FLOORS = {
     "hooks.simulator": 8,
     "hooks.simulation": 9,
     "hooks.cli": 10,
+    "hooks.testing": 10,
+    "hooks.pytest_plugin": 11,
     "hooks.__main__": 11,
 }
 """By package or module, the floor that it stands on; an import may point to the same floor or a lower one."""

@@ -7,7 +7,7 @@ import click
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.validate import refuse
 from hooks.manifests.checking import Checked, check_rendered
-from hooks.manifests.reading import ManifestFaults, load_manifests
+from hooks.manifests.reading import Loaded, ManifestFaults, load_manifests
 from hooks.manifests.writing import format_documents, guard_output
 from hooks.rendering import every_child
 from hooks.settings import Settings
@@ -19,9 +19,18 @@ def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, i
     Raises:
         ManifestFaults: every problem of every file, those of specs that cannot be rendered included.
     """
-    checked = check_rendered(load_manifests(paths, namespace), settings, installed)
-    if checked.faults:
-        raise ManifestFaults(checked.faults)
+    return check_whole(load_manifests(paths, namespace), settings, installed)
+
+
+def check_whole(loaded: Loaded, settings: Settings, installed: frozenset[str]) -> Checked:
+    """Check and render manifests that are to be applied together.
+
+    Raises:
+        ManifestFaults: every problem of every file, those of specs that cannot be rendered included.
+    """
+    checked = check_rendered(loaded, settings, installed)
+    if faults := {*checked.faults, *loaded.namesakes}:
+        raise ManifestFaults(faults)
     return checked
 
 

@@ -2,26 +2,41 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from types import FrameType
 from typing import TextIO
 
 import click
 from rich.console import Console
 
+from hooks import contract
 from hooks.cli.options import namespace_option, parse_positive, read_offline_settings, settings_option, with_option
-from hooks.cli.validate import load_checked, refuse
-from hooks.manifests.reading import ManifestFaults
+from hooks.cli.render import check_whole
+from hooks.cli.validate import refuse
+from hooks.manifests.reading import ManifestFaults, load_manifests
 from hooks.manifests.writing import guard_output
+from hooks.rendering import every_child
 from hooks.simulation.processes import ServerFailed
-from hooks.simulation.report import ProgressView, explain, format_json, print_result
+from hooks.simulation.report import (
+    ProgressView,
+    explain,
+    format_json,
+    format_statuses,
+    print_trees,
+    summarize_result,
+)
 from hooks.simulation.run import DocumentRefused, SimulationPlan, Snapshot, run_programs, run_simulation
+from hooks.simulation.targets import find_never_matched, find_unmatched
 from hooks.simulator.cluster import NeverSettles
 from hooks.simulator.engines import EngineFailed
 from hooks.simulator.metacontroller.controller_spec import ControllerNotStarted
 from hooks.simulator.metacontroller.webhook import MetacontrollerWouldCrash
 from hooks.simulator.workloads.pods import PodFault
+
+_INTERRUPTED = 128 + signal.SIGINT
+_GIVEN_KINDS = ("Secret", "ConfigMap", "PersistentVolumeClaim")
 
 NO_EFFECTS = (
     "effect_scale=off",
@@ -44,13 +59,23 @@ def _parse_faults(_context: click.Context, _parameter: click.Parameter, rules: t
     return faults
 
 
+def _parse_given(_context: click.Context, _parameter: click.Parameter, globs: tuple[str, ...]) -> tuple[str, ...]:
+    for glob in globs:
+        kind, sign, name = glob.partition("/")
+        if not sign or not name or not any(fnmatchcase(known, kind) for known in _GIVEN_KINDS):
+            raise click.BadParameter(
+                f"{glob!r} is not an object; write KIND/NAME with one of {', '.join(_GIVEN_KINDS)}"
+            )
+    return globs
+
+
 @click.command(
     epilog="""\b
 Examples:
-  dynamo-hooks simulate examples/vllm-disagg.yaml
+  dynamo-hooks simulate --given Secret/hf-token-secret examples/vllm-disagg.yaml
   dynamo-hooks simulate --break '*decode*=ImagePullBackOff' --timeout 60 graph.yaml
   dynamo-hooks simulate --hold Frontend -o json graph.yaml | jq '.objects[].reasons'
-  dynamo-hooks simulate examples/vllm-lora.yaml
+  dynamo-hooks simulate --given 'Secret/*' examples/vllm-lora.yaml
   dynamo-hooks simulate --profiler-output graph.yaml examples/request-aic.yaml
   dynamo-hooks simulate --break 'profile-*=CrashLoopBackOff' examples/request-online.yaml
   dynamo-hooks simulate --speed 100 manifests/"""
@@ -96,7 +121,20 @@ Examples:
     metavar="FILE",
     help="The output of profilers, one or more YAML documents. Default: a generated graph.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the result.")
+@click.option(
+    "--given",
+    multiple=True,
+    metavar="KIND/NAME",
+    callback=_parse_given,
+    help="A Secret, ConfigMap or claim that your cluster has and no manifest; may be a glob, such as Secret/*.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "yaml", "json"]),
+    default="text",
+    help="The form of the result: the tree of objects, the statuses, or everything.",
+)
 def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     paths: tuple[str, ...],
     namespace: str,
@@ -107,6 +145,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     held: tuple[str, ...],
     broken: dict[str, PodFault],
     profiler_output: TextIO | None,
+    given: tuple[str, ...],
     output: str,
 ) -> None:
     """Run manifests in an in-memory cluster, with the real hooks, until all is Ready.
@@ -114,30 +153,41 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     FILE is a file, a directory (read recursively) or - for standard input. The cluster calls the hooks as
     Metacontroller does; they run as a server in a process of its own. Pods are simulated. If there is a DynamoModel,
     the prober runs too, and pods answer it on loopback addresses as engines do. A simulated profiler takes ten seconds
-    and measures nothing. Progress is printed to standard error, the tree of objects and their status to standard
-    output. The exit status is 0 if all is Ready, else 1; then the reasons are printed.
+    and measures nothing. A pod waits for a Secret, ConfigMap or claim that neither a manifest nor --given has.
+    Progress is printed to standard error, the tree of objects to standard output. The exit status is 0 if all is Ready,
+    else 1; then the reasons are printed. After Ctrl-C it is 130.
     """
     settings = read_offline_settings(set_values)
+    loaded = load_manifests(paths, namespace)
     try:
-        documents = load_checked(paths, namespace)
+        checked = check_whole(loaded, settings, installed)
     except ManifestFaults as error:
         refuse(error.faults)
         return
-    if not any(document.is_ours for document in documents):
+    if not any(document.is_ours for document in loaded.documents):
         click.echo("nothing to simulate: no document is of one of the five Dynamo kinds", err=True)
         sys.exit(1)
+    for warning in checked.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    has_request = any(document.kind == contract.GRAPH_REQUEST for document in loaded.documents)
+    if not has_request:
+        children = list(every_child(checked.rendered))
+        _check_rules(held, broken, lambda globs: find_unmatched(globs, children))
     plan = SimulationPlan(
-        documents=tuple(documents),
+        documents=loaded.documents,
         installed=installed,
         timeout=timeout,
         speed=speed,
         held=held,
         broken=broken,
+        given=given,
         profiler_output=profiler_output.read() if profiler_output else "",
     )
     try:
         values = [f"hooks_image={settings.hooks_image}", *set_values, *NO_EFFECTS]
         snapshot = _run(plan, values, engine_port=settings.engine_port)
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
     except (
         DocumentRefused,
         ServerFailed,
@@ -148,6 +198,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     ) as error:
         click.echo(str(error), err=True)
         sys.exit(1)
+    if has_request:
+        objects = snapshot.tree.by_uid.values()
+        _check_rules(held, broken, lambda globs: find_never_matched(globs, objects))
     _finish(snapshot, output)
 
 
@@ -163,17 +216,29 @@ def _run(plan: SimulationPlan, settings: list[str], *, engine_port: int) -> Snap
 
 def _finish(snapshot: Snapshot, output: str) -> None:
     with guard_output():
-        if output == "json":
-            click.echo(format_json(snapshot))
-        else:
-            print_result(Console() if sys.stdout.isatty() else Console(width=200), snapshot)
-    if snapshot.ready:
-        click.echo(f"all Ready after {snapshot.seconds:.1f} s of the cluster's time", err=True)
-        return
+        match output:
+            case "json":
+                click.echo(format_json(snapshot))
+            case "yaml":
+                click.echo(format_statuses(snapshot), nl=False)
+            case _:
+                print_trees(Console() if sys.stdout.isatty() else Console(width=200), snapshot)
     for line in explain(snapshot.progress):
         click.echo(line, err=True)
-    click.echo(f"not Ready after {snapshot.seconds:.1f} s of the cluster's time", err=True)
-    sys.exit(1)
+    click.echo(summarize_result(snapshot), err=True)
+    if not snapshot.ready:
+        sys.exit(1)
+
+
+def _check_rules(held: Sequence[str], broken: Mapping[str, PodFault], find: Callable[[Collection[str]], str]) -> None:
+    """Refuse a rule that matches no pod.
+
+    Raises:
+        click.UsageError: there is one; the message names it and what it may have meant.
+    """
+    for option, globs in (("--hold", held), ("--break", broken)):
+        if finding := find(globs):
+            raise click.UsageError(f"{option} {finding}")
 
 
 @contextmanager

@@ -1,40 +1,28 @@
 """`dynamo-hooks validate`: every problem of the manifests, each with file and line."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import click
 import orjson
 
 from hooks import contract
 from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
-from hooks.manifests.checking import check_document, check_manifests, check_rendered
-from hooks.manifests.reading import Document, Fault, ManifestFaults, load_manifests
+from hooks.manifests.checking import check_manifests, check_rendered
+from hooks.manifests.reading import Fault, Loaded, load_manifests
 from hooks.manifests.writing import guard_output
+from hooks.problems import describe_problem
 
 _SELF_CONTAINED = frozenset({contract.GRAPH, contract.COMPONENT})
 """Kinds that manifests alone can render; a request also needs the cluster and its settings."""
 
 
-def load_checked(paths: Iterable[str], namespace: str) -> list[Document]:
-    """Read manifests and check them against their schemas.
-
-    Raises:
-        ManifestFaults: every problem of every file.
-    """
-    loaded = load_manifests(paths, namespace)
-    faults = [*loaded.unreadable, *(fault for document in loaded.documents for fault in check_document(document))]
-    if faults:
-        raise ManifestFaults(faults)
-    return list(loaded.documents)
-
-
-def refuse(faults: Iterable[Fault]) -> None:
+def refuse(faults: Iterable[Fault], skipped: int = 0) -> None:
     """Print the problems and their number to standard error and end with exit status 1."""
     found = list(faults)
     for fault in found:
         click.echo(str(fault), err=True)
-    click.echo(_count(len(found), "problem"), err=True)
+    click.echo(f"{_count(len(found), 'problem')}{_describe_skipped(skipped)}", err=True)
     sys.exit(1)
 
 
@@ -66,8 +54,9 @@ def validate(
 ) -> None:
     """Check manifests as the API server and admission would. Print every problem and warning with file and line.
 
-    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not checked. The
-    exit status is 1 if there is a problem, else 0, also with warnings.
+    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are not checked. In a
+    directory, files that hold no manifest are skipped: values, patches and templates of Helm and Kustomize, and files
+    of other programs. The exit status is 1 if there is a problem, else 0, also with warnings.
     """
     settings = read_offline_settings(set_values)
     loaded = load_manifests(files, namespace)
@@ -84,29 +73,26 @@ def validate(
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
     if faults:
-        refuse(faults)
+        refuse(faults, loaded.skipped)
     with guard_output():
-        click.echo(_summary(loaded.documents, len(warnings)))
+        click.echo(_summary(loaded, len(warnings)))
 
 
 def _row(fault: Fault) -> dict[str, str | int]:
-    problem = fault.problem
-    return {
-        "file": fault.file,
-        "line": fault.mark.line,
-        "column": fault.mark.column,
-        "path": str(problem.path),
-        "rule": problem.rule.name,
-        "severity": problem.severity.value,
-        "message": problem.text,
-    }
+    mark = fault.mark
+    return {"file": fault.file, "line": mark.line, "column": mark.column, **describe_problem(fault.problem)}
 
 
-def _summary(documents: Sequence[Document], warnings: int) -> str:
-    ours = sum(document.is_ours for document in documents)
-    passed = f", {len(documents) - ours} of other kinds not checked" if len(documents) > ours else ""
+def _summary(loaded: Loaded, warnings: int) -> str:
+    ours = sum(document.is_ours for document in loaded.documents)
+    others = len(loaded.documents) - ours + loaded.unchecked
+    passed = f", {others} of other kinds not checked" if others else ""
     warned = f", {_count(warnings, 'warning')}" if warnings else ""
-    return f"{_count(ours, 'manifest')} valid{passed}{warned}"
+    return f"{_count(ours, 'manifest')} valid{passed}{warned}{_describe_skipped(loaded.skipped)}"
+
+
+def _describe_skipped(files: int) -> str:
+    return f", {_count(files, 'file')} without manifests skipped" if files else ""
 
 
 def _count(number: int, word: str) -> str:

@@ -39,7 +39,7 @@ def check_manifests(loaded: Loaded, settings: Settings, installed: frozenset[str
 
     `installed` are the optional kinds of the cluster. None skips the rules that need them, as admission does.
     """
-    faults, warnings = set(loaded.unreadable), set[Fault]()
+    faults, warnings = set(loaded.unreadable), set(loaded.namesakes)
     for document in loaded.documents:
         of_schema = check_document(document)
         verdict = _judge(document, settings, installed) if document.is_ours else Verdict(problems=())

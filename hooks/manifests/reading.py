@@ -4,7 +4,7 @@ One unreadable file does not hide the others: objects and problems are returned 
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,20 @@ from hooks.crds.definitions import read_root_schema
 from hooks.crds.paths import name_path
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.k8s.yaml_reader import Mark, YamlDocument, YamlFault, YamlPath, read_yaml
+from hooks.manifests.directories import (
+    SUFFIXES,
+    find_build_files,
+    is_blank,
+    is_kustomization,
+    is_template,
+    list_files,
+    means_dynamo,
+    mentions_dynamo,
+)
 from hooks.manifests.object_header import OUR_KINDS, find_header_problems, has_kind
 from hooks.problems import HERE, METADATA, Problem
 from hooks.rules import reading as rules
-
-SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+from hooks.rules import schema as schema_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,8 @@ class Document:
     object: Manifest
     marks: dict[YamlPath, Mark] = field(repr=False)
     faults: tuple[Fault, ...] = ()
+    namesake: Fault | None = None
+    """An object of the same kind and name in another file: a warning."""
 
     @property
     def line(self) -> int:
@@ -86,52 +97,137 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What the input holds: objects in order, also those with problems, and the problems of what is not an object."""
+    """What the input holds: objects in order, also those with problems, and the problems of what is not an object.
+
+    `skipped` is the number of files of directories that hold no manifest. `unchecked` is the number of objects of other
+    kinds in directories that are no complete objects, and so are left out.
+    """
 
     documents: tuple[Document, ...]
     unreadable: tuple[Fault, ...] = ()
+    skipped: int = 0
+    unchecked: int = 0
+
+    @property
+    def namesakes(self) -> list[Fault]:
+        """The warnings about objects of ours that have the name of one in another file."""
+        return [found.namesake for found in self.documents if found.namesake is not None]
 
 
 def load_manifests(paths: Iterable[str], namespace: str) -> Loaded:
     """Read all objects of the paths in order; objects of ours without a namespace get the given one.
 
-    Problems are: a file that is empty or cannot be read as text or YAML; an object without apiVersion, kind or name,
-    of a misspelt kind of ours, or with the name of an earlier object.
+    Problems are: a named file that is empty or cannot be read as text or YAML; an object without apiVersion, kind or
+    name, of a misspelt kind of ours, or with the name of an earlier object of its file. In a directory, files and
+    objects that are not about Dynamo have no problems.
     """
-    unreadable: list[Fault] = []
-    documents: list[Document] = []
-    for name, content in _read_files(paths, unreadable):
-        before = len(documents), len(unreadable)
-        documents.extend(_read_documents(name, content, namespace, unreadable))
-        if before == (len(documents), len(unreadable)):
-            unreadable.append(Fault(name, Mark(), rules.NO_OBJECT.at(HERE)))
-    return Loaded(documents=tuple(_mark_duplicates(documents)), unreadable=tuple(unreadable))
+    parts = [_read_file(file, namespace) for file in _expand(paths)]
+    documents = [document for part in parts for document in part.documents]
+    return Loaded(
+        documents=tuple(_mark_duplicates(documents)),
+        unreadable=tuple(fault for part in parts for fault in part.unreadable),
+        skipped=sum(part.skipped for part in parts),
+        unchecked=sum(part.unchecked for part in parts),
+    )
 
 
-def _read_files(paths: Iterable[str], faults: list[Fault]) -> Iterator[tuple[str, str]]:
-    for path in _expand(paths, faults):
-        name = "<stdin>" if path == "-" else path
-        try:
-            content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        except OSError as error:
-            faults.append(Fault(name, Mark(), rules.UNREADABLE_FILE.at(HERE, why=str(error.strerror))))
-            continue
-        text, problem = _decode(content)
-        if problem is not None:
-            faults.append(Fault(name, Mark(), problem))
-        else:
-            yield name, text
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file to read; `is_named` says that the user named it, and not only its directory."""
+
+    path: str
+    is_named: bool = True
+    is_build_file: bool = False
+
+    @property
+    def name(self) -> str:
+        return "<stdin>" if self.path == "-" else self.path
+
+    def refuse(self, problem: Problem) -> Loaded:
+        return Loaded(documents=(), unreadable=(Fault(self.name, Mark(), problem),))
 
 
-def _expand(paths: Iterable[str], faults: list[Fault]) -> Iterator[str]:
+_SKIPPED = Loaded(documents=(), skipped=1)
+
+
+def _expand(paths: Iterable[str]) -> Iterator[_File]:
     for path in paths:
         if path == "-" or not Path(path).is_dir():
-            yield path
+            yield _File(path)
             continue
-        found = sorted(str(p) for p in Path(path).rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        found = list_files(Path(path))
+        build_files = find_build_files(found)
+        yield from (_File(str(one), is_named=False, is_build_file=one.resolve() in build_files) for one in found)
         if not found:
-            faults.append(Fault(path, Mark(), rules.NO_FILES.at(HERE, suffixes=", ".join(sorted(SUFFIXES)))))
-        yield from found
+            yield _File(path)
+
+
+def _read_file(file: _File, namespace: str) -> Loaded:
+    if file.is_build_file:
+        return _SKIPPED
+    if file.path != "-" and Path(file.path).is_dir():
+        return file.refuse(rules.NO_FILES.at(HERE, suffixes=", ".join(sorted(SUFFIXES))))
+    try:
+        content = sys.stdin.buffer.read() if file.path == "-" else Path(file.path).read_bytes()
+    except OSError as error:
+        return file.refuse(rules.UNREADABLE_FILE.at(HERE, why=str(error.strerror)))
+    text, problem = _decode(content)
+    if problem is not None:
+        is_ours = file.is_named or mentions_dynamo(content.decode("latin-1"))
+        return file.refuse(problem) if is_ours else _SKIPPED
+    return _read_text(file, text, namespace)
+
+
+def _read_text(file: _File, text: str, namespace: str) -> Loaded:
+    if not file.is_named and (is_blank(text) or "kind" not in text or is_template(text)):
+        return Loaded(documents=(), skipped=int(not is_blank(text)))
+    parts, broken = _parse(file, text)
+    if broken and not file.is_named and not mentions_dynamo(text):
+        return _SKIPPED
+    objects = [part for part in parts if not is_kustomization(part.value)]
+    if parts and not objects and not broken:
+        return _SKIPPED
+    if file.is_named and not objects and not broken:
+        return file.refuse(rules.NO_OBJECT.at(HERE))
+    loaded = _read_named(file, objects, namespace) if file.is_named else _read_found(file, objects, namespace)
+    return replace(loaded, unreadable=(*loaded.unreadable, *broken))
+
+
+def _parse(file: _File, text: str) -> tuple[list[YamlDocument], list[Fault]]:
+    """The documents of a text; of one that is not YAML, those before the error, and the error."""
+    parts: list[YamlDocument] = []
+    try:
+        parts.extend(read_yaml(text))
+    except SyntaxError as error:
+        mark = Mark(error.lineno or 1, error.offset or 1)
+        return parts, [Fault(file.name, mark, rules.NOT_YAML.at(HERE, why=error.msg))]
+    return parts, []
+
+
+def _read_named(file: _File, objects: Sequence[YamlDocument], namespace: str) -> Loaded:
+    """A file that the user named: all its objects, with all problems."""
+    unreadable: list[Fault] = []
+    documents = tuple(_read_documents(file.name, objects, namespace, unreadable))
+    return Loaded(documents=documents, unreadable=tuple(unreadable))
+
+
+def _read_found(file: _File, parts: Sequence[YamlDocument], namespace: str) -> Loaded:
+    """A file of a directory: its objects, and the problems of those of Dynamo; without any document it is nothing."""
+    if not any(has_kind(part.value) or means_dynamo(part.value) for part in parts):
+        return Loaded(documents=(), skipped=int(bool(parts)))
+    unreadable: list[Fault] = []
+    found = list(_read_documents(file.name, parts, namespace, unreadable))
+    documents = [document for document in found if not document.faults or _is_dynamo(document)]
+    return Loaded(
+        documents=tuple(documents),
+        unreadable=tuple(unreadable) if any(means_dynamo(part.value) for part in parts) else (),
+        unchecked=len(found) - len(documents),
+    )
+
+
+def _is_dynamo(document: Document) -> bool:
+    names_kind = any(fault.problem.rule is schema_rules.KIND for fault in document.faults)
+    return document.is_ours or means_dynamo(document.object) or names_kind
 
 
 def _decode(content: bytes) -> tuple[str, Problem | None]:
@@ -143,22 +239,20 @@ def _decode(content: bytes) -> tuple[str, Problem | None]:
     return text, rules.NUL_BYTES.at(HERE) if "\0" in text else None
 
 
-def _read_documents(file: str, text: str, namespace: str, unreadable: list[Fault]) -> Iterator[Document]:
-    try:
-        for document in read_yaml(text):
-            is_list = _is_list(document.value)
-            for part in _split_list(document) if is_list else (document,):
-                found = _read_object(file, part, namespace)
-                if has_kind(part.value):
-                    yield found
-                else:
-                    unreadable.extend(found.faults)
-            if is_list:
-                outside = (fault for fault in document.faults if not _is_in_item(fault.path))
-                unreadable.extend(_place(file, outside, document.value))
-    except SyntaxError as error:
-        mark = Mark(error.lineno or 1, error.offset or 1)
-        unreadable.append(Fault(file, mark, rules.NOT_YAML.at(HERE, why=error.msg)))
+def _read_documents(
+    file: str, parts: Iterable[YamlDocument], namespace: str, unreadable: list[Fault]
+) -> Iterator[Document]:
+    for document in parts:
+        is_list = _is_list(document.value)
+        for part in _split_list(document) if is_list else (document,):
+            found = _read_object(file, part, namespace)
+            if has_kind(part.value):
+                yield found
+            else:
+                unreadable.extend(found.faults)
+        if is_list:
+            outside = (fault for fault in document.faults if not _is_in_item(fault.path))
+            unreadable.extend(_place(file, outside, document.value))
 
 
 def _is_list(value: Any) -> bool:
@@ -203,7 +297,7 @@ def _fill_namespace(value: Manifest, namespace: str) -> Manifest:
 
 
 def _mark_duplicates(documents: Iterable[Document]) -> Iterator[Document]:
-    """The documents; one with the name of an earlier document gets a problem."""
+    """The documents; one with the name of an earlier one gets a problem, of one in another file a warning."""
     seen: dict[tuple[str, str, str], Document] = {}
     for document in documents:
         metadata = document.object.get("metadata")
@@ -215,6 +309,10 @@ def _mark_duplicates(documents: Iterable[Document]) -> Iterator[Document]:
         if first is document:
             yield document
             continue
+        rule = rules.SECOND_OBJECT if document.file == first.file else rules.SAME_NAME
         place = f"{first.file}:{first.line}"
-        problem = rules.SECOND_OBJECT.at(METADATA / "name", kind=document.kind.kind, name=name, place=place)
-        yield replace(document, faults=(*document.faults, document.place(problem)))
+        fault = document.place(rule.at(METADATA / "name", kind=document.kind.kind, name=name, place=place))
+        if rule is rules.SECOND_OBJECT:
+            yield replace(document, faults=(*document.faults, fault))
+        else:
+            yield replace(document, namesake=fault if document.is_ours else None)

@@ -67,8 +67,13 @@ def format_documents(manifests: Iterable[ReadManifest], output: str = "yaml") ->
     return "".join(f"---\n{_format_yaml(manifest)}" for manifest in ordered)
 
 
-def _format_yaml(manifest: Any) -> str:
-    text = yaml.dump(manifest, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1)
+def format_value(value: Any) -> str:
+    """A value as YAML, with keys in reading order; ends with a newline."""
+    return _format_yaml(order_keys(value))
+
+
+def _format_yaml(value: Any) -> str:
+    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1)
     return str(text)
 
 

@@ -7,18 +7,24 @@ Source: Metacontroller v4.17, pkg/controller/common/children.go and dynamic/appl
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
 import orjson
 
 from hooks import contract
-from hooks.errors import ChildTooLarge, InvalidAnswer
+from hooks.errors import ChildTooLarge, InvalidAnswer, UndeclaredKinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
 
 MAX_CHILD_BYTES = 200 * 1024
 """Metacontroller stores each child in an annotation of the child; all annotations together may have 256 KiB."""
+
+DECLARE = (
+    "declare them in the controller, which `dynamo-hooks controllers` prints; in a unit test send {} for each kind "
+    "without objects, or let hooks.testing fill them"
+)
+"""What to do about kinds that the request's children do not have."""
 
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
@@ -31,17 +37,24 @@ class Children(tuple[Manifest, ...]):
         """The children as an object of this class; if they are one already, the same object, with its cache."""
         return children if isinstance(children, cls) else cls(children)
 
-    def check(self, declared: Container[str]) -> None:
+    def check(self, declared: Container[str], expected: Callable[[], Iterable[str]] = tuple) -> None:
         """Check that Metacontroller will apply all children correctly.
 
-        `declared` are the keys of the kinds that the calling controller declares.
+        `declared` are the keys of the kinds that the calling controller declares, `expected` those that it should
+        declare.
 
         Raises:
+            UndeclaredKinds: it does not declare the kind of a child; the message has all missing keys.
             InvalidAnswer: Metacontroller will not; the message has the child and the fault.
         """
-        for key, title in self._first_of_kinds.items():
-            if key not in declared:
-                raise InvalidAnswer(f"{title} has the kind {key}, which the controller does not declare")
+        undeclared = {key: title for key, title in self._first_of_kinds.items() if key not in declared}
+        if undeclared:
+            missing = sorted({*undeclared, *(key for key in expected() if key not in declared)})
+            raise UndeclaredKinds(
+                f"children has no key for {', '.join(missing)}, so the controller does not declare these kinds, but "
+                f"the answer has {next(iter(undeclared.values()))}: {DECLARE}",
+                missing=(f"children[{key}]" for key in missing),
+            )
         _ = self.text
 
     @cached_property

@@ -25,6 +25,9 @@ from hooks.problems import Problem
 Read = Callable[[bytes], Any]
 """Parses a JSON text; raises orjson.JSONDecodeError."""
 
+Expected = Callable[[], Sequence[str]]
+"""The keys of the kinds that a controller should declare as children; asked only for the message of an error."""
+
 
 class Objects:
     """The observed objects of a request, by kind and `namespace/name`; they must not be changed."""
@@ -149,7 +152,12 @@ class RelatedRule:
 
 
 def parse_sync_request(
-    body: bytes, parent_kind: GroupVersionKind, *, decorator: bool = False, read: Read = orjson.loads
+    body: bytes,
+    parent_kind: GroupVersionKind,
+    *,
+    decorator: bool = False,
+    read: Read = orjson.loads,
+    expected: Expected = tuple,
 ) -> SyncRequest:
     """Read a sync or finalize call about a parent of this kind.
 
@@ -158,11 +166,13 @@ def parse_sync_request(
             v1.
     """
     call = _parse_body(body, read)
+    parent_key, children_key = ("object", "attachments") if decorator else ("parent", "children")
+    _check_keys(call, parent_key, children_key, expected)
     check_versions(read_controller(call))
-    parent = _read_parent(call, "object" if decorator else "parent", parent_kind)
+    parent = _read_parent(call, parent_key, parent_kind)
     return SyncRequest(
         parent=parent,
-        children=_read_objects(call, "attachments" if decorator else "children"),
+        children=_read_objects(call, children_key),
         related=_read_objects(call, "related"),
         finalizing=bool(call.get("finalizing", False)),
     )
@@ -190,16 +200,19 @@ def plural_of(kind: GroupVersionKind) -> str:
     return f"{word}es" if word.endswith("s") else f"{word}s"
 
 
-def write_sync_answer(answer: SyncAnswer, declared: Objects, *, decorator: bool = False) -> bytes:
+def write_sync_answer(
+    answer: SyncAnswer, declared: Objects, *, decorator: bool = False, expected: Expected = tuple
+) -> bytes:
     """Check an answer and write it; keys are sorted, so equal answers are equal bytes.
 
     `declared` are the request's children: its keys are the kinds that the controller declares.
 
     Raises:
+        UndeclaredKinds: the controller does not declare the kind of a child.
         InvalidAnswer: the answer breaks the protocol; the message has the child and the fault.
     """
     children = Children.of(answer.children)
-    children.check(declared)
+    children.check(declared, expected)
     document: dict[str, Json] = {}
     if answer.status is not None:
         _check_status(answer.status)
@@ -238,6 +251,23 @@ def _parse_body(body: bytes, read: Read) -> Mapping[str, Any]:
     if not isinstance(call, dict):
         raise InvalidRequest(f"the body is {describe_type(call)}, should be a hook request (an object)")
     return call
+
+
+def _check_keys(call: Mapping[str, Any], parent_key: str, children_key: str, expected: Expected) -> None:
+    """Check that the keys that Metacontroller always sends are there."""
+    missing = [key for key in (parent_key, children_key) if call.get(key) is None]
+    parent = call.get(parent_key)
+    metadata = parent.get("metadata", {}) if isinstance(parent, dict) else None
+    if isinstance(metadata, dict):
+        missing[:0] = [f"{parent_key}.metadata.{name}" for name in ("name", "namespace") if not metadata.get(name)]
+    if children_key in missing:
+        missing += [f"{children_key}[{key}]" for key in expected()]
+    if missing:
+        raise InvalidRequest(
+            f"the request has no {', '.join(missing)}; Metacontroller sends them all, with {{}} for a kind without "
+            "objects; in a unit test let hooks.testing fill them",
+            missing=missing,
+        )
 
 
 def _read_parent(call: Mapping[str, Any], key: str, kind: GroupVersionKind) -> ReadManifest:

@@ -1,6 +1,6 @@
 """Rules about files and objects that cannot be read, or that have no kind or no name."""
 
-from hooks.problems import Reason, Rule
+from hooks.problems import Reason, Rule, Severity
 
 DEPTH = Rule(name="depth", text="the object is nested too deeply", reason=Reason.DEPTH)
 
@@ -30,6 +30,12 @@ NAMESPACE = Rule(
 TEXT_MAP = Rule(name="text-map", text="{path}: should be an object whose values are strings")
 SECOND_OBJECT = Rule(
     name="second-object", text="{path}: a second {kind} named {name}, the first is at {place}", reason=Reason.NAME
+)
+SAME_NAME = Rule(
+    name="same-name",
+    text="{path}: {kind} {name} is also in {place}; a cluster can hold only one of them",
+    reason=Reason.NAME,
+    severity=Severity.WARNING,
 )
 
 CHILD = Rule(name="child", text="{kind} {name}: {problem}")

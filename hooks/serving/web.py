@@ -8,12 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
+import orjson
 from flask import Flask, Response, current_app, g, request
 from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from hooks.errors import BodyTooLarge, HookError, InvalidRequest, LeaveAlone, UnknownCaller
+from hooks.errors import BodyTooLarge, HookError, InvalidRequest, InvalidSpec, LeaveAlone, UnknownCaller
 from hooks.k8s.messages import one_line
+from hooks.problems import describe_problem
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import logger
 
@@ -108,6 +110,16 @@ def _report_readiness(is_draining: bool) -> Response:
     return _text("draining: this server is about to stop", 503) if is_draining else _text("ready")
 
 
+def _fault(status: int, error: Exception | None = None) -> Response:
+    """The fault of the current request: one line of text for Metacontroller, JSON for a caller that asks for it."""
+    if request.accept_mimetypes.best_match(("text/plain", "application/json")) != "application/json":
+        return _text(g.fault, status)
+    document: dict[str, object] = {"message": g.fault, "missing": list(getattr(error, "missing", ()))}
+    if isinstance(error, InvalidSpec):
+        document["problems"] = [describe_problem(problem) for problem in error.problems]
+    return Response(orjson.dumps(document), status=status, mimetype="application/json")
+
+
 def _text(line: str, status: int = 200) -> Response:
     return Response(f"{_one_line(line)}\n", status=status, mimetype="text/plain")
 
@@ -138,7 +150,7 @@ def _refuse_request(error: HTTPException, known_paths: str) -> Response:
     else:
         line = error.description or error.name
     g.fault = _one_line(line)
-    response = _text(line, status)
+    response = _fault(status)
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         response.headers.extend(h for h in error.get_headers() if h[0] == "Allow")
     return response
@@ -152,7 +164,7 @@ def _answer_failure(error: Exception) -> Response:
         logger.error("the hook failed", exc_info=error, extra={"fields": {"sync_id": g.sync_id, "path": request.path}})
         reason = str(error) if isinstance(error, HookError) else f"a bug of the hook ({type(error).__name__})"
         g.fault = _one_line(f"{reason}; nothing was changed, the hooks' log has more under sync id {g.sync_id}")
-    response = _text(g.fault, error.status if isinstance(error, HookError) else 500)
+    response = _fault(error.status if isinstance(error, HookError) else 500, error)
     if isinstance(error, UnknownCaller):
         response.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, LeaveAlone):

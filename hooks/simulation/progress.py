@@ -13,6 +13,7 @@ from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import ref_of
 from hooks.simulator.workloads.kubelet import phase_of
 from hooks.simulator.workloads.pods import is_ready as is_pod_ready
+from hooks.simulator.workloads.references import Reference
 
 _LAST_STATES = frozenset({"Failed", "DeploymentDeleted"})
 
@@ -22,6 +23,7 @@ class ObjectProgress:
     """One applied object: its components and pods so far; `reasons` is empty when it is ready.
 
     `state` is the `status.state` of a request, empty for other kinds; `ended` says that it can no longer become ready.
+    `missing` are the claims, Secrets and ConfigMaps that its pods wait for, as kind and name.
     """
 
     kind: str
@@ -34,6 +36,7 @@ class ObjectProgress:
     reasons: tuple[str, ...]
     state: str = ""
     ended: bool = False
+    missing: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -47,9 +50,13 @@ class ObjectProgress:
 
 
 class ObjectTree:
-    """All objects of a cluster at one moment, by controlling owner."""
+    """All objects of a cluster at one moment, by controlling owner.
 
-    def __init__(self, objects: Iterable[Manifest]) -> None:
+    `missing` says by the uid of a pod which object it waits for.
+    """
+
+    def __init__(self, objects: Iterable[Manifest], missing: Mapping[str, Reference] | None = None) -> None:
+        self.missing = missing or {}
         self.by_uid: dict[str, Manifest] = {}
         self._children: dict[str, list[Manifest]] = {}
         for obj in objects:
@@ -61,6 +68,11 @@ class ObjectTree:
     def children(self, obj: Manifest) -> list[Manifest]:
         """Objects that an object controls, sorted by kind and name."""
         return sorted(self._children.get(obj["metadata"]["uid"], ()), key=ref_of)
+
+    def describe_pod(self, pod: Manifest) -> str:
+        """The phase of a pod in a word, and the object that it waits for."""
+        missing = self.missing.get(pod["metadata"]["uid"])
+        return phase_of(pod) if missing is None else f"Pending ({missing} is missing)"
 
     def descendants(self, obj: Manifest) -> list[Manifest]:
         """All objects below an object, parents before their children."""
@@ -83,8 +95,11 @@ def measure_progress(tree: ObjectTree, root: Manifest, events: Iterable[Recorded
         ready=ready,
         components_ready=sum(is_ready(component) for component in components),
         components=len(components),
-        pods=tuple(sorted(Counter(phase_of(pod) for pod in pods).items())),
-        reasons=() if ready else tuple(dict.fromkeys(_find_reasons([root, *below], events))),
+        pods=tuple(sorted(Counter(tree.describe_pod(pod) for pod in pods).items())),
+        reasons=() if ready else tuple(dict.fromkeys(_find_reasons(tree, [root, *below], events))),
+        missing=tuple(
+            sorted({str(tree.missing[uid]) for pod in pods if (uid := pod["metadata"]["uid"]) in tree.missing})
+        ),
         state=request_state(root),
         ended=has_ended(root),
     )
@@ -117,8 +132,8 @@ def kind_of(obj: Mapping[str, Any]) -> GroupVersionKind:
     return GroupVersionKind.of(obj["apiVersion"], obj["kind"])
 
 
-def _find_reasons(objects: list[Manifest], events: Iterable[RecordedEvent]) -> Iterable[str]:
-    """Why an object is not ready: failed syncs, the message of its condition Ready, pods that are not ready."""
+def _find_reasons(tree: ObjectTree, objects: list[Manifest], events: Iterable[RecordedEvent]) -> Iterable[str]:
+    """Why an object is not ready: failed syncs, its condition Ready, objects that are missing, pods not ready."""
     refs = {ref_of(obj) for obj in objects}
     last = {event.ref: event.message for event in events if event.ref in refs}
     yield from (f"{ref}: {message}" for ref, message in last.items())
@@ -129,8 +144,20 @@ def _find_reasons(objects: list[Manifest], events: Iterable[RecordedEvent]) -> I
     if condition is not None:
         yield f"{ref_of(root)}: {condition.get('message') or condition.get('reason') or 'not ready'}"
     for obj in objects:
-        if kind_of(obj) == kinds.POD and not is_pod_ready(obj) and phase_of(obj) != "Succeeded":
+        missing = tree.missing.get(obj["metadata"]["uid"])
+        if missing is not None:
+            yield _advise(missing, obj["metadata"]["namespace"])
+        elif kind_of(obj) == kinds.POD and not is_pod_ready(obj) and phase_of(obj) != "Succeeded":
             yield f"{ref_of(obj)}: {phase_of(obj)}{_pod_message(obj)}"
+
+
+def _advise(missing: Reference, namespace: str) -> str:
+    """What to do about an object that pods wait for."""
+    given = f"--given {missing.kind.kind}/{missing.name}"
+    return (
+        f"{missing.kind.kind} {namespace}/{missing.name}: pods wait for it, and no manifest has it; add its manifest, "
+        f"or say that your cluster has it: {given}"
+    )
 
 
 def _pod_message(pod: Manifest) -> str:

@@ -1,4 +1,4 @@
-"""Shows a simulation: its progress, then the tree of objects and the status of the applied ones."""
+"""Shows a simulation: its progress, then the tree of objects, or the statuses of the applied ones."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -6,22 +6,28 @@ from typing import Any
 import orjson
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 from rich.tree import Tree
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest, labels_of
 from hooks.manifests.writing import format_documents
 from hooks.simulation.progress import ObjectProgress, ObjectTree, is_ready, kind_of, request_state
 from hooks.simulation.run import Snapshot
 from hooks.simulator.resources import REPLICA_SET
-from hooks.simulator.workloads.kubelet import phase_of
+
+_LINES_OF_OBJECT = 3
+"""Lines of one object in the live table: its name, and its progress, which may need two."""
+_LINES_BELOW = 3
 
 
 class ProgressView:
-    """Progress on standard error: a live table in a terminal, elsewhere a line for each change."""
+    """Progress on standard error: a live table in a terminal, elsewhere a line for each change.
+
+    The table vanishes at the end, but stays if an exception ends the simulation, such as Ctrl-C.
+    """
 
     def __init__(self, console: Console, *, live: bool) -> None:
         self._console = console
@@ -33,8 +39,9 @@ class ProgressView:
             self._live.start()
         return self
 
-    def __exit__(self, *_error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         if self._live is not None:
+            self._live.transient = kind is None
             self._live.stop()
 
     def say(self, line: str) -> None:
@@ -44,36 +51,37 @@ class ProgressView:
     def show(self, snapshot: Snapshot) -> None:
         """Show one snapshot."""
         if self._live is not None:
-            self._live.update(build_table(snapshot), refresh=True)
+            self._live.update(build_table(snapshot, self._console.height), refresh=True)
             return
         for found, root in zip(snapshot.progress, snapshot.roots, strict=True):
-            key = (found.kind, found.namespace, found.name)
-            endpoints, restart = count_endpoints(root), describe_restart(root)
-            details = [f"endpoints {endpoints}" if endpoints else "", f"restart {restart}" if restart else ""]
-            summary = "; ".join([found.summary, *filter(None, details)])
+            key, summary = (found.kind, found.namespace, found.name), summarize(found, root)
             if self._said.get(key) != summary:
                 self._said[key] = summary
                 self.say(f"{snapshot.seconds:6.1f} s  {found.kind} {found.namespace}/{found.name}: {summary}")
 
 
-def build_table(snapshot: Snapshot) -> RenderableType:
-    """One row for each applied object, with the time below."""
-    table = Table(box=None, pad_edge=False)
-    for column in ("", "object", "components", "endpoints", "restart", "pods"):
-        table.add_column(column, no_wrap=column != "pods")
-    for found, root in zip(snapshot.progress, snapshot.roots, strict=True):
-        components = f"{found.components_ready}/{found.components}" if found.components else "-"
-        pods = ", ".join(f"{count} {phase}" for phase, count in found.pods) or "-"
-        mark = Text("✓", style="green") if found.ready else Text("…", style="yellow")
-        table.add_row(
-            mark,
-            f"{found.kind} {found.namespace}/{found.name}",
-            components,
-            count_endpoints(root) or "-",
-            describe_restart(root) or "-",
-            pods,
-        )
-    return Group(table, Text(f"{snapshot.seconds:.1f} s of the cluster's time", style="dim"))
+def summarize(found: ObjectProgress, root: Manifest) -> str:
+    """`not ready; components 1/3; pods 2 Ready, 1 Pending; restart r1 Restarting Frontend`."""
+    endpoints, restart = count_endpoints(root), describe_restart(root)
+    details = [f"endpoints {endpoints}" if endpoints else "", f"restart {restart}" if restart else ""]
+    return "; ".join([found.summary, *filter(None, details)])
+
+
+def build_table(snapshot: Snapshot, height: int) -> RenderableType:
+    """Each applied object with its progress below it, then the time; objects that are not ready come first.
+
+    Lines are wrapped, never cut. If there are too many objects for `height` lines, the last ones are only counted.
+    """
+    pairs = sorted(zip(snapshot.progress, snapshot.roots, strict=True), key=lambda pair: pair[0].ready)
+    shown = pairs[: max(1, (height - _LINES_BELOW) // _LINES_OF_OBJECT)]
+    parts: list[RenderableType] = []
+    for found, root in shown:
+        mark = Text("✓ ", style="green") if found.ready else Text("… ", style="yellow")
+        parts.append(Text.assemble(mark, f"{found.kind} {found.namespace}/{found.name}", overflow="fold"))
+        parts.append(Padding(Text(summarize(found, root), overflow="fold"), (0, 0, 0, 4)))
+    if len(pairs) > len(shown):
+        parts.append(Text(f"and {len(pairs) - len(shown)} more", style="dim"))
+    return Group(*parts, Text(f"{snapshot.seconds:.1f} s of the cluster's time", style="dim"))
 
 
 def count_endpoints(root: Manifest) -> str:
@@ -99,7 +107,7 @@ def _is_adapter(root: Manifest) -> bool:
 
 def build_trees(snapshot: Snapshot) -> list[Tree]:
     """One tree for each applied object: everything that it controls, directly or not, and a model's endpoints."""
-    return [_grow(Tree(_label(root)), snapshot.tree, root) for root in snapshot.roots]
+    return [_grow(Tree(_label(root, snapshot.tree)), snapshot.tree, root) for root in snapshot.roots]
 
 
 def _grow(tree: Tree, objects: ObjectTree, obj: Manifest) -> Tree:
@@ -107,12 +115,12 @@ def _grow(tree: Tree, objects: ObjectTree, obj: Manifest) -> Tree:
         for title, state in describe_model(obj):
             tree.add(Text.assemble(title, (f"  {state}" if state else "", "dim")))
     for child in objects.children(obj):
-        _grow(tree.add(_label(child)), objects, child)
+        _grow(tree.add(_label(child, objects)), objects, child)
     return tree
 
 
-def _label(obj: Manifest) -> Text:
-    state = describe_state(obj)
+def _label(obj: Manifest, objects: ObjectTree) -> Text:
+    state = objects.describe_pod(obj) if kind_of(obj) == kinds.POD else describe_state(obj)
     return Text.assemble(f"{obj['kind']} {obj['metadata']['name']}", (f"  {state}" if state else "", "dim"))
 
 
@@ -170,7 +178,6 @@ def _describe_job(obj: Manifest) -> str:
 _DESCRIPTIONS: Mapping[GroupVersionKind, Callable[[Manifest], str]] = {
     contract.GRAPH_REQUEST: request_state,
     kinds.JOB: _describe_job,
-    kinds.POD: phase_of,
     kinds.DEPLOYMENT: _describe_replicas,
     kinds.LEADER_WORKER_SET: _describe_replicas,
     kinds.POD_CLIQUE: _describe_replicas,
@@ -182,13 +189,33 @@ _DESCRIPTIONS: Mapping[GroupVersionKind, Callable[[Manifest], str]] = {
 }
 
 
-def print_result(console: Console, snapshot: Snapshot) -> None:
-    """Print tree and status of every applied object."""
+def print_trees(console: Console, snapshot: Snapshot) -> None:
+    """Print the tree of every applied object."""
     for tree in build_trees(snapshot):
         console.print(tree, soft_wrap=True)
-        console.print()
-    statuses = [_identify(root) | {"status": root.get("status", {})} for root in snapshot.roots]
-    console.print(format_documents(statuses), end="", markup=False, highlight=False, soft_wrap=True)
+
+
+def format_statuses(snapshot: Snapshot) -> str:
+    """The status of every applied object, as YAML documents."""
+    return format_documents(_identify(root) | {"status": root.get("status", {})} for root in snapshot.roots)
+
+
+def summarize_result(snapshot: Snapshot) -> str:
+    """One line: whether all is ready, after which time, and what to try next."""
+    after = f"after {snapshot.seconds:.1f} s of the cluster's time"
+    if not snapshot.ready:
+        missing = [name for found in snapshot.progress for name in found.missing]
+        advice = f"add the manifest of {missing[0]}" if missing else f"try --timeout {2 * snapshot.seconds:.0f}"
+        return f"not Ready {after}; {advice}, or -o yaml for the statuses"
+    service = next(filter(None, (_find_service(snapshot.tree, root) for root in snapshot.roots)), "")
+    fault = f"--break '{service}=CrashLoopBackOff' to see a fault, or " if service else ""
+    return f"all Ready {after}; try {fault}-o yaml for the statuses"
+
+
+def _find_service(tree: ObjectTree, root: Manifest) -> str:
+    """The service of an object's last pod, which is often a worker; empty if there is none."""
+    services = (labels_of(obj).get(contract.LABEL_COMPONENT, "") for obj in reversed(tree.descendants(root)))
+    return next(filter(None, services), "")
 
 
 def format_json(snapshot: Snapshot) -> str:

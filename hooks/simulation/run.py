@@ -1,14 +1,17 @@
 """One simulation: applies objects to an in-memory cluster and watches them until all Dynamo objects are ready."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from hooks import contract
 from hooks.crds import apply_defaults, find_faults, prune
+from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Document
@@ -24,10 +27,14 @@ from hooks.simulator.metacontroller.webhook import Hook
 from hooks.simulator.resources import UnknownKind
 from hooks.simulator.store import ApiError, Ref, ref_of
 from hooks.simulator.workloads.pods import PodFault
+from hooks.simulator.workloads.pods import is_ready as is_pod_ready
 from hooks.simulator.workloads.profiler import Profiler
 
 SNAPSHOT_SECONDS = 0.1
 """Real seconds between two snapshots."""
+STUCK_SECONDS = 15.0
+"""Seconds of the cluster after which nothing more is expected of pods that only wait for missing objects."""
+_ENDED = frozenset({"Succeeded", "Failed"})
 
 _LOOPBACK_ENGINES = "engine_addresses=any"
 """The simulated engines listen on loopback."""
@@ -37,6 +44,7 @@ _LOOPBACK_ENGINES = "engine_addresses=any"
 class SimulationPlan:
     """The options of a simulation; times are seconds of the cluster, `speed` of them pass in a real second.
 
+    `given` are globs of `Kind/name`: claims, Secrets and ConfigMaps that count as there although no document has them.
     `profiler_output` is the output of every profiler; if it is empty, the simulated profiler generates a graph.
     """
 
@@ -46,6 +54,7 @@ class SimulationPlan:
     speed: float
     held: tuple[str, ...]
     broken: Mapping[str, PodFault]
+    given: tuple[str, ...] = ()
     profiler_output: str = ""
 
     @property
@@ -67,6 +76,15 @@ class Snapshot:
     def ready(self) -> bool:
         """Whether every Dynamo object is ready."""
         return all(found.ready for found in self.progress)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether pods wait for missing objects, and all others are ready or have ended."""
+        pods = [obj for obj in self.tree.by_uid.values() if kind_of(obj) == kinds.POD]
+        waiting = [pod for pod in pods if pod["metadata"]["uid"] in self.tree.missing]
+        return bool(waiting) and all(
+            pod in waiting or is_pod_ready(pod) or pod.get("status", {}).get("phase") in _ENDED for pod in pods
+        )
 
     @property
     def over(self) -> bool:
@@ -119,6 +137,8 @@ def run_programs(plan: SimulationPlan, settings: Sequence[str], *, engine_port: 
 def run_simulation(plan: SimulationPlan, programs: Programs, viewer: Viewer) -> Snapshot:
     """Run until every Dynamo object is ready or never will be, or until the timeout; show the viewer every snapshot.
 
+    It ends earlier if pods only wait for objects that are missing: nobody will create them.
+
     Raises:
         DocumentRefused: a document that an API server would refuse.
         ServerFailed: a server died.
@@ -148,13 +168,14 @@ def _watch(
             engines.follow(cluster)
         return _all_over(cluster, roots)
 
-    begin = time.monotonic()
+    begin, stuck_since = time.monotonic(), math.inf
     while True:
         real = (time.monotonic() - begin) * plan.speed
         cluster.run_until(is_done, min(real, plan.timeout) - cluster.clock.seconds)
         snapshot = take_snapshot(cluster, roots)
         look(snapshot)
-        if snapshot.over or snapshot.seconds >= plan.timeout:
+        stuck_since = min(stuck_since, snapshot.seconds) if snapshot.is_stuck else math.inf
+        if snapshot.over or snapshot.seconds >= plan.timeout or snapshot.seconds - stuck_since >= STUCK_SECONDS:
             return snapshot
         time.sleep(SNAPSHOT_SECONDS)
 
@@ -175,6 +196,7 @@ def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> Simulated
         admit=admit_custom,
         namespaces=sorted({"default", *namespaces, *_target_namespaces(plan.documents)}),
         profiler=Profiler(output=plan.profiler_output),
+        given=lambda found, _: any(fnmatchcase(f"{found.kind.kind}/{found.name}", glob) for glob in plan.given),
     )
     cluster = SimulatedCluster(setup, Clock(datetime.now(UTC)))
     for glob in plan.held:
@@ -248,7 +270,10 @@ def _with_namespace(obj: Manifest, *, is_namespaced: bool) -> Manifest:
 
 def take_snapshot(cluster: SimulatedCluster, roots: Iterable[Ref]) -> Snapshot:
     """Take a snapshot of the cluster."""
-    tree = ObjectTree(cluster.everything())
+    everything = cluster.everything()
+    waiting = ((obj, cluster.kubelet.missing(obj)) for obj in everything if kind_of(obj) == kinds.POD)
+    missing = {pod["metadata"]["uid"]: found for pod, found in waiting if found is not None and not is_pod_ready(pod)}
+    tree = ObjectTree(everything, missing)
     found = {ref_of(obj): obj for obj in tree.by_uid.values()}
     present = tuple(found[ref] for ref in roots if ref in found)
     return Snapshot(

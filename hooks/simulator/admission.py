@@ -168,7 +168,7 @@ def _complete_job(spec: Spec, obj: Manifest) -> Spec:
 def _complete_service(spec: Spec, obj: Manifest) -> Spec:
     completed = {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster", **spec}
     serial = int(obj["metadata"]["uid"][:8], 16)
-    completed.setdefault("clusterIP", f"127.96.{serial // 250}.{serial % 250 + 1}")
+    completed.setdefault("clusterIP", f"127.96.{serial // 250 % 250}.{serial % 250 + 1}")
     completed["clusterIPs"] = [completed["clusterIP"]]
     completed = {"ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack", **completed}
     completed["ports"] = [

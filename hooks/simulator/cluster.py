@@ -13,7 +13,7 @@ from hooks import contract
 from hooks.effects import Effect, ScalePodClique, WriteBackReplicas
 from hooks.effects import Event as TellEvent
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Json, Manifest
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, gvk_of
 from hooks.simulator.admission import admit_built_in
 from hooks.simulator.client import Client, Policy, Write, allow_all
 from hooks.simulator.clock import Clock
@@ -23,11 +23,11 @@ from hooks.simulator.metacontroller.controller_spec import ControllerSpec, parse
 from hooks.simulator.metacontroller.informer import Informer, Reader
 from hooks.simulator.metacontroller.webhook import Hook
 from hooks.simulator.resources import OPTIONAL, Catalogue, Resource
-from hooks.simulator.store import Change, Propagation, Ref, Store, copy_json, ref_of
+from hooks.simulator.store import Change, Identify, Propagation, Ref, Store, copy_json, number_uid, ref_of
 from hooks.simulator.workloads.controllers import WEBHOOKS, find_affected, reconcile
 from hooks.simulator.workloads.job_pods import JobPods
 from hooks.simulator.workloads.job_timers import JobTimers
-from hooks.simulator.workloads.kubelet import Kubelet, PodPace
+from hooks.simulator.workloads.kubelet import Given, Kubelet, PodPace
 from hooks.simulator.workloads.pods import PodFault
 from hooks.simulator.workloads.profiler import Profiler
 
@@ -50,7 +50,8 @@ class Setup:
 
     `optional` names the installed third-party kinds, as in `resources.OPTIONAL`. `choose` decides the order of work
     that could be done at the same time, by default the oldest first. Metacontroller sees a change of a `late` kind only
-    after a separate piece of work, and uses the old object until then; it sees other changes at once.
+    after a separate piece of work, and uses the old object until then; it sees other changes at once. `identify`
+    chooses the uid of a new object. With `given`, pods wait for claims, Secrets and ConfigMaps (see `Kubelet`).
     """
 
     hook: Hook
@@ -64,6 +65,8 @@ class Setup:
     namespaces: Iterable[str] = ("default",)
     late: Collection[GroupVersionKind] = ()
     policy: Policy = allow_all
+    identify: Identify = number_uid
+    given: Given | None = None
 
 
 class Work(NamedTuple):
@@ -85,7 +88,7 @@ class SimulatedCluster:
             self.catalogue.add_crd(crd)
         for resource in (found for name in sorted(setup.optional) for found in OPTIONAL[name]):
             self.catalogue.add(resource)
-        self._store = Store(self.catalogue, self.clock, self._admit)
+        self._store = Store(self.catalogue, self.clock, self._admit, setup.identify)
         self._informer = Informer(self._store, setup.late)
         self._user = self._client(FIELD_MANAGER)
         self._controllers: dict[str, Controller] = {}
@@ -95,7 +98,9 @@ class SimulatedCluster:
         self._garbage = False
         self._job_timers = JobTimers(self._store, self.clock)
         job_pods = JobPods(self._store, self._client("output-copier"), self.clock, setup.profiler)
-        self.kubelet = Kubelet(self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace)
+        self.kubelet = Kubelet(
+            self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace, given=setup.given
+        )
         for name in setup.namespaces:
             self.create_namespace(name)
         for controller in setup.controllers:
@@ -115,6 +120,10 @@ class SimulatedCluster:
     def create(self, obj: Manifest) -> Manifest:
         """Create an object; raises ApiError."""
         return self._user.create(obj)
+
+    def restore(self, obj: Manifest) -> Manifest:
+        """Store an object exactly as given, with its uid, generation and status; raises ApiError."""
+        return self._store.restore(copy_json(obj))
 
     def replace(self, obj: Manifest) -> Manifest:
         """Replace the existing object; raises ApiError."""
@@ -199,6 +208,17 @@ class SimulatedCluster:
         """Enqueue every parent, like an event without a change."""
         for controller in self._controllers.values():
             controller.enqueue_all()
+
+    def sync_now(self, parent: Manifest) -> None:
+        """Sync one parent at once, by each controller of its kind; nothing else in the cluster notices a change.
+
+        Raises:
+            SyncFailed, ApiError: the hook failed, or a write was refused.
+            TooManyRequests: the hook answered 429.
+        """
+        for controller in self._controllers.values():
+            if gvk_of(parent) in controller.spec.parents:
+                controller.sync_once(parent)
 
     def stop_controller(self, name: str) -> None:
         """Stop a controller; its finalizers stay on its parents, as in a real cluster."""

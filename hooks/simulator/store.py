@@ -24,6 +24,15 @@ Admit = Callable[[Resource, Manifest, Manifest | None], Manifest]
 """(resource, new object, old object or None) to the stored object; raises ApiError."""
 
 
+Identify = Callable[["Ref", int], str]
+"""(new object, its number among all objects created) to its uid."""
+
+
+def number_uid(_ref: "Ref", serial: int) -> str:
+    """A uid that only the number of the object decides."""
+    return f"{serial:08x}-0000-4000-8000-{serial:012x}"
+
+
 class ApiError(Exception):
     """The API server's refusal; `code` is the HTTP status, `reason` that of Kubernetes' Status."""
 
@@ -77,8 +86,9 @@ def copy_json(obj: Manifest) -> Manifest:
 class Store:
     """All objects of one cluster."""
 
-    def __init__(self, catalogue: Catalogue, clock: Clock, admit: Admit) -> None:
+    def __init__(self, catalogue: Catalogue, clock: Clock, admit: Admit, identify: Identify = number_uid) -> None:
         self.catalogue = catalogue
+        self._identify = identify
         self._clock = clock
         self._admit = admit
         self._objects: dict[Ref, Manifest] = {}
@@ -122,7 +132,7 @@ class Store:
             raise ApiError(409, "AlreadyExists", f'{resource.plural} "{ref.name}" already exists')
         self._serial += 1
         system = {
-            "uid": f"{self._serial:08x}-0000-4000-8000-{self._serial:012x}",
+            "uid": self._identify(ref, self._serial),
             "creationTimestamp": self._clock.timestamp,
             **({"generation": 1} if resource.generation else {}),
         }
@@ -131,6 +141,16 @@ class Store:
             fresh.pop("status", None)
         stored = self._admit(resource, _with_metadata(fresh, system), None)
         return self._write(ref, None, stored)
+
+    def restore(self, obj: Manifest) -> Manifest:
+        """Store an object exactly as given: with its uid, generation and status, and without admission.
+
+        Raises:
+            ApiError: 404 the kind is not served.
+        """
+        self.resource_of(obj)
+        ref = ref_of(obj)
+        return self._write(ref, self._objects.get(ref), obj)
 
     def update(self, obj: Manifest) -> Manifest:
         """Replace all but the status and the server's metadata; resourceVersion, if set, must be current.

@@ -122,17 +122,20 @@ def test_what_is_wrong_with_one_object_hides_nothing_of_the_others(tmp_path: Pat
     result = CliRunner().invoke(main, ["validate", str(binary), str(broken), str(others)])
     assert result.exit_code == 1
     assert result.stderr.replace(f"{tmp_path}/", "").splitlines() == [
+        (
+            "warning: c.yaml:3: metadata.name: DynamoGraphDeployment g is also in b.yaml:1; "
+            "a cluster can hold only one of them"
+        ),
         "a.yaml:1: is not text: byte 0 is not UTF-8; write YAML or JSON in UTF-8",
         "b.yaml:4: spec.pvc: unknown field; did you mean pvcs?",
         "b.yaml:7: is not valid YAML: did not find expected node content",
-        "c.yaml:3: metadata.name: a second DynamoGraphDeployment named g, the first is at b.yaml:1",
         "c.yaml:4: spec.services[F].replica: unknown field; did you mean replicas?",
         "c.yaml:6: apiVersion: is missing; every Kubernetes object has it",
         "c.yaml:6: metadata: is missing; write metadata.name",
         'c.yaml:10: metadata.name: is the integer 12, should be a string: write "12"',
         'c.yaml:10: metadata.namespace: is the integer 3, should be a string: write "3"',
         "c.yaml:11: spec.services[F].replicas: is -1, should be at least 0",
-        "10 problems",
+        "9 problems",
     ]
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from hooks import contract
-from hooks.cli.validate import load_checked
 from hooks.component import sync as component
 from hooks.k8s.types import Manifest, name_of
+from hooks.manifests.reading import load_manifests
 from tests import make
 from tests.graph import world
 from tests.templates import find_changes, find_templates
@@ -26,7 +26,7 @@ def graphs() -> dict[str, Manifest]:
     documents = [
         document.object
         for path in sorted(EXAMPLES.rglob("*.yaml"))
-        for document in load_checked([str(path)], make.NAMESPACE)
+        for document in load_manifests([str(path)], make.NAMESPACE).documents
     ]
     return {name_of(found): adapted(found) for found in documents if found["kind"] == contract.GRAPH.kind}
 

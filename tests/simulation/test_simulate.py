@@ -1,6 +1,7 @@
 """The command `simulate` with the real hooks server: from manifest to Ready, or to the reasons why not."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,15 +11,17 @@ from pathlib import Path
 
 import orjson
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from hooks.cli.simulate import simulate
 
+GIVEN = ("--given", "Secret/hf-token-secret")
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "vllm-disagg.yaml")
 
 
 def _simulate(*arguments: str) -> Result:
-    return CliRunner().invoke(simulate, ["--speed", "200", *arguments])
+    return CliRunner().invoke(simulate, ["--speed", "200", *GIVEN, *arguments])
 
 
 def test_a_graph_becomes_ready_and_its_tree_and_status_are_printed() -> None:
@@ -26,9 +29,11 @@ def test_a_graph_becomes_ready_and_its_tree_and_status_are_printed() -> None:
     assert result.exit_code == 0, result.stderr
     assert "DynamoGraphDeployment vllm-disagg  Ready" in result.stdout
     assert "Deployment vllm-disagg-frontend  1/1 ready" in result.stdout
-    assert "  state: successful\n" in result.stdout
+    assert "state: successful" not in result.stdout
     assert "components 3/3; pods 4 Ready" in result.stderr
-    assert result.stderr.splitlines()[-1].startswith("all Ready after ")
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("all Ready after ")
+    assert last.endswith("try --break 'VllmPrefillWorker=CrashLoopBackOff' to see a fault, or -o yaml for the statuses")
 
 
 def test_progress_shows_where_a_restart_stands(tmp_path: Path) -> None:
@@ -74,9 +79,12 @@ def test_a_held_component_is_not_ready_and_the_others_are() -> None:
         (("--break", "decode=Tired", EXAMPLE), 2, "ImagePullBackOff"),
         (("--speed", "0", EXAMPLE), 2, "--speed"),
         (("--set", "no_such=1", EXAMPLE), 2, "no_such"),
+        (("--hold", "vllm-disagg-frontent*", EXAMPLE), 2, "matches no pod; did you mean vllm-disagg-frontend?"),
+        (("--break", "x=ProbeFailing", EXAMPLE), 2, "'x' matches no pod; there are Frontend, VllmDecodeWorker, Vllm"),
+        (("--given", "hf-token-secret", EXAMPLE), 2, "write KIND/NAME with one of Secret, ConfigMap"),
         (("no-such-file.yaml",), 1, "cannot be read"),
     ],
-    ids=["no-reason", "unknown-reason", "no-speed", "unknown-setting", "no-file"],
+    ids=["no-reason", "unknown-reason", "no-speed", "unknown-setting", "hold", "break", "given", "no-file"],
 )
 def test_wrong_usage_is_refused_with_a_sentence(arguments: tuple[str, ...], status: int, sentence: str) -> None:
     result = _simulate(*arguments)
@@ -107,10 +115,39 @@ def test_a_foreign_object_that_the_cluster_cannot_hold_is_left_out_with_a_remark
     assert "left out: it has no metadata.name" in result.stderr
 
 
+def test_statuses_are_printed_if_asked_for() -> None:
+    result = _simulate("-o", "yaml", EXAMPLE)
+    assert result.exit_code == 0, result.stderr
+    [document] = yaml.safe_load_all(result.stdout)
+    assert (document["metadata"]["name"], document["status"]["state"]) == ("vllm-disagg", "successful")
+
+
+def test_what_render_refuses_is_refused_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hooks.cli.simulate.run_programs", pytest.fail)
+    result = _simulate(str(Path(EXAMPLE).with_name("vllm-ray-multinode.yaml")))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no multinode orchestrator available" in result.stderr
+
+
+def test_pods_wait_for_a_secret_that_nobody_gave(tmp_path: Path) -> None:
+    result = CliRunner().invoke(simulate, ["--speed", "10", EXAMPLE])
+    assert result.exit_code == 1
+    ended = re.search(r"not Ready after ([0-9.]+) s", result.stderr)
+    assert ended is not None
+    assert float(ended[1]) < 100  # it does not wait for the timeout of 120 s
+    assert "pods 3 Pending (Secret hf-token-secret is missing), 1 Ready\n" in result.stderr
+    advice = "Secret default/hf-token-secret: pods wait for it, and no manifest has it; add its manifest, or say that"
+    assert result.stderr.count(advice) == 1
+    assert "; add the manifest of Secret hf-token-secret, or -o yaml" in result.stderr.splitlines()[-1]
+    secret = tmp_path / "secret.yaml"
+    secret.write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: hf-token-secret}\nstringData: {HF_TOKEN: t}\n")
+    assert CliRunner().invoke(simulate, ["--speed", "200", EXAMPLE, str(secret)]).exit_code == 0
+
+
 @contextmanager
 def _simulating(folder: Path, hangup: signal.Handlers) -> Iterator[subprocess.Popen[str]]:
     """A simulation in a process of its own that has begun; `hangup` is what it inherits for SIGHUP, as from nohup."""
-    command = [sys.executable, "-m", "hooks", "simulate", "--speed", "1", EXAMPLE]
+    command = [sys.executable, "-m", "hooks", "simulate", "--speed", "1", *GIVEN, EXAMPLE]
     environment = {**os.environ, "TMPDIR": str(folder)}
     before = signal.signal(signal.SIGHUP, hangup)
     try:

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hooks.cli.simulate import simulate
-from hooks.cli.validate import load_checked
 from hooks.k8s import kinds
+from hooks.manifests.reading import load_manifests
 from hooks.simulation.run import SimulationPlan, apply_documents, build_cluster, run_programs
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.engines import Engines, SimulatedEngine
@@ -22,7 +22,7 @@ SECONDS = 30.0
 
 
 def _simulate(*arguments: str) -> Result:
-    return CliRunner().invoke(simulate, ["--speed", "20", *arguments])
+    return CliRunner().invoke(simulate, ["--speed", "20", "--given", "Secret/*", *arguments])
 
 
 def test_adapter_is_loaded_on_every_worker_and_the_tree_shows_it() -> None:
@@ -82,8 +82,10 @@ class _Running:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[_Running]:
-    documents = tuple(load_checked([str(EXAMPLE)], "default"))
-    plan = SimulationPlan(documents=documents, installed=frozenset(), timeout=1, speed=1, held=(), broken={})
+    documents = load_manifests([str(EXAMPLE)], "default").documents
+    plan = SimulationPlan(
+        documents=documents, installed=frozenset(), timeout=1, speed=1, held=(), broken={}, given=("Secret/*",)
+    )
     with (
         run_programs(plan, ["lora_verify_interval=0.2"], engine_port=0) as programs,
         connect_hook(programs.servers.hooks_url) as hook,

@@ -66,6 +66,12 @@ def test_every_example_comes_to_ready() -> None:
     )
 
 
+def test_rule_that_matched_no_pod_of_a_request_is_refused_at_the_end() -> None:
+    result = run("--hold", "VllmWroker", example("aic"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--hold 'VllmWroker' matches no pod; " in result.stderr
+
+
 def test_request_that_applies_itself_ends_in_a_ready_graph() -> None:
     found = the_request(example("aic"))
     assert (found["exit_code"], found["status"]["state"]) == (0, "Ready")

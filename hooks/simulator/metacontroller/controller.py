@@ -88,10 +88,7 @@ class Controller:
             self._queue.forget(ref)
             return
         try:
-            if self.spec.composite:
-                sync_composite(self._tools, parent)
-            else:
-                sync_decorator(self._tools, parent)
+            self.sync_once(parent)
         except TooManyRequests as busy:
             self._queue.add_at(ref, self._clock.seconds + busy.seconds)
         except (SyncFailed, ApiError) as failed:
@@ -102,6 +99,18 @@ class Controller:
             self._queue.add_failed(ref, self._clock.seconds)
         else:
             self._queue.forget(ref)
+
+    def sync_once(self, parent: Manifest) -> None:
+        """Sync a parent; a failure is raised.
+
+        Raises:
+            SyncFailed, ApiError: the sync failed, or some of its writes were refused.
+            TooManyRequests: the hook answered 429; nothing was done.
+        """
+        if self.spec.composite:
+            sync_composite(self._tools, parent)
+        else:
+            sync_decorator(self._tools, parent)
 
     def observe(self, change: Change) -> None:
         """Enqueue every parent that a change concerns."""

@@ -3,6 +3,7 @@
 The kubelet here also binds claims. Times are simulated seconds.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -14,6 +15,7 @@ from hooks.simulator.equality import are_equal
 from hooks.simulator.store import Change, Ref, Store
 from hooks.simulator.workloads.job_pods import JobPods
 from hooks.simulator.workloads.pods import FAULT_STAGE, PodFault, Stage, build_ended_status, build_pod_status, runs_once
+from hooks.simulator.workloads.references import Reference, Use, find_missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +40,13 @@ _NEXT = {
     Stage.READY: Stage.ENDING,
     Stage.ENDING: Stage.ENDED,
 }
+_NEEDED = frozenset({kinds.CONFIG_MAP, kinds.PERSISTENT_VOLUME_CLAIM, kinds.SECRET})
 _LAST = {False: Stage.READY, True: Stage.ENDED}
 """The final stage of a pod, by whether it runs once."""
+
+
+Given = Callable[[Reference, str], bool]
+"""(reference, namespace): whether an object counts as there although the cluster does not have it."""
 
 
 class Kubelet:
@@ -47,16 +54,26 @@ class Kubelet:
 
     The glob of a rule matches a pod's name, the names of its owners, and its label values: `*decode*`, the name of a
     Deployment and the name of a service all work.
+
+    A pod waits for a claim, Secret or ConfigMap that does not exist, unless it is `given`; by default all are.
     """
 
     def __init__(
-        self, store: Store, client: Client, clock: Clock, *, job_pods: JobPods, pace: PodPace | None = None
+        self,
+        store: Store,
+        client: Client,
+        clock: Clock,
+        *,
+        job_pods: JobPods,
+        pace: PodPace | None = None,
+        given: Given | None = None,
     ) -> None:
         self._store = store
         self._client = client
         self._job_pods = job_pods
         self._clock = clock
         self._pace = pace or PodPace()
+        self._given = given
         self._stages: dict[Ref, Stage] = {}
         self._due: dict[Ref, float] = {}
         self._held: set[str] = set()
@@ -78,8 +95,10 @@ class Kubelet:
         self._revisit(glob)
 
     def observe(self, change: Change) -> None:
-        """Track pods and claims that are created or deleted."""
+        """Track pods and claims that are created or deleted, and objects that pods wait for."""
         kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
+        if change.old is None and kind in _NEEDED:
+            self._revisit_waiting(change.ref.namespace)
         if kind not in {kinds.POD, kinds.PERSISTENT_VOLUME_CLAIM}:
             return
         if change.new is None:
@@ -92,6 +111,18 @@ class Kubelet:
             )
             if kind == kinds.POD:
                 self._write(change.ref, Stage.PENDING)
+
+    def missing(self, pod: Manifest) -> Reference | None:
+        """The object that a pod waits for, if it waits for one."""
+        given, namespace = self._given, pod["metadata"]["namespace"]
+        if given is None:
+            return None
+
+        def exists(found: Reference) -> bool:
+            ref = Ref(found.kind.group, found.kind.kind, namespace, found.name)
+            return self._store.get(ref) is not None or given(found, namespace)
+
+        return find_missing(pod, exists)
 
     def due(self) -> list[Ref]:
         """Pods and claims that are due now, the longest waiting first."""
@@ -137,7 +168,7 @@ class Kubelet:
         pod = self._client.get(ref)
         if pod is None:
             return
-        broken = self._fault(self._names(ref)) is PodFault.CRASH_LOOP
+        broken = self._fault(self.names(ref)) is PodFault.CRASH_LOOP
         end = (
             self._job_pods.end_workers(pod, broken=broken) if stage is Stage.ENDING else self._job_pods.end_copier(pod)
         )
@@ -150,22 +181,36 @@ class Kubelet:
         return pod is not None and runs_once(pod)
 
     def _stops_at(self, ref: Ref, stage: Stage) -> bool:
-        if self._holding_fault(ref, stage) is not None:
+        if self._holding_fault(ref, stage) is not None or self._missing_at(ref, stage) is not None:
             return True
-        names = self._names(ref)
+        names = self.names(ref)
         return stage is Stage.STARTING and any(fnmatchcase(name, glob) for glob in self._held for name in names)
 
     def _holding_fault(self, ref: Ref, stage: Stage) -> PodFault | None:
         """The fault that keeps a pod at this stage; a crashing pod that runs once ends instead."""
-        fault = self._fault(self._names(ref))
+        fault = self._fault(self.names(ref))
         if fault is None or FAULT_STAGE[fault] is not stage:
             return None
         return None if fault is PodFault.CRASH_LOOP and self._runs_once(ref) else fault
 
+    def _missing_at(self, ref: Ref, stage: Stage) -> Reference | None:
+        """The object that keeps a pod at this stage: before a node has it for a claim, else before it is started."""
+        pod = self._store.get(ref)
+        missing = self.missing(pod) if pod is not None and stage in {Stage.PENDING, Stage.PULLING} else None
+        if missing is None or (stage is Stage.PENDING and missing.use is not Use.CLAIM):
+            return None
+        return missing
+
+    def _revisit_waiting(self, namespace: str) -> None:
+        """Revisit the pods of a namespace that may wait for an object that was created."""
+        for ref, stage in self._stages.items():
+            if ref.kind == kinds.POD.kind and ref.namespace == namespace and stage in {Stage.PENDING, Stage.PULLING}:
+                self._due.setdefault(ref, self._clock.seconds)
+
     def _revisit(self, glob: str) -> None:
         """Revisit every pod that a changed rule matches; move it back to the stage of its fault."""
         for ref, stage in self._stages.items():
-            names = self._names(ref)
+            names = self.names(ref)
             has_begun_to_end = stage in {Stage.ENDING, Stage.ENDED}
             if ref.kind == kinds.POD.kind and not has_begun_to_end and any(fnmatchcase(n, glob) for n in names):
                 fault = self._fault(names)
@@ -178,7 +223,8 @@ class Kubelet:
         matching = (fault for glob, fault in self._faults.items() if any(fnmatchcase(name, glob) for name in names))
         return next(matching, None)
 
-    def _names(self, ref: Ref) -> set[str]:
+    def names(self, ref: Ref) -> set[str]:
+        """What the globs of rules can match: the pod's name, its label values, the names of its owners."""
         obj = self._store.get(ref)
         names = {ref.name}
         while obj is not None:
@@ -201,7 +247,8 @@ class Kubelet:
         if stage is not Stage.PENDING and "nodeName" not in pod["spec"]:
             pod = self._client.update({**pod, "spec": {**pod["spec"], "nodeName": "node-1"}})
         fault = self._holding_fault(ref, stage)
-        status = build_pod_status(pod, stage, fault, self._clock.timestamp)
+        missing = None if fault is not None else self._missing_at(ref, stage)
+        status = build_pod_status(pod, stage, fault, self._clock.timestamp, missing=missing)
         if not are_equal(pod.get("status", {}), status):
             self._client.update_status({**pod, "status": status})
 

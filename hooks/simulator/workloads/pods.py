@@ -10,6 +10,7 @@ from typing import Any
 
 from hooks.k8s.types import Manifest
 from hooks.simulator.conditions import WorkloadCondition, build_conditions
+from hooks.simulator.workloads.references import Reference, describe_waiting, why_unscheduled
 
 
 class Stage(StrEnum):
@@ -95,8 +96,10 @@ def _end_container(status: Mapping[str, Any], ends: Ends, started: str, now: str
     return {**status, "ready": False, "started": False, "state": {"terminated": terminated}}
 
 
-def build_pod_status(pod: Manifest, stage: Stage, fault: PodFault | None, now: str) -> dict[str, Any]:
-    """The whole status of a pod at a stage up to READY; `fault` keeps it there."""
+def build_pod_status(
+    pod: Manifest, stage: Stage, fault: PodFault | None, now: str, *, missing: Reference | None = None
+) -> dict[str, Any]:
+    """The whole status of a pod at a stage up to READY; `fault`, or an object that is missing, keeps it there."""
     placed = stage is not Stage.PENDING
     running = stage in {Stage.STARTING, Stage.READY}
     ready = stage is Stage.READY
@@ -106,7 +109,7 @@ def build_pod_status(pod: Manifest, stage: Stage, fault: PodFault | None, now: s
         WorkloadCondition(
             "ContainersReady", ready, "" if ready else "ContainersNotReady", "" if ready else _not_ready(pod)
         ),
-        _scheduled(placed=placed, fault=fault),
+        _scheduled(placed=placed, fault=fault, missing=missing),
     ]
     status: dict[str, Any] = {
         "phase": "Running" if running else "Pending",
@@ -121,6 +124,11 @@ def build_pod_status(pod: Manifest, stage: Stage, fault: PodFault | None, now: s
         status["containerStatuses"] = [
             _container_status(container, stage, fault, now) for container in pod["spec"]["containers"]
         ]
+        if missing is not None:
+            status["containerStatuses"] = [
+                {**found, "state": {"waiting": describe_waiting(missing, found["name"])}}
+                for found in status["containerStatuses"]
+            ]
     return status
 
 
@@ -135,9 +143,11 @@ def _not_ready(pod: Manifest) -> str:
     return f"containers with unready status: [{names}]"
 
 
-def _scheduled(*, placed: bool, fault: PodFault | None) -> WorkloadCondition:
+def _scheduled(*, placed: bool, fault: PodFault | None, missing: Reference | None) -> WorkloadCondition:
     if placed:
         return WorkloadCondition("PodScheduled", True)
+    if missing is not None:
+        return WorkloadCondition("PodScheduled", False, "Unschedulable", why_unscheduled(missing))
     if fault is PodFault.UNSCHEDULABLE:
         return WorkloadCondition(
             "PodScheduled", False, "Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
