@@ -7,12 +7,12 @@ Source: Dynamo operator, internal/observability/metrics.go.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from flask import Flask
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
@@ -56,7 +56,7 @@ class _Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """The counters and histograms of one application; `namespaces` have series of their own."""
+    """The metrics of one application; `namespaces` have series of their own, `counted` are those of `resources`."""
 
     reconcile_seconds: Histogram
     reconciles: Counter
@@ -66,7 +66,9 @@ class Metrics:
     request_bytes: Histogram
     answer_bytes: Histogram
     effects: Counter
+    resources: Gauge
     namespaces: set[str] = field(default_factory=set)
+    counted: set[tuple[str, str, str]] = field(default_factory=set)
     series: dict[_Labels, _Series] = field(default_factory=dict)
 
 
@@ -105,6 +107,13 @@ def create_metrics(app: Flask) -> Metrics:
         effects=Counter(
             "dynamo_hooks_effects_total", "Effects by their outcome.", ("effect", "outcome"), registry=registry
         ),
+        resources=Gauge(
+            "dynamo_operator_resources_total",
+            "Custom resources in the cluster by their state; one process of an installation counts them.",
+            ("resource_type", "namespace", "status"),
+            registry=registry,
+            multiprocess_mode="livemostrecent",
+        ),
     )
 
 
@@ -138,6 +147,17 @@ def record_effects(metrics: Metrics, results: Iterable[EffectResult]) -> None:
     """Count effects by kind and outcome."""
     for result in results:
         metrics.effects.labels(type(result.effect).__name__, result.outcome.value).inc()
+
+
+def show_resources(metrics: Metrics, counts: Mapping[tuple[str, str, str], int]) -> None:
+    """Set the numbers by kind, namespace and state; what was counted before and is gone becomes 0."""
+    shown: dict[tuple[str, str, str], int] = dict.fromkeys(metrics.counted, 0)
+    for (kind, namespace, state), count in counts.items():
+        key = (kind, _bound(metrics.namespaces, namespace), state)
+        shown[key] = shown.get(key, 0) + count
+    for key, count in shown.items():
+        metrics.resources.labels(*key).set(count)
+    metrics.counted.update(shown)
 
 
 def _find_series(metrics: Metrics, labels: _Labels) -> _Series:

@@ -1,12 +1,13 @@
 """What is counted under which name."""
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from hooks.effects import EffectOutcome, EffectResult, ScalePodClique, WriteBackReplicas
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES
+from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES, create_metrics, show_resources
 from tests import make
 from tests.hook_client import GOOD, call, client_with
 
@@ -85,3 +86,17 @@ def test_namespaces_beyond_the_limit_share_one_series() -> None:
     found = [name for name in metrics_of(client) if name.startswith("dynamo_operator_reconcile_total{")]
     assert len(found) == MAX_NAMESPACES + 1
     assert sum(f'namespace="{OTHER_NAMESPACES}"' in name for name in found) == 1
+
+
+def test_resources_are_shown_by_kind_namespace_and_state_and_fall_to_zero() -> None:
+    app = Flask(__name__)
+    metrics = create_metrics(app)
+    show_resources(metrics, {("DynamoModel", "a", "ready"): 2, ("DynamoGraphDeployment", "a", "pending"): 1})
+    show_resources(metrics, {("DynamoModel", "a", "not_ready"): 2})
+    found = {k: v for k, v in metrics_of(app.test_client()).items() if k.startswith("dynamo_operator_resources_total")}
+    series = 'dynamo_operator_resources_total{{namespace="a",resource_type="{}",status="{}"}}'
+    assert found == {
+        series.format("DynamoModel", "ready"): 0,
+        series.format("DynamoModel", "not_ready"): 2,
+        series.format("DynamoGraphDeployment", "pending"): 0,
+    }
