@@ -56,7 +56,7 @@ class _Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """The metrics of one application; `namespaces` have series of their own, `counted` are those of `resources`."""
+    """The counters and histograms of one application; `namespaces` have series of their own."""
 
     reconcile_seconds: Histogram
     reconciles: Counter
@@ -66,9 +66,7 @@ class Metrics:
     request_bytes: Histogram
     answer_bytes: Histogram
     effects: Counter
-    resources: Gauge
     namespaces: set[str] = field(default_factory=set)
-    counted: set[tuple[str, str, str]] = field(default_factory=set)
     series: dict[_Labels, _Series] = field(default_factory=dict)
 
 
@@ -107,13 +105,6 @@ def create_metrics(app: Flask) -> Metrics:
         effects=Counter(
             "dynamo_hooks_effects_total", "Effects by their outcome.", ("effect", "outcome"), registry=registry
         ),
-        resources=Gauge(
-            "dynamo_operator_resources_total",
-            "Custom resources in the cluster by their state; one process of an installation counts them.",
-            ("resource_type", "namespace", "status"),
-            registry=registry,
-            multiprocess_mode="livemostrecent",
-        ),
     )
 
 
@@ -147,17 +138,6 @@ def record_effects(metrics: Metrics, results: Iterable[EffectResult]) -> None:
     """Count effects by kind and outcome."""
     for result in results:
         metrics.effects.labels(type(result.effect).__name__, result.outcome.value).inc()
-
-
-def show_resources(metrics: Metrics, counts: Mapping[tuple[str, str, str], int]) -> None:
-    """Set the numbers by kind, namespace and state; what was counted before and is gone becomes 0."""
-    shown: dict[tuple[str, str, str], int] = dict.fromkeys(metrics.counted, 0)
-    for (kind, namespace, state), count in counts.items():
-        key = (kind, _bound(metrics.namespaces, namespace), state)
-        shown[key] = shown.get(key, 0) + count
-    for key, count in shown.items():
-        metrics.resources.labels(*key).set(count)
-    metrics.counted.update(shown)
 
 
 def _find_series(metrics: Metrics, labels: _Labels) -> _Series:
@@ -232,3 +212,39 @@ def record_review(
     metrics.requests.labels(kind, operation, "denied" if reasons else "allowed").inc()
     for reason in reasons:
         metrics.denials.labels(kind, operation, reason).inc()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceMetrics:
+    """The number of custom resources by kind, namespace and state; `/metrics` of the same server shows it too."""
+
+    resources: Gauge
+    registry: CollectorRegistry
+    namespaces: set[str] = field(default_factory=set)
+    shown: set[tuple[str, str, str]] = field(default_factory=set)
+
+
+def create_resource_metrics() -> ResourceMetrics:
+    """Register the operator's metric of its custom resources."""
+    registry = CollectorRegistry()
+    return ResourceMetrics(
+        resources=Gauge(
+            "dynamo_operator_resources_total",
+            "Custom resources in the cluster by their state; one process of an installation counts them.",
+            ("resource_type", "namespace", "status"),
+            registry=registry,
+            multiprocess_mode="livemostrecent",
+        ),
+        registry=registry,
+    )
+
+
+def show_resources(metrics: ResourceMetrics, counts: Mapping[tuple[str, str, str], int]) -> None:
+    """Set the numbers by kind, namespace and state; what was counted before and is gone becomes 0."""
+    shown: dict[tuple[str, str, str], int] = dict.fromkeys(metrics.shown, 0)
+    for (kind, namespace, state), count in counts.items():
+        key = (kind, _bound(metrics.namespaces, namespace), state)
+        shown[key] = shown.get(key, 0) + count
+    for labels, count in shown.items():
+        metrics.resources.labels(*labels).set(count)
+    metrics.shown.update(shown)

@@ -1,13 +1,12 @@
 """What is counted under which name."""
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from hooks.effects import EffectOutcome, EffectResult, ScalePodClique, WriteBackReplicas
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES, create_metrics, show_resources
+from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES, create_resource_metrics, show_resources
 from tests import make
 from tests.hook_client import GOOD, call, client_with
 
@@ -89,14 +88,14 @@ def test_namespaces_beyond_the_limit_share_one_series() -> None:
 
 
 def test_resources_are_shown_by_kind_namespace_and_state_and_fall_to_zero() -> None:
-    app = Flask(__name__)
-    metrics = create_metrics(app)
+    metrics = create_resource_metrics()
     show_resources(metrics, {("DynamoModel", "a", "ready"): 2, ("DynamoGraphDeployment", "a", "pending"): 1})
     show_resources(metrics, {("DynamoModel", "a", "not_ready"): 2})
-    found = {k: v for k, v in metrics_of(app.test_client()).items() if k.startswith("dynamo_operator_resources_total")}
-    series = 'dynamo_operator_resources_total{{namespace="a",resource_type="{}",status="{}"}}'
+    (gauge,) = metrics.registry.collect()
+    found = {tuple(sorted(sample.labels.items())): sample.value for sample in gauge.samples}
+    assert {sample.name for sample in gauge.samples} == {"dynamo_operator_resources_total"}
     assert found == {
-        series.format("DynamoModel", "ready"): 0,
-        series.format("DynamoModel", "not_ready"): 2,
-        series.format("DynamoGraphDeployment", "pending"): 0,
+        (("namespace", "a"), ("resource_type", "DynamoModel"), ("status", "ready")): 0,
+        (("namespace", "a"), ("resource_type", "DynamoModel"), ("status", "not_ready")): 2,
+        (("namespace", "a"), ("resource_type", "DynamoGraphDeployment"), ("status", "pending")): 0,
     }
