@@ -228,20 +228,22 @@ class OwnLock:
         return may_take and (ends or not self._has_begun or age >= timedelta(seconds=_TAKE_OVER_SECONDS))
 
     def _build(self, found: Mapping[str, Any] | None, lease: Lease) -> dict[str, Any]:
-        """The Lease as an object; an existing one keeps its resourceVersion, so a change in between is a conflict."""
-        spec = {
-            "holderIdentity": lease.holder,
-            "leaseDurationSeconds": lease.seconds,
-            "renewTime": _write_time(lease.renewed or self.clock()),
-        }
-        if found is not None:
-            return {**found, "spec": {**(found.get("spec") or {}), **spec}}
-        metadata = {"name": contract.NAMESPACE_LOCK, "namespace": self.namespace}
-        return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+        return write_lease(found, lease, namespace=self.namespace, name=contract.NAMESPACE_LOCK)
 
     @property
     def _path(self) -> str:
         return _path_of(self.namespace)
+
+
+def write_lease(found: Mapping[str, Any] | None, lease: Lease, *, namespace: str, name: str) -> dict[str, Any]:
+    """The Lease as an object; an existing one keeps its resourceVersion, so a change in between is a conflict."""
+    spec: dict[str, Any] = {"holderIdentity": lease.holder, "leaseDurationSeconds": lease.seconds}
+    if lease.renewed is not None:
+        spec["renewTime"] = _write_time(lease.renewed)
+    if found is not None:
+        return {**found, "spec": {**(found.get("spec") or {}), **spec}}
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
 
 
 def start_keeping(lock: OwnLock, is_draining: Callable[[], bool]) -> threading.Thread:

@@ -7,12 +7,12 @@ Source: Dynamo operator, internal/observability/metrics.go.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from flask import Flask
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
@@ -218,3 +218,39 @@ def record_review(
     metrics.requests.labels(kind, operation, "denied" if reasons else "allowed").inc()
     for reason in reasons:
         metrics.denials.labels(kind, operation, reason).inc()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceMetrics:
+    """The number of custom resources by kind, namespace and state; `/metrics` of the same server shows it too."""
+
+    resources: Gauge
+    registry: CollectorRegistry
+    namespaces: set[str] = field(default_factory=set)
+    shown: set[tuple[str, str, str]] = field(default_factory=set)
+
+
+def create_resource_metrics() -> ResourceMetrics:
+    """Register the operator's metric of its custom resources."""
+    registry = CollectorRegistry()
+    return ResourceMetrics(
+        resources=Gauge(
+            "dynamo_operator_resources_total",
+            "Custom resources in the cluster by their state; one process of an installation counts them.",
+            ("resource_type", "namespace", "status"),
+            registry=registry,
+            multiprocess_mode="livemostrecent",
+        ),
+        registry=registry,
+    )
+
+
+def show_resources(metrics: ResourceMetrics, counts: Mapping[tuple[str, str, str], int]) -> None:
+    """Set the numbers by kind, namespace and state; what was counted before and is gone becomes 0."""
+    shown: dict[tuple[str, str, str], int] = dict.fromkeys(metrics.shown, 0)
+    for (kind, namespace, state), count in counts.items():
+        key = (kind, _bound(metrics.namespaces, namespace), state)
+        shown[key] = shown.get(key, 0) + count
+    for labels, count in shown.items():
+        metrics.resources.labels(*labels).set(count)
+    metrics.shown.update(shown)

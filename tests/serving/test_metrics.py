@@ -6,7 +6,7 @@ from flask.testing import FlaskClient
 from hooks.effects import EffectOutcome, EffectResult, ScalePodClique, WriteBackReplicas
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES
+from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES, create_resource_metrics, show_resources
 from tests import make
 from tests.hook_client import GOOD, call, client_with
 
@@ -85,3 +85,17 @@ def test_namespaces_beyond_the_limit_share_one_series() -> None:
     found = [name for name in metrics_of(client) if name.startswith("dynamo_operator_reconcile_total{")]
     assert len(found) == MAX_NAMESPACES + 1
     assert sum(f'namespace="{OTHER_NAMESPACES}"' in name for name in found) == 1
+
+
+def test_resources_are_shown_by_kind_namespace_and_state_and_fall_to_zero() -> None:
+    metrics = create_resource_metrics()
+    show_resources(metrics, {("DynamoModel", "a", "ready"): 2, ("DynamoGraphDeployment", "a", "pending"): 1})
+    show_resources(metrics, {("DynamoModel", "a", "not_ready"): 2})
+    (gauge,) = metrics.registry.collect()
+    found = {tuple(sorted(sample.labels.items())): sample.value for sample in gauge.samples}
+    assert {sample.name for sample in gauge.samples} == {"dynamo_operator_resources_total"}
+    assert found == {
+        (("namespace", "a"), ("resource_type", "DynamoModel"), ("status", "ready")): 0,
+        (("namespace", "a"), ("resource_type", "DynamoModel"), ("status", "not_ready")): 2,
+        (("namespace", "a"), ("resource_type", "DynamoGraphDeployment"), ("status", "pending")): 0,
+    }

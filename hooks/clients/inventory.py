@@ -1,0 +1,142 @@
+"""Counts the custom resources in the cluster by their state, for the metric `dynamo_operator_resources_total`.
+
+Of all processes of an installation only one counts, the holder of a Lease: dashboards add up what all pods report.
+
+Source: Dynamo operator, internal/observability/resource_counter.go.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from hooks import contract
+from hooks.clients.api_server import ApiServer, Conversation, Refused
+from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, parse_lease, write_lease
+from hooks.k8s.conditions import READY, find_condition
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
+from hooks.metacontroller.protocol import plural_of
+from hooks.serving.logs import logger
+
+COUNT_SECONDS = 30.0
+"""How often the resources are counted, as often as the Go operator does."""
+LEASE_NAME = "dynamo-hooks-resource-counter"
+
+_LEASE_SECONDS = 75
+"""Twice the time between two counts and some more, so a holder that misses one count stays the holder."""
+_PAGE = 500
+_REQUEST_SECONDS = 20.0
+_RELEASE_SECONDS = 3.0
+_WITH_STATE = frozenset({contract.GRAPH, contract.GRAPH_REQUEST})
+_COUNTED = (
+    contract.GRAPH,
+    contract.COMPONENT,
+    contract.GRAPH_REQUEST,
+    contract.MODEL,
+    contract.SCALING_ADAPTER,
+)
+
+Counts = Mapping[tuple[str, str, str], int]
+"""Number of objects by kind, namespace and state."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ResourceCounter:
+    """Counts again and again, in the process that holds the Lease.
+
+    `namespace` is that of the Lease, `process` a name that no other process has. With `installation` only its resources
+    are counted, in `restricted_to`; without, those of no installation in the whole cluster.
+    """
+
+    server: ApiServer
+    clock: Clock
+    namespace: str
+    process: str
+    installation: str = ""
+    restricted_to: str = ""
+    _failure: int | None = field(default=None, init=False)
+
+    def count(self) -> Counts:
+        """The numbers; {} if another process counts, or if they cannot be read, which is logged once."""
+        try:
+            with self.server.converse(_REQUEST_SECONDS) as talk:
+                counts = self._count_all(talk) if self._take_lease(talk) else {}
+        except Refused as refused:
+            if refused.status != self._failure:
+                logger.warning("resources are not counted: %s", refused)
+            self._failure = refused.status
+            return {}
+        self._failure = None
+        return counts
+
+    def release(self) -> None:
+        """Let the Lease expire if this process holds it, so that another process counts at once."""
+        try:
+            with self.server.converse(_RELEASE_SECONDS) as talk:
+                found = talk.find(self._path)
+                if found is not None and parse_lease(found).holder == self.process:
+                    self._write(talk, found, replace(parse_lease(found), seconds=1))
+        except Refused as refused:
+            logger.warning("the Lease of the resource counter is not released, it expires soon: %s", refused)
+
+    def _take_lease(self, talk: Conversation) -> bool:
+        """Whether this process holds the Lease; takes it over once it has expired."""
+        found = talk.find(self._path)
+        lease, now = parse_lease(found) if found else NO_LEASE, self.clock()
+        if lease.is_valid(now) and lease.holder != self.process:
+            return False
+        return self._write(talk, found, Lease(holder=self.process, renewed=now, seconds=_LEASE_SECONDS))
+
+    def _write(self, talk: Conversation, found: Mapping[str, Any] | None, lease: Lease) -> bool:
+        """Write the Lease; False if another process was faster."""
+        manifest = write_lease(found, lease, namespace=self.namespace, name=LEASE_NAME)
+        path = self._folder if found is None else self._path
+        method = "POST" if found is None else "PUT"
+        return talk.ask(method, path, manifest, also=(HTTPStatus.CONFLICT,)).status != HTTPStatus.CONFLICT
+
+    def _count_all(self, talk: Conversation) -> Counts:
+        counts: Counter[tuple[str, str, str]] = Counter()
+        for kind in _COUNTED:
+            for found in self._list(talk, kind):
+                counts[kind.kind, str(found["metadata"]["namespace"]), find_state(kind, found)] += 1
+        return counts
+
+    def _list(self, talk: Conversation, kind: GroupVersionKind) -> Iterator[ReadManifest]:
+        """All objects of a kind that this installation owns, page by page."""
+        where = f"/namespaces/{quote(self.restricted_to)}" if self.restricted_to else ""
+        label = contract.LABEL_INSTALLATION
+        selector = f"{label}={self.installation}" if self.installation else f"!{label}"
+        path, more = f"/apis/{kind.api_version}{where}/{plural_of(kind)}", ""
+        while True:
+            query = {"limit": _PAGE, "labelSelector": selector, **({"continue": more} if more else {})}
+            page = talk.ask("GET", f"{path}?{urlencode(query)}").body
+            yield from page.get("items") or ()
+            more = (page.get("metadata") or {}).get("continue") or ""
+            if not more:
+                return
+
+    @property
+    def _folder(self) -> str:
+        return f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases"
+
+    @property
+    def _path(self) -> str:
+        return f"{self._folder}/{LEASE_NAME}"
+
+
+def find_state(kind: GroupVersionKind, found: ReadManifest) -> str:
+    """The state of an object as the Go operator counts it: graphs and requests have one, others are ready or not."""
+    status: Mapping[str, Json] = found.get("status") or {}
+    if kind in _WITH_STATE:
+        return str(status.get("state") or "unknown")
+    ready = find_condition(status.get("conditions") or (), READY)
+    if ready is None:
+        return "unknown"
+    return "ready" if ready.get("status") == "True" else "not_ready"
+
+
+def report_counts(counter: ResourceCounter, show: Callable[[Counts], None]) -> None:
+    """Count once, and show the numbers."""
+    show(counter.count())
