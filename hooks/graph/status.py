@@ -1,4 +1,4 @@
-"""A graph's status: state, the condition Ready, and the replicas of each service.
+"""A graph's status: state, conditions, and the replicas of each service.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go.
 """
@@ -19,6 +19,7 @@ from hooks.k8s.conditions import READY, Condition, Truth, merge_conditions
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json
 from hooks.problems import Problem, join_texts
+from hooks.valid_condition import judge_spec
 
 NOT_READY_REASONS = "notReadyReasons"
 """Field of the status: under Grove, by service, the reason why it is not ready. Events compare it with the last one."""
@@ -72,7 +73,9 @@ def report(
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     return {
-        **_status(state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), previous),
+        **_status(
+            state, Condition(type=READY, status=_truth(state), reason=reason.value, message=message), (), previous
+        ),
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),
@@ -86,12 +89,15 @@ def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous:
     message = f"Validation failed: {text}" if reason is GraphReason.INVALID else text
     condition = Condition(type=READY, status="False", reason=reason.value, message=message)
     kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
-    return {**_status(GraphState.FAILED, condition, previous), **kept}
+    return {
+        **_status(GraphState.FAILED, condition, problems if reason is GraphReason.INVALID else (), previous),
+        **kept,
+    }
 
 
-def _status(state: GraphState, condition: Condition, previous: Previous) -> dict[str, Json]:
-    before = previous.status.get("conditions") or ()
-    conditions = merge_conditions(before, [condition], now=previous.now, generation=previous.generation)
+def _status(state: GraphState, ready: Condition, problems: tuple[Problem, ...], previous: Previous) -> dict[str, Json]:
+    before, current = previous.status.get("conditions") or (), (ready, judge_spec(problems))
+    conditions = merge_conditions(before, current, now=previous.now, generation=previous.generation)
     return {"state": state.value, "conditions": conditions}
 
 

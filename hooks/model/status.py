@@ -11,6 +11,7 @@ from hooks.model.observe import EnginePod
 from hooks.model.plan import ModelPlan
 from hooks.model.prober_messages import Adapter, AdapterPhase, EndpointReport, LoadReport
 from hooks.problems import join_texts
+from hooks.valid_condition import judge_spec
 
 MAX_ENDPOINTS = 1000
 """The most endpoints in a status: 10,000 would exceed what etcd stores. The counts include the others."""
@@ -127,7 +128,8 @@ def build_status(
 ) -> dict[str, Json]:
     """The whole status; `records` are the adapters that this model loaded or is loading."""
     generation = plan.model.metadata.generation
-    current = [*_judge_engines(plan, endpoints), _judge(plan, endpoints, is_unloading=is_unloading)]
+    ready = _judge(plan, endpoints, is_unloading=is_unloading)
+    current = [*_judge_engines(plan, endpoints), ready, judge_spec(plan.problems)]
     unsupported = sum(e.phase is AdapterPhase.UNSUPPORTED for e in endpoints)
     status: dict[str, Json] = {
         "observedGeneration": generation,
