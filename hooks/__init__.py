@@ -3,9 +3,9 @@
 A map, from the ground up. An import points to the same floor or a lower one, never up:
 
 * `k8s`, `problems`, `errors`: Kubernetes objects, problems of an object, the exceptions. They know nothing of Dynamo.
-* `api`, `crds`, `contract`, `identity`, `settings` with `setting_types`, `facts`, `effects`, `condition_events`: the
-  types and names that all other modules use. `metacontroller`: the messages between Metacontroller and the hooks.
-  `rules`: every rule with its text. `validation`: how the rules judge an object.
+* `api`, `crds`, `contract`, `identity`, `settings` with `setting_types`, `facts`, `effects`, `condition_events`,
+  `valid_condition`: the types and names that all other modules use. `metacontroller`: the messages between
+  Metacontroller and the hooks. `rules`: every rule with its text. `validation`: how the rules judge an object.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
 * `graph`: a DynamoGraphDeployment becomes components or a PodCliqueSet (`graph.grove`), and the objects that they
   share. `graph.request` and `graph.scaling_adapter` are hooks of their own.

@@ -64,6 +64,7 @@ TYPES = (
     "hooks.setting_types",
     "hooks.settings",
     "hooks.condition_events",
+    "hooks.valid_condition",
     "hooks.validation",
 )
 FLOORS = {

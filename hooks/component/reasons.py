@@ -14,7 +14,7 @@ class ComponentReason(StrEnum):
     DEPLOYMENT_READY = "DeploymentReady"
     DEPLOYMENT_NOT_READY = "DeploymentNotReady"
     ALL_LEADER_WORKER_SETS_READY = "AllLeaderWorkerSetsReady"
-    LEADER_WORKER_SETS_NOT_READY = "LeaderWorkerSetsNotReady"
+    SOME_LEADER_WORKER_SETS_NOT_READY = "SomeLeaderWorkerSetsNotReady"
     COMPONENT_READY = "ComponentReady"
     COMPONENT_NOT_READY = "ComponentNotReady"
     VALIDATION_FAILED = contract.VALIDATION_FAILED

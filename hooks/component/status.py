@@ -1,4 +1,4 @@
-"""Builds a component's status from its live children: four conditions and counts.
+"""Builds a component's status from its live children: conditions and counts.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go. Types, reasons and the beginnings
 of messages are upstream's; the part of a message after a colon is ours.
@@ -20,6 +20,7 @@ from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.metacontroller.applied_condition import APPLIED
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.problems import Problem, join_texts
+from hooks.valid_condition import judge_spec
 
 AVAILABLE = "Available"
 COMPONENT_READY = "DynamoComponentReady"
@@ -61,7 +62,8 @@ def report(
     wait = _settling_seconds(request, now) if progress.is_unconfirmed and not progress.waiting else 0.0
     words = _GROUP_WORDS if plan.groups else _DEPLOYMENT_WORDS
     state = _judge(plan, progress, seen, wait=wait, now=now)
-    conditions = (*_workload_conditions(words, state, (*warnings, *progress.remarks)), progress.applied.condition)
+    of_workloads = _workload_conditions(words, state, (*warnings, *progress.remarks))
+    conditions = (*of_workloads, progress.applied.condition, judge_spec())
     sets, deployment = seen.workloads.leader_worker_sets, seen.workloads.deployment
     service = _count_sets(sets, plan.groups.names) if plan.groups else _count(deployment)
     seconds = min((one for one in (state.seconds, progress.applied.resync_after_seconds) if one), default=0.0)
@@ -72,12 +74,13 @@ def report_problems(
     request: SyncRequest, problems: tuple[Problem, ...], *, reason: ComponentReason, seen: Workloads, now: datetime
 ) -> dict[str, Json]:
     """The status of a component that cannot be rendered; its live workloads stay, and their counts are reported."""
-    text = join_texts(problems)
-    message = f"Validation failed: {text}" if reason is ComponentReason.VALIDATION_FAILED else text
-    conditions = tuple(
+    text, is_invalid = join_texts(problems), reason is ComponentReason.VALIDATION_FAILED
+    message = f"Validation failed: {text}" if is_invalid else text
+    refused = (
         Condition(type=type_, status="False", reason=reason, message=message)
         for type_ in (AVAILABLE, COMPONENT_READY, READY, APPLIED)
     )
+    conditions = (*refused, judge_spec(problems if is_invalid else ()))
     sets = seen.leader_worker_sets
     return _write(request, conditions, _count_sets(sets, tuple(sets)) or _count(seen.deployment), now)
 
@@ -96,7 +99,7 @@ _DEPLOYMENT_WORDS = _Words(
 )
 _GROUP_WORDS = _Words(
     ready=(ComponentReason.ALL_LEADER_WORKER_SETS_READY, "All LeaderWorkerSets are ready"),
-    not_ready=(ComponentReason.LEADER_WORKER_SETS_NOT_READY, "Some LeaderWorkerSets are not ready"),
+    not_ready=(ComponentReason.SOME_LEADER_WORKER_SETS_NOT_READY, "Some LeaderWorkerSets are not ready"),
 )
 
 

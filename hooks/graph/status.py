@@ -1,4 +1,4 @@
-"""A graph's status: state, the conditions Ready and Applied, and the replicas of each service.
+"""A graph's status: state, conditions, and the replicas of each service.
 
 Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go.
 """
@@ -20,6 +20,7 @@ from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json
 from hooks.metacontroller.applied_condition import APPLIED
 from hooks.problems import Problem, join_texts
+from hooks.valid_condition import judge_spec
 
 NOT_READY_REASONS = "notReadyReasons"
 """Field of the status: under Grove, by service, the reason why it is not ready. Events compare it with the last one."""
@@ -75,7 +76,7 @@ def report(
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     return {
-        **_status(state, (ready, progress.applied.condition), previous),
+        **_status(state, (ready, progress.applied.condition, judge_spec()), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),
@@ -91,7 +92,8 @@ def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous:
         Condition(type=type_, status="False", reason=reason.value, message=message) for type_ in (READY, APPLIED)
     )
     kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
-    return {**_status(GraphState.FAILED, conditions, previous), **kept}
+    valid = judge_spec(problems if reason is GraphReason.INVALID else ())
+    return {**_status(GraphState.FAILED, (*conditions, valid), previous), **kept}
 
 
 def _status(state: GraphState, conditions: Iterable[Condition], previous: Previous) -> dict[str, Json]:

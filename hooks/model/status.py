@@ -11,6 +11,7 @@ from hooks.model.observe import EnginePod
 from hooks.model.plan import ModelPlan
 from hooks.model.prober_messages import Adapter, AdapterPhase, EndpointReport, LoadReport
 from hooks.problems import join_texts
+from hooks.valid_condition import judge_spec
 
 MAX_ENDPOINTS = 1000
 """The most endpoints in a status: 10,000 would exceed what etcd stores. The counts include the others."""
@@ -136,7 +137,8 @@ def build_status(
     """
     generation = plan.model.metadata.generation
     called = tuple(endpoint for endpoint in endpoints if not endpoint.engine.refusal)
-    current = [*_judge_engines(plan, called), _judge(plan, called, is_unloading=is_unloading)]
+    ready = _judge(plan, called, is_unloading=is_unloading)
+    current = [*_judge_engines(plan, called), ready, judge_spec(plan.problems)]
     unsupported = sum(e.phase is AdapterPhase.UNSUPPORTED for e in called)
     status: dict[str, Json] = {
         "observedGeneration": generation,

@@ -51,7 +51,7 @@ def test_one_set_that_is_not_ready_is_named_and_counts_are_sums() -> None:
     observed = running(fields, set_status(), set_status(ready=0), set_status())
     given, found = ask(fields, observed)
     assert found["Available"]["status"] == "False"
-    assert found["Available"]["reason"] == "LeaderWorkerSetsNotReady"
+    assert found["Available"]["reason"] == "SomeLeaderWorkerSetsNotReady"
     assert found["Available"]["message"] == (
         "Some LeaderWorkerSets are not ready: c-1: desired=1, ready=0; Progressing: wait"
     )

@@ -32,7 +32,7 @@ def _met(condition_type: str, reason: RequestReason, message: str) -> Condition:
     return Condition(type=condition_type, status="True", reason=reason.value, message=message)
 
 
-VALID = _met(VALIDATION, RequestReason.SPEC_VALID, "The spec is valid")
+VALIDATED = _met(VALIDATION, RequestReason.SPEC_VALID, "The spec is valid")
 NO_JOB_YET = unmet(PROFILING, RequestReason.PROFILING_PENDING, "Profiling has not begun")
 _COMPLETED = _met(PROFILING, RequestReason.PROFILING_COMPLETED, "Profiling job completed successfully")
 NOT_GENERATED = unmet(SPEC_GENERATED, RequestReason.WAITING_FOR_PROFILING, "Profiling is not completed")
@@ -76,7 +76,7 @@ def describe_conditions(found: StatusInput) -> list[Condition]:
     profiling, deployment = _PROFILING.get(plan.position), _DEPLOYMENT.get(plan.position)
     applied = deployment(found) if deployment else NOT_DEPLOYED
     return [
-        refusal if plan.position is Position.REFUSED else VALID,
+        refusal if plan.position is Position.REFUSED else VALIDATED,
         profiling(found) if profiling else _COMPLETED,
         _spec_generated(found),
         applied if found.request.spec.auto_apply else _NOT_APPLIED,

@@ -11,7 +11,7 @@ from hooks.graph.request.conditions import (
     NO_JOB_YET,
     NOT_DEPLOYED,
     NOT_GENERATED,
-    VALID,
+    VALIDATED,
     StatusInput,
     describe_conditions,
     summarise,
@@ -25,6 +25,7 @@ from hooks.graph.request.validate import rejected_change
 from hooks.k8s.conditions import READY, Condition, merge_conditions
 from hooks.k8s.types import Json
 from hooks.problems import Problem, join_texts
+from hooks.valid_condition import VALID, judge_spec
 
 _UNDO = " Nothing is done for this request until the change is undone."
 
@@ -83,7 +84,7 @@ def _as_before(previous: PreviousRequestStatus) -> list[Condition]:
         )
         for condition in previous.conditions
     }
-    known = [written.get(c.type, c) for c in (VALID, NO_JOB_YET, NOT_GENERATED, NOT_DEPLOYED)]
+    known = [written.get(c.type, c) for c in (VALIDATED, NO_JOB_YET, NOT_GENERATED, NOT_DEPLOYED)]
     return [written.get(READY) or summarise(known, previous.state), *known]
 
 
@@ -92,7 +93,16 @@ def _kept(previous: PreviousRequestStatus) -> dict[str, Json]:
 
 
 def _merge(conditions: list[Condition], now: datetime, previous: PreviousRequestStatus) -> list[dict[str, Json]]:
-    return merge_conditions(previous.conditions, conditions, now=now, generation=previous.generation)
+    validation = next(condition for condition in conditions if condition.type == VALIDATION)
+    current = [*conditions, _repeat_as_valid(validation)]
+    return merge_conditions(previous.conditions, current, now=now, generation=previous.generation)
+
+
+def _repeat_as_valid(validation: Condition) -> Condition:
+    """The condition of all kinds, from upstream's one of requests; a change that is refused is not valid either."""
+    if validation.status == "True":
+        return judge_spec()
+    return replace(validation, type=VALID, status="False", reason=RequestReason.VALIDATION_FAILED)
 
 
 def _profiled(found: StatusInput) -> dict[str, Json]:

@@ -15,6 +15,7 @@ from hooks.graph.scaling_adapter.observe import ScaledGraph, ScaledService
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
 from hooks.problems import Problem, join_texts
+from hooks.valid_condition import judge_spec
 
 
 class AdapterReason(StrEnum):
@@ -168,17 +169,19 @@ def report(
         "desiredReplicas": adapter.spec.replicas,
         "selector": _selector(adapter, is_multinode=service is not None and service.is_multinode),
         **({"lastScaleTime": last_scale} if last_scale else {}),
-        **_build_conditions(state, remark, previous),
+        **_build_conditions(state, remark, (), previous),
     }
 
 
 def report_problems(problems: tuple[Problem, ...], previous: PreviousAdapterStatus) -> dict[str, Json]:
     """The status of an adapter whose spec cannot be read; the fields for autoscalers stay as they were."""
     state = ScalingAdapterState(reason=AdapterReason.INVALID, message=f"Validation failed: {join_texts(problems)}")
-    return {**previous.status, **_build_conditions(state, "", previous)}
+    return {**previous.status, **_build_conditions(state, "", problems, previous)}
 
 
-def _build_conditions(state: ScalingAdapterState, remark: str, previous: PreviousAdapterStatus) -> dict[str, Json]:
+def _build_conditions(
+    state: ScalingAdapterState, remark: str, problems: tuple[Problem, ...], previous: PreviousAdapterStatus
+) -> dict[str, Json]:
     message = "; ".join(part for part in (state.message, remark) if part)
     ready = Condition(
         type=READY,
@@ -186,8 +189,8 @@ def _build_conditions(state: ScalingAdapterState, remark: str, previous: Previou
         reason=state.reason.value,
         message=message,
     )
-    before = previous.status.get("conditions") or ()
-    conditions = merge_conditions(before, [ready], now=previous.now, generation=previous.generation)
+    before, current = previous.status.get("conditions") or (), (ready, judge_spec(problems))
+    conditions = merge_conditions(before, current, now=previous.now, generation=previous.generation)
     return {"conditions": conditions, "observedGeneration": previous.generation}
 
 
