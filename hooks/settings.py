@@ -104,6 +104,10 @@ class Settings(BaseModel):
         description="when an adapter's replicas are also written into the graph: `planner` (if it has a planner), "
         "`always` or `off`",
     )
+    resource_counts: Switch = Field(
+        Switch.ON,
+        description="count the custom resources by their state, for the metric `dynamo_operator_resources_total`",
+    )
     prober_url: types.ProberUrl = Field("http://127.0.0.1:9191", description="URL of the prober")
     engine_port: int = Field(9090, ge=1, le=65535, description="port of an engine's system server")
     engine_addresses: Literal["routable", "any"] = Field(

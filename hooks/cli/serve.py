@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import click
 from hooks.cli.options import is_loopback, parse_bind, read_prober_token, read_settings, settings_option
 from hooks.cli.server_options import Capacity, capacity_options, retired_option
 from hooks.clients.api_server import ApiServer
+from hooks.clients.inventory import find_counter, start_counting
 from hooks.clients.locks import Locks, set_up_locks
 from hooks.effects import effects_of_api_server, without_api_server
 from hooks.errors import InvalidSettings
@@ -75,7 +77,7 @@ def serve(*, bind: str, token_file: Path | None, capacity: Capacity, set_values:
         bind=bind,
         workers=capacity.workers,
         drain_file=capacity.drain_file,
-        begin=served.locks.keep,
+        begin=served.begin,
         end=served.locks.release,
         end_with_stdin=capacity.end_with_stdin,
     )
@@ -107,6 +109,14 @@ class ServedHooks:
     at_once: int
     locks: Locks
     refuse: RefuseCaller
+
+    def begin(self, is_draining: Callable[[], bool]) -> None:
+        """Start a worker's background threads."""
+        from hooks.serving.metrics import create_resource_metrics, show_resources  # noqa: PLC0415 - reads the environment when imported
+
+        self.locks.keep(is_draining)
+        if counter := find_counter(self.settings, lambda: datetime.now(UTC)):
+            start_counting(counter, partial(show_resources, create_resource_metrics()))
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""

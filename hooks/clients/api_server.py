@@ -72,6 +72,12 @@ class ApiServer:
         address = f"[{host}]" if ":" in host else host
         return cls(url=f"https://{address}:{port}", token_file=folder / "token", ca_file=folder / "ca.crt")
 
+    @property
+    def own_namespace(self) -> str:
+        """The namespace of this pod; empty if the mounted account does not say."""
+        file = self.token_file.with_name("namespace")
+        return file.read_text().strip() if file.is_file() else ""
+
     @contextmanager
     def converse(self, seconds: float) -> Iterator["Conversation"]:
         """Open a conversation whose requests must all end within `seconds`."""

@@ -5,9 +5,12 @@ Of all processes of an installation only one counts, the holder of a Lease: dash
 Source: Dynamo operator, internal/observability/resource_counter.go.
 """
 
+import os
+import socket
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -18,7 +21,9 @@ from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, parse_lease, w
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
 from hooks.metacontroller.protocol import plural_of
+from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
+from hooks.settings import Settings, Switch
 
 COUNT_SECONDS = 30.0
 """How often the resources are counted, as often as the Go operator does."""
@@ -28,7 +33,6 @@ _LEASE_SECONDS = 75
 """Twice the time between two counts and some more, so a holder that misses one count stays the holder."""
 _PAGE = 500
 _REQUEST_SECONDS = 20.0
-_RELEASE_SECONDS = 3.0
 _WITH_STATE = frozenset({contract.GRAPH, contract.GRAPH_REQUEST})
 _COUNTED = (
     contract.GRAPH,
@@ -70,16 +74,6 @@ class ResourceCounter:
             return {}
         self._failure = None
         return counts
-
-    def release(self) -> None:
-        """Let the Lease expire if this process holds it, so that another process counts at once."""
-        try:
-            with self.server.converse(_RELEASE_SECONDS) as talk:
-                found = talk.find(self._path)
-                if found is not None and parse_lease(found).holder == self.process:
-                    self._write(talk, found, replace(parse_lease(found), seconds=1))
-        except Refused as refused:
-            logger.warning("the Lease of the resource counter is not released, it expires soon: %s", refused)
 
     def _take_lease(self, talk: Conversation) -> bool:
         """Whether this process holds the Lease; takes it over once it has expired."""
@@ -137,6 +131,24 @@ def find_state(kind: GroupVersionKind, found: ReadManifest) -> str:
     return "ready" if ready.get("status") == "True" else "not_ready"
 
 
-def report_counts(counter: ResourceCounter, show: Callable[[Counts], None]) -> None:
-    """Count once, and show the numbers."""
-    show(counter.count())
+def find_counter(settings: Settings, clock: Clock) -> ResourceCounter | None:
+    """The counter of this process; None if it is switched off, or (logged) if the pod cannot ask the API server."""
+    if settings.resource_counts is Switch.OFF:
+        return None
+    server = ApiServer.in_cluster()
+    if server is None or not server.own_namespace:
+        logger.info("resources are not counted: this is not a pod, or it mounts no account with token and namespace")
+        return None
+    return ResourceCounter(
+        server=server,
+        clock=clock,
+        namespace=server.own_namespace,
+        process=f"{socket.gethostname()}/{os.getpid()}",
+        installation=settings.installation,
+        restricted_to=settings.installation_namespace,
+    )
+
+
+def start_counting(counter: ResourceCounter, show: Callable[[Counts], None]) -> threading.Thread:
+    """Count from now on, and show the numbers each time, in a thread that ends with the process."""
+    return start_repeating("resource-counter", lambda: show(counter.count()), COUNT_SECONDS)
