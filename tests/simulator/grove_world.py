@@ -102,7 +102,7 @@ class GroveWorld:
 
     def message(self, name: str = "g") -> str:
         """What the graph's condition Ready says."""
-        (condition,) = self.status(name)["conditions"]
+        (condition,) = [one for one in self.status(name)["conditions"] if one["type"] == "Ready"]
         text: str = condition["message"]
         return text
 
