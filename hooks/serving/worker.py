@@ -15,6 +15,9 @@ from hooks.serving.logs import logger
 HEAD_SECONDS = 10.0
 """How long a peer may take for its TLS handshake and the head of a request; gunicorn has no limit."""
 
+CROWDED_SECONDS = 1.0
+"""The same while every thread has a peer: those that wait for one may be health probes."""
+
 REQUEST_SECONDS = 20.0
 """How long a request may take from its head to the last byte of its answer. Its caller gave up before: Metacontroller
 and the API server wait for 10 seconds."""
@@ -24,8 +27,9 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
     """A gthread worker that closes the connections of slow peers."""
 
     def init_process(self) -> None:
-        """Start without connections."""
-        self.deadlines: dict[TConn, float] = {}
+        """Start without peers; for each that has a thread, the time since when its head, or its request, takes."""
+        self.heads: dict[TConn, float] = {}
+        self.requests: dict[TConn, float] = {}
         super().init_process()
 
     def handle(self, conn: TConn) -> Any:
@@ -36,29 +40,35 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         """
         if self.app.is_draining():
             self.max_keepalived = 0  # from now on every answer says "Connection: close"
-        self.deadlines[conn] = time.monotonic() + HEAD_SECONDS
+        self.heads[conn] = time.monotonic()
         is_kept: Any = False
         try:
             is_kept = super().handle(conn)
         finally:
             if is_kept is False:
                 conn.close(graceful=True)
-            del self.deadlines[conn]
+            for peers in (self.heads, self.requests):
+                peers.pop(conn, None)
         return is_kept
 
     def handle_request(self, req: Any, conn: TConn) -> Any:
         """Answer a request, whose head has arrived."""
-        self.deadlines[conn] = time.monotonic() + REQUEST_SECONDS
+        self.heads.pop(conn, None)
+        self.requests[conn] = time.monotonic()
         return super().handle_request(req, conn)
 
     def murder_pending(self) -> None:
         """Cut off peers that are too slow; gunicorn calls this at least once a second, also while it stops."""
         super().murder_pending()
         now = time.monotonic()
-        for conn, deadline in list(self.deadlines.items()):
-            if deadline < now:
-                self.deadlines[conn] = now + HEAD_SECONDS  # logged once
-                _cut_off(conn)
+        is_crowded = len(self.heads) + len(self.requests) >= self.cfg.threads
+        for peers, seconds in (
+            (self.heads, CROWDED_SECONDS if is_crowded else HEAD_SECONDS),
+            (self.requests, REQUEST_SECONDS),
+        ):
+            for conn in [conn for conn, since in list(peers.items()) if now - since > seconds]:
+                if peers.pop(conn, None) is not None:  # otherwise its thread was faster
+                    _cut_off(conn)
 
 
 def _cut_off(conn: TConn) -> None:

@@ -209,4 +209,4 @@ def test_wrong_usage_ends_with_one_sentence_and_status_2(arguments: tuple[str, .
 def test_help_shows_examples() -> None:
     command = [sys.executable, "-m", "hooks", "serve", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert "dynamo-hooks serve --bind 127.0.0.1:8081 --workers 4" in done.stdout
+    assert "dynamo-hooks serve --bind 0.0.0.0:8080 --set callers=any --workers 4" in done.stdout

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from hooks.serving.worker import HEAD_SECONDS
 from tests.serving.servers import HOOKS, Running, post_on, running, running_admission
 
 PROMPT = 1.5
@@ -81,6 +82,15 @@ def test_slow_peers_hold_up_neither_calls_nor_probes(
             assert server.get("/readyz") == (200, "ready\n")
             assert server.ask("POST", *server.call)[0] == 200
             assert time.monotonic() - started < 3 * PROMPT
+
+
+def test_more_slow_peers_than_threads_keep_a_probe_from_its_answer_for_seconds_only(server: Running) -> None:
+    with ExitStack() as stack:
+        for number in range(300):
+            stack.enter_context((send_half_a_head if number % 10 == 0 else send_nothing)(server))
+        started = time.monotonic()
+        assert server.get("/healthz") == (200, "alive\n")
+        assert time.monotonic() - started < 0.9 * HEAD_SECONDS
 
 
 # Limits, with shorter times than those of the product
