@@ -89,7 +89,7 @@ def condition(answer: SyncAnswer, type_: str) -> dict[str, Any]:
     """The condition of that type; the types are always the same."""
     assert answer.status is not None
     found = {one["type"]: dict(one) for one in answer.status["conditions"]}
-    assert list(found) == ["Ready", "Applied"]
+    assert list(found) == ["Ready", "Applied", "Valid"]
     return found[type_]
 
 
