@@ -126,7 +126,7 @@ def test_what_render_refuses_is_refused_before_anything_starts(monkeypatch: pyte
     monkeypatch.setattr("hooks.cli.simulate.run_programs", pytest.fail)
     result = _simulate(str(Path(EXAMPLE).with_name("vllm-ray-multinode.yaml")))
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "no multinode orchestrator available" in result.stderr
+    assert "spec.services[VllmWorker].multinode.nodeCount: " in result.stderr
 
 
 def test_pods_wait_for_a_secret_that_nobody_gave(tmp_path: Path) -> None:

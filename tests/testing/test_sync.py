@@ -1,5 +1,7 @@
 """`hooks.testing`: syncs of all five kinds, and what a test can say about the objects that exist."""
 
+import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -191,11 +193,17 @@ def test_model_reports_what_the_prober_of_the_test_says(dynamo: Dynamo) -> None:
     (*parents,) = example("vllm-lora.yaml")
     model = next(found for found in parents if gvk_of(found) == contract.MODEL and found["spec"]["modelType"] == "lora")
     serving = next(found for found in parents if gvk_of(found) == contract.GRAPH)
-    pods = dynamo.as_ready(serving)
+    pods = with_routable_addresses(dynamo.as_ready(serving))
     assert dynamo.sync(model, related=pods).status["readyEndpoints"] > 0
     failing = dynamo.configured(prober=report_phase("Failed", "no such adapter")).sync(model, related=pods)
     assert failing.status["readyEndpoints"] == 0
     assert any("no such adapter" in endpoint.get("lastError", "") for endpoint in failing.status["endpoints"])
+
+
+def with_routable_addresses(objects: list[Manifest]) -> list[Manifest]:
+    """The objects with addresses as pods of a real cluster have them; simulated pods have loopback addresses."""
+    text = re.sub(r'"127\.', '"10.', json.dumps(objects))
+    return list(json.loads(text))
 
 
 def test_request_starts_its_profiler(dynamo: Dynamo) -> None:
@@ -240,7 +248,7 @@ def test_refusal_of_a_hook_is_raised(dynamo: Dynamo) -> None:
     model = next(found for found in example("vllm-lora.yaml") if gvk_of(found) == contract.MODEL)
     serving = next(found for found in example("vllm-lora.yaml") if gvk_of(found) == contract.GRAPH)
     with pytest.raises(HookFailed, match="/model/sync answered 500: a bug of the hook") as caught:
-        dynamo.configured(prober=refuse).sync(model, related=dynamo.as_ready(serving))
+        dynamo.configured(prober=refuse).sync(model, related=with_routable_addresses(dynamo.as_ready(serving)))
     assert caught.value.status == 500
 
 
