@@ -21,6 +21,7 @@ SHELL = (
     "hooks.clients.api_server",
     "hooks.clients.effects",
     "hooks.clients.etcd",
+    "hooks.clients.inventory",
     "hooks.clients.locks",
     "hooks.clients.namespace_locks",
     "hooks.manifests.reading",

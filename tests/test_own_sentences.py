@@ -23,6 +23,7 @@ METHODS = frozenset(
 PATTERNS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
 
 FOREIGN = {
+    "hooks.cli.controllers": "the value of an option",
     "hooks.component.backends.__init__": "command lines of containers",
     "hooks.component.backends.vllm": "command lines of containers",
     "hooks.component.metadata_rules": "numbers in annotations that users write",

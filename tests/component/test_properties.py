@@ -28,7 +28,7 @@ def test_any_spec_gives_valid_children_or_problems(name: str, graph: str, spec: 
     write_sync_answer(given, request.children)
     assert bool(given.children) != bool(given.problems)
     assert given.status is not None
-    assert len(given.status["conditions"]) == 4
+    assert len(given.status["conditions"]) == 5
     assert all(texts_of(given.problems))
     for child in given.children:
         assert_named_validly(child)

@@ -21,7 +21,7 @@ from tests.graph.request import jobs, world
 from tests.graph.request.world import OTHER, ask, children, condition_of, events_of
 
 ACCESS = ["RoleBinding/qwen-profiling-binding", "ServiceAccount/qwen-profiling"]
-CONDITIONS = ["Ready", "Validation", "Profiling", "SpecGenerated", "DeploymentReady"]
+CONDITIONS = ["Ready", "Validation", "Profiling", "SpecGenerated", "DeploymentReady", "Valid"]
 DELETED = "Deployment was deleted by user. Create a new DGDR to redeploy."
 REJECTED = (
     "Cannot modify spec in state '{}'. DynamoGraphDeploymentRequest is immutable once profiling starts. Create a new "
