@@ -17,6 +17,7 @@ import yaml
 
 from hooks import __version__
 from hooks.admission.app import KINDS
+from hooks.clients.inventory import LEASE_NAME
 from hooks.metacontroller import install_files
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_client import TOKEN_VARIABLE
@@ -305,7 +306,7 @@ def effect_rights(documents: list[dict[str, Any]]) -> set[Right]:
 @pytest.mark.parametrize("on", [set(), *({name} for name in EFFECTS), set(EFFECTS)], ids=sorted)
 def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: str) -> None:
     options = [part for name in EFFECTS if name not in on for part in ("--set", f"settings.{name}=off")]
-    documents = template("--set", f"grove={grove}", *options)
+    documents = template("--set", f"grove={grove}", "--set", "settings.resourceCounts=off", *options)
     usable = on - ({"effectScale"} if grove == "off" else set())
     assert effect_rights(documents) == {right for name in usable for right in EFFECTS[name]}
     (deployment,) = of_kind(documents, "Deployment")
@@ -321,6 +322,31 @@ def test_hooks_that_only_delete_keys_in_etcd_read_the_components_first() -> None
     assert effect_rights(template(*off, "--set", "settings.etcdAddress=http://etcd:2379")) == READS
     with_etcd_off = (*off, "--set", "settings.etcdAddress=http://etcd:2379", "--set", "settings.effectEtcd=off")
     assert effect_rights(template(*with_etcd_off)) == set()
+
+
+@pytest.mark.parametrize(
+    ("installation", "kind"), [("", "ClusterRole"), ("blue", "Role")], ids=["whole cluster", "one namespace"]
+)
+def test_hooks_may_list_what_they_count_and_hold_one_lease(installation: str, kind: str) -> None:
+    documents = template("--namespace", "elsewhere", "--set", f"settings.installation={installation}", name="x")
+    lists = named(documents, kind, "x-dynamo-hooks-resource-counts")
+    assert set(rights(lists["rules"])) == {("nvidia.com", plural, "list") for plural in KINDS}
+    lease = named(documents, "Role", "x-dynamo-hooks-resource-counts-lease")
+    assert lease["metadata"]["namespace"] == "elsewhere"
+    assert [(rule.get("resourceNames"), rule["verbs"]) for rule in lease["rules"]] == [
+        ([LEASE_NAME], ["get", "update"]),
+        (None, ["create"]),
+    ]
+    (deployment,) = of_kind(documents, "Deployment")
+    volumes = {volume["name"]: volume for volume in deployment["spec"]["template"]["spec"]["volumes"]}
+    files = [item["path"] for source in volumes["account"]["projected"]["sources"] for item in _items_of(source)]
+    assert files == ["token", "ca.crt", "namespace"]
+
+
+def _items_of(source: dict[str, Any]) -> list[dict[str, Any]]:
+    ((_, projected),) = source.items()
+    items: list[dict[str, Any]] = projected.get("items", [projected])
+    return items
 
 
 def test_rights_are_bound_to_the_account_of_the_hooks() -> None:
@@ -553,7 +579,8 @@ def test_optional_objects_are_left_out_unless_wanted() -> None:
     assert {d["kind"] for d in template(*wanted)} - {d["kind"] for d in template()} == {"ServiceMonitor"}
     off = [
         *("podDisruptionBudget.enabled", "controllers.install", "metacontroller.rbac.create", "crds.install"),
-        *("prober.token.create", "networkPolicy.enabled", *(f"settings.{name}" for name in EFFECTS)),
+        *("prober.token.create", "networkPolicy.enabled", "settings.resourceCounts"),
+        *(f"settings.{name}" for name in EFFECTS),
     ]
     options = (part for value in off for part in ("--set", f"{value}=false"))
     documents = template(*options, "--set", "settings.callers=any")

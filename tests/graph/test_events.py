@@ -155,8 +155,8 @@ def test_reason_of_a_service_under_grove_is_kept_in_the_status() -> None:
     graph = Grove()
     graph.look(crashing("a"))
     assert graph.status["notReadyReasons"] == {"Frontend": "CrashLoop"}
-    ready, applied = graph.status["conditions"]
-    graph.status = {**graph.status, "conditions": [{**ready, "message": "words of another version"}, applied]}
+    ready, *others = graph.status["conditions"]
+    graph.status = {**graph.status, "conditions": [{**ready, "message": "words of another version"}, *others]}
     assert graph.look(crashing("a")) == []
     graph.look(parts=grove.PARTS)
     assert "notReadyReasons" not in graph.status

@@ -100,7 +100,7 @@ def test_adapter_is_ready_when_its_replicas_serve(installed: frozenset[str]) -> 
     world = scaled_world(installed)
     world.cluster.break_pods("*worker*", PodFault.PROBE)
     scale(world, 3)
-    (condition,) = adapter_status(world)["conditions"]
+    condition, _ = adapter_status(world)["conditions"]
     assert (adapter_status(world)["replicas"], condition["reason"]) == (3, "ReplicasNotReady")
     world.cluster.release("*worker*")
     world.settle()
@@ -139,7 +139,7 @@ def test_writing_back_that_fails_shows_and_is_tried_until_it_is_done() -> None:
     world = scaled_world(planner=True)
     world.carries_out = False
     scale(world, 5)
-    (condition,) = adapter_status(world)["conditions"]
+    condition, _ = adapter_status(world)["conditions"]
     assert condition["status"] == "True"
     assert condition["message"].endswith("replicas of the graph is being set from 2 to 5")
     assert deployment(world)["spec"]["replicas"] == 5

@@ -82,9 +82,7 @@ def status_of(answer: SyncAnswer) -> dict[str, Any]:
 
 
 def ready(answer: SyncAnswer) -> dict[str, Any]:
-    (condition,) = status_of(answer)["conditions"]
-    assert condition["type"] == "Ready"
-    found: dict[str, Any] = condition
+    found: dict[str, Any] = next(one for one in status_of(answer)["conditions"] if one["type"] == "Ready")
     return found
 
 
