@@ -295,7 +295,11 @@ def test_wrong_value_is_refused(values: dict[str, Any]) -> None:
 
 
 LOCKS = ("--set", "settings.namespaceLocks=on", "--set", "settings.effectEvents=off", "--set", "grove=off")
-NO_EFFECTS = (*LOCKS, "--set", "settings.effectWriteBack=off", "--set", "settings.effectScale=off")
+NO_EFFECTS = (
+    *LOCKS,
+    *("--set", "settings.effectWriteBack=off", "--set", "settings.effectScale=off"),
+    *("--set", "settings.resourceCounts=off"),
+)
 
 
 def test_locks_of_others_may_be_read_everywhere_and_nothing_else() -> None:

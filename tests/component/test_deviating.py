@@ -47,7 +47,7 @@ def test_missing_service_leaves_the_component_unready_and_its_pods_available() -
     parent = make.component("c", "g", **SPEC)
     children = [child for child in running() if child["kind"] != "Service"]
     found = conditions(answer(parent, children))
-    assert [found[type_]["status"] for type_ in TYPES] == ["True", "False", "False", "Unknown"]
+    assert [found[type_]["status"] for type_ in TYPES] == ["True", "False", "False", "Unknown", "True"]
     assert found["Ready"]["message"] == "Deployment is ready; Service c: not found (Progressing: wait)"
     given = later(parent, children)
     found = conditions(given)

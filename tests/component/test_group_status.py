@@ -40,7 +40,7 @@ def ask(
 
 def test_all_sets_ready_make_the_component_ready() -> None:
     given, found = ask(spec(replicas=2), running(spec(replicas=2), set_status(), set_status()))
-    assert [condition["status"] for condition in found.values()] == ["True"] * 4
+    assert [condition["status"] for condition in found.values()] == ["True"] * 5
     assert found["Available"]["reason"] == "AllLeaderWorkerSetsReady"
     assert found["Available"]["message"] == "All LeaderWorkerSets are ready"
     assert given.resync_after_seconds == 0

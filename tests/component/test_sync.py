@@ -15,7 +15,7 @@ from tests.component import groups
 from tests.component.render import answer, only
 
 SPEC = {"componentType": "worker", "replicas": 2}
-TYPES = ["Available", "DynamoComponentReady", "Ready", "Applied"]
+TYPES = ["Available", "DynamoComponentReady", "Ready", "Applied", "Valid"]
 
 
 def conditions(given: SyncAnswer) -> dict[str, dict[str, Any]]:
@@ -31,9 +31,9 @@ def running(spec: dict[str, Any] = SPEC, **status: Any) -> list[Manifest]:
     return [make.observed(child, **({"status": full} if child["kind"] == "Deployment" else {})) for child in found]
 
 
-def test_first_answer_has_all_conditions_and_they_are_false() -> None:
+def test_first_answer_has_all_conditions_and_is_not_ready() -> None:
     found = conditions(answer(make.component("c", "g", **SPEC)))
-    assert [condition["status"] for condition in found.values()] == [*["False"] * 3, "Unknown"]
+    assert [condition["status"] for condition in found.values()] == [*["False"] * 3, "Unknown", "True"]
     assert found["Available"]["reason"] == "DeploymentNotReady"
     assert found["Available"]["message"] == ("Deployment is not ready: it is not created yet; Progressing: wait")
     assert found["DynamoComponentReady"]["reason"] == "ComponentNotReady"
@@ -42,7 +42,7 @@ def test_first_answer_has_all_conditions_and_they_are_false() -> None:
 def test_ready_deployment_makes_the_component_ready() -> None:
     given = answer(make.component("c", "g", **SPEC), running())
     found = conditions(given)
-    assert [condition["status"] for condition in found.values()] == ["True"] * 4
+    assert [condition["status"] for condition in found.values()] == ["True"] * 5
     assert (found["Available"]["reason"], found["Available"]["message"]) == ("DeploymentReady", "Deployment is ready")
     assert (found["DynamoComponentReady"]["reason"], found["DynamoComponentReady"]["message"]) == (
         "ComponentReady",
@@ -90,8 +90,8 @@ def test_transition_time_moves_only_with_the_condition() -> None:
     before, after = conditions(first), conditions(again)
     assert after.pop("Applied")["lastTransitionTime"] == "2026-03-01T13:00:00Z"
     assert before.pop("Applied")["lastTransitionTime"] == "2026-03-01T12:00:00Z"
-    assert [one["lastTransitionTime"] for one in after.values()] == ["2026-03-01T12:00:00Z"] * 3
-    assert [one["lastTransitionTime"] for one in before.values()] == ["2026-03-01T12:00:00Z"] * 3
+    assert [one["lastTransitionTime"] for one in after.values()] == ["2026-03-01T12:00:00Z"] * 4
+    assert [one["lastTransitionTime"] for one in before.values()] == ["2026-03-01T12:00:00Z"] * 4
     ready = conditions(answer({**parent, "status": first.status}, running(), facts=later))
     assert ready["Ready"]["lastTransitionTime"] == "2026-03-01T13:00:00Z"
 
@@ -121,7 +121,7 @@ def test_invalid_spec_leaves_the_children_as_last_applied_and_says_all_problems(
     assert given.children == answer(make.component("c", "g", **SPEC)).children
     assert len(given.problems) == 2
     found = conditions(given)
-    assert [condition["status"] for condition in found.values()] == ["False"] * 4
+    assert [condition["status"] for condition in found.values()] == ["False"] * 5
     assert {condition["reason"] for condition in found.values()} == {"ValidationFailed"}
     for part in ("Validation failed: ", "spec.volumeMounts[0].mountPoint", "spec.resources.limits.cpu"):
         assert part in found["Ready"]["message"]
