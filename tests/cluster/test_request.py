@@ -118,6 +118,7 @@ def test_request_becomes_a_running_graph(api: ApiClient) -> None:
         "Profiling": "True",
         "SpecGenerated": "True",
         "DeploymentReady": "True",
+        "Valid": "True",
     }
     assert ready["status"]["generatedDeployment"] == world.generated()
     assert ready["status"]["deployment"] == {
