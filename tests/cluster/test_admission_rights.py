@@ -120,7 +120,7 @@ def test_account_of_the_whole_cluster_reads_leases_everywhere(
     reader = LockReader(server=as_account(NAME), clock=now)
     assert reader.look("default") is None
     assert reader.look(api.namespace) is None
-    holding = OwnLock(server=reader.server, clock=now, namespace=api.namespace, installation="team", process="p")
+    holding = OwnLock(server=reader.server, clock=now, namespace="default", installation="team", process="p")
     with pytest.raises(Refused, match="403"):
         holding.keep()
 

@@ -94,7 +94,10 @@ def restart_is_over(world: World) -> Iterator[str]:
 
 
 def past_leaves_no_trace(world: World) -> Iterator[str]:
-    """The children are those of a new graph with the same spec, but for claims and pull secrets, which are kept."""
+    """The children are those of a new graph with the same spec on the same path.
+
+    Claims and pull secrets are kept, so they may differ.
+    """
     wanted, found = _fresh_children(world), _children(world.cluster, world.cluster.everything())
     for ref in sorted(wanted.keys() | found.keys()):
         if ref.kind == kinds.PERSISTENT_VOLUME_CLAIM.kind and ref not in wanted:
@@ -111,6 +114,7 @@ def _fresh_children(world: World) -> dict[Ref, Manifest]:
     for service, spec in graph["spec"]["services"].items():
         spec["replicas"] = replicas_of(graph, service, adapters)
     graph.pop("status", None)
+    graph["metadata"]["annotations"] = {**_path_of(world), **(graph["metadata"].get("annotations") or {})}
     facts = Facts(now=world.clock.now, settings=parse_settings({}, {}))
     (rendered,) = render([graph], facts, installed=world.road.installed)
     assert not rendered.problems, rendered.problems
@@ -119,6 +123,11 @@ def _fresh_children(world: World) -> dict[Ref, Manifest]:
         metadata = {"namespace": NAMESPACE, **child["metadata"]}
         empty.create({**child, "metadata": metadata})
     return {ref_of(obj): _bare(obj) for obj in empty.everything() if obj["kind"] != "Namespace"}
+
+
+def _path_of(world: World) -> dict[str, str]:
+    """The annotation that puts a new graph on the path of the one that runs, which stays there without it."""
+    return {contract.ANNOTATION_ENABLE_GROVE: "true" if world.list_kind(kinds.POD_CLIQUE_SET) else "false"}
 
 
 def _no_hook(path: str, _body: bytes) -> Any:
