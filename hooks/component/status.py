@@ -129,7 +129,7 @@ def _judge(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, *, 
     if worst is None:
         return _State()
     because = f"{because}; {explanation}" if explanation else ""
-    return _State(reason=worst.reason, because=because, lacking=lacking, seconds=round(worst.seconds, 1))
+    return _State(reason=worst.reason, because=because, lacking=lacking, seconds=worst.seconds)
 
 
 def _because(plan: ComponentPlan, progress: Progress) -> str:

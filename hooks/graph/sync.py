@@ -210,4 +210,4 @@ def _resync_after(plan: GraphPlan, applied: Applied, explained: Mapping[str, Exp
     """Seconds until the next sync without a change; 0 for none. A failed effect causes no event that starts a sync."""
     effects = _RESYNC_SECONDS if plan.grove is not None and plan.grove.effects else 0
     seconds = (effects, applied.resync_after_seconds, *(one.seconds for one in explained.values()))
-    return round(min((one for one in seconds if one), default=0.0), 1)
+    return min((one for one in seconds if one), default=0.0)

@@ -100,7 +100,7 @@ def judge_deviations(request: SyncRequest, deviations: Iterable[Deviation], now:
     reason = AppliedReason.WAITING if truth == "False" and not is_lasting else worst.reason if worst else ""
     message = "; ".join(f"{one.deviation.title}: {one}" for one in judged)
     condition = Condition(type=APPLIED, status=truth, reason=reason, message=message)
-    return Applied(condition=condition, judged=judged, resync_after_seconds=round(seconds, 1))
+    return Applied(condition=condition, judged=judged, resync_after_seconds=seconds)
 
 
 def _judge(

@@ -6,6 +6,7 @@ leaves; it becomes a 500 with one line.
 Source: Metacontroller v4.17, pkg/controller/common/api/v2, composite/api/v2, decorator/api/v2, customize/api/v2.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -220,12 +221,17 @@ def write_sync_answer(
     elif not decorator:
         raise InvalidAnswer("the answer has no status; Metacontroller would wipe the parent's")
     if answer.resync_after_seconds:
-        document["resyncAfterSeconds"] = answer.resync_after_seconds
+        document["resyncAfterSeconds"] = _round_up(answer.resync_after_seconds)
     if answer.finalized:
         document["finalized"] = True
     rest = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)[1:]
     key = b"attachments" if decorator else b"children"
     return b'{"%s":%s%s%s' % (key, children.text, b"" if rest == b"}" else b",", rest)
+
+
+def _round_up(seconds: float) -> float:
+    """Tenths of a second; never 0, which Metacontroller takes for "no resync", and never before the time asked for."""
+    return max(1, math.ceil(round(seconds * 10, 6))) / 10
 
 
 def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:

@@ -115,7 +115,7 @@ def _next_sync(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, 
     age = 0.0
     if not is_true(status["conditions"], READY):
         age = _age(_transition_time(status), facts.now)
-    return min(renewal, max(_FIRST_RESYNC, round(age / _RESYNC_DIVISOR, 1)))
+    return min(renewal, max(_FIRST_RESYNC, age / _RESYNC_DIVISOR))
 
 
 def _build_notes(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tuple[str, ...]:

@@ -144,6 +144,15 @@ def test_answer_says_when_to_come_back_and_that_all_is_undone() -> None:
     assert written == {"children": [], "status": {}, "resyncAfterSeconds": 5, "finalized": True}
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"), [(0.0000005, 0.1), (0.001, 0.1), (0.04, 0.1), (0.3, 0.3), (4.91, 5.0), (12.5, 12.5)]
+)
+def test_resync_is_never_earlier_than_asked_for(asked: float, said: float) -> None:
+    """Rounded to 0, it would never come."""
+    written = orjson.loads(write_sync_answer(SyncAnswer(status={}, resync_after_seconds=asked), DECLARED))
+    assert written["resyncAfterSeconds"] == said
+
+
 def test_notes_problems_and_effects_stay_inside() -> None:
     written = orjson.loads(
         write_sync_answer(SyncAnswer(status={}, notes=("n",), problems=make.problems("p")), DECLARED)
