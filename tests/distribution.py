@@ -1,20 +1,20 @@
 """Which of xdist's workers takes which tests: those of a unit run one after another on one worker.
 
-Tests that need the control plane mostly wait, so they have workers of their own beside those that compute, and begin
-first. A module's tests stay together, as they share fixtures; where each takes seconds, each is a unit of its own.
+Tests that need the control plane mostly wait. So some workers, each with a control plane of its own, take these first,
+and help the others afterwards; the others never start a control plane. A module's tests stay together, as they share
+fixtures; where each takes seconds, each is a unit of its own.
 """
 
 import os
+from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
-PLANES = 2
-"""Control planes that are started: a third waits no better and takes half a GiB more."""
+PLANES = 3
+"""Control planes that are started, each on a worker of its own."""
 
-ON_SECOND_PLANE = frozenset(
-    {"test_admission", "test_chart", "test_installations", "test_models", "test_request", "test_restart"}
-)
-"""Modules of tests/cluster, so that both planes take about as long."""
+LONGEST = ("test_mutations", "test_chart", "test_admission", "test_examples", "test_admission_rights")
+"""Modules of tests/cluster that begin first, so that no plane is left alone with one of them at the end."""
 
 _CLUSTER = "tests/cluster/"
 _SLOW = (
@@ -28,26 +28,42 @@ _SLOW = (
 
 
 class Distribution(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Hands out the units below, in the order in which the tests were collected."""
+    """Hands out the units below, in the order in which the tests were collected, each to a worker that may take it."""
 
     def _split_scope(self, nodeid: str) -> str:
         return unit_of(nodeid)
 
+    def _assign_work_unit(self, node: Any) -> None:
+        units = self._units_for(node)
+        if not units:
+            node.shutdown()
+            return
+        self.workqueue.move_to_end(units[0], last=False)
+        super()._assign_work_unit(node)
+
+    def _units_for(self, node: Any) -> list[str]:
+        """The units that a worker may take, the best first; planes of workers that died are taken over."""
+        alive = [one for one in self.assigned_work if not one.shutting_down]
+        return choose_units(list(self.workqueue), has_plane=node in alive[:PLANES])
+
+
+def choose_units(units: list[str], *, has_plane: bool) -> list[str]:
+    """The units that a worker may take, in their order: of the cluster first, or none of the cluster."""
+    others = [unit for unit in units if not unit.startswith(_CLUSTER)]
+    return [*(unit for unit in units if unit.startswith(_CLUSTER)), *others] if has_plane else others
+
 
 def unit_of(nodeid: str) -> str:
     """Name the unit that a test belongs to."""
-    module, _, _ = nodeid.partition("::")
-    if module.startswith(_CLUSTER):
-        name = module.removeprefix(_CLUSTER).removesuffix(".py")
-        return "second plane" if name in ON_SECOND_PLANE else "first plane"
-    return nodeid if module.startswith(_SLOW) else module
+    return nodeid if nodeid.startswith(_SLOW) else nodeid.partition("::")[0]
 
 
 def rank_of(nodeid: str) -> int:
-    """What begins first: the planes, then what is slow, so that no worker is left alone with it at the end."""
-    if nodeid.startswith(_CLUSTER):
-        return 0
-    return 1 if nodeid.startswith(_SLOW) else 2
+    """What begins first: tests of the cluster, the longest modules before the others, then what is slow."""
+    if not nodeid.startswith(_CLUSTER):
+        return len(LONGEST) + (1 if nodeid.startswith(_SLOW) else 2)
+    name = unit_of(nodeid).removeprefix(_CLUSTER).removesuffix(".py")
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
 def count_workers(*, with_cluster: bool) -> int:

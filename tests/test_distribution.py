@@ -1,33 +1,46 @@
-"""Which tests share a worker, and which begin first."""
+"""Which tests share a worker, which worker takes them, and which begin first."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.distribution import ON_SECOND_PLANE, count_workers, rank_of, unit_of
+from tests.distribution import LONGEST, PLANES, choose_units, count_workers, rank_of, unit_of
 
 TESTS = Path(__file__).parent
+CLUSTER, OTHER = "tests/cluster/test_rules.py", "tests/k8s/test_names.py"
 
 
-def test_modules_of_the_second_plane_exist() -> None:
-    modules = {path.stem for path in (TESTS / "cluster").glob("test_*.py")}
-    assert modules >= ON_SECOND_PLANE
-    assert modules - ON_SECOND_PLANE
+def test_longest_modules_exist() -> None:
+    assert {path.stem for path in (TESTS / "cluster").glob("test_*.py")} > set(LONGEST)
 
 
 @pytest.mark.parametrize(
-    ("test", "unit", "rank"),
+    ("test", "unit"),
     [
-        ("tests/cluster/test_request.py::test_a[x]", "second plane", 0),
-        ("tests/cluster/test_rules.py::test_a", "first plane", 0),
-        ("tests/sequences/test_sequences.py::test_a[lws-1]", "tests/sequences/test_sequences.py::test_a[lws-1]", 1),
-        ("tests/k8s/test_names.py::test_a[tests/cluster/x::y]", "tests/k8s/test_names.py", 2),
+        (f"{CLUSTER}::test_a", CLUSTER),
+        ("tests/sequences/test_sequences.py::test_a[lws-1]", "tests/sequences/test_sequences.py::test_a[lws-1]"),
+        (f"{OTHER}::test_a[tests/cluster/x::y]", OTHER),
     ],
-    ids=["second plane", "first plane", "slow", "any other"],
+    ids=["cluster", "slow", "any other"],
 )
-def test_unit_and_rank_follow_from_where_a_test_is(test: str, unit: str, rank: int) -> None:
-    assert (unit_of(test), rank_of(test)) == (unit, rank)
+def test_unit_follows_from_where_a_test_is(test: str, unit: str) -> None:
+    assert unit_of(test) == unit
+
+
+def test_longest_modules_of_the_cluster_begin_first_and_the_slow_tests_before_the_rest() -> None:
+    longest = [f"tests/cluster/{name}.py::test_a" for name in LONGEST]
+    tests = [*longest, f"{CLUSTER}::test_a", "tests/simulation/test_run.py::test_a", f"{OTHER}::test_a"]
+    assert sorted(reversed(tests), key=rank_of) == tests
+
+
+def test_worker_with_a_plane_takes_tests_of_the_cluster_first_and_then_the_others() -> None:
+    assert choose_units([OTHER, CLUSTER], has_plane=True) == [CLUSTER, OTHER]
+
+
+def test_worker_without_a_plane_takes_no_test_of_the_cluster() -> None:
+    assert choose_units([CLUSTER, OTHER], has_plane=False) == [OTHER]
+    assert choose_units([CLUSTER], has_plane=False) == []
 
 
 def test_every_control_plane_has_a_worker_beside_those_that_compute() -> None:
-    assert count_workers(with_cluster=True) == count_workers(with_cluster=False) + 2
+    assert count_workers(with_cluster=True) == count_workers(with_cluster=False) + PLANES
