@@ -1,19 +1,26 @@
 # One image for hooks, prober and output copier: docker build -t dynamo-hooks:0.1.0 .
-ARG PYTHON_VERSION=3.12
+# The base is pinned by digest, of all its architectures; a new release takes a new one (CONTRIBUTING.md, "A release").
+ARG BASE=python:3.13-slim-trixie@sha256:8d9d0b8bcf6506481eae4907c18f5e3e7902e629f5f6d684f9e7c32e85e3ddf0
 
-FROM python:${PYTHON_VERSION}-slim AS build
+FROM ${BASE} AS build
 WORKDIR /src
-RUN python -m venv /opt/dynamo-hooks
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+# Whatever is downloaded has the hash of the lock files.
+COPY requirements requirements
+RUN python -m venv /opt/build && python -m venv /opt/dynamo-hooks \
+    && /opt/build/bin/pip install --require-hashes --only-binary :all: --requirement requirements/build.txt \
+    && /opt/dynamo-hooks/bin/pip install --require-hashes --only-binary :all: --requirement requirements/image.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY crds crds
 COPY metacontroller metacontroller
 COPY hooks hooks
-RUN /opt/dynamo-hooks/bin/pip install . \
+RUN /opt/build/bin/pip wheel --no-deps --no-index --no-build-isolation --wheel-dir /wheels . \
+    && /opt/dynamo-hooks/bin/pip install --no-deps --no-index /wheels/*.whl \
+    && /opt/dynamo-hooks/bin/pip check \
     && /opt/dynamo-hooks/bin/pip uninstall --yes pip \
     && /opt/dynamo-hooks/bin/python -m compileall -q /opt/dynamo-hooks/lib
 
-FROM python:${PYTHON_VERSION}-slim
+FROM ${BASE}
 LABEL org.opencontainers.image.title="dynamo-hooks" \
       org.opencontainers.image.description="NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller" \
       org.opencontainers.image.licenses="Apache-2.0"

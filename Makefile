@@ -5,13 +5,15 @@ BIN := $(VENV)/bin
 CLUSTER_TESTS := tests/cluster tests/test_chart.py tests/test_plain_manifests.py
 ALONE_TESTS := tests/cluster tests/test_third_party.py tests/component/test_third_party_schemas.py \
 	tests/graph/test_grove_schema.py tests/graph/test_topology.py
+LOCK = $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
+	--no-emit-index-url --custom-compile-command "make lock" --output-file
 EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 
 # Tests start the project's programs hundreds of times: without bytecode each compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests unit golden cluster alone bench clean
+.PHONY: help demo test lint types tests unit golden cluster alone bench lock sbom clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +54,16 @@ bench: $(VENV)/.tested ## requests per second and latency against an echo on the
 	$(BIN)/python -m bench.admission
 	$(BIN)/python -m bench.model
 
+lock: $(VENV)/.released ## newest versions of what the image installs, with hashes: requirements/
+	@echo hatchling | $(LOCK) requirements/build.txt -
+	@$(LOCK) requirements/image.txt pyproject.toml
+
+sbom: $(VENV)/.released ## what the image installs, as CycloneDX: dist/sbom.json
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.json \
+		requirements/image.txt
+	@echo "wrote dist/sbom.json"
+
 clean: ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/cluster/.bin bench/results dist
 
@@ -70,3 +82,7 @@ $(VENV)/.tested: pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[runtime]' \
 		|| echo "ai-dynamo-runtime cannot be installed here: the prober is not tried on the real engine's server"
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.released: pyproject.toml | $(VENV)/bin/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@touch $@

@@ -243,15 +243,26 @@ def _check_rules(held: Sequence[str], broken: Mapping[str, PodFault], find: Call
 
 @contextmanager
 def _exit_on_signals() -> Iterator[None]:
-    """Make SIGTERM, and SIGHUP unless nohup ignores it, raise an exception, so that the servers are stopped."""
+    """Make SIGTERM, and SIGHUP unless nohup ignores it, raise an exception, so that the servers are stopped.
+
+    After the first Ctrl-C further ones are ignored, because they would interrupt that.
+    """
 
     def leave(number: int, _frame: FrameType | None) -> None:
         sys.exit(128 + number)
 
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
     numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, leave) for number in numbers}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
+        if signal.getsignal(signal.SIGINT) is interrupt:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -231,7 +231,7 @@ def write_sync_answer(
 
 def _round_up(seconds: float) -> float:
     """Tenths of a second; never 0, which Metacontroller takes for "no resync", and never before the time asked for."""
-    return max(1, math.ceil(round(seconds * 10, 6))) / 10
+    return seconds if isinstance(seconds, int) else max(1, math.ceil(round(seconds * 10, 6))) / 10
 
 
 def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:

@@ -110,13 +110,15 @@ def post_on(connection: http.client.HTTPConnection, path: str, body: bytes) -> t
 
 
 @contextmanager
-def running(folder: Path, *command: str, trusted: str = "", **environment: str) -> Iterator[Running]:
-    """Start Python with these arguments, wait until the server listens, and end it with all its workers."""
+def running(
+    folder: Path, *command: str, trusted: str = "", program: Path | str = sys.executable, **environment: str
+) -> Iterator[Running]:
+    """Start Python, or another program, wait until the server listens, and end it with all its workers."""
     variables = {**os.environ, "TMPDIR": str(folder), **environment}
     if "PROMETHEUS_MULTIPROC_DIR" not in environment:
         variables.pop("PROMETHEUS_MULTIPROC_DIR", None)
     process = subprocess.Popen(
-        [sys.executable, *command], stderr=subprocess.PIPE, text=True, env=variables, start_new_session=True
+        [str(program), *command], stderr=subprocess.PIPE, text=True, env=variables, start_new_session=True
     )
     server, listens = Running(process, trusted), threading.Event()
     reader = threading.Thread(target=_read_log, args=(server, listens), daemon=True)
