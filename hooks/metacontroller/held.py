@@ -1,0 +1,114 @@
+"""Which workloads wait with new defaults of the hooks, and the annotation of a workload by which that is decided.
+
+A new version of the hooks may render another pod template for a spec that nobody changed, and so may the hooks for a
+workload that the Go operator rendered. That must not restart pods unannounced: the workload stays as it was last
+applied until its spec changes. The annotation `nvidia.com/dynamo-hooks-rendering` holds `<revision>.<digest>`: the
+revision of the code that rendered the workload, and the digest of the part of the spec that it was rendered from.
+
+A digest has no replica counts, because scaling must not restart pods, and no `spec.restart`, because a restart reaches
+one service after the other; the id of the restart that a service got counts.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from hooks import contract
+from hooks.k8s.hashing import canonical_json, short_hash
+from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of
+
+RENDERING_REVISION = 1
+"""Raise it whenever the hooks render another pod template, or another component, for an unchanged spec."""
+FOREIGN_REVISION = 0
+"""The revision of a workload that the Go operator rendered; only `dynamo-hooks migrate` writes it."""
+
+NOT_ROLLING = frozenset({"replicas", "scalingAdapter", "autoscaling"})
+"""Fields of a component, or of a service, that say only how many replicas there are."""
+_RENDERED_ANNOTATIONS = frozenset(
+    {
+        contract.ANNOTATION_DISCOVERY_BACKEND,
+        contract.ANNOTATION_DISCOVERY_MODE,
+        contract.ANNOTATION_ENABLE_GROVE,
+        contract.ANNOTATION_ENABLE_METRICS,
+        contract.ANNOTATION_EXECUTOR_BACKEND,
+        contract.ANNOTATION_KAI_QUEUE,
+    }
+)
+"""Annotations of a graph from which its workloads are rendered."""
+_LENGTH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The value of the annotation: the revision of the code and the digest of the spec that a workload comes from."""
+
+    revision: int
+    digest: str
+
+    def __str__(self) -> str:
+        """`1.0a1b2c3d4e5f`."""
+        return f"{self.revision}.{self.digest}"
+
+
+def digest_component(spec: Mapping[str, Json]) -> str:
+    """The digest of a DynamoComponentDeployment's spec; its Deployment or LeaderWorkerSets are rendered from it."""
+    return _digest(_without(spec, NOT_ROLLING))
+
+
+def digest_service(graph: ReadManifest, service: str, restart_at: str) -> str:
+    """The digest of a graph for the component of one service; the specs of the other services do not count.
+
+    `restart_at` is the id of the restart that the service's pods get, empty for none.
+    """
+    return _digest(_of_graph(graph, {service: restart_at}))
+
+
+def digest_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> str:
+    """The digest of a graph for its PodCliqueSet; `restarts` has by service the id that its pods get."""
+    services = (graph.get("spec") or {}).get("services") or {}
+    return _digest(_of_graph(graph, {service: restarts.get(service, "") for service in services}))
+
+
+def read_mark(workload: ReadManifest) -> Mark | None:
+    """The mark in a workload's annotations; None if there is none, or if it cannot be read."""
+    text = annotations_of(workload).get(contract.ANNOTATION_RENDERING, "")
+    revision, _, digest = text.partition(".")
+    return Mark(int(revision), digest) if revision.isascii() and revision.isdigit() and digest else None
+
+
+def mark(workload: Manifest, digest: str, revision: int = RENDERING_REVISION) -> Manifest:
+    """The workload with its mark; it replaces an earlier one."""
+    return with_annotation(workload, contract.ANNOTATION_RENDERING, str(Mark(revision, digest)))
+
+
+def with_annotation(manifest: Manifest, key: str, value: str) -> Manifest:
+    """The object with this annotation, in sorted order."""
+    annotations = dict(sorted({**annotations_of(manifest), key: value}.items()))
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
+
+
+def _of_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> Json:
+    spec = graph.get("spec") or {}
+    services = spec.get("services") or {}
+    return {
+        "spec": _without(spec, {"services", "restart"}),
+        "services": {name: _without(services.get(name) or {}, NOT_ROLLING) for name in restarts},
+        "annotations": {key: value for key, value in annotations_of(graph).items() if key in _RENDERED_ANNOTATIONS},
+        "restarts": {service: restart for service, restart in restarts.items() if restart},
+    }
+
+
+def _without(fields: Mapping[str, Json], dropped: Collection[str]) -> dict[str, Json]:
+    return {key: value for key, value in fields.items() if key not in dropped}
+
+
+def _digest(value: Json) -> str:
+    return short_hash(canonical_json(_drop_nulls(value)), _LENGTH)
+
+
+def _drop_nulls(value: Json) -> Json:
+    """The value without nulls: the API server stores them in fields that it does not know, and they mean nothing."""
+    if isinstance(value, Mapping):
+        return {key: _drop_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_drop_nulls(item) for item in value if item is not None]
+    return value
