@@ -76,6 +76,11 @@ class Settings(BaseModel):
         "labelled",
         description="which registry Secrets are matched to images: those with the label, `all`, or none (`off`)",
     )
+    new_defaults: Literal["next-change", "now"] = Field(
+        "next-change",
+        description="when workloads take new defaults of the hooks that restart their pods: at the `next-change` of "
+        "their spec, or `now`; a parent's annotation overrides it",
+    )
     explain_pods: Switch = Field(Switch.ON, description="read a component's pods, to report why it is not ready")
     installation: types.Installation = Field(
         "", description="name of a namespace-restricted installation, at most 26 characters"

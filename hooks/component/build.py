@@ -20,12 +20,13 @@ class Built:
     """A component's children, in a fixed order.
 
     `workloads` are its Deployment or LeaderWorkerSets, including those that this answer leaves out. `warnings` are
-    about its pods.
+    about its pods. `held` names the workloads that wait with new defaults, and stay as they were last applied.
     """
 
     children: tuple[Manifest, ...]
     workloads: tuple[Manifest, ...]
     warnings: tuple[Problem, ...]
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

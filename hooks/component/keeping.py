@@ -39,6 +39,15 @@ def keep_discovered(plan: ComponentPlan, seen: ObservedComponent) -> ComponentPl
     return replace(plan, kept=kept, notes=(*plan.notes, *notes))
 
 
+def find_needing(plan: ComponentPlan, seen: ObservedComponent) -> frozenset[str]:
+    """The workloads, by name, whose pods need what is found now, although that restarts them."""
+    found, drifted = plan.pod.discovered, _find_drifted(plan, seen)
+    earlier = {name: _read_kept(_read_applied(live)).within(found) for name, live in drifted.items()}
+    return frozenset(
+        name for name, kept in earlier.items() if kept != found and _is_needed(kept, drifted[name], plan, seen)
+    )
+
+
 def _find_drifted(plan: ComponentPlan, seen: ObservedComponent) -> Mapping[str, ReadManifest]:
     """Workloads, by name, whose annotation differs from what is found now; only these can keep something."""
     workloads = seen.workloads

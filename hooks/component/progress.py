@@ -36,7 +36,8 @@ class Progress:
     `waiting` has the workloads that are not ready, in order: name to reason. `applied` says which children are missing
     or not as wanted, `of_workloads` are those of them that are workloads. `remarks` are sentences for the user.
     `is_unconfirmed`: a live status has no generation, so it may belong to an older spec. `is_current`: the controllers
-    of all workloads act on the newest spec. `is_rolling`: some pods still have an older spec.
+    of all workloads act on the newest spec. `is_rolling`: some pods still have an older spec. `held` names the
+    workloads that wait with new defaults.
     """
 
     waiting: Mapping[str, str]
@@ -46,6 +47,7 @@ class Progress:
     is_unconfirmed: bool
     is_current: bool
     is_rolling: bool
+    held: tuple[str, ...]
 
 
 def find_component_deviations(plan: ComponentPlan, built: Built, request: SyncRequest) -> tuple[Deviation, ...]:
@@ -78,6 +80,7 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent,
         is_unconfirmed=plan.groups is not None and any(not reports_generation(live) for _, live in pairs),
         is_current=all(state.is_current for state in states.values()),
         is_rolling=any(has_old_pods(live) for _, live in pairs),
+        held=built.held,
     )
 
 

@@ -18,6 +18,7 @@ from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.not_ready import NotReadyReason, choose_worst
 from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.metacontroller.applied_condition import APPLIED
+from hooks.metacontroller.holding import build_held_condition
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.problems import Problem, join_texts
 from hooks.valid_condition import judge_spec
@@ -63,7 +64,8 @@ def report(
     words = _GROUP_WORDS if plan.groups else _DEPLOYMENT_WORDS
     state = _judge(plan, progress, seen, wait=wait, now=now)
     of_workloads = _workload_conditions(words, state, (*warnings, *progress.remarks))
-    conditions = (*of_workloads, progress.applied.condition, judge_spec())
+    waiting = build_held_condition(request.parent, progress.held)
+    conditions = (*of_workloads, progress.applied.condition, judge_spec(), *waiting)
     sets, deployment = seen.workloads.leader_worker_sets, seen.workloads.deployment
     service = _count_sets(sets, plan.groups.names) if plan.groups else _count(deployment)
     seconds = min((one for one in (state.seconds, progress.applied.resync_after_seconds) if one), default=0.0)

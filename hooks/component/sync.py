@@ -6,6 +6,7 @@ from hooks.api.base import read_parent
 from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
 from hooks.component.events import build_change_events
+from hooks.component.holding import hold_component
 from hooks.component.keeping import keep_discovered
 from hooks.component.observe import ObservedComponent, observe, observe_workloads
 from hooks.component.plan import plan_component, refuse_multinode
@@ -17,6 +18,7 @@ from hooks.component.validate import validate_component
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.metacontroller.applied_condition import judge_deviations
+from hooks.metacontroller.held import digest_component
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
@@ -72,9 +74,15 @@ def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     return component, sort_problems(problems)
 
 
+@lru_cache(maxsize=4 * CACHED_PARENTS)
+def _digest(parent_key: bytes) -> str:
+    return digest_component(read_parent_key(parent_key)["spec"])
+
+
 def _render(request: SyncRequest, component: ComponentDeployment, seen: ObservedComponent, facts: Facts) -> SyncAnswer:
     plan = keep_discovered(plan_component(component, seen, facts.settings), seen)
-    built = build_component(plan)
+    digest = _digest(make_parent_key(request.parent))
+    built = hold_component(plan, build_component(plan), request, seen=seen, digest=digest, settings=facts.settings)
     applied = judge_deviations(request, find_component_deviations(plan, built, request), facts.now)
     progress = measure_progress(plan, built, seen, applied)
     warnings = (*plan.warnings, *texts_of(built.warnings))
@@ -84,7 +92,7 @@ def _render(request: SyncRequest, component: ComponentDeployment, seen: Observed
         status=reported.status,
         effects=build_change_events(request, reported.status),
         resync_after_seconds=reported.resync_after_seconds,
-        notes=(*plan.notes, *warnings),
+        notes=(*plan.notes, *warnings, *(f"{name} waits with new defaults" for name in built.held)),
     )
 
 

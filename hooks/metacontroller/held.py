@@ -75,15 +75,11 @@ def read_mark(workload: ReadManifest) -> Mark | None:
     return Mark(int(revision), digest) if revision.isascii() and revision.isdigit() and digest else None
 
 
-def mark(workload: Manifest, digest: str, revision: int = RENDERING_REVISION) -> Manifest:
-    """The workload with its mark; it replaces an earlier one."""
-    return with_annotation(workload, contract.ANNOTATION_RENDERING, str(Mark(revision, digest)))
-
-
-def with_annotation(manifest: Manifest, key: str, value: str) -> Manifest:
-    """The object with this annotation, in sorted order."""
-    annotations = dict(sorted({**annotations_of(manifest), key: value}.items()))
-    return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
+def mark(workload: ReadManifest, digest: str, revision: int | None = None) -> Manifest:
+    """The workload with the mark of this revision, by default the present one; it replaces an earlier mark."""
+    found = Mark(RENDERING_REVISION if revision is None else revision, digest)
+    annotations = {**annotations_of(workload), contract.ANNOTATION_RENDERING: str(found)}
+    return {**workload, "metadata": {**workload["metadata"], "annotations": dict(sorted(annotations.items()))}}
 
 
 def _of_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> Json:

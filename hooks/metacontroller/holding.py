@@ -1,0 +1,147 @@
+"""The hold itself: which existing workloads, and which objects beside them, are returned as they were last applied.
+
+`held` has the digests and the marks. Whether a workload has ready pods, and what its neighbours are, is known only to
+the hook that renders it.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from hooks import contract
+from hooks.k8s import kinds
+from hooks.k8s.conditions import Condition
+from hooks.k8s.pod_defaults import without_defaults
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, name_of
+from hooks.metacontroller.held import NOT_ROLLING, read_mark
+from hooks.metacontroller.last_applied import read_last_applied
+from hooks.settings import Settings
+
+HELD = "Held"
+REASON = "NewDefaultsWait"
+NOW = "now"
+
+WORKLOADS = frozenset({contract.COMPONENT, kinds.DEPLOYMENT, kinds.LEADER_WORKER_SET, kinds.POD_CLIQUE_SET})
+_FOLLOWING = frozenset(
+    {kinds.SERVICE, kinds.INGRESS, kinds.VIRTUAL_SERVICE, kinds.CONFIG_MAP, kinds.INFERENCE_POOL}
+    | {kinds.SERVICE_ACCOUNT, kinds.ROLE, kinds.POD_GROUP}
+)
+"""Kinds that belong to the pods of a held workload. A Secret is none: its content follows another Secret's."""
+_SIZED = frozenset({kinds.POD_GROUP})
+"""Kinds of which there is one for each replica."""
+
+
+def takes_new_defaults(parent: ReadManifest, settings: Settings) -> bool:
+    """Whether the parent's annotation or the setting lets workloads take new defaults now."""
+    is_asked = annotations_of(parent).get(contract.ANNOTATION_ROLLOUT) == NOW
+    return is_asked or settings.new_defaults == NOW
+
+
+def find_held(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:
+    """The workload as it was last applied, with the wanted replicas, if new defaults would restart its pods.
+
+    None if it does not exist yet, or has no mark; if the present revision rendered it; if its spec has changed; or if
+    its pods would not restart.
+    """
+    if live is None or is_deleting(live):
+        return None
+    applied, now = read_last_applied(live), read_mark(wanted)
+    before = None if applied is None else read_mark(applied)
+    if applied is None or before is None or now is None:
+        return None
+    if before.revision == now.revision or before.digest != now.digest:
+        return None
+    return _with_replicas(applied, wanted) if rolling_part(applied) != rolling_part(wanted) else None
+
+
+def rolling_part(workload: ReadManifest) -> Json:
+    """The part of a workload whose change restarts pods; of a component, all but its replicas."""
+    spec: Mapping[str, Json] = workload.get("spec") or {}
+    match workload["kind"]:
+        case contract.COMPONENT.kind:
+            return {key: value for key, value in spec.items() if key not in NOT_ROLLING}
+        case kinds.POD_CLIQUE_SET.kind:
+            return {clique["name"]: _of_clique(clique) for clique in _cliques(spec)}
+        case kinds.LEADER_WORKER_SET.kind:
+            group = spec.get("leaderWorkerTemplate") or {}
+            return without_defaults({key: group.get(key) for key in ("size", "leaderTemplate", "workerTemplate")})
+    return without_defaults(spec.get("template") or {})
+
+
+def keep_following(
+    children: Iterable[Manifest], observed: Mapping[tuple[GroupVersionKind, str], ReadManifest]
+) -> list[Manifest]:
+    """The children, with those that belong to the pods as they were last applied; `observed` are the live ones."""
+    return [_keep(child, observed) for child in children]
+
+
+def find_unwanted(
+    children: Iterable[Manifest], observed: Mapping[tuple[GroupVersionKind, str], ReadManifest]
+) -> list[Manifest]:
+    """Objects as last applied that belong to the pods and that this version of the hooks no longer returns."""
+    wanted = {_key(child) for child in children}
+    left = (live for key, live in observed.items() if key not in wanted and key[0] in _FOLLOWING - _SIZED)
+    return [dict(applied) for live in left if not is_deleting(live) and (applied := read_last_applied(live))]
+
+
+def index_children(children: Iterable[ReadManifest]) -> dict[tuple[GroupVersionKind, str], ReadManifest]:
+    """Live children by kind and name."""
+    return {_key(child): child for child in children}
+
+
+def build_held_condition(parent: ReadManifest, waiting: Collection[str]) -> tuple[Condition, ...]:
+    """The condition Held, which names the waiting workloads and the command; () if none waits."""
+    if not waiting:
+        return ()
+    kind, name, namespace = parent["kind"].lower(), name_of(parent), parent["metadata"]["namespace"]
+    command = f"kubectl annotate {kind} {name} -n {namespace} {contract.ANNOTATION_ROLLOUT}={NOW}"
+    message = (
+        f"{', '.join(sorted(waiting))}: pods keep running as they are, because new defaults would restart them; "
+        f"they take the new defaults at the next change of the spec, or now by `{command}`"
+    )
+    return (Condition(type=HELD, status="True", reason=REASON, message=message),)
+
+
+def _keep(child: Manifest, observed: Mapping[tuple[GroupVersionKind, str], ReadManifest]) -> Manifest:
+    live = observed.get(_key(child))
+    if live is None or is_deleting(live) or gvk_of(child) not in _FOLLOWING:
+        return child
+    return dict(read_last_applied(live) or child)
+
+
+def _key(manifest: ReadManifest) -> tuple[GroupVersionKind, str]:
+    return gvk_of(manifest), name_of(manifest)
+
+
+def _with_replicas(applied: ReadManifest, wanted: Manifest) -> Manifest:
+    spec = applied.get("spec") or {}
+    if wanted["kind"] == kinds.POD_CLIQUE_SET.kind:
+        return {**applied, "spec": {**spec, "template": _scale_template(spec["template"], wanted["spec"]["template"])}}
+    replicas = {"replicas": wanted["spec"]["replicas"]} if "replicas" in wanted["spec"] else {}
+    return {**applied, "spec": {**spec, **replicas}}
+
+
+def _scale_template(applied: Mapping[str, Json], wanted: Mapping[str, Json]) -> dict[str, Json]:
+    """The template with the wanted replicas of scaling groups, and of cliques that are in no group."""
+    grouped = {name for group in applied.get("podCliqueScalingGroups") or () for name in group.get("cliqueNames") or ()}
+    cliques = {clique["name"]: clique["spec"]["replicas"] for clique in wanted["cliques"]}
+    groups = {group["name"]: group["replicas"] for group in wanted.get("podCliqueScalingGroups") or ()}
+    scaled = [
+        {**one, "spec": {**one["spec"], "replicas": cliques[one["name"]]}}
+        if one["name"] in cliques and one["name"] not in grouped
+        else one
+        for one in applied.get("cliques") or ()
+    ]
+    sets = [
+        {**one, "replicas": groups[one["name"]]} if one["name"] in groups else one
+        for one in applied.get("podCliqueScalingGroups") or ()
+    ]
+    return {**applied, "cliques": scaled, **({"podCliqueScalingGroups": sets} if sets else {})}
+
+
+def _cliques(spec: Mapping[str, Json]) -> Iterable[Mapping[str, Json]]:
+    cliques: Iterable[Mapping[str, Json]] = (spec.get("template") or {}).get("cliques") or ()
+    return cliques
+
+
+def _of_clique(clique: Mapping[str, Json]) -> Json:
+    pod = (clique.get("spec") or {}).get("podSpec") or {}
+    return [clique.get("labels") or {}, clique.get("annotations") or {}, without_defaults(pod)]
