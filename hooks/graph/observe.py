@@ -9,11 +9,12 @@ from hooks.component.pull_secrets import RegistrySecret, observe_registry_secret
 from hooks.graph.grove.observe import ObservedGrove, observe_grove
 from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.k8s import kinds
-from hooks.k8s.conditions import READY, find_condition
+from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.pod_reasons import cannot_pull
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
+from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.last_applied import read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
@@ -25,7 +26,7 @@ class ChildComponent:
 
     `applied_spec` is the spec as it was last applied, None if that is not recorded. `is_available` and `message` are
     those of its condition Available; `unready` is the message of its condition Ready while that is False, else empty.
-    `service` is its `status.service`, empty while it has none.
+    `service` is its `status.service`, empty while it has none. `is_held`: its workload waits with new defaults.
     """
 
     is_deleting: bool
@@ -37,6 +38,12 @@ class ChildComponent:
     message: str
     unready: str
     service: Mapping[str, Json]
+    is_held: bool = False
+
+    @property
+    def has_ready_pods(self) -> bool:
+        """Whether some of its pods serve, as far as its status says."""
+        return self.is_available or int(self.service.get("readyReplicas") or 0) > 0
 
     @property
     def restart_at(self) -> str:
@@ -147,6 +154,7 @@ def _observe_component(child: ReadManifest) -> ChildComponent:
         message=str(available.get("message") or ""),
         unready=str(ready.get("message") or "") if ready.get("status") == "False" else "",
         service=status.get("service") or {},
+        is_held=is_true(conditions, HELD),
     )
 
 

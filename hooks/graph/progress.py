@@ -10,6 +10,7 @@ from hooks.graph.grove.progress import GroveProgress, find_unready, measure_grov
 from hooks.graph.observe import ChildComponent, ObservedGraph
 from hooks.graph.plan import GraphPlan
 from hooks.k8s import kinds
+from hooks.k8s.conditions import Condition
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json, Manifest
 from hooks.metacontroller.applied_condition import Applied, Judged
@@ -29,13 +30,14 @@ class GraphProgress:
 
     `unready` are the services that are not ready. `components` says by component's name why it is not ready; `grove` is
     the progress of Grove. Both are empty while no workload is returned. `applied` says which children are missing or
-    not as wanted.
+    not as wanted, `held` is the condition about workloads that wait with new defaults.
     """
 
     unready: frozenset[str]
     components: Mapping[str, str]
     grove: GroveProgress | None
     applied: Applied
+    held: tuple[Condition, ...] = ()
 
     @property
     def lacking(self) -> tuple[Judged, ...]:

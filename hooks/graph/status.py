@@ -76,7 +76,7 @@ def report(
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     return {
-        **_status(state, (ready, progress.applied.condition, judge_spec()), previous),
+        **_status(state, (ready, progress.applied.condition, judge_spec(), *progress.held), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),

@@ -12,6 +12,7 @@ from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
 from hooks.graph.events import plan_adapter_events, plan_transition_events
 from hooks.graph.explain import explain_services
+from hooks.graph.holding import Holding, hold_graph, mark_workloads
 from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.progress import ON_DELETE, GraphProgress, find_graph_deviations, measure_graph
@@ -34,6 +35,7 @@ from hooks.k8s.types import (
 )
 from hooks.metacontroller.applied_condition import Applied, judge_deviations
 from hooks.metacontroller.children import Children
+from hooks.metacontroller.holding import build_held_condition
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
@@ -130,7 +132,8 @@ def plan_on(grounds: Grounds) -> tuple[GraphPlan, Children]:
     """The plan and its children, built once."""
     graph, services = _read_valid(grounds.parent_key, grounds.seen.installed, grounds.seen.standing)
     plan = plan_graph(graph, services, grounds.seen, grounds.settings, restarts=grounds.restarts)
-    return plan, Children(build_children(plan))
+    parent = read_parent_key(grounds.parent_key)
+    return plan, Children(mark_workloads(plan, build_children(plan), parent, grounds.restarts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +166,18 @@ def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGrap
 def _measure(
     request: SyncRequest, facts: Facts, seen: ObservedGraph, *, restart: RestartPlan, grounds: Grounds
 ) -> _Planned:
-    plan, children = plan_on(grounds)
+    holding = hold_graph(*plan_on(grounds), request, seen=seen, settings=facts.settings)
+    plan, children = holding.plan, holding.children
     applied = judge_deviations(request, find_graph_deviations(plan, children, request), facts.now)
-    progress = measure_graph(plan, seen, applied)
+    held = build_held_condition(request.parent, _name_held(holding, seen))
+    progress = replace(measure_graph(plan, seen, applied), held=held)
     return _Planned(plan=plan, children=children, restart=restart, progress=progress)
+
+
+def _name_held(holding: Holding, seen: ObservedGraph) -> frozenset[str]:
+    """The workloads that wait: those of the graph, and components whose own workload waits."""
+    wanted = {component.name for component in holding.plan.components}
+    return frozenset(holding.held) | {name for name, one in seen.components.items() if one.is_held and name in wanted}
 
 
 def _read_restart(request: SyncRequest) -> Mapping[str, Json]:

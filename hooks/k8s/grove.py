@@ -1,4 +1,4 @@
-"""Grove's objects: builds the PodCliqueSet, finds changes that Grove refuses, and reads what Grove reports.
+"""Grove's objects: builds the PodCliqueSet, and reads what Grove reports.
 
 Names, for a set `p` whose only replica is `0`: a clique outside of a scaling group is the PodClique `p-0-<clique>`. A
 scaling group is the PodCliqueScalingGroup `p-0-<group>`; its replica i has the PodCliques `p-0-<group>-<i>-<clique>`.
@@ -7,7 +7,7 @@ Source: Grove v0.1.0-alpha.6 to alpha.12, operator/api/core/v1alpha1, and its va
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, assert_never
@@ -189,22 +189,6 @@ def order_cliques(cliques: Iterable[Clique]) -> list[Clique]:
     return ordered
 
 
-def find_immutable_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[str]:
-    """The parts of a change of a PodCliqueSet's `spec` that Grove refuses, each as `where: old to new`.
-
-    `old` is the spec as it was last applied.
-    """
-    before, after = (_immutable_parts(spec.get("template") or {}) for spec in (old, new))
-    for where in sorted(before.keys() | after.keys()):
-        if where not in before or where not in after:
-            yield f"{where}: {'present to absent' if where in before else 'absent to present'}"
-            continue
-        for name, wanted in after[where].items():
-            was = before[where].get(name)
-            if was != wanted:
-                yield f"{where}{name}: {_show(was)} to {_show(wanted)}"
-
-
 def read_scalable(manifest: ReadManifest) -> Scalable:
     """Read a PodClique or PodCliqueScalingGroup; absent counts are 0."""
     status: Mapping[str, Any] = manifest.get("status") or {}
@@ -275,43 +259,3 @@ def read_errors(pod_clique_set: ReadManifest) -> tuple[str, ...]:
 
 def _generations(generation: int, observed: int) -> str:
     return f"generation={generation}, observedGeneration={observed}"
-
-
-def _immutable_parts(template: Mapping[str, Any]) -> dict[str, dict[str, Json]]:
-    """All immutable fields, as place to field to value, with the defaults that Grove's webhook sets."""
-    cliques, startup = template.get("cliques") or (), template.get("cliqueStartupType") or ANY_ORDER
-    order = None if startup == ANY_ORDER else [clique["name"] for clique in cliques]
-    parts: dict[str, dict[str, Json]] = {
-        "": {"cliqueStartupType": startup, "order of cliques": order, "topologyConstraint": _topology_of(template)}
-    }
-    for clique in cliques:
-        spec = clique.get("spec") or {}
-        parts[f"clique {clique['name']}"] = {
-            " roleName": spec.get("roleName"),
-            " minAvailable": spec.get("minAvailable") or spec.get("replicas") or 1,
-            " startsAfter": list(spec.get("startsAfter") or ()),
-            " schedulerName": (spec.get("podSpec") or {}).get("schedulerName"),
-            " topologyConstraint": _topology_of(clique),
-        }
-    for group in template.get("podCliqueScalingGroups") or ():
-        parts[f"scaling group {group['name']}"] = {
-            " cliqueNames": list(group.get("cliqueNames") or ()),
-            " minAvailable": group.get("minAvailable") or 1,
-            " topologyConstraint": _topology_of(group),
-        }
-    return parts
-
-
-def _topology_of(part: Mapping[str, Any]) -> Json:
-    """Topology and domain as one text, equal for the forms `packDomain` and `pack.required`."""
-    found = part.get("topologyConstraint")
-    if not found:
-        return None
-    domain = found.get("packDomain") or (found.get("pack") or {}).get("required")
-    return f"{found.get('topologyName') or ''}/{domain}"
-
-
-def _show(value: Json) -> str:
-    if value is None:
-        return "absent"
-    return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)

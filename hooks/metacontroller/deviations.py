@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hooks import contract
 from hooks.k8s.differences import Difference, find_difference
 from hooks.k8s.types import (
     GroupVersionKind,
     Manifest,
     ReadManifest,
+    annotations_of,
     controller_of,
     gvk_of,
     is_controlled_by,
@@ -58,6 +60,7 @@ class Deviation:
 
 
 NO_OWNER = "no owner"
+_MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +102,23 @@ def _find(wanted: Iterable[Manifest], request: SyncRequest, unmanaged: Unmanaged
             yield from _compare(child, live, kind)
 
 
-def _compare(wanted: Manifest, live: ReadManifest, kind: GroupVersionKind) -> Iterator[Deviation]:
-    applied, difference = read_last_applied(live), find_difference(wanted, live)
-    if applied is not None and applied != wanted:
+def _compare(returned: Manifest, live: ReadManifest, kind: GroupVersionKind) -> Iterator[Deviation]:
+    wanted, applied = _without_marks(returned), read_last_applied(live)
+    difference = find_difference(wanted, live)
+    if applied is not None and applied != returned and _without_marks(applied) != wanted:
         yield Deviation(kind=kind, name=name_of(wanted), state=Deviance.BEING_APPLIED, difference=difference)
     elif difference is not None:
         yield Deviation(kind=kind, name=name_of(wanted), state=Deviance.CHANGED, difference=difference)
+
+
+def _without_marks(manifest: ReadManifest) -> ReadManifest:
+    """The object without the annotations by which a rollout is held: they do not change what runs."""
+    annotations = annotations_of(manifest)
+    if _MARKS.isdisjoint(annotations):
+        return manifest
+    kept = {key: value for key, value in annotations.items() if key not in _MARKS}
+    metadata = {key: value for key, value in manifest["metadata"].items() if key != "annotations"}
+    return {**manifest, "metadata": {**metadata, **({"annotations": kept} if kept else {})}}
 
 
 def _find_holder(request: SyncRequest, kind: GroupVersionKind, name: str, namespace: str) -> str:

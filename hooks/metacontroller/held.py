@@ -85,11 +85,19 @@ def mark(workload: ReadManifest, digest: str, revision: int | None = None) -> Ma
 def _of_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> Json:
     spec = graph.get("spec") or {}
     services = spec.get("services") or {}
+    own = {name: (services.get(name) or {}).get("annotations") or {} for name in restarts}
+    ids = {name: restart or own[name].get(contract.ANNOTATION_RESTART_AT) for name, restart in restarts.items()}
     return {
         "spec": _without(spec, {"services", "restart"}),
-        "services": {name: _without(services.get(name) or {}, NOT_ROLLING) for name in restarts},
+        "services": {
+            name: {
+                **_without(services.get(name) or {}, {*NOT_ROLLING, "annotations"}),
+                "annotations": _without(own[name], {contract.ANNOTATION_RESTART_AT}),
+            }
+            for name in restarts
+        },
         "annotations": {key: value for key, value in annotations_of(graph).items() if key in _RENDERED_ANNOTATIONS},
-        "restarts": {service: restart for service, restart in restarts.items() if restart},
+        "restarts": {service: restart for service, restart in ids.items() if restart},
     }
 
 

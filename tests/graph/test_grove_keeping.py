@@ -60,7 +60,7 @@ def test_service_that_leaves_nothing_to_discovery_says_nothing() -> None:
     assert said(pcs(ask(make.graph({"a": off, "b": make.service()}), related=[OLD]))) == {
         "b": {"imagePullSecrets": ["old"]}
     }
-    assert "annotations" not in pcs(ask(make.graph({"a": off})))["metadata"]
+    assert contract.ANNOTATION_DISCOVERED not in pcs(ask(make.graph({"a": off})))["metadata"]["annotations"]
 
 
 def test_only_the_service_that_changes_takes_what_is_found() -> None:

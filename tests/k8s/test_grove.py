@@ -8,13 +8,13 @@ from hooks.k8s.grove import (
     Clique,
     ScalingGroup,
     build_pod_clique_set,
-    find_immutable_changes,
     order_cliques,
     read_errors,
     read_scalable,
     why_unprocessed,
     why_unready,
 )
+from hooks.k8s.grove_immutables import find_immutable_changes
 from hooks.k8s.types import build_metadata
 
 FIELDS = {"PodClique": "readyReplicas", "PodCliqueScalingGroup": "availableReplicas"}

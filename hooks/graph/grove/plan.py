@@ -25,8 +25,8 @@ from hooks.k8s.grove import (
     Clique,
     Topology,
     build_pod_clique_set,
-    find_immutable_changes,
 )
+from hooks.k8s.grove_immutables import find_immutable_changes, keep_immutable
 from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
 from hooks.problems import SPEC, Key, Problem
 from hooks.rules import grove as rules
@@ -79,6 +79,8 @@ def plan_grove(
     if problems:
         raise InvalidSpec(tuple(problems))
     pod_clique_set = _build_set(graph, services, topology.get(WHOLE_GRAPH), settings.grove_termination_delay)
+    if existing is not None and not existing.is_deleting:
+        pod_clique_set = keep_immutable(pod_clique_set, existing.spec)
     problems = [*_mixed_schedulers(services), *_refused_changes(pod_clique_set, existing)]
     if problems:
         raise InvalidSpec(tuple(problems))

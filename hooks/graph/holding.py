@@ -1,0 +1,135 @@
+"""Decides which workloads of a graph wait with new defaults, and what stays as it was last applied beside them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from hooks import contract, identity
+from hooks.component.subject import ComponentType
+from hooks.graph.observe import ObservedGraph
+from hooks.graph.plan import GraphPlan
+from hooks.k8s import kinds
+from hooks.k8s.types import Manifest, ReadManifest, annotations_of, gvk_of, name_of, sort_manifests
+from hooks.metacontroller.children import Children
+from hooks.metacontroller.held import digest_graph, digest_service, mark
+from hooks.metacontroller.holding import (
+    NOW,
+    find_held,
+    find_unwanted,
+    index_children,
+    keep_following,
+    takes_new_defaults,
+)
+from hooks.metacontroller.protocol import SyncRequest
+from hooks.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """A plan and its children with what is held; `held` names the workloads that wait with new defaults."""
+
+    plan: GraphPlan
+    children: Children
+    held: tuple[str, ...] = ()
+
+
+def mark_workloads(
+    plan: GraphPlan, children: Iterable[Manifest], graph: ReadManifest, restarts: Mapping[str, str]
+) -> list[Manifest]:
+    """The children with marked workloads; `restarts` is by service the id of the restart that its pods get.
+
+    Components also get the graph's annotation that lets new defaults in now.
+    """
+    services = {component.name: component.service for component in plan.components}
+    is_asked = annotations_of(graph).get(contract.ANNOTATION_ROLLOUT) == NOW
+    found: list[Manifest] = []
+    for child in children:
+        match child["kind"]:
+            case kinds.POD_CLIQUE_SET.kind:
+                found.append(mark(child, digest_graph(graph, restarts)))
+            case contract.COMPONENT.kind:
+                service = services[name_of(child)]
+                marked = mark(child, digest_service(graph, service, restarts.get(service, "")))
+                found.append(_ask(marked) if is_asked else marked)
+            case _:
+                found.append(child)
+    return found
+
+
+def hold_graph(
+    plan: GraphPlan, children: Children, request: SyncRequest, *, seen: ObservedGraph, settings: Settings
+) -> Holding:
+    """The plan and the children with held workloads, and what belongs to their pods, as they were last applied."""
+    held = {} if takes_new_defaults(request.parent, settings) else _find_held(plan, children, request, seen)
+    if not held:
+        return Holding(plan=plan, children=children)
+    observed = index_children(request.children.all())
+    chosen = [held.get(name_of(child), child) if _is_workload(child) else child for child in children]
+    following = [child for child in chosen if not _is_workload(child) and _belongs_to(child, plan, held)]
+    kept = {id(child): new for child, new in zip(following, keep_following(following, observed), strict=True)}
+    wanted = [kept.get(id(child), child) for child in chosen]
+    # A PodCliqueSet is held only while the whole graph is as it was, so nothing else can have become unwanted.
+    left = find_unwanted(wanted, observed) if plan.grove is not None else []
+    return Holding(
+        plan=_with_held(plan, held), children=Children(sort_manifests([*wanted, *left])), held=tuple(sorted(held))
+    )
+
+
+def _ask(component: Manifest) -> Manifest:
+    annotations = {**annotations_of(component), contract.ANNOTATION_ROLLOUT: NOW}
+    return {**component, "metadata": {**component["metadata"], "annotations": dict(sorted(annotations.items()))}}
+
+
+def _is_workload(child: ReadManifest) -> bool:
+    return child["kind"] in {contract.COMPONENT.kind, kinds.POD_CLIQUE_SET.kind}
+
+
+def _find_held(
+    plan: GraphPlan, children: Iterable[Manifest], request: SyncRequest, seen: ObservedGraph
+) -> dict[str, Manifest]:
+    """The held workloads as they are returned, by name."""
+    namespace = request.parent["metadata"]["namespace"]
+    found: dict[str, Manifest] = {}
+    for child in children:
+        if _is_workload(child) and _has_ready_pods(child, plan, seen):
+            held = find_held(child, request.children.get(gvk_of(child), name_of(child), namespace))
+            if held is not None:
+                found[name_of(child)] = held
+    return found
+
+
+def _has_ready_pods(workload: ReadManifest, plan: GraphPlan, seen: ObservedGraph) -> bool:
+    if plan.grove is None:
+        component = seen.components.get(name_of(workload))
+        return component is not None and component.has_ready_pods
+    parts = (seen.grove.scalables.get((service.kind, service.target)) for service in plan.grove.services)
+    return any(part is not None and part.available > 0 for part in parts)
+
+
+def _belongs_to(child: ReadManifest, plan: GraphPlan, held: Mapping[str, Manifest]) -> bool:
+    """Whether an object belongs to the pods of a held workload.
+
+    The objects of the endpoint picker and of the planner follow from the spec of that service alone.
+    """
+    type_ = _owners(plan.name).get(name_of(child))
+    if plan.grove is not None or type_ is None:
+        return True
+    owners = (one.name for one in plan.components if one.spec.get("componentType") == type_.value)
+    return any(name in held for name in owners)
+
+
+def _owners(graph: str) -> dict[str, ComponentType]:
+    """Objects that follow from the services of one type: name to type."""
+    epp, planner = identity.epp_account(graph), identity.planner_account(graph)
+    of_picker = (identity.epp_config_map(graph), identity.epp_pool(graph), epp, f"{epp}-role")
+    return {**dict.fromkeys(of_picker, ComponentType.EPP), planner: ComponentType.PLANNER}
+
+
+def _with_held(plan: GraphPlan, held: Mapping[str, Manifest]) -> GraphPlan:
+    """The plan with the specs of held workloads, which progress is measured against."""
+    notes = (*plan.notes, *(f"{name} waits with new defaults" for name in sorted(held)))
+    if plan.grove is not None:
+        return replace(plan, grove=replace(plan.grove, pod_clique_set=held[plan.grove.name]), notes=notes)
+    components = tuple(
+        replace(one, spec=held[one.name]["spec"]) if one.name in held else one for one in plan.components
+    )
+    return replace(plan, components=components, notes=notes)
