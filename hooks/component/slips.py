@@ -19,7 +19,7 @@ from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.overlay import overlay_probe
 from hooks.k8s.pods import merge_env
 from hooks.k8s.types import Json
-from hooks.problems import SPEC, FieldPath, Key, Problem
+from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.rules import slips as rules
 from hooks.rules.values import suggest
 
@@ -47,6 +47,14 @@ def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator
         yield from (
             one.under(path, instead_of=SPEC) for one in (*_find_port_slips(spec), *_warn_of_launch(spec, framework))
         )
+
+
+def find_rollout_slip(annotations: Mapping[str, str]) -> Iterator[Problem]:
+    """The warning that an object's own annotation does not let new defaults in."""
+    value, choices = annotations.get(contract.ANNOTATION_ROLLOUT), ("now",)
+    if value and value not in choices:
+        path, hint = METADATA / "annotations" / Key(contract.ANNOTATION_ROLLOUT), _guess(value, choices)
+        yield rules.ANNOTATION_VALUE.at(path, value=value, choices=choices[0], hint=hint)
 
 
 def find_annotation_slips(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Problem]:

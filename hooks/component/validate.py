@@ -17,7 +17,7 @@ from hooks.component.groups import validate_groups
 from hooks.component.metadata_rules import validate_metadata
 from hooks.component.plan import find_istio_warnings
 from hooks.component.pod_rules.sources import check_reference
-from hooks.component.slips import find_slips
+from hooks.component.slips import find_rollout_slip, find_slips
 from hooks.component.spec_rules import find_spec_problems, find_spec_warnings
 from hooks.component.strategy import validate_strategy
 from hooks.component.subject import NEVER_COPIED, ComponentType, namespace_of
@@ -123,6 +123,7 @@ def _judge_component(component: ComponentDeployment, review: Review) -> Findings
         if component.graph_name
         else (
             *find_spec_warnings(spec, SPEC, name),
+            *find_rollout_slip(component.metadata.annotations),
             *find_slips(spec, SPEC, spec.backend_framework),
             *find_istio_warnings(spec.ingress, SPEC, review.installed),
         ),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hooks import contract
 from hooks.api.graph import GraphDeployment
-from hooks.component.slips import find_annotation_slips
+from hooks.component.slips import find_annotation_slips, find_rollout_slip
 from hooks.component.subject import ComponentType
 from hooks.problems import METADATA, SPEC, Key, Problem
 from hooks.rules import slips as rules
@@ -17,6 +17,7 @@ def find_graph_slips(graph: GraphDeployment) -> Iterator[Problem]:
     """Warnings about the graph as a whole; those about single services are found with the service."""
     path, annotations = METADATA / "annotations", graph.metadata.annotations
     yield from find_annotation_slips(annotations, path)
+    yield from find_rollout_slip(annotations)
     grove = annotations.get(contract.ANNOTATION_ENABLE_GROVE, "")
     if grove and grove.lower() not in _GROVE_CHOICES:
         guess = suggest(grove, _GROVE_CHOICES)

@@ -41,6 +41,16 @@ def warnings(services: dict[str, Any], **annotations: str) -> tuple[str, ...]:
         ),
         (
             {"main": WORKER},
+            {"dynamo-hooks-rollout": "Now"},
+            [
+                (
+                    "metadata.annotations[nvidia.com/dynamo-hooks-rollout]: 'Now' is none of now and has no effect; "
+                    "did you mean now?"
+                )
+            ],
+        ),
+        (
+            {"main": WORKER},
             {"dynamo-discovery-backend": "Etcd"},
             [
                 (
@@ -84,7 +94,7 @@ def warnings(services: dict[str, Any], **annotations: str) -> tuple[str, ...]:
         ),
         ({"a": PICKER, "b": OTHER_CONFIG, "main": WORKER}, {"enable-grove": "False"}, []),
     ],
-    ids=["Grove", "discovery", "second picker", "no worker", "workers elsewhere", "right"],
+    ids=["Grove", "rollout", "discovery", "second picker", "no worker", "workers elsewhere", "right"],
 )
 def test_slip_of_a_graph_is_warned_about(
     services: dict[str, Any], annotations: dict[str, str], expected: list[str]

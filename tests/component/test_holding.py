@@ -1,0 +1,221 @@
+"""A component's workload waits with new defaults of the hooks until its spec changes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from hooks import contract
+from hooks.k8s import kinds
+from hooks.k8s.types import Json, Manifest, gvk_of, name_of, sort_manifests
+from hooks.metacontroller import held
+from hooks.metacontroller.last_applied import read_last_applied
+from hooks.metacontroller.protocol import SyncAnswer
+from tests import make
+from tests.component import groups
+from tests.component.render import answer, only
+
+READY, DOWN = make.deployment_status(), make.deployment_status(ready=0)
+OF_BEFORE: dict[str, Any] = {"priorityClassName": "of-before"}
+NOW = {contract.ANNOTATION_ROLLOUT: "now"}
+
+
+def parent(spec: Json = None, **metadata: Json) -> Manifest:
+    found = make.component("c", **(make.service("frontend") if spec is None else spec))
+    return {**found, "metadata": {**found["metadata"], **metadata}}
+
+
+def _of_before(child: Manifest, revision: int) -> Manifest:
+    """The child as another revision rendered it: workloads with another pod, Services with another label."""
+    if gvk_of(child) == kinds.DEPLOYMENT:
+        template = child["spec"]["template"]
+        pods = {**template, "spec": {**template["spec"], **OF_BEFORE}}
+        digest = held.read_mark(child)
+        assert digest is not None
+        return held.mark({**child, "spec": {**child["spec"], "template": pods}}, digest.digest, revision)
+    if gvk_of(child) == kinds.SERVICE:
+        return {**child, "spec": {**child["spec"], "sessionAffinity": "ClientIP"}}
+    return child
+
+
+def before(found: Manifest, *, revision: int = 0, status: Json = READY) -> list[Manifest]:
+    """The component's children as another revision rendered them, with that status."""
+    rendered = (_of_before(child, revision) for child in answer(found).children)
+    return [make.observed(child, status=status) for child in rendered]
+
+
+def pod_of(given: SyncAnswer) -> Mapping[str, Json]:
+    found: Mapping[str, Json] = only(given.children, "Deployment")["spec"]["template"]["spec"]
+    return found
+
+
+def is_held(given: SyncAnswer) -> bool:
+    """Whether the Deployment is as before, and the status says so; the two must agree."""
+    as_before = "priorityClassName" in pod_of(given)
+    assert as_before is bool(conditions(given).get("Held"))
+    return as_before
+
+
+def conditions(given: SyncAnswer) -> dict[str, Any]:
+    assert given.status is not None
+    return {condition["type"]: condition for condition in given.status["conditions"]}
+
+
+@pytest.mark.parametrize(
+    "revision", [0, held.RENDERING_REVISION + 1], ids=["Go operator", "other version of the hooks"]
+)
+def test_workload_of_another_revision_stays_as_it_was_applied(revision: int) -> None:
+    found = parent()
+    children = before(found, revision=revision)
+
+    given = answer(found, children)
+
+    assert is_held(given)
+    assert list(given.children) == sort_manifests([_applied(child) for child in children])
+
+
+def _applied(child: Manifest) -> Manifest:
+    return dict(read_last_applied(child) or {})
+
+
+def test_status_of_a_held_component_says_what_waits_and_how_to_go_on() -> None:
+    found = parent()
+
+    told = conditions(answer(found, before(found)))
+
+    assert told["Held"]["status"] == "True"
+    assert told["Held"]["reason"] == "NewDefaultsWait"
+    assert told["Held"]["message"] == (
+        "c: pods keep running as they are, because new defaults would restart them; they take the new defaults at the "
+        "next change of the spec, or now by `kubectl annotate dynamocomponentdeployment c -n default "
+        "nvidia.com/dynamo-hooks-rollout=now`"
+    )
+    assert told["Ready"]["status"] == "True"
+    assert told["Applied"]["status"] == "True"
+
+
+def test_held_workload_scales() -> None:
+    service = make.service("frontend")
+    children = before(parent(service))
+
+    given = answer(parent({**service, "replicas": 4}), children)
+
+    assert is_held(given)
+    assert only(given.children, "Deployment")["spec"]["replicas"] == 4
+
+
+def released(**change: Any) -> SyncAnswer:
+    arguments: dict[str, Any] = {"found": parent(), "revision": 0, "status": READY, "settings": {}, **change}
+    children = before(parent(), revision=arguments["revision"], status=arguments["status"])
+    facts = make.facts(make.NOW, **arguments["settings"])
+    return answer(arguments["found"], children, facts=facts)
+
+
+RELEASES: dict[str, dict[str, Any]] = {
+    "change of the spec": {"found": parent(make.service("frontend", envFromSecret="s"))},
+    "restart": {"found": parent(make.service("frontend", annotations={contract.ANNOTATION_RESTART_AT: "r1"}))},
+    "annotation": {"found": parent(annotations=NOW)},
+    "setting": {"settings": {"new_defaults": "now"}},
+    "loss of all ready pods": {"status": DOWN},
+    "the same revision": {"revision": held.RENDERING_REVISION},
+}
+
+
+@pytest.mark.parametrize("change", RELEASES.values(), ids=RELEASES)
+def test_what_lets_new_defaults_in(change: dict[str, Any]) -> None:
+    given = released(**change)
+
+    assert not is_held(given)
+    mark = held.read_mark(only(given.children, "Deployment"))
+    assert mark is not None
+    assert mark.revision == held.RENDERING_REVISION
+    assert "sessionAffinity" not in only(given.children, "Service")["spec"]
+
+
+def test_other_value_of_the_annotation_changes_nothing() -> None:
+    assert is_held(released(found=parent(annotations={contract.ANNOTATION_ROLLOUT: "later"})))
+
+
+def test_workload_without_a_mark_is_never_held() -> None:
+    found = parent()
+    bare = [_without_mark(child) for child in answer(found).children]
+
+    given = answer(found, [make.observed(_of_pod(child), status=READY) for child in bare])
+
+    assert not is_held(given)
+
+
+def _without_mark(child: Manifest) -> Manifest:
+    kept = {k: v for k, v in child["metadata"].get("annotations", {}).items() if k != contract.ANNOTATION_RENDERING}
+    return {**child, "metadata": {**child["metadata"], "annotations": kept}}
+
+
+def _of_pod(child: Manifest) -> Manifest:
+    if gvk_of(child) != kinds.DEPLOYMENT:
+        return child
+    template = child["spec"]["template"]
+    return {**child, "spec": {**child["spec"], "template": {**template, "spec": {**template["spec"], **OF_BEFORE}}}}
+
+
+def test_workload_whose_pods_would_not_restart_takes_the_new_mark() -> None:
+    found = parent()
+    same = [
+        held.mark(child, str(held.digest_component(found["spec"])), 0) if gvk_of(child) == kinds.DEPLOYMENT else child
+        for child in answer(found).children
+    ]
+
+    given = answer(found, [make.observed(child, status=READY) for child in same])
+
+    assert "Held" not in conditions(given)
+    assert str(held.read_mark(only(given.children, "Deployment"))) == str(
+        held.Mark(held.RENDERING_REVISION, held.digest_component(found["spec"]))
+    )
+
+
+def test_service_that_is_not_there_is_created_beside_a_held_workload() -> None:
+    found = parent()
+    children = [child for child in before(found) if gvk_of(child) != kinds.SERVICE]
+
+    given = answer(found, children)
+
+    assert is_held(given)
+    assert only(given.children, "Service")
+
+
+def test_service_that_is_no_longer_rendered_stays_beside_a_held_workload() -> None:
+    found = parent()
+    service = only(answer(found).children, "Service")
+    extra = {**service, "metadata": {**service["metadata"], "name": "of-before"}}
+
+    given = answer(found, [*before(found), make.observed(extra)])
+
+    assert extra in given.children
+    assert extra not in answer(parent(annotations=NOW), [*before(found), make.observed(extra)]).children
+
+
+def test_set_without_ready_pods_takes_new_defaults_beside_a_held_one() -> None:
+    found = make.component("c", **groups.spec(replicas=2))
+    rendered = answer(found, installed=groups.INSTALLED).children
+    children = [
+        make.observed(_set_of_before(child), status={"readyReplicas": 1 - number}) if is_set(child) else child
+        for number, child in enumerate(sorted(rendered, key=lambda child: (not is_set(child), name_of(child))))
+    ]
+
+    given = answer(found, children, installed=groups.INSTALLED)
+
+    revisions = {name_of(child): held.read_mark(child) for child in given.children if is_set(child)}
+    assert {name: mark.revision for name, mark in revisions.items() if mark} == {"c-0": 0, "c-1": 1}
+    assert conditions(given)["Held"]["message"].startswith("c-0: ")
+
+
+def is_set(child: Manifest) -> bool:
+    return gvk_of(child) == kinds.LEADER_WORKER_SET
+
+
+def _set_of_before(child: Manifest) -> Manifest:
+    group = child["spec"]["leaderWorkerTemplate"]
+    worker = {**group["workerTemplate"], "spec": {**group["workerTemplate"]["spec"], **OF_BEFORE}}
+    changed = {**child, "spec": {**child["spec"], "leaderWorkerTemplate": {**group, "workerTemplate": worker}}}
+    mark = held.read_mark(child)
+    assert mark is not None
+    return held.mark(changed, mark.digest, 0)
