@@ -183,7 +183,7 @@ def _matches(rule: RelatedRule, manifest: ReadManifest) -> bool:
     if not metadata.get("name") or (rule.names and metadata["name"] not in rule.names):
         return False
     labels = labels_of(manifest)
-    return all(labels.get(key) == value for key, value in rule.match_labels.items())
+    return rule.without_label not in labels and all(labels.get(k) == value for k, value in rule.match_labels.items())
 
 
 def every_child(rendered: Iterable[Rendered]) -> Iterator[Manifest]:

@@ -57,7 +57,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
         component, problems = _read(make_parent_key(request.parent))
     except InvalidSpec:
         return []  # sync reports the problems, and Metacontroller asks again about another spec
-    return [] if problems else resolve_related(component, facts.settings)
+    return [] if problems else resolve_related(component, facts.settings, request.child_kinds)
 
 
 @lru_cache(maxsize=4 * CACHED_PARENTS)

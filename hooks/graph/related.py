@@ -61,6 +61,9 @@ def _rivals(parent: ReadManifest, *, has_grove: bool) -> Iterator[RelatedRule]:
     yield RelatedRule.of(contract.COMPONENT, namespace, names=tuple(components))
     exposed = map(to_dns_label, components) if has_grove else ()
     of_models = (model_service_name(name, plan.model) for plan in plan_model_services(graph))
+    if has_grove:
+        # The graph's own PodCliqueSet would be in every request twice, and no other object can have its name for long.
+        yield RelatedRule.of(kinds.POD_CLIQUE_SET, namespace, without_label=contract.LABEL_CONTROLLER_UID)
     if services := sorted({*exposed, *of_models}):
         yield RelatedRule.of(kinds.SERVICE, namespace, names=tuple(services))
 

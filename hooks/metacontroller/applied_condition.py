@@ -7,7 +7,7 @@ the memory: its transition time says since when.
 |---|---|---|
 | True | `AsWanted` | every wanted child exists as wanted |
 | Unknown | `Progressing` | a child deviates; for at most `GRACE_SECONDS` this is normal |
-| False | `NameTaken`, `Missing` or `Differs` | it has lasted longer; the worst reason of all children |
+| False | `NotAdopted`, `NameTaken`, `Missing` or `Differs` | it has lasted longer; the worst reason of all children |
 | False | `Waiting` | another object must be deleted first |
 | False | any other | the spec is invalid, and the children are not those of the spec |
 
@@ -29,7 +29,9 @@ from hooks.metacontroller.deviations import NO_OWNER, Deviance, Deviation
 from hooks.metacontroller.protocol import SyncRequest
 
 APPLIED = "Applied"
-LASTING = frozenset({NotReadyReason.NAME_TAKEN, NotReadyReason.MISSING, NotReadyReason.DIFFERS})
+LASTING = frozenset(
+    {NotReadyReason.NOT_ADOPTED, NotReadyReason.NAME_TAKEN, NotReadyReason.MISSING, NotReadyReason.DIFFERS}
+)
 """Reasons of a deviation that is more than a change on its way."""
 GRACE_SECONDS = 10.0
 _RETRY_SECONDS = 5.0
@@ -151,6 +153,12 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
     parent, namespace = request.parent, request.parent["metadata"]["namespace"]
     refused = f"kubectl describe {parent['kind'].lower()} {name_of(parent)} -n {namespace}"
     live = f"kubectl get {deviation.kind.kind.lower()} {deviation.name} -n {namespace} -o yaml"
+    if deviation.is_left_behind:
+        return Explanation(
+            reason=NotReadyReason.NOT_ADOPTED,
+            finding=f"the {deviation.title} that exists was left by the Go operator",
+            remedy=f"dynamo-hooks migrate -n {namespace} --apply",
+        )
     if deviation.holder:
         finding = "has no owner" if deviation.holder == NO_OWNER else f"belongs to {deviation.holder}"
         return Explanation(

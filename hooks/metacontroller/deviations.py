@@ -4,7 +4,7 @@ Two comparisons tell the states apart. While the last applied object is not the 
 it is the wanted one and the live object still differs, somebody else has changed the live object.
 """
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ from hooks import contract
 from hooks.k8s.differences import Difference, find_difference
 from hooks.k8s.types import (
     GroupVersionKind,
+    Json,
     Manifest,
     ReadManifest,
     annotations_of,
@@ -19,6 +20,7 @@ from hooks.k8s.types import (
     gvk_of,
     is_controlled_by,
     is_deleting,
+    labels_of,
     name_of,
 )
 from hooks.metacontroller.last_applied import read_last_applied
@@ -42,6 +44,7 @@ class Deviation:
 
     `difference` is the first field that differs, None for none. `why` is half a sentence about a withheld child.
     `holder` is the owner of the object that has the name of a missing child, empty if no such object is seen.
+    `is_left_behind`: that object is the parent's, as the Go operator made it, and Metacontroller does not know it.
     `is_updated`: Metacontroller updates live objects of this kind.
     """
 
@@ -51,6 +54,7 @@ class Deviation:
     difference: Difference | None = None
     why: str = ""
     holder: str = ""
+    is_left_behind: bool = False
     is_updated: bool = True
 
     @property
@@ -91,8 +95,9 @@ def _find(wanted: Iterable[Manifest], request: SyncRequest, unmanaged: Unmanaged
         kind, name, namespace = gvk_of(child), name_of(child), child["metadata"].get("namespace", default)
         live = request.children.get(kind, name, namespace)
         if live is None:
-            holder = _find_holder(request, kind, name, namespace)
-            yield Deviation(kind=kind, name=name, state=Deviance.MISSING, holder=holder)
+            found = request.related.get(kind, name, namespace)
+            left, holder = is_left_behind(found, request.parent), _find_holder(found, request.parent)
+            yield Deviation(kind=kind, name=name, state=Deviance.MISSING, holder=holder, is_left_behind=left)
         elif is_deleting(live):
             yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why="it is being deleted")
         elif kind in unmanaged.fixed:
@@ -121,10 +126,48 @@ def _without_marks(manifest: ReadManifest) -> ReadManifest:
     return {**manifest, "metadata": {**metadata, **({"annotations": kept} if kept else {})}}
 
 
-def _find_holder(request: SyncRequest, kind: GroupVersionKind, name: str, namespace: str) -> str:
-    """The owner of a related object of that name; empty if there is none, or if it belongs to the parent."""
-    found = request.related.get(kind, name, namespace)
-    if found is None or is_controlled_by(found, request.parent["metadata"].get("uid", "")):
+def is_left_behind(found: ReadManifest | None, parent: ReadManifest) -> bool:
+    """Whether an object is the parent's, as the Go operator made it, and Metacontroller does not take it for a child.
+
+    Metacontroller's children have the label `controller-uid`. It takes the owner reference from an object without this
+    label; what remains are the labels that both programs write.
+    """
+    if found is None or contract.LABEL_CONTROLLER_UID in labels_of(found):
+        return False
+    uid = parent["metadata"].get("uid", "")
+    if is_controlled_by(found, uid):
+        return True
+    return controller_of(found) is None and any(_names_parent(labels, parent) for labels in _find_labels(found))
+
+
+def _names_parent(labels: Mapping[str, Json], parent: ReadManifest) -> bool:
+    """Whether labels say that an object belongs to a graph or to a component; names of others are not accepted."""
+    name = name_of(parent)
+    if parent["kind"] == contract.GRAPH.kind:
+        return labels.get(contract.LABEL_GRAPH) == name
+    spec = parent.get("spec") or {}
+    graph = labels_of(parent).get(contract.LABEL_GRAPH) or (spec.get("labels") or {}).get(contract.LABEL_GRAPH)
+    service = spec.get("serviceName")
+    of_service = graph and labels.get(contract.LABEL_GRAPH) == graph and labels.get(contract.LABEL_COMPONENT) == service
+    return labels.get(contract.LABEL_SELECTOR) == name or bool(of_service)
+
+
+def _find_labels(found: ReadManifest) -> Iterator[Mapping[str, Json]]:
+    """The labels of an object, of its selector, and of its pods."""
+    spec = found.get("spec") or {}
+    template, selector = spec.get("template") or {}, spec.get("selector") or {}
+    group = spec.get("leaderWorkerTemplate") or {}
+    yield labels_of(found)
+    yield selector.get("matchLabels") or selector
+    for one in (template, group.get("workerTemplate") or {}):
+        yield (one.get("metadata") or {}).get("labels") or {}
+    for clique in template.get("cliques") or ():
+        yield clique.get("labels") or {}
+
+
+def _find_holder(found: ReadManifest | None, parent: ReadManifest) -> str:
+    """The owner of an object that has the name of a child; empty if there is none, or if it belongs to the parent."""
+    if found is None or is_controlled_by(found, parent["metadata"].get("uid", "")):
         return ""
     owner = controller_of(found)
     return NO_OWNER if owner is None else f"{owner.get('kind')} {owner.get('name')}"

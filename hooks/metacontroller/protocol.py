@@ -113,7 +113,8 @@ class SyncAnswer:
 class RelatedRule:
     """Related objects that a sync needs: by names, by labels, or all of a kind in a namespace.
 
-    `namespace` is empty only for cluster-scoped kinds; for others, an empty one would mean all namespaces.
+    `namespace` is empty only for cluster-scoped kinds; for others, an empty one would mean all namespaces. Objects with
+    the label `without_label` are left out; empty leaves out none.
     """
 
     api_version: str
@@ -121,6 +122,7 @@ class RelatedRule:
     namespace: str = ""
     names: tuple[str, ...] = ()
     match_labels: Mapping[str, str] = field(default_factory=dict)
+    without_label: str = ""
 
     @classmethod
     def of(
@@ -130,6 +132,7 @@ class RelatedRule:
         *,
         names: tuple[str, ...] = (),
         match_labels: Mapping[str, str] | None = None,
+        without_label: str = "",
     ) -> "RelatedRule":
         """A rule for objects of a kind."""
         return cls(
@@ -138,6 +141,7 @@ class RelatedRule:
             namespace=namespace,
             names=names,
             match_labels=match_labels or {},
+            without_label=without_label,
         )
 
     def to_json(self) -> dict[str, Json]:
@@ -147,8 +151,10 @@ class RelatedRule:
             rule["namespace"] = self.namespace
         if self.names:
             rule["names"] = sorted(set(self.names))
-        if self.match_labels:
-            rule["labelSelector"] = {"matchLabels": dict(sorted(self.match_labels.items()))}
+        labels = {"matchLabels": dict(sorted(self.match_labels.items()))} if self.match_labels else {}
+        absent = [{"key": self.without_label, "operator": "DoesNotExist"}] if self.without_label else []
+        if labels or absent:
+            rule["labelSelector"] = {**labels, **({"matchExpressions": absent} if absent else {})}
         return rule
 
 
@@ -241,7 +247,7 @@ def write_customize_answer(rules: Sequence[RelatedRule]) -> bytes:
         InvalidAnswer: Metacontroller would refuse a rule.
     """
     for rule in rules:
-        if rule.names and rule.match_labels:
+        if rule.names and (rule.match_labels or rule.without_label):
             raise InvalidAnswer(
                 f"the rule for {rule.resource} has names and labels; Metacontroller refuses both at once"
             )

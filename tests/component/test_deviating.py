@@ -1,7 +1,11 @@
 """A component whose children are missing, or not as they are wanted."""
 
 from datetime import timedelta
+from typing import Any
 
+import pytest
+
+from hooks import contract
 from hooks.effects import Event
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.applied_condition import GRACE_SECONDS
@@ -63,6 +67,37 @@ def test_service_of_somebody_else_is_named_with_its_owner() -> None:
     found = conditions(later(make.component("c", "g", **SPEC), children, (foreign,)))
     assert found["Ready"]["reason"] == "NameTaken"
     assert "the Service c that exists belongs to Other o" in found["Ready"]["message"]
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"ownerReferences": [{"kind": "DynamoComponentDeployment", "name": "c", "uid": "u-c", "controller": True}]},
+        {"labels": {contract.LABEL_SELECTOR: "c"}},
+    ],
+    ids=["before Metacontroller saw it", "released by Metacontroller"],
+)
+def test_service_that_the_go_operator_left_is_named_with_the_command(left: dict[str, Any]) -> None:
+    parent = make.component("c", "g", **SPEC)
+    parent["metadata"]["uid"] = "u-c"
+    metadata = {"name": "c", "namespace": make.NAMESPACE, **left}
+    found = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}}
+    children = [child for child in running() if child["kind"] != "Service"]
+    given = later(parent, children, (found,))
+    assert conditions(given)["Ready"]["reason"] == conditions(given)["Applied"]["reason"] == "NotAdopted"
+    assert (
+        "Service c: not found (NotAdopted: the Service c that exists was left by the Go operator - "
+        "dynamo-hooks migrate -n default --apply)"
+    ) in conditions(given)["Ready"]["message"]
+    assert [effect.reason for effect in given.effects if isinstance(effect, Event)] == ["NotAdopted"]
+
+
+def test_object_with_the_labels_of_another_component_is_not_taken_for_ours() -> None:
+    metadata = {"name": "c", "namespace": make.NAMESPACE, "labels": {contract.LABEL_SELECTOR: "other"}}
+    found = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}}
+    children = [child for child in running() if child["kind"] != "Service"]
+    given = later(make.component("c", "g", **SPEC), children, (found,))
+    assert conditions(given)["Ready"]["reason"] == "NameTaken"
 
 
 def test_pod_that_cannot_start_is_a_worse_reason_than_a_missing_service() -> None:

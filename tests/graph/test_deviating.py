@@ -125,6 +125,30 @@ def test_graph_that_wants_the_component_of_another_graph_says_whose_it_is() -> N
     assert found in event.message
 
 
+def test_component_that_the_go_operator_left_is_named_with_the_command() -> None:
+    graph = make.graph({"c": make.service()}, name="a-b")
+    (left,) = [c for c in settled(graph) if c["kind"] == COMPONENT]
+    kept = {key: value for key, value in left["metadata"].items() if key != "ownerReferences"}
+    labels = {key: value for key, value in kept["labels"].items() if key != "controller-uid"}
+    released = {**left, "metadata": {**kept, "labels": labels}}
+    answer = later(graph, without(settled(graph), COMPONENT), [released])
+    told = "the DynamoComponentDeployment a-b-c that exists was left by the Go operator"
+    assert f"NotAdopted: {told} - dynamo-hooks migrate -n default --apply" in world.ready(answer)["message"]
+    assert [effect.reason for effect in answer.effects if isinstance(effect, Event)] == ["NotAdopted"]
+
+
+def test_pod_clique_set_that_the_go_operator_left_is_named_with_the_command() -> None:
+    graph = make.graph(grove.TWO)
+    children = grove.settled(graph)
+    (left,) = [c for c in children if c["kind"] == "PodCliqueSet"]
+    released = {**left, "metadata": {"name": "g", "namespace": "default"}}
+    rest = [c for c in children if c["kind"] != "PodCliqueSet"]
+    answer = later(graph, rest, [*grove.PARTS, released], installed=grove.GROVE)
+    assert answer.status is not None
+    told = "NotAdopted: the PodCliqueSet g that exists was left by the Go operator - dynamo-hooks migrate"
+    assert told in world.ready(answer)["message"]
+
+
 def test_sequential_restart_waits_while_an_object_of_the_graph_is_missing() -> None:
     services = {name: make.service() for name in "ab"}
     children = settled(make.graph(services))
