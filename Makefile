@@ -38,7 +38,7 @@ unit: $(VENV)/.tested ## tests that need no cluster
 
 golden: $(VENV)/.tested ## write anew what is generated: golden answers, CRDs, the chart's copies, the table of settings
 	$(BIN)/pytest -q --update-golden tests/test_crds.py tests/test_chart.py tests/test_pages.py tests/test_golden.py \
-		tests/graph/request/test_profiling_job.py
+		tests/test_rendering_revision.py tests/graph/request/test_profiling_job.py
 
 cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd are installed
 	$(BIN)/pytest -n auto --cluster $(CLUSTER_TESTS)

@@ -45,6 +45,7 @@ Where is …?
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
 * the condition Applied, and what differs from the wanted children: hooks/metacontroller/applied_condition.py
+* new defaults that wait until a spec changes: hooks/metacontroller/held.py, hooks/metacontroller/holding.py
 * the reasons of conditions: hooks/component/reasons.py, hooks/graph/status.py, hooks/graph/request/reasons.py
 * which changes of a condition are Events: hooks/component/events.py, hooks/graph/events.py, hooks/model/events.py
 * a restart: hooks/graph/restart.py

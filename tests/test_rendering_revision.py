@@ -1,0 +1,163 @@
+"""The revision of the rendering is raised whenever the golden corpus gets other pod templates or components.
+
+`tests/golden/pod_templates.json` has the digests of all workloads of the corpus and the revision that they belong to.
+`pytest --update-golden` rewrites it, but not for workloads that changed under the same revision.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hooks.app import create_app
+from hooks.k8s.hashing import canonical_json, short_hash
+from hooks.k8s.types import Manifest, gvk_of, name_of
+from hooks.metacontroller.held import RENDERING_REVISION
+from hooks.metacontroller.holding import WORKLOADS, rolling_part
+from tests import make
+from tests.releases import read_restart_notes
+from tests.test_golden import (
+    CALLS,
+    EXAMPLES,
+    GOLDEN,
+    MULTINODE,
+    ORCHESTRATORS,
+    ROOT,
+    SETTINGS,
+    SEVERAL_NODES,
+    name_of_call,
+    post,
+    render_example,
+)
+
+STORED = GOLDEN / "pod_templates.json"
+NOW = SETTINGS.model_copy(update={"new_defaults": "now"})
+"""Held workloads are not rendered."""
+
+Corpus = Mapping[str, Mapping[str, Any]]
+"""By input its digest (`input`) and the digests of its workloads (`workloads`) by kind and name."""
+
+
+def read_corpus() -> Corpus:
+    """What the present code makes of the corpus."""
+    return {name: describe(text, children) for name, text, children in _answers()}
+
+
+def describe(text: str, children: Iterable[Manifest]) -> Mapping[str, Any]:
+    found = {
+        f"{child['kind']}/{name_of(child)}": digest_of(rolling_part(child))
+        for child in children
+        if gvk_of(child) in WORKLOADS
+    }
+    return {"input": short_hash(text), "workloads": dict(sorted(found.items()))}
+
+
+def digest_of(value: Any) -> str:
+    return short_hash(canonical_json(value))
+
+
+def _answers() -> Iterator[tuple[str, str, Iterable[Manifest]]]:
+    for path in EXAMPLES:
+        if path not in MULTINODE:
+            yield f"examples/{path.name}", path.read_text(), render_example(path)
+    for path, orchestrator in SEVERAL_NODES:
+        children = render_example(path, ORCHESTRATORS[orchestrator])
+        yield f"examples/{orchestrator}/{path.name}", path.read_text(), children
+    client = create_app(NOW, lambda: make.NOW).test_client()
+    for call in (call for call in CALLS if call.parent.name == "sync"):
+        text = (call / "request.yaml").read_text()
+        yield name_of_call(call), text, json.loads(post(client, call, yaml.safe_load(text))).get("children", ())
+
+
+def find_changed(stored: Corpus, found: Corpus) -> list[str]:
+    """`<input>: <workload>` of all workloads that changed although their input did not."""
+    return [
+        f"{name}: {workload}"
+        for name, before in sorted(stored.items())
+        if name in found and found[name]["input"] == before["input"]
+        for workload, digest in sorted(before["workloads"].items())
+        if found[name]["workloads"].get(workload, digest) != digest
+    ]
+
+
+def judge(changed: list[str], stored: int, present: int, notes: list[str]) -> str:
+    """What is wrong with a change of the corpus; empty if nothing is."""
+    if not changed:
+        return ""
+    listed = "\n".join(changed)
+    if present <= stored:
+        return (
+            f"pod templates or components changed, but RENDERING_REVISION is still {present}: raise it in "
+            "hooks/metacontroller/held.py, add a line to CHANGELOG.md under '### Restarts pods', then run make golden. "
+            f"These changed:\n{listed}"
+        )
+    if not notes:
+        return f"CHANGELOG.md has no line under '### Restarts pods' about these changes:\n{listed}"
+    return ""
+
+
+def test_revision_is_raised_when_workloads_change(request: pytest.FixtureRequest) -> None:
+    is_update, found = bool(request.config.getoption("--update-golden")), read_corpus()
+    present: dict[str, Any] = {"revision": RENDERING_REVISION, "corpus": found}
+    stored: dict[str, Any] = json.loads(STORED.read_text()) if STORED.exists() else present
+    notes = read_restart_notes((ROOT / "CHANGELOG.md").read_text(), "")
+    fault = judge(find_changed(stored["corpus"], found), stored["revision"], RENDERING_REVISION, notes)
+    assert not fault, fault
+    if is_update:
+        STORED.write_text(f"{json.dumps(present, indent=2, sort_keys=True)}\n")
+    assert STORED.is_file(), f"{STORED.name} is missing; make golden writes it"
+    assert json.loads(STORED.read_text()) == present, f"{STORED.name} is of an older corpus; make golden writes it anew"
+
+
+OLD: Corpus = {"a": {"input": "i", "workloads": {"Deployment/d": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("workloads", "text", "expected"),
+    [
+        ({"Deployment/d": "2"}, "i", ["a: Deployment/d"]),
+        ({"Deployment/d": "2"}, "other", []),
+        ({"Deployment/d": "1", "Deployment/new": "3"}, "i", []),
+        ({}, "i", []),
+    ],
+    ids=["changed", "of a changed input", "new workload", "workload that is gone"],
+)
+def test_workload_changed_if_its_input_did_not(workloads: dict[str, str], text: str, expected: list[str]) -> None:
+    assert find_changed(OLD, {"a": {"input": text, "workloads": workloads}}) == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "present", "notes", "beginning"),
+    [
+        ([], 1, [], ""),
+        (["a: d"], 1, ["said"], "pod templates or components changed, but RENDERING_REVISION is still 1: raise it"),
+        (["a: d"], 2, [], "CHANGELOG.md has no line under '### Restarts pods'"),
+        (["a: d"], 2, ["said"], ""),
+    ],
+    ids=["nothing changed", "not raised", "not said", "raised and said"],
+)
+def test_change_needs_a_revision_and_a_line(changed: list[str], present: int, notes: list[str], beginning: str) -> None:
+    fault = judge(changed, 1, present, notes)
+    assert fault.startswith(beginning)
+    assert bool(fault) is bool(beginning)
+
+
+def test_digest_sees_a_changed_default(tmp_path: Path) -> None:
+    example = tmp_path / "example.yaml"
+    example.write_text((ROOT / "examples" / "vllm-agg.yaml").read_text())
+    children = render_example(example)
+    before, after = describe("", children), describe("", [_with_probe(child) for child in children])
+    changed = find_changed({"a": before}, {"a": after})
+    assert changed
+    assert all(one.startswith("a: Deployment/") for one in changed)
+
+
+def _with_probe(child: Manifest) -> Manifest:
+    if child["kind"] != "Deployment":
+        return child
+    template = child["spec"]["template"]
+    pod = {**template["spec"], "terminationGracePeriodSeconds": 61}
+    return {**child, "spec": {**child["spec"], "template": {**template, "spec": pod}}}
