@@ -52,6 +52,7 @@ Where is …?
 * the states of a request: hooks/graph/request/phases.py
 * an effect: hooks/effects.py, hooks/clients/effects.py
 * the check that an effect is wanted: hooks/clients/stored_objects.py, hooks/clients/key_removal.py
+* which cluster a command for a person talks to: hooks/cli/cluster_options.py, hooks/clients/kubeconfig.py
 * who may call the hooks: hooks/serving/callers.py
 * the limits against slow peers: hooks/serving/worker.py
 * the check of an answer: hooks/metacontroller/protocol.py

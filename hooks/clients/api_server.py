@@ -121,11 +121,7 @@ class Conversation:
             response = self.session.request(method, self.server.url + path, headers=headers, json=body, **options)
         except (requests.RequestException, OSError) as error:
             raise Refused(f"{method} {path}: {error}") from error
-        answer = Answer(status=response.status_code, body=_read(response))
-        if answer.status in also or HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            return answer
-        reason = answer.body.get("message") or response.reason
-        raise Refused(f"{method} {path}: {answer.status} {reason}", answer.status)
+        return read_answer(response, f"{method} {path}", also)
 
     def find(self, path: str) -> Mapping[str, Any] | None:
         """The object at a path; None if it does not exist.
@@ -135,6 +131,19 @@ class Conversation:
         """
         answer = self.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
         return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
+
+
+def read_answer(response: requests.Response, request: str, also: tuple[HTTPStatus, ...] = ()) -> Answer:
+    """The answer in a response, if it is a success or a status in `also`; `request` names the request in messages.
+
+    Raises:
+        Refused: any other status; the message has what the API server says.
+    """
+    answer = Answer(status=response.status_code, body=_read(response))
+    if answer.status in also or HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+        return answer
+    reason = answer.body.get("message") or response.reason
+    raise Refused(f"{request}: {answer.status} {reason}", answer.status)
 
 
 def _read(response: requests.Response) -> Mapping[str, Any]:
