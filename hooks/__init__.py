@@ -17,6 +17,7 @@ From here on modules touch the outside (`tests/test_layers.py` lists them):
 * `serving`: parts of every HTTP server. `clients`: calls to the API server and etcd.
 * `app`: the hooks' routes. `admission.app`: the webhooks' routes. `model.prober`: the sidecar.
 * `output_copier`, `certificates`, `manifests`: a profiler's output, the admission port's certificate, files of a user.
+* `doctor`: what is wrong with an installation, by what the API server answers.
 * `simulator`: a Kubernetes in memory. `simulation`: runs manifests in it until they are ready. `cli`: the commands.
 * `testing`: the hooks for unit tests of users; `pytest_plugin`: its fixture.
 
@@ -50,6 +51,7 @@ Where is …?
 * which changes of a condition are Events: hooks/component/events.py, hooks/graph/events.py, hooks/model/events.py
 * a restart: hooks/graph/restart.py
 * the states of a request: hooks/graph/request/phases.py
+* a check of an installation: hooks/doctor/checks, hooks/doctor/examination.py
 * an effect: hooks/effects.py, hooks/clients/effects.py
 * the check that an effect is wanted: hooks/clients/stored_objects.py, hooks/clients/key_removal.py
 * which cluster a command for a person talks to: hooks/cli/cluster_options.py, hooks/clients/kubeconfig.py

@@ -86,6 +86,7 @@ FLOORS = {
     "hooks.admission.installed_kinds": 7,
     "hooks.app": 7,
     "hooks.certificates": 7,
+    "hooks.doctor": 8,
     "hooks.manifests": 7,
     "hooks.model.prober": 7,
     "hooks.model.prober_client": 5,

@@ -63,6 +63,42 @@ def issue(names: Sequence[str], now: datetime, lifetime: timedelta, known: str =
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """From when until when a certificate is valid, and for which names."""
+
+    since: datetime
+    until: datetime
+    names: tuple[str, ...]
+    certificate: x509.Certificate
+
+    def is_trusted_by(self, bundle: str, now: datetime) -> bool:
+        """Whether an authority of the PEM bundle that is valid now has signed it, or is it."""
+        valid = [
+            found
+            for found in _read_authorities(bundle)
+            if found.not_valid_before_utc <= now < found.not_valid_after_utc
+        ]
+        return any(found == self.certificate or _is_signed_by(self.certificate, found) for found in valid)
+
+
+def inspect(text: str) -> Inspected | None:
+    """The first certificate of a PEM text; None if there is none that can be read."""
+    try:
+        certificate = x509.load_pem_x509_certificate(text.encode())
+        names = tuple(_names_of(certificate))
+    except x509.ExtensionNotFound:
+        names = ()
+    except ValueError:
+        return None
+    return Inspected(
+        since=certificate.not_valid_before_utc,
+        until=certificate.not_valid_after_utc,
+        names=names,
+        certificate=certificate,
+    )
+
+
 def why_renew(issued: Issued, names: Sequence[str], now: datetime) -> str:
     """Why a certificate must be replaced, as half a sentence for a log; empty while it is good.
 

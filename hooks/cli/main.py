@@ -18,6 +18,7 @@ class LazyGroup(click.Group):
         "simulate": "Run manifests in an in-memory cluster, with the real hooks, until all is Ready.",
         "crds": "Print the CustomResourceDefinitions.",
         "controllers": "Print the controllers that make Metacontroller call the hooks.",
+        "doctor": "Check an installation, or say what is missing for one.",
         "serve": "Serve the hooks over HTTP.",
         "serve-admission": "Serve admission over HTTPS.",
         "certificates": "Make and renew the certificate of admission.",
@@ -62,5 +63,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    Only `serve`, `serve-admission`, `prober`, `copy-output` and `certificates` talk to a cluster.
+    Only `doctor`, `serve`, `serve-admission`, `prober`, `copy-output` and `certificates` talk to a cluster.
     """

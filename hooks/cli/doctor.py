@@ -1,0 +1,65 @@
+"""`dynamo-hooks doctor`: what is wrong with an installation, or missing for one, each with its remedy."""
+
+import sys
+from datetime import UTC, datetime
+
+import click
+
+from hooks.cli.cluster_options import Connection, connect, connection_options
+from hooks.clients.api_server import Refused
+from hooks.doctor.examination import examine, has_errors
+from hooks.doctor.reading import read_facts
+from hooks.doctor.report import format_json, format_text
+from hooks.k8s.names import is_dns_label
+from hooks.manifests.writing import guard_output
+
+
+def _parse_namespace(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    if name and not is_dns_label(name):
+        raise click.BadParameter(f"{name!r} is not a namespace; write at most 63 of a-z, 0-9 and '-'")
+    return name
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks doctor
+  dynamo-hooks doctor --context production -n dynamo-system
+  dynamo-hooks doctor -o json | jq '.[] | select(.level == "error")'
+  dynamo-hooks doctor --server https://192.0.2.1:6443 --token-file token --ca-file ca.crt"""
+)
+@click.option(
+    "-n",
+    "--namespace",
+    default="",
+    metavar="NAMESPACE",
+    callback=_parse_namespace,
+    help="The namespace of the hooks. Default: they are searched everywhere.",
+)
+@connection_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="The form in which findings are printed.",
+)
+def doctor(*, namespace: str, connection: Connection, output: str) -> None:
+    """Check an installation, or say what is missing for one. Nothing in the cluster is changed.
+
+    It looks at the versions of Kubernetes and Metacontroller, Metacontroller's flags, CRDs, controllers and optional
+    kinds, whether hooks and prober are reachable and objects synced, other controllers of the same objects (also the Go
+    operator), certificates and rights. Each problem has a remedy: the command that mends it. What your account may not
+    read is named, and not checked. The exit status is 1 if there is an error, else 0, also with warnings.
+    """
+    try:
+        with connect(connection) as cluster:
+            facts = read_facts(cluster, datetime.now(UTC), namespace)
+    except Refused as refused:
+        click.echo(str(refused), err=True)
+        sys.exit(1)
+    findings = examine(facts)
+    text = format_json(findings) if output == "json" else format_text(findings, is_installed=facts.is_installed)
+    with guard_output():
+        click.echo(text, nl=False)
+    sys.exit(1 if has_errors(findings) else 0)

@@ -1,0 +1,170 @@
+"""Reads the facts from the API server; changes nothing. What the user may not read is noted, not fatal."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from http import HTTPStatus
+
+from hooks import contract
+from hooks.clients.api_server import Refused
+from hooks.clients.cluster import Cluster
+from hooks.doctor.checks.certificates import certificate_secrets
+from hooks.doctor.checks.crds import NAMES
+from hooks.doctor.checks.metacontroller import CONTROLLER_CRDS
+from hooks.doctor.checks.reach import find_services
+from hooks.doctor.facts import Backend, Certificate, CertificateSource, Facts, is_hooks, is_metacontroller
+from hooks.doctor.reader import Reader
+from hooks.doctor.reviews import review_rights
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, labels_of
+from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+
+CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+STATEFUL_SET = GroupVersionKind("apps", "v1", "StatefulSet")
+EVENT = GroupVersionKind("", "v1", "Event")
+_CONTROLLERS = tuple(
+    GroupVersionKind("metacontroller.k8s.io", "v1alpha1", kind)
+    for kind in ("CompositeController", "DecoratorController")
+)
+_WEBHOOKS = tuple(
+    GroupVersionKind("admissionregistration.k8s.io", "v1", f"{kind}WebhookConfiguration")
+    for kind in ("Validating", "Mutating")
+)
+_PARENTS = (contract.GRAPH, contract.COMPONENT, contract.GRAPH_REQUEST, contract.MODEL, contract.SCALING_ADAPTER)
+_TOLD = ("Started", "CreateError", "SyncError")
+_FORBIDDEN = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+
+
+def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
+    """Read everything that the checks need; `namespace` is that of the hooks, empty for any.
+
+    Raises:
+        Refused: the API server does not answer, or fails otherwise than by refusing the user.
+    """
+    reader = Reader(cluster=cluster)
+    version = (cluster.read("/version") or {}).get("gitVersion", "")
+    crds = reader.read_all("customresourcedefinitions", CRD)
+    facts = Facts(
+        now=now,
+        kubernetes=str(version),
+        namespace=namespace,
+        crds={str(c["metadata"]["name"]): c for c in crds if c["metadata"]["name"] in {*NAMES, *CONTROLLER_CRDS}},
+        served=reader.attempt("discovery", lambda: _find_served(cluster), frozenset()),
+        controllers=tuple(c for kind in _CONTROLLERS for c in reader.read_all(_plural(kind), kind)),
+        parents=tuple(_slim(p) for kind in _PARENTS for p in reader.read_all(_plural(kind), kind)),
+        workloads=_read_workloads(reader),
+        webhooks=tuple(w for kind in _WEBHOOKS for w in reader.read_all(_plural(kind), kind)),
+        events=tuple(e for reason in _TOLD for e in reader.read_all("events", EVENT, fieldSelector=f"reason={reason}")),
+    )
+    facts = replace(facts, pods=_read_pods(reader, facts), certificates=_read_certificates(reader, facts))
+    facts = replace(facts, backends=_read_backends(reader, facts))
+    return replace(facts, rights=review_rights(reader, facts), unread=dict(reader.unread))
+
+
+def _plural(kind: GroupVersionKind) -> str:
+    return f"{kind.kind.lower()}s"
+
+
+def _find_served(cluster: Cluster) -> frozenset[str]:
+    """The optional kinds that discovery names."""
+
+    def is_served(kind: GroupVersionKind) -> bool:
+        group = cluster.read(f"/apis/{kind.api_version}") or {}
+        return any(resource.get("kind") == kind.kind for resource in group.get("resources") or ())
+
+    return frozenset(name for name, entry in OPTIONAL_KINDS.items() if is_served(entry.kind))
+
+
+def _slim(parent: ReadManifest) -> ReadManifest:
+    """The parts that checks look at: there may be thousands of objects."""
+    kept = ("name", "namespace", "uid", "generation", "creationTimestamp", "finalizers", "labels")
+    metadata: dict[str, Json] = {key: parent["metadata"][key] for key in kept if key in parent["metadata"]}
+    metadata["managedFields"] = [
+        {"time": e.get("time")} for e in parent["metadata"].get("managedFields") or () if not e.get("subresource")
+    ]
+    observed = (parent.get("status") or {}).get("observedGeneration")
+    return {
+        "apiVersion": parent["apiVersion"],
+        "kind": parent["kind"],
+        "metadata": metadata,
+        "status": {} if observed is None else {"observedGeneration": observed},
+    }
+
+
+def _read_workloads(reader: Reader) -> tuple[ReadManifest, ...]:
+    """The workloads of the hooks, of Metacontroller and of the Go operator."""
+    found = [
+        *reader.read_all("deployments", kinds.DEPLOYMENT),
+        *reader.read_all("statefulsets", STATEFUL_SET),
+    ]
+    operator = {contract.LABEL_APP_NAME: "dynamo-operator"}
+    return tuple(w for w in found if is_hooks(w) or is_metacontroller(w) or operator.items() <= labels_of(w).items())
+
+
+def _read_pods(reader: Reader, facts: Facts) -> tuple[ReadManifest, ...]:
+    pods: tuple[ReadManifest, ...] = ()
+    for found in facts.hooks:
+        labels = (found["spec"].get("selector") or {}).get("matchLabels") or {}
+        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+        pods += reader.read_all("pods", kinds.POD, str(found["metadata"]["namespace"]), labelSelector=selector)
+    return pods
+
+
+def _read_certificates(reader: Reader, facts: Facts) -> Mapping[tuple[str, str], Certificate]:
+    """The certificates, without their keys; an empty text for a Secret that does not exist."""
+    read: dict[tuple[str, str], Certificate] = {}
+    for namespace, name in certificate_secrets(facts.hooks):
+        unknown: Certificate | None = None
+        parts = reader.attempt("secrets", partial(_read_certificate, reader.cluster, namespace, name), unknown)
+        if parts is not None:
+            read[namespace, name] = parts
+    return read
+
+
+def _read_certificate(cluster: Cluster, namespace: str, name: str) -> Certificate:
+    secret: ReadManifest = cluster.find(kinds.SECRET, name, namespace) or {"metadata": {}}
+    text = _decode((secret.get("data") or {}).get("tls.crt", ""))
+    if "cert-manager.io/certificate-name" in annotations_of(secret):
+        return Certificate(text=text, source=CertificateSource.CERT_MANAGER)
+    is_chart = labels_of(secret).get(contract.LABEL_APP_MANAGED_BY) == "dynamo-hooks-certificates"
+    return Certificate(text=text, source=CertificateSource.CHART if is_chart else CertificateSource.OTHER)
+
+
+def _read_backends(reader: Reader, facts: Facts) -> Mapping[tuple[str, str], Backend]:
+    backends: dict[tuple[str, str], Backend] = {}
+    for namespace, name, port in find_services(facts.own_controllers):
+        unknown: Backend | None = None
+        found = reader.attempt("services", partial(_read_backend, reader.cluster, namespace, name, port), unknown)
+        if found is not None:
+            backends[namespace, name] = found
+    return backends
+
+
+def _read_backend(cluster: Cluster, namespace: str, name: str, port: int) -> Backend:
+    if cluster.find(kinds.SERVICE, name, namespace) is None:
+        return Backend(exists=False)
+    slices = cluster.read_all(kinds.ENDPOINT_SLICE, namespace, labelSelector=f"kubernetes.io/service-name={name}")
+    ready = sum(
+        (endpoint.get("conditions") or {}).get("ready") is not False
+        for s in slices
+        for endpoint in s.get("endpoints") or ()
+    )
+    if not ready:
+        return Backend(exists=True)
+    path = f"/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy/readyz"
+    try:
+        cluster.ask("GET", path)
+    except Refused as refused:
+        return Backend(exists=True, ready=ready, status=refused.status, said=str(refused))
+    return Backend(exists=True, ready=ready, status=HTTPStatus.OK)
+
+
+def _decode(data: str) -> str:
+    """The decoded text; empty if `data` is not base64 of UTF-8."""
+    try:
+        return base64.b64decode(data, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,35 @@
+"""The commands that several checks name as remedies."""
+
+METACONTROLLER_VERSION = "4.17.2"
+GOOD_FLAGS = {
+    "client-go-qps": "100",
+    "client-go-burst": "200",
+    "workers": "10",
+    "discovery-interval": "20s",
+}
+"""Metacontroller's flags that hold with hundreds of graphs; its own defaults do not."""
+
+_ARGUMENTS = ",".join(
+    (
+        "--zap-log-level=4",
+        "--health-probe-bind-address=:8081",
+        *(f"--{name}={value}" for name, value in GOOD_FLAGS.items()),
+    )
+)
+INSTALL_METACONTROLLER = (
+    "helm upgrade --install metacontroller oci://ghcr.io/metacontroller/metacontroller-helm "
+    f"--version {METACONTROLLER_VERSION} --namespace metacontroller --create-namespace "
+    f"--set 'commandArgs={{{_ARGUMENTS}}}'"
+)
+UPDATE_METACONTROLLERS_CRDS = (
+    "kubectl apply --server-side --force-conflicts -f https://raw.githubusercontent.com/metacontroller/metacontroller/"
+    f"v{METACONTROLLER_VERSION}/manifests/production/metacontroller-crds-v1.yaml"
+)
+APPLY_CRDS = "dynamo-hooks crds | kubectl apply --server-side --force-conflicts -f -"
+INSTALL_HOOKS = "helm upgrade --install dynamo-hooks chart/ --namespace dynamo-system --create-namespace"
+MIGRATE = "dynamo-hooks migrate --all-namespaces --apply"
+
+
+def upgrade_hooks(namespace: str = "dynamo-system", release: str = "dynamo-hooks") -> str:
+    """The command that applies the chart again, with the values of the release."""
+    return f"helm upgrade {release} chart/ --namespace {namespace} --reuse-values"
