@@ -24,7 +24,7 @@ class Switch(StrEnum):
 
 
 class Settings(BaseModel):
-    """All settings with their defaults; a test compares the descriptions with the README's table."""
+    """All settings with their defaults; a test compares the descriptions with docs/reference/settings.md."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

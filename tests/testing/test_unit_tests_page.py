@@ -1,4 +1,4 @@
-"""README's unit tests, run as a user runs them: by pytest, with the wheel installed."""
+"""The unit tests of docs/unit-tests.md, run as a user runs them: by pytest, with the wheel installed."""
 
 import os
 import re
@@ -19,8 +19,8 @@ def test_hooks_are_those_of_the_wheel():
 
 
 def snippet() -> str:
-    section = (ROOT / "README.md").read_text().partition("## In unit tests")[2].partition("\n## ")[0]
-    [code] = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    page = (ROOT / "docs/unit-tests.md").read_text()
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     return str(code)
 
 
@@ -48,9 +48,9 @@ def run(installed: Path, folder: Path, *command: str) -> subprocess.CompletedPro
     )
 
 
-def test_snippet_of_the_readme_passes_with_the_installed_wheel(installed: Path, tmp_path: Path) -> None:
-    (tmp_path / "test_readme.py").write_text(snippet() + WHERE.format(folder=str(installed)))
-    done = run(installed, tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_readme.py")
+def test_snippet_of_the_page_passes_with_the_installed_wheel(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_page.py").write_text(snippet() + WHERE.format(folder=str(installed)))
+    done = run(installed, tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py")
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
 
