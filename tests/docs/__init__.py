@@ -1,0 +1,1 @@
+"""The pages in docs/: their generated parts, links, commands and files."""
