@@ -13,7 +13,7 @@ EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests unit golden cluster alone bench lock sbom clean
+.PHONY: help demo test lint types tests unit golden docs cluster alone bench lock sbom clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,9 +36,14 @@ tests: $(VENV)/.tested
 unit: $(VENV)/.tested ## tests that need no cluster
 	$(BIN)/pytest -n auto
 
-golden: $(VENV)/.tested ## write anew what is generated: golden answers, CRDs, the chart's copies, the table of settings
+golden: $(VENV)/.tested ## write anew what is generated: golden answers, CRDs, the chart's copies, the reference
 	$(BIN)/pytest -q --update-golden tests/test_crds.py tests/test_chart.py tests/test_pages.py tests/test_golden.py \
-		tests/test_rendering_revision.py tests/graph/request/test_profiling_job.py
+		tests/test_rendering_revision.py tests/graph/request/test_profiling_job.py tests/docs/test_reference.py \
+		tests/docs/test_argocd_health.py
+
+docs: $(VENV)/.tested ## build the pages in docs/ as a site, into site/
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/mkdocs build --strict --quiet
 
 cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd are installed
 	$(BIN)/pytest -n auto --cluster $(CLUSTER_TESTS)
@@ -65,7 +70,7 @@ sbom: $(VENV)/.released ## what the image installs, as CycloneDX: dist/sbom.json
 	@echo "wrote dist/sbom.json"
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/cluster/.bin bench/results dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/cluster/.bin bench/results dist site
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed, $(PYTHON) is older: make PYTHON=python3.12 …"; exit 1; }
