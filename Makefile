@@ -43,7 +43,7 @@ golden: $(VENV)/.tested ## write anew what is generated: golden answers, CRDs, t
 
 docs: $(VENV)/.tested ## build the pages in docs/ as a site, into site/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd are installed
 	$(BIN)/pytest -n auto --cluster $(CLUSTER_TESTS)

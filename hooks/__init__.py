@@ -62,6 +62,7 @@ Where is …?
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
 * what a user's unit test calls: hooks/testing/dynamo.py
+* a page for users, and what writes its generated parts: docs, tests/docs/reference.py
 * the Metacontroller of the tests: hooks/simulator/metacontroller
 """
 

@@ -1,9 +1,9 @@
 """The site that `make docs` builds, where mkdocs is installed; its navigation holds every page in any case."""
 
-import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import yaml
 from tests.docs.test_links import UNLISTED
 
 ROOT = Path(__file__).parents[2]
-WITHOUT = importlib.util.find_spec("mkdocs") is None
+needs_mkdocs = pytest.mark.skipif(find_spec("mkdocs") is None, reason="mkdocs is not installed: make docs")
 
 
 def pages_of(entries: list[Any]) -> Iterator[str]:
@@ -28,22 +28,29 @@ def test_navigation_names_every_page_once() -> None:
     assert sorted(named) == sorted(pages - UNLISTED)
 
 
-@pytest.mark.skipif(WITHOUT, reason="mkdocs is not installed: make docs")
+def build(config: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build the site; a quiet build would not count its warnings."""
+    options = ["--strict", "--config-file", str(config), "--site-dir", str(folder / "site")]
+    command = [sys.executable, "-W", "ignore", "-m", "mkdocs", "build", *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+@needs_mkdocs
 def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "--quiet",
-        "--site-dir",
-        str(tmp_path),
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = build(ROOT / "mkdocs.yml", tmp_path)
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "index.html").read_text()
-    assert "README (<code>chart/README.md</code>)" in page or "<code>chart/README.md</code>" in page
+    page = (tmp_path / "site/index.html").read_text()
+    assert "values (<code>chart/README.md</code>)" in page
     assert 'href="troubleshooting/"' in page
+
+
+@needs_mkdocs
+def test_broken_link_stops_the_build(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/index.md").write_text("[gone](gone.md)\n")
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    hook = str(ROOT / "docs/.mkdocs/outside_links.py")
+    (tmp_path / "mkdocs.yml").write_text(yaml.safe_dump({**config, "nav": ["index.md"], "hooks": [hook]}))
+    done = build(tmp_path / "mkdocs.yml", tmp_path)
+    assert done.returncode != 0
+    assert "gone.md" in done.stderr
