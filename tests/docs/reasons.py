@@ -32,10 +32,11 @@ def _enumerations() -> Iterator[type[StrEnum]]:
 
 
 def find_constant_reasons() -> dict[str, set[str]]:
-    """The reasons that calls of `Event` name as a text: reason to the packages or modules that write it."""
+    """The reasons that stand as a text in calls of `Event` and in constants: reason to the modules that write it."""
     reasons: dict[str, set[str]] = {}
     for path in sorted(HOOKS.rglob("*.py")):
-        for reason in _event_reasons(ast.parse(path.read_text())):
+        tree = ast.parse(path.read_text())
+        for reason in (*_event_reasons(tree), *_constants(tree)):
             place = path.relative_to(HOOKS)
             subject = place.parent.as_posix() if place.name == "events.py" else place.with_suffix("").as_posix()
             reasons.setdefault(reason, set()).add(subject)
@@ -47,6 +48,14 @@ def _event_reasons(tree: ast.AST) -> Iterator[str]:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _EVENTS:
             given = [*(word.value for word in call.keywords if word.arg == "reason"), *call.args[_PLACE:]]
             yield from (str(one.value) for one in given if isinstance(one, ast.Constant))
+
+
+def _constants(tree: ast.Module) -> Iterator[str]:
+    """The values of `REASON = "…"` and `…_REASON = "…"`."""
+    for line in tree.body:
+        if isinstance(line, ast.Assign) and isinstance(line.value, ast.Constant):
+            names = [target.id for target in line.targets if isinstance(target, ast.Name)]
+            yield from (str(line.value.value) for name in names if f"_{name}".endswith("_REASON"))
 
 
 def all_reasons() -> set[str]:

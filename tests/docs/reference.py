@@ -1,6 +1,12 @@
 """The generated pages of docs/reference/: fields from the CRDs, metrics from the registries, reasons from the code."""
 
+import importlib
+import inspect
+import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -11,10 +17,10 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
+from hooks import serving
 from hooks.crds.definitions import build_crds
 from hooks.model.prober.metrics import create_prober_metrics
 from hooks.model.prober_messages import AdapterPhase
-from hooks.serving.metrics import create_admission_metrics, create_metrics, create_resource_metrics
 from tests.docs.reasons import find_constant_reasons, find_reason_enumerations
 
 Node = Mapping[str, Any]
@@ -27,6 +33,7 @@ KINDS = {
     "request": "DynamoGraphDeploymentRequest",
     "scaling-adapter": "DynamoGraphDeploymentScalingAdapter",
 }
+_CREATES = re.compile(r"create_(?:\w+_)?metrics")
 _SUBJECTS = {
     "ComponentReason": "A component",
     "NotReadyReason": "A graph or component that is not ready",
@@ -120,13 +127,34 @@ def write_metrics() -> str:
 
 
 def _processes() -> dict[str, list[Collector]]:
-    """By process, what registers itself when its metrics are created."""
+    """By process, what registers itself when its metrics are created and its page is read."""
     prober = dict.fromkeys(AdapterPhase, 0)
-    return {
-        "Hooks": _registered(lambda: (create_metrics(Flask("hooks")), create_resource_metrics())),
-        "Admission": _registered(lambda: create_admission_metrics(Flask("admission"))),
-        "Prober": _registered(lambda: create_prober_metrics(lambda: prober)),
-    }
+    collectors: dict[str, list[Collector]] = {"Hooks": [], "Admission": []}
+    for create in _creating_functions():
+        process = "Admission" if "admission" in create.__name__ else "Hooks"
+        collectors[process] += _registered(partial(_create_and_read, create))
+    return {**collectors, "Prober": _registered(lambda: create_prober_metrics(lambda: prober))}
+
+
+def _creating_functions() -> list[Callable[..., object]]:
+    """The functions `create_…metrics` of the servers."""
+    names = [f"hooks.serving.{module.name}" for module in pkgutil.iter_modules(serving.__path__)]
+    found = [
+        function
+        for name in names
+        for function in vars(importlib.import_module(name)).values()
+        if inspect.isfunction(function) and function.__module__ == name and _CREATES.fullmatch(function.__name__)
+    ]
+    return sorted(found, key=lambda function: function.__name__)
+
+
+def _create_and_read(create: Callable[..., object]) -> None:
+    if "app" not in inspect.signature(create).parameters:
+        create()
+        return
+    app = Flask("metrics")
+    create(app)
+    assert app.test_client().get("/metrics").status_code == HTTPStatus.OK
 
 
 def _registered(create: Callable[[], object]) -> list[Collector]:
