@@ -3,6 +3,7 @@
 import ast
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +12,7 @@ import hooks
 
 HOOKS = Path(hooks.__file__).parent
 _EVENTS = frozenset({"Event", "_EventRow", "_warning"})
+_PUBLIC_REASON = re.compile(r"[A-Z][A-Z_]*_REASON")
 _PLACE = 2
 """Of the reason among the arguments without a name."""
 _OUTSIDE = ("hooks.simulator", "hooks.simulation", "hooks.testing", "hooks.pytest_plugin", "hooks.__main__")
@@ -51,11 +53,11 @@ def _event_reasons(tree: ast.AST) -> Iterator[str]:
 
 
 def _constants(tree: ast.Module) -> Iterator[str]:
-    """The values of `REASON = "…"` and `…_REASON = "…"`."""
+    """The values of `REASON = "…"` and `…_REASON = "…"`; private ones are words of Kubernetes that are read."""
     for line in tree.body:
         if isinstance(line, ast.Assign) and isinstance(line.value, ast.Constant):
             names = [target.id for target in line.targets if isinstance(target, ast.Name)]
-            yield from (str(line.value.value) for name in names if f"_{name}".endswith("_REASON"))
+            yield from (str(line.value.value) for name in names if name == "REASON" or _PUBLIC_REASON.fullmatch(name))
 
 
 def all_reasons() -> set[str]:
