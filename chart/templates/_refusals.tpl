@@ -1,0 +1,46 @@
+{{- /* Values that contradict each other, and changes that would break what runs, end the rendering with a sentence. */ -}}
+{{- define "dynamo-hooks.refuse" -}}
+{{- if and (eq (include "dynamo-hooks.certificateSource" .) "external") (not .Values.admission.certificates.caBundle) -}}
+{{- fail "admission.certificates.source=external needs admission.certificates.caBundle: without it the API server does not trust your certificate and refuses every write. Give the PEM of its authorities in base64, or take source=helm or source=cert-manager." -}}
+{{- end -}}
+{{- include "dynamo-hooks.refuseVanishing" . -}}
+{{- end }}
+
+{{- /* Fails if the controllers would no longer declare a kind of which graphs have objects: those would run on unattended,
+and the graphs would be built a second time in another way. Only a rendering in touch with the cluster can know. */ -}}
+{{- define "dynamo-hooks.refuseVanishing" -}}
+{{- if and .Values.controllers.install (.Capabilities.APIVersions.Has "metacontroller.k8s.io/v1alpha1/CompositeController") -}}
+{{- $declared := include "dynamo-hooks.optionalKinds" . | fromYaml -}}
+{{- $live := list -}}
+{{- range $controller := list "dynamo-graph" "dynamo-component" -}}
+{{- $name := $.Values.settings.installation | empty | ternary $controller (printf "%s-%s" $controller ($.Values.settings.installation | default "")) -}}
+{{- $found := lookup "metacontroller.k8s.io/v1alpha1" "CompositeController" "" $name | default dict -}}
+{{- range $rule := dig "spec" "childResources" list $found -}}
+{{- $live = append $live (printf "%s %s" $rule.apiVersion $rule.resource) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $entry := .Files.Get "files/metacontroller/optional.yaml" | fromYaml -}}
+{{- if and (not (hasKey $declared $name)) (has (printf "%s %s" $entry.apiVersion $entry.resource) $live) -}}
+{{- include "dynamo-hooks.refuseIfUsed" (dict "context" $ "name" $name "entry" $entry) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Fails if a graph or component owns an object of an optional kind, or if the kind is installed but not served, so that nobody can tell. */ -}}
+{{- define "dynamo-hooks.refuseIfUsed" -}}
+{{- $entry := .entry -}}
+{{- $value := camelcase (replace "-" "_" .name) | untitle -}}
+{{- if .context.Capabilities.APIVersions.Has (printf "%s/%s" $entry.apiVersion $entry.kind) -}}
+{{- $namespace := .context.Values.settings.installation | empty | ternary "" (include "dynamo-hooks.installationNamespace" .context) -}}
+{{- range $object := (lookup $entry.apiVersion $entry.kind $namespace "").items -}}
+{{- range $owner := $object.metadata.ownerReferences -}}
+{{- if and $owner.controller (hasPrefix "nvidia.com/" $owner.apiVersion) -}}
+{{- fail (printf "%s %s/%s belongs to %s %s, and these values would no longer declare its kind: nobody would look after it, and a second set of pods would be made. Set %s=on, or first delete or move what uses the kind." $entry.kind $object.metadata.namespace $object.metadata.name $owner.kind $owner.name $value) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- else if and (eq "auto" (include "dynamo-hooks.switch" (index .context.Values $value))) (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (printf "%s.%s" $entry.resource (include "dynamo-hooks.group" $entry.apiVersion))) -}}
+{{- fail (printf "the controllers declare %s of %s, its CRD is installed, but the API server does not serve it now, so it would no longer be declared. Try again when `kubectl get %s.%s` works, or set %s=off if nothing uses it." $entry.kind $entry.apiVersion $entry.resource (include "dynamo-hooks.group" $entry.apiVersion) $value) -}}
+{{- end -}}
+{{- end }}
