@@ -61,6 +61,8 @@ Where is …?
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
+* what is done before an uninstall: hooks/clients/departure.py
+* the table of the chart's values: tests/chart_values.py
 * what a user's unit test calls: hooks/testing/dynamo.py
 * a page for users, and what writes its generated parts: docs, tests/docs/reference.py
 * the Metacontroller of the tests: hooks/simulator/metacontroller

@@ -104,6 +104,7 @@ def needed_rights(installed: frozenset[str]) -> set[Right]:
         own
         | expand([("", "namespaces")], ("list", "watch"))
         | expand([("", "events")], ("create", "patch"))
+        | expand([("coordination.k8s.io", "leases")], ("create",))
         | expand(parents, (*READ, "update"))
         | expand([(group, f"{name}/status") for group, name in parents], ("get", "update"))
         | expand([(group, f"{name}/finalizers") for group, name in parents], ("update",))

@@ -100,12 +100,12 @@ def _refuse(code: int) -> Answer:
 
 
 @contextmanager
-def played_api_server(folder: Path) -> Iterator[PlayedApiServer]:
-    """The server, with an account whose files are in the folder."""
+def played_api_server(folder: Path, sort: type[PlayedApiServer] = PlayedApiServer) -> Iterator[PlayedApiServer]:
+    """The server, of that sort, with an account whose files are in the folder."""
     (folder / "token").write_text("secret\n")
     (folder / "ca.crt").write_text("")
     server = ApiServer(url=URL, token_file=folder / "token", ca_file=folder / "ca.crt")
-    played = PlayedApiServer(server)
+    played = sort(server)
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
             mock.add_callback(method, re.compile(re.escape(URL)), callback=played.answer)

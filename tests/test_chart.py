@@ -1,13 +1,12 @@
 """The chart: equal files, exact rights, strict values; rendered where helm is found.
 
-`pytest --update-golden` copies `crds/` and `metacontroller/` into the chart.
+`pytest --update-golden` copies `crds/` and `metacontroller/` into the chart, and writes its table of values.
 """
 
 import base64
 import json
-import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_client import TOKEN_VARIABLE
 from hooks.serving.worker import REQUEST_SECONDS
 from hooks.settings import Settings, parse_settings
+from tests.chart_values import leaves, read_meanings, values_table, write_readme
 from tests.installation import ROOT, Right, named, needed_rights, of_kind, plain, program, rights
 from tests.setting_values import REFUSED, TAKEN
 
@@ -47,6 +47,17 @@ ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def template(*options: str, name: str = "dynamo-hooks") -> list[dict[str, Any]]:
+    """What installing and upgrading create: not what waits for `helm uninstall` or `helm test`."""
+    return [found for found in render(*options, name=name) if hook_events(found).isdisjoint({"pre-delete", "test"})]
+
+
+def hook_events(document: Mapping[str, Any]) -> set[str]:
+    """The events of a release at which Helm creates the object; empty if it is part of the release."""
+    return set(document["metadata"].get("annotations", {}).get("helm.sh/hook", "").split(",")) - {""}
+
+
+def render(*options: str, name: str = "dynamo-hooks") -> list[dict[str, Any]]:
+    """Every document of the chart."""
     command = [program("helm"), "template", name, str(CHART), "--namespace", "dynamo-system"]
     run = subprocess.run(
         [*command, "--kube-version", KUBERNETES, *options], capture_output=True, text=True, check=False
@@ -60,15 +71,6 @@ def refusal(*options: str) -> str:
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode != 0
     return run.stderr
-
-
-def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        whole = key in {"resources", "nodeSelector", *SELECTORS} or not isinstance(value, dict) or not value
-        if whole:
-            yield f"{path}{key}", value
-        else:
-            yield from leaves(value, f"{path}{key}.")
 
 
 # What needs no helm
@@ -133,6 +135,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"replica": 2}, "'replica'"),
     ({"replicas": 0}, "0"),
     ({"replicas": "2"}, '"2"'),
+    ({"resources": {"limits": {"memory": "lots"}}}, '"lots"'),
+    ({"prober": {"resources": {"requests": {"cpu": "100 m"}}}}, '"100 m"'),
+    ({"admission": {"resources": {"limits": {"memory": -1}}}}, "-1"),
     ({"grove": "yes"}, '"yes"'),
     ({"image": {"repository": "hooks:latest"}}, '"hooks:latest"'),
     ({"image": {"pullPolicy": "Sometimes"}}, '"Sometimes"'),
@@ -155,6 +160,7 @@ def test_wrong_value_is_refused(values: dict[str, Any], named_value: str) -> Non
 
 
 RIGHT: list[dict[str, Any]] = [
+    {"resources": {"requests": {"cpu": 0.5, "memory": "1e9", "ephemeral-storage": "1.5Gi"}, "limits": {"cpu": "250m"}}},
     {"grove": "auto", "lws": "on", "volcano": True, "istio": "off", "inferencePool": False},
     {"image": {"repository": "registry.example:5000/team/dynamo-hooks", "tag": "1.0"}},
     {"settings": {"kaiScheduler": True, "explainPods": "off", "imagePullSecrets": False, "effectWriteBack": "always"}},
@@ -191,15 +197,33 @@ def test_schema_refuses_what_the_hooks_refuse(key: str, text: str) -> None:
     assert not jsonschema_rs.validator_for(SCHEMA).is_valid({"settings": {camel(key): text}})
 
 
-def test_readme_lists_every_value_with_its_default() -> None:
-    rows = re.findall(r"^\| `([A-Za-z.]+)` \| `(.*?)` \|", (CHART / "README.md").read_text(), re.MULTILINE)
-    assert rows == [(key, show(value)) for key, value in leaves(VALUES)]
+def test_every_value_is_explained_directly_above_it() -> None:
+    meanings = read_meanings((CHART / "values.yaml").read_text())
+    assert [path for path, _ in leaves(VALUES) if not meanings[path]] == []
 
 
-def show(value: Any) -> str:
-    if isinstance(value, str) and value:
-        return value
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+def test_readme_is_made_from_the_values(request: pytest.FixtureRequest) -> None:
+    expected = write_readme(CHART)
+    if request.config.getoption("--update-golden"):
+        (CHART / "README.md").write_text(expected)
+    assert (CHART / "README.md").read_text() == expected, "make golden writes the table of values anew"
+    assert values_table(CHART) in expected
+
+
+@pytest.mark.parametrize(
+    ("text", "meanings"),
+    [
+        ("# about a\n# and more\na: 1\n", {"a": "about a and more"}),
+        ("# of a section\n\n# about b\nb: {}\nc: 2\n", {"b": "about b", "c": ""}),
+        (
+            "a:\n  # inside\n  b:\n    # deeper\n    c: 1\nd: 1\n",
+            {"a": "", "a.b": "inside", "a.b.c": "deeper", "d": ""},
+        ),
+    ],
+    ids=["two lines", "empty line between", "nested"],
+)
+def test_meaning_of_a_value_is_the_comment_directly_above_it(text: str, meanings: dict[str, str]) -> None:
+    assert read_meanings(text) == meanings
 
 
 # What helm renders
@@ -297,8 +321,8 @@ EFFECTS = {
 """Each effect that needs the API server, and exactly what it needs there."""
 
 
-def effect_rights(documents: list[dict[str, Any]]) -> set[Right]:
-    found = [role for role in of_kind(documents, "ClusterRole") if role["metadata"]["name"].endswith("-effects")]
+def effect_rights(documents: list[dict[str, Any]], kind: str = "ClusterRole") -> set[Right]:
+    found = [role for role in of_kind(documents, kind) if role["metadata"]["name"].endswith("-effects")]
     return {right for role in found for right in rights(role["rules"])}
 
 
@@ -356,6 +380,19 @@ def test_rights_are_bound_to_the_account_of_the_hooks() -> None:
     assert binding["roleRef"]["name"] == "blue-dynamo-hooks-effects"
     (deployment,) = of_kind(documents, "Deployment")
     assert deployment["spec"]["template"]["spec"]["serviceAccountName"] == "mine"
+
+
+def test_restricted_installation_acts_in_its_namespace_alone() -> None:
+    values = ("settings.installation=team-a", "settings.installationNamespace=team")
+    documents = template(*(part for value in values for part in ("--set", value)), name="blue")
+    assert effect_rights(documents) == set()
+    assert effect_rights(documents, "Role") == EFFECTS["effectEvents"] | EFFECTS["effectWriteBack"]
+    role, binding = (named(documents, kind, "blue-dynamo-hooks-effects") for kind in ("Role", "RoleBinding"))
+    assert {role["metadata"]["namespace"], binding["metadata"]["namespace"]} == {"team"}
+    assert binding["roleRef"]["kind"] == "Role"
+    assert binding["subjects"] == [
+        {"kind": "ServiceAccount", "namespace": "dynamo-system", "name": "blue-dynamo-hooks"}
+    ]
 
 
 def test_plain_manifests_grant_every_effect() -> None:
@@ -522,7 +559,7 @@ def test_bound_roles_are_those_that_the_hooks_are_told(name: str) -> None:
     settings = parse_settings({k: v for k, v in variables.items() if k.startswith("DYNAMO_HOOKS_")})
     told = [settings.epp_cluster_role, settings.planner_cluster_role, settings.profiling_cluster_role]
     (role,) = (r for r in of_kind(documents, "ClusterRole") if r["metadata"]["name"].endswith("-metacontroller"))
-    assert [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule] == [told]
+    assert [rule["resourceNames"] for rule in role["rules"] if "bind" in rule["verbs"]] == [told]
     plain_names = ("dynamo-hooks-epp", "dynamo-hooks-planner", "dynamo-hooks-profiling")
     for role_name, plain_name in zip(told, plain_names, strict=True):
         expected = named(plain("rbac.yaml"), "ClusterRole", plain_name)["rules"]

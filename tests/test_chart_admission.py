@@ -15,7 +15,7 @@ from hooks.cli.main import main
 from hooks.metacontroller import install_files
 from hooks.settings import parse_settings
 from tests.installation import named, of_kind, rights
-from tests.test_chart import CALLERS, SCHEMA, template
+from tests.test_chart import CALLERS, SCHEMA, refusal, template
 
 ON = ("--set", "admission.enabled=true")
 SOURCES = ("helm", "cert-manager", "external")
@@ -23,7 +23,8 @@ SERVICE = "dynamo-hooks-admission"
 
 
 def source(name: str) -> tuple[str, ...]:
-    return (*ON, "--set", f"admission.certificates.source={name}")
+    bundle = ("--set", "admission.certificates.caBundle=QUJD") if name == "external" else ()
+    return (*ON, "--set", f"admission.certificates.source={name}", *bundle)
 
 
 def configurations(*options: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -219,7 +220,8 @@ def test_hooks_come_before_the_pods_and_after_the_webhooks_and_leave_nothing() -
     }
     for document in hooks:
         annotations = document["metadata"]["annotations"]
-        assert annotations["helm.sh/hook"] == "pre-install,pre-upgrade,post-install,post-upgrade"
+        events = "pre-install,pre-upgrade,pre-rollback,post-install,post-upgrade,post-rollback"
+        assert annotations["helm.sh/hook"] == events
         assert annotations["helm.sh/hook-delete-policy"] == "before-hook-creation,hook-succeeded"
         assert int(annotations["helm.sh/hook-weight"]) == (-5 if document["kind"] == "Job" else -10)
 
@@ -239,6 +241,12 @@ def test_cert_manager_makes_the_secret_and_fills_in_its_authority() -> None:
     for configuration in configurations(*source("cert-manager")):
         annotation = {"cert-manager.io/inject-ca-from": f"dynamo-system/{SERVICE}"}
         assert configuration["metadata"]["annotations"] == annotation
+
+
+def test_external_certificate_that_nobody_trusts_is_refused() -> None:
+    said = refusal(*ON, "--set", "admission.certificates.source=external")
+    assert "admission.certificates.source=external needs admission.certificates.caBundle" in said
+    assert of_kind(template("--set", "admission.certificates.source=external"), "ValidatingWebhookConfiguration") == []
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -326,7 +334,8 @@ def test_own_lock_may_be_held_in_that_namespace_alone() -> None:
 
 def test_without_locks_there_is_no_right_to_leases() -> None:
     documents = template(*NO_EFFECTS, "--set", "settings.namespaceLocks=off")
-    roles = of_kind(documents, "Role", "ClusterRole")
+    found = of_kind(documents, "Role", "ClusterRole")
+    roles = [role for role in found if not role["metadata"]["name"].endswith("-metacontroller")]
     assert not any("leases" in rule["resources"] for role in roles for rule in role["rules"])
     assert not has_account(documents)
 

@@ -21,10 +21,19 @@ def test_roles_bound_by_graphs_are_the_settings_defaults() -> None:
     settings = Settings()
     bound = [settings.epp_cluster_role, settings.planner_cluster_role, settings.profiling_cluster_role]
     role, *_ = of_kind(plain("rbac.yaml"), "ClusterRole")
-    (bind,) = (rule for rule in role["rules"] if "resourceNames" in rule)
+    (bind,) = (rule for rule in role["rules"] if "bind" in rule["verbs"])
     expected = ["rbac.authorization.k8s.io"], ["clusterroles"], bound, ["bind"]
     assert (bind["apiGroups"], bind["resources"], bind["resourceNames"], bind["verbs"]) == expected
     assert set(bound) <= {role["metadata"]["name"] for role in of_kind(plain("rbac.yaml"), "ClusterRole")}
+
+
+def test_metacontroller_may_elect_a_leader_by_the_lease_of_its_default_name() -> None:
+    role = named(plain("rbac.yaml"), "ClusterRole", "dynamo-hooks-metacontroller")
+    leases = [rule for rule in role["rules"] if rule["resources"] == ["leases"]]
+    assert [(rule.get("resourceNames"), rule["verbs"]) for rule in leases] == [
+        (["metacontroller"], ["get", "update"]),
+        (None, ["create"]),
+    ]
 
 
 def test_planner_may_discover_as_workers_do() -> None:

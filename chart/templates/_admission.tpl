@@ -66,106 +66,21 @@ annotations:
 
 {{- /* The ServiceAccount of `dynamo-hooks certificates`, with rights on one Secret and two webhook configurations. */ -}}
 {{- define "dynamo-hooks.certificateAccount" -}}
-{{- $namespace := .context.Release.Namespace -}}
-{{- range $part := list "ServiceAccount" "Role" "RoleBinding" "ClusterRole" "ClusterRoleBinding" }}
----
-apiVersion: {{ ternary "v1" "rbac.authorization.k8s.io/v1" (eq $part "ServiceAccount") }}
-kind: {{ $part }}
-metadata:
-  name: {{ $.name }}
-  {{- if not (hasPrefix "Cluster" $part) }}
-  namespace: {{ $namespace }}
-  {{- end }}
-  labels:
-    {{- include "dynamo-hooks.labels" $.context | nindent 4 }}
-  {{- with $.annotations }}
-  annotations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-{{- if eq $part "ServiceAccount" }}
-automountServiceAccountToken: false
-{{- else if hasSuffix "Binding" $part }}
-roleRef:
-  apiGroup: rbac.authorization.k8s.io
-  kind: {{ trimSuffix "Binding" $part }}
-  name: {{ $.name }}
-subjects:
-  - kind: ServiceAccount
-    namespace: {{ $namespace }}
-    name: {{ $.name }}
-{{- else if eq $part "Role" }}
-rules:
-  - apiGroups: [""]
-    resources: [secrets]
-    verbs: [create]
-  - apiGroups: [""]
-    resources: [secrets]
-    resourceNames: [{{ include "dynamo-hooks.certificateSecret" $.context }}]
-    verbs: [get, update]
-{{- else }}
-rules:
-  - apiGroups: [admissionregistration.k8s.io]
-    resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
-    resourceNames: [{{ include "dynamo-hooks.fullname" $.context }}]
-    verbs: [get, patch]
-{{- end }}
-{{- end }}
+{{- $secret := include "dynamo-hooks.certificateSecret" .context -}}
+{{- $rules := list (dict "apiGroups" (list "") "resources" (list "secrets") "verbs" (list "create")) -}}
+{{- $rules = append $rules (dict "apiGroups" (list "") "resources" (list "secrets") "resourceNames" (list $secret) "verbs" (list "get" "update")) -}}
+{{- $webhooks := list "mutatingwebhookconfigurations" "validatingwebhookconfigurations" -}}
+{{- $trust := dict "apiGroups" (list "admissionregistration.k8s.io") "resources" $webhooks "resourceNames" (list (include "dynamo-hooks.fullname" .context)) "verbs" (list "get" "patch") -}}
+{{- include "dynamo-hooks.jobAccount" (merge (dict "namespace" .context.Release.Namespace "rules" $rules "clusterRules" (list $trust)) .) -}}
 {{- end }}
 
 {{- /* The spec of a Job that creates or renews the certificate, from a dict of context and account. */ -}}
 {{- define "dynamo-hooks.certificateJob" -}}
-{{- with .context -}}
-backoffLimit: 5
-activeDeadlineSeconds: 600
-template:
-  metadata:
-    labels:
-      {{- merge (dict "app.kubernetes.io/name" (printf "%s-certificates" (include "dynamo-hooks.name" .)) "app.kubernetes.io/instance" .Release.Name) .Values.podLabels | toYaml | nindent 6 }}
-  spec:
-    restartPolicy: OnFailure
-    serviceAccountName: {{ $.account }}
-    automountServiceAccountToken: true
-    {{- with .Values.image.pullSecrets }}
-    imagePullSecrets:
-      {{- toYaml . | nindent 6 }}
-    {{- end }}
-    securityContext:
-      runAsNonRoot: true
-      runAsUser: 65532
-      runAsGroup: 65532
-      seccompProfile:
-        type: RuntimeDefault
-    {{- range $key := list "nodeSelector" "tolerations" }}
-    {{- with index $.context.Values $key }}
-    {{ $key }}:
-      {{- toYaml . | nindent 6 }}
-    {{- end }}
-    {{- end }}
-    containers:
-      - name: certificates
-        image: {{ include "dynamo-hooks.image" . }}
-        imagePullPolicy: {{ .Values.image.pullPolicy }}
-        args:
-          - certificates
-          - --secret
-          - {{ .Release.Namespace }}/{{ include "dynamo-hooks.certificateSecret" . }}
-          {{- range $name := include "dynamo-hooks.certificateNames" . | fromYamlArray }}
-          - --name
-          - {{ $name }}
-          {{- end }}
-          - --validating
-          - {{ include "dynamo-hooks.fullname" . }}
-          - --mutating
-          - {{ include "dynamo-hooks.fullname" . }}
-          - --days
-          - {{ .Values.admission.certificates.days | quote }}
-        resources:
-          requests:
-            cpu: 20m
-            memory: 64Mi
-          limits:
-            memory: 256Mi
-        securityContext:
-          {{- include "dynamo-hooks.confined" . | nindent 10 }}
+{{- $args := list "certificates" "--secret" (printf "%s/%s" .context.Release.Namespace (include "dynamo-hooks.certificateSecret" .context)) -}}
+{{- range $name := include "dynamo-hooks.certificateNames" .context | fromYamlArray -}}
+{{- $args = concat $args (list "--name" $name) -}}
 {{- end -}}
+{{- $fullname := include "dynamo-hooks.fullname" .context -}}
+{{- $args = concat $args (list "--validating" $fullname "--mutating" $fullname "--days" (.context.Values.admission.certificates.days | toString)) -}}
+{{- include "dynamo-hooks.job" (dict "context" .context "account" .account "name" "certificates" "args" $args) -}}
 {{- end }}

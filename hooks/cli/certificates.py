@@ -12,6 +12,7 @@ import click
 
 from hooks.certificates.authority import Issued, issue, why_renew
 from hooks.certificates.store import PARTS, CertificateStore, WrittenMeanwhile
+from hooks.cli.account_options import account_options
 from hooks.clients.api_server import ApiServer, Refused
 
 _ATTEMPTS = 3
@@ -97,17 +98,6 @@ def _parse_secret(_context: click.Context, _parameter: click.Parameter, secret: 
     return secret
 
 
-def _find_server(url: str | None, token_file: Path | None, ca_file: Path | None) -> ApiServer:
-    if url and token_file and ca_file:
-        return ApiServer(url=url.rstrip("/"), token_file=token_file, ca_file=ca_file)
-    if url or token_file or ca_file:
-        raise click.UsageError("--server, --token-file and --ca-file belong together; give all three or none")
-    server = ApiServer.in_cluster()
-    if server is None:
-        raise click.UsageError("this is not a pod with a ServiceAccount; give --server, --token-file and --ca-file")
-    return server
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
     """Where the options say that the certificate is kept."""
@@ -116,17 +106,14 @@ class _Target:
     validating: tuple[str, ...]
     mutating: tuple[str, ...]
     directory: Path | None
-    server: str | None
-    token_file: Path | None
-    ca_file: Path | None
+    find_server: Callable[[], ApiServer]
 
     def keep(self, wish: Wish) -> list[str]:
         if (self.secret is None) == (self.directory is None):
             raise click.UsageError("give --secret, to keep the certificate in a cluster, or --directory")
         if self.directory is not None:
             return keep_in_folder(self.directory, wish)
-        server = _find_server(self.server, self.token_file, self.ca_file)
-        with server.converse(_SECONDS) as talk:
+        with self.find_server().converse(_SECONDS) as talk:
             store = CertificateStore.of(talk, self.secret or "", validating=self.validating, mutating=self.mutating)
             return _try_again(lambda: keep_in_cluster(store, wish))
 
@@ -168,15 +155,7 @@ Examples:
     "--days", type=click.IntRange(1, 3650), default=365, show_default=True, help="How long the certificate is valid."
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be done; write nothing.")
-@click.option(
-    "--server", metavar="URL", help="The API server. Default: that of the pod, with the pod's ServiceAccount."
-)
-@click.option("--token-file", type=click.Path(dir_okay=False, path_type=Path), help="Token for --server.")
-@click.option(
-    "--ca-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Certificate of the authority that signs for --server.",
-)
+@account_options
 def certificates(*, names: tuple[str, ...], days: int, dry_run: bool, **places: object) -> None:
     """Make the certificate of the admission port, or renew it when two thirds of its lifetime are over.
 

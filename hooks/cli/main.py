@@ -22,6 +22,7 @@ class LazyGroup(click.Group):
         "serve": "Serve the hooks over HTTP.",
         "serve-admission": "Serve admission over HTTPS.",
         "certificates": "Make and renew the certificate of admission.",
+        "prepare-uninstall": "Remove what would hang on finalizers after an uninstall.",
         "prober": "Run the prober, which loads and verifies LoRA adapters.",
         "copy-output": "Copy a profiler's output to a ConfigMap, from a container beside it.",
     }
@@ -63,5 +64,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    Only `doctor`, `serve`, `serve-admission`, `prober`, `copy-output` and `certificates` talk to a cluster.
+    Only `serve`, `serve-admission`, `prober`, `copy-output`, `certificates` and `prepare-uninstall` talk to a cluster.
     """

@@ -1,0 +1,50 @@
+"""`dynamo-hooks prepare-uninstall`: what must be done before an installation is removed; the chart's Job runs it."""
+
+import sys
+import time
+from collections.abc import Callable
+
+import click
+
+from hooks.cli.account_options import account_options
+from hooks.clients.api_server import ApiServer, Refused
+from hooks.clients.departure import Departure
+
+_SECONDS = 540.0
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks prepare-uninstall
+  dynamo-hooks prepare-uninstall --installation team-a --namespace team-a --webhooks dynamo-hooks
+  dynamo-hooks prepare-uninstall --server https://10.0.0.1:6443 --token-file token --ca-file ca.crt"""
+)
+@click.option(
+    "--installation",
+    default="",
+    metavar="NAME",
+    help="The setting `installation` of a namespace-restricted installation. Default: the whole cluster.",
+)
+@click.option("--namespace", default="", metavar="NAME", help="Only parents in this namespace. Default: in all.")
+@click.option("--webhooks", default="", metavar="NAME", help="Name of the webhook configurations to delete.")
+@account_options
+def prepare_uninstall(
+    *, installation: str, namespace: str, webhooks: str, find_server: Callable[[], ApiServer]
+) -> None:
+    """Delete the installation's controllers and remove their finalizers from all objects of Dynamo.
+
+    Otherwise an object that has such a finalizer could never be deleted once the controllers are gone. Nothing else
+    changes: graphs, their children and their pods stay. The command may be run again at any time.
+    """
+    try:
+        with find_server().converse(_SECONDS) as talk:
+            departure = Departure(
+                talk=talk, installation=installation, namespace=namespace, webhooks=webhooks, wait=time.sleep
+            )
+            for line in departure.prepare():
+                click.echo(line)
+    except Refused as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
+    click.echo("nothing waits for these hooks any more")

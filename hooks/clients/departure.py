@@ -1,0 +1,127 @@
+"""Prepares the end of an installation, so that no object hangs on a finalizer that nobody removes any more.
+
+Metacontroller removes its finalizer from a parent only while the parent's controller exists. So the controllers are
+deleted first, because Metacontroller would add the finalizers again, and then the finalizers are removed. Parents,
+their children and the pods stay as they are. The webhooks are deleted before: they would be asked about each removal.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from hooks import contract
+from hooks.clients.api_server import Conversation, Refused
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.metacontroller import install_files
+from hooks.metacontroller.protocol import plural_of
+
+KINDS = (contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER)
+SETTLE_SECONDS = 3.0
+"""How long Metacontroller may take to stop a deleted controller, which until then adds its finalizer again."""
+
+_ROUNDS = 20
+_PAGE = 500
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """An installation that is about to be removed.
+
+    `namespace` restricts the parents to a namespace; empty for all. `webhooks` is the name of its webhook
+    configurations; empty for none. `wait` waits some seconds.
+    """
+
+    talk: Conversation
+    installation: str
+    namespace: str
+    webhooks: str
+    wait: Callable[[float], None]
+
+    def prepare(self) -> Iterator[str]:
+        """Delete webhooks and controllers, then remove the finalizers until none comes back; yields what was done.
+
+        Raises:
+            Refused: the API server refused some of it, or finalizers keep coming back; all that was possible was done.
+        """
+        for path in (*self._webhooks(), *self._controllers()):
+            answer = self.talk.ask("DELETE", path, also=(HTTPStatus.NOT_FOUND,))
+            if answer.status != HTTPStatus.NOT_FOUND:
+                yield f"{path.rpartition('/apis/')[2]} was deleted"
+        for _ in range(_ROUNDS):
+            self.wait(SETTLE_SECONDS)
+            removed = list(self.remove_finalizers())
+            yield from removed
+            if not removed:
+                return
+        raise Refused(
+            "finalizers come back as fast as they are removed: something still runs the controllers; "
+            "stop Metacontroller (kubectl -n metacontroller scale statefulset --all --replicas=0) and try again"
+        )
+
+    def remove_finalizers(self) -> Iterator[str]:
+        """Remove the controllers' finalizers from all parents; yields a sentence for each parent that had one.
+
+        Raises:
+            Refused: the API server refused, for the reasons given; the finalizers of all other parents are removed.
+        """
+        refused: list[str] = []
+        for kind in KINDS:
+            for found in self._list(kind):
+                metadata = found["metadata"]
+                try:
+                    if self._remove_from(kind, found):
+                        yield f"{kind.kind} {metadata['namespace']}/{metadata['name']} has lost its finalizer"
+                except Refused as error:
+                    refused.append(str(error))
+        if refused:
+            raise Refused("; ".join(refused))
+
+    def _remove_from(self, kind: GroupVersionKind, found: Manifest) -> bool:
+        """Whether it had a finalizer of ours; a patch with another resourceVersion is refused, so nobody's is lost."""
+        path = f"{_folder(kind, found['metadata']['namespace'])}/{found['metadata']['name']}"
+        current: Any = found
+        for _ in range(_ATTEMPTS):
+            metadata = current["metadata"]
+            rest = [name for name in metadata.get("finalizers") or () if name not in self._finalizers()]
+            if len(rest) == len(metadata.get("finalizers") or ()):
+                return current is not found
+            change = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}}
+            answer = self.talk.ask("PATCH", path, change, also=(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND))
+            if answer.status != HTTPStatus.CONFLICT:
+                return True
+            current = self.talk.find(path)
+            if current is None:
+                return True
+        raise Refused(f"PATCH {path}: others write it at the same time; try again")
+
+    def _list(self, kind: GroupVersionKind) -> Iterator[Manifest]:
+        """All parents of a kind, page by page; none if the kind is not installed."""
+        path, token = _folder(kind, self.namespace), ""
+        while True:
+            page = f"{path}?limit={_PAGE}" + (f"&continue={token}" if token else "")
+            answer = self.talk.ask("GET", page, also=(HTTPStatus.NOT_FOUND,))
+            yield from answer.body.get("items") or ()
+            token = (answer.body.get("metadata") or {}).get("continue") or ""
+            if not token:
+                return
+
+    def _controllers(self) -> list[str]:
+        found = install_files.controllers("", installation=self.installation)
+        return [f"/apis/{c['apiVersion']}/{c['kind'].lower()}s/{c['metadata']['name']}" for c in found]
+
+    def _finalizers(self) -> frozenset[str]:
+        found = install_files.controllers("", installation=self.installation)
+        return frozenset(f"metacontroller.io/{c['kind'].lower()}-{c['metadata']['name']}" for c in found)
+
+    def _webhooks(self) -> list[str]:
+        if not self.webhooks:
+            return []
+        group = "/apis/admissionregistration.k8s.io/v1"
+        return [f"{group}/{sort}webhookconfigurations/{self.webhooks}" for sort in ("validating", "mutating")]
+
+
+def _folder(kind: GroupVersionKind, namespace: str) -> str:
+    where = f"/namespaces/{namespace}" if namespace else ""
+    return f"/apis/{kind.api_version}{where}/{plural_of(kind)}"

@@ -1,0 +1,170 @@
+"""`dynamo-hooks prepare-uninstall`: controllers first, then every finalizer of ours and no other."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.clients.api_server import Refused
+from hooks.clients.departure import KINDS, SETTLE_SECONDS, Departure
+from hooks.metacontroller import install_files
+from hooks.metacontroller.protocol import plural_of
+from tests.played_api_server import Answer, PlayedApiServer, played_api_server
+
+GRAPHS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments"
+MODELS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamomodels"
+OURS = "metacontroller.io/decoratorcontroller-dynamo-model"
+OTHERS = "example.com/keep"
+
+
+class ListingApiServer(PlayedApiServer):
+    """Lists of objects, one per page, beside what the played API server has."""
+
+    def _get(self, path: str, body: Any) -> Answer:
+        folder, _, query = path.partition("?")
+        if not query:
+            return super()._get(path, body)
+        plural, namespaced = folder.rpartition("/")[2], "/namespaces/" in folder
+        found = [
+            value
+            for key, value in sorted(self.objects.items())
+            if (key.rpartition("/")[0] == folder if namespaced else key.split("/")[-2] == plural)
+        ]
+        start = int(query.partition("continue=")[2] or 0)
+        metadata = {"continue": str(start + 1)} if start + 1 < len(found) else {}
+        listed = {"items": found[start : start + 1], "metadata": metadata}
+        return 200, {"Content-Type": "application/json"}, json.dumps(listed)
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[ListingApiServer]:
+    with played_api_server(tmp_path, ListingApiServer) as server:
+        assert isinstance(server, ListingApiServer)
+        for path in controller_paths():
+            server.put(path, {})
+        yield server
+
+
+def controller_paths(installation: str = "") -> list[str]:
+    found = install_files.controllers("", installation=installation)
+    return [f"/apis/metacontroller.k8s.io/v1alpha1/{c['kind'].lower()}s/{c['metadata']['name']}" for c in found]
+
+
+def put(played: PlayedApiServer, folder: str, name: str, *finalizers: str) -> str:
+    path = f"{folder}/{name}"
+    namespace = folder.split("/")[-2]
+    played.put(path, {"metadata": {"namespace": namespace, "name": name, "finalizers": list(finalizers)}})
+    return path
+
+
+def prepare(played: PlayedApiServer, waits: list[float] | None = None, **options: str) -> list[str]:
+    wait = (waits if waits is not None else []).append
+    given = {"installation": "", "namespace": "", "webhooks": "", **options}
+    with played.server.converse(60) as talk:
+        return list(Departure(talk=talk, wait=wait, **given).prepare())
+
+
+def finalizers(played: PlayedApiServer, path: str) -> list[str]:
+    found: list[str] = played.objects[path]["metadata"]["finalizers"]
+    return found
+
+
+def test_every_kind_is_looked_at() -> None:
+    assert {plural_of(kind) for kind in KINDS} == {
+        rule["resource"]
+        for c in install_files.controllers("")
+        for rule in c["spec"].get("resources", [c["spec"].get("parentResource")])
+    }
+
+
+def test_finalizers_of_ours_go_and_those_of_others_stay(played: ListingApiServer) -> None:
+    model, second = put(played, MODELS, "a", OTHERS, OURS), put(played, MODELS, "b", OURS)
+    graph = put(played, GRAPHS, "g", "metacontroller.io/compositecontroller-dynamo-graph")
+    said = prepare(played)
+    assert [finalizers(played, path) for path in (model, second, graph)] == [[OTHERS], [], []]
+    assert "DynamoModel default/a has lost its finalizer" in said
+    assert not set(controller_paths()) & set(played.objects)
+
+
+def test_controllers_are_gone_before_the_first_finalizer_is_removed(played: ListingApiServer) -> None:
+    put(played, MODELS, "a", OURS)
+    prepare(played, webhooks="dynamo-hooks")
+    methods = [method for method, _ in played.writes()]
+    assert methods == ["DELETE"] * (2 + len(controller_paths())) + ["PATCH"]
+    assert [path.split("/")[-2] for _, path in played.writes()[:2]] == [
+        "validatingwebhookconfigurations",
+        "mutatingwebhookconfigurations",
+    ]
+
+
+def test_finalizer_that_comes_back_is_removed_again(played: ListingApiServer) -> None:
+    model = put(played, MODELS, "a", OURS)
+    times = iter([True, False])
+
+    def add_again(method: str, _path: str) -> int | None:
+        if method == "GET" and finalizers(played, model) == [] and next(times, False):
+            put(played, MODELS, "a", OURS)
+        return None
+
+    played.before = add_again
+    waits: list[float] = []
+    prepare(played, waits)
+    assert finalizers(played, model) == []
+    assert len(waits) > 2
+    assert set(waits) == {SETTLE_SECONDS}
+
+
+def test_controllers_that_something_still_runs_are_named(played: ListingApiServer) -> None:
+    model = put(played, MODELS, "a", OURS)
+
+    def add_again(method: str, _path: str) -> int | None:
+        if method == "GET" and finalizers(played, model) == []:
+            put(played, MODELS, "a", OURS)
+        return None
+
+    played.before = add_again
+    with pytest.raises(Refused, match="stop Metacontroller"):
+        prepare(played)
+
+
+def test_write_of_somebody_else_in_between_is_not_lost(played: ListingApiServer) -> None:
+    model = put(played, MODELS, "a", OURS)
+    writes = iter([True])
+
+    def write_first(method: str, path: str) -> int | None:
+        if method == "PATCH" and next(writes, False):
+            put(played, MODELS, "a", OURS, OTHERS)
+        return None
+
+    played.before = write_first
+    prepare(played)
+    assert finalizers(played, model) == [OTHERS]
+
+
+def test_object_that_cannot_be_written_does_not_keep_the_others(played: ListingApiServer) -> None:
+    refused, other = put(played, MODELS, "a", OURS), put(played, MODELS, "b", OURS)
+    played.before = lambda method, path: 422 if (method, path) == ("PATCH", refused) else None
+    with pytest.raises(Refused, match="dynamomodels/a: 422"):
+        prepare(played)
+    assert finalizers(played, other) == []
+
+
+def test_restricted_installation_leaves_others_alone(played: ListingApiServer) -> None:
+    ours = f"{OURS}-team-a"
+    inside = put(played, MODELS, "a", ours, OURS)
+    outside = put(played, MODELS.replace("default", "other"), "a", ours)
+    for path in controller_paths("team-a"):
+        played.put(path, {})
+    prepare(played, installation="team-a", namespace="default")
+    assert finalizers(played, inside) == [OURS]
+    assert finalizers(played, outside) == [ours]
+    assert set(controller_paths()) <= set(played.objects)
+    assert not set(controller_paths("team-a")) & set(played.objects)
+
+
+def test_cluster_without_any_of_it_is_left_alone(played: ListingApiServer) -> None:
+    played.objects.clear()
+    played.before = lambda _method, _path: 404
+    assert prepare(played) == []
