@@ -67,6 +67,9 @@ DropKeys = Callable[[SyncRequest, Facts], DropReport | None]
 CarryOut = Callable[[tuple[Effect, ...], EffectSource], Sequence[EffectResult]]
 """Carries out the effects that an object's sync wants, and returns the outcome of each."""
 
+STALE_SECONDS = 15.0
+"""After how long a controller asks again that wants another revision of the hooks than the one that answered."""
+
 _KNOWN_PATHS = "a hook; hooks are POST /<hook>/sync, /<hook>/finalize and /<hook>/customize"
 
 _OUTCOMES: Mapping[int, tuple[str, str]] = {
@@ -105,6 +108,7 @@ class AppContext:
     metrics: Metrics
     json_cache: JsonCache
     refuse: RefuseCaller
+    revision: str
 
     def facts(self) -> Facts:
         """The current time and the settings, for one call."""
@@ -231,6 +235,7 @@ def create_app(
         metrics=create_metrics(app),
         json_cache=JsonCache(),
         refuse=served_by.refuse,
+        revision=served_by.revision,
     )
     for name, hook in (served_hooks(settings, ask_prober) if hooks is None else hooks).items():
         _add_hook(app, name, hook, context)
@@ -263,7 +268,7 @@ def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:
     read, expected = context.json_cache.read_call, partial(expected_keys, hook.kind)
     call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=read, expected=expected)
     g.parent = call.parent
-    g.answer = answer = function(call, context.facts())
+    g.answer = answer = _come_back(function(call, context.facts()), context.revision)
     written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
     if effects := permitted_effects(answer.effects, context.settings):
         source = EffectSource(
@@ -271,6 +276,19 @@ def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:
         )
         g.effects = _carry_out(effects, source, context)
     return written
+
+
+def _come_back(answer: SyncAnswer, own: str) -> SyncAnswer:
+    """The answer; if the caller's URL names another revision than ours, one after which it soon asks again.
+
+    During an upgrade the controllers have the new URL before the new pods are ready, so old pods answer first.
+    """
+    wanted = request.args.get("revision", "") if own and request.query_string else ""
+    if wanted in {"", own}:
+        return answer
+    seconds = min(answer.resync_after_seconds or STALE_SECONDS, STALE_SECONDS)
+    note = f"answered by revision {own}; the controller wants {wanted}, so it is to ask again"
+    return replace(answer, resync_after_seconds=seconds, notes=(*answer.notes, note))
 
 
 def _customize(hook: Hook, context: AppContext) -> bytes:

@@ -1,5 +1,6 @@
 """Routes, errors to statuses, request ids."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -7,7 +8,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from hooks import contract
-from hooks.app import create_app
+from hooks.app import STALE_SECONDS, create_app
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.identity import model_hash
 from hooks.metacontroller.protocol import SyncAnswer
@@ -36,6 +37,33 @@ def test_answer_is_json_with_sorted_keys() -> None:
     assert response.status_code == 200
     assert response.mimetype == "application/json"
     assert response.data == b'{"children":[%s],"status":{"state":"pending"}}' % orjson.dumps(CONFIG_MAP)
+
+
+@pytest.mark.parametrize(
+    ("query", "asked_for", "seconds"),
+    [
+        ("?revision=new", 0, STALE_SECONDS),
+        ("?revision=new", 2, 2),
+        ("?revision=new", 600, STALE_SECONDS),
+        ("?revision=old", 600, 600),
+        ("", 0, None),
+    ],
+    ids=["soon", "sooner anyway", "not later", "own revision", "no revision"],
+)
+def test_controller_of_another_revision_is_to_ask_again_soon(
+    query: str, asked_for: float, seconds: float | None
+) -> None:
+    client = client_with(replace(GOOD, resync_after_seconds=asked_for), served_by=ServedBy(revision="old"))
+    response = client.post(f"/graph/sync{query}", data=call())
+    assert response.status_code == 200
+    answer = orjson.loads(response.data)
+    assert answer.get("resyncAfterSeconds") == seconds
+    assert answer["children"] == [CONFIG_MAP]
+
+
+def test_hooks_without_a_revision_answer_every_controller_alike() -> None:
+    plain, named = (client_with(GOOD).post(f"/graph/sync{query}", data=call()) for query in ("", "?revision=new"))
+    assert plain.data == named.data
 
 
 def test_customize_answers_sorted_rules() -> None:

@@ -52,13 +52,21 @@ Examples:
     help="The bearer token that callers of the hooks must show; read again when it changes, and the token before is "
     "accepted for an hour more. Needed on other addresses than loopback, unless --set callers=any.",
 )
+@click.option(
+    "--revision",
+    default="",
+    metavar="NAME",
+    help="Name of this image with these settings. Who calls a URL with ?revision=OTHER is told to ask again soon.",
+)
 @capacity_options
 @settings_option
 @retired_option("--admission-bind", _ADMISSION)
 @retired_option("--tls-cert", _ADMISSION)
 @retired_option("--tls-key", _ADMISSION)
 @retired_option("--drain", _DRAIN)
-def serve(*, bind: str, token_file: Path | None, capacity: Capacity, set_values: tuple[str, ...]) -> None:
+def serve(
+    *, bind: str, token_file: Path | None, revision: str, capacity: Capacity, set_values: tuple[str, ...]
+) -> None:
     """Serve the hooks over HTTP, for Metacontroller to call.
 
     /healthz, /readyz and /metrics ask for no token. On SIGTERM open requests are finished. SIGINT ends it at once. Log
@@ -72,6 +80,7 @@ def serve(*, bind: str, token_file: Path | None, capacity: Capacity, set_values:
         at_once=capacity.at_once,
         locks=set_up_locks(settings, holds=True),
         refuse=_admit(bind, token_file, settings),
+        revision=revision,
     )
     options = ServerOptions(
         bind=bind,
@@ -109,6 +118,7 @@ class ServedHooks:
     at_once: int
     locks: Locks
     refuse: RefuseCaller
+    revision: str
 
     def begin(self, is_draining: Callable[[], bool]) -> None:
         """Start a worker's background threads."""
@@ -129,7 +139,9 @@ class ServedHooks:
             settings,
             lambda: datetime.now(UTC),
             carry_out=EffectsClient(server=server, settings=settings) if server else None,
-            served_by=ServedBy(is_draining=is_draining, at_once=self.at_once, refuse=self.refuse),
+            served_by=ServedBy(
+                is_draining=is_draining, at_once=self.at_once, refuse=self.refuse, revision=self.revision
+            ),
             hooks=respect_locks(served_hooks(settings, server=server), self.locks.look),
         )
 

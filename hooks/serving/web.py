@@ -34,12 +34,14 @@ _PIECE = 2**16
 class ServedBy:
     """What an application takes from its server.
 
-    Whether the server is draining, how many calls a process computes at once, and which callers of hooks are refused.
+    Whether the server is draining, how many calls a process computes at once, which callers of hooks are refused, and
+    which revision of image and settings it is; an empty revision is that of every caller.
     """
 
     is_draining: Callable[[], bool] = lambda: False
     at_once: int = AT_ONCE
     refuse: RefuseCaller = lambda _authorization: ""
+    revision: str = ""
 
 
 BY_ITSELF = ServedBy()
