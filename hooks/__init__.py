@@ -61,6 +61,7 @@ Where is …?
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
+* what `helm test` asks: hooks/cli/self_test.py
 * what is done before an uninstall: hooks/clients/departure.py
 * the table of the chart's values: tests/chart_values.py
 * what a user's unit test calls: hooks/testing/dynamo.py

@@ -90,7 +90,8 @@ def _try_again(act: Callable[[], list[str]]) -> list[str]:
     return act()
 
 
-def _parse_secret(_context: click.Context, _parameter: click.Parameter, secret: str | None) -> str | None:
+def parse_secret(_context: click.Context, _parameter: click.Parameter, secret: str | None) -> str | None:
+    """The text of an option NAMESPACE/NAME, checked by its form."""
     if secret is not None and not _SECRET.fullmatch(secret):
         raise click.BadParameter(
             f"{secret!r} is not a Secret; write NAMESPACE/NAME, such as dynamo-system/admission-tls"
@@ -135,7 +136,7 @@ Examples:
     help="DNS name or IP address; can be given several times.",
 )
 @click.option(
-    "--secret", metavar="NAMESPACE/NAME", callback=_parse_secret, help="The Secret that holds the certificate."
+    "--secret", metavar="NAMESPACE/NAME", callback=parse_secret, help="The Secret that holds the certificate."
 )
 @click.option(
     "--validating",

@@ -22,6 +22,8 @@ class LazyGroup(click.Group):
         "serve": "Serve the hooks over HTTP.",
         "serve-admission": "Serve admission over HTTPS.",
         "certificates": "Make and renew the certificate of admission.",
+        "mpi-key": "Make the SSH key of multinode TensorRT-LLM.",
+        "self-test": "Ask running hooks whether they answer, as Metacontroller and the API server do.",
         "prepare-uninstall": "Remove what would hang on finalizers after an uninstall.",
         "prober": "Run the prober, which loads and verifies LoRA adapters.",
         "copy-output": "Copy a profiler's output to a ConfigMap, from a container beside it.",
@@ -64,5 +66,6 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    Only `serve`, `serve-admission`, `prober`, `copy-output`, `certificates` and `prepare-uninstall` talk to a cluster.
+    Only `serve`, `serve-admission`, `prober`, `copy-output`, `certificates`, `mpi-key`,
+    `self-test` and `prepare-uninstall` talk to a cluster.
     """

@@ -1,0 +1,149 @@
+"""`dynamo-hooks self-test`: asks running hooks and admission as their callers do; `helm test` runs it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import click
+import requests
+
+_SECONDS = 10.0
+_GRAPH = {
+    "apiVersion": "nvidia.com/v1alpha1",
+    "kind": "DynamoGraphDeployment",
+    "metadata": {"name": "self-test", "namespace": "default", "uid": "self-test", "generation": 1},
+    "spec": {
+        "services": {
+            "Frontend": {
+                "componentType": "frontend",
+                "replicas": 1,
+                "extraPodSpec": {"mainContainer": {"image": "self-test"}},
+            }
+        }
+    },
+}
+_CALL = {"controller": {}, "parent": _GRAPH}
+_REVIEW = {
+    "apiVersion": "admission.k8s.io/v1",
+    "kind": "AdmissionReview",
+    "request": {
+        "uid": "self-test",
+        "operation": "CREATE",
+        "name": "self-test",
+        "namespace": "default",
+        "userInfo": {"username": "self-test", "groups": []},
+        "object": _GRAPH,
+        "oldObject": None,
+        "dryRun": True,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One check: a name, and a function that returns what is wrong, empty if nothing is."""
+
+    name: str
+    find_fault: Callable[[], str]
+
+
+def list_checks(
+    session: requests.Session, url: str, token: str, *, admission_url: str = "", trusted: bool | str = True
+) -> Iterator[Check]:
+    """All checks of an installation, fewer without a token or an admission URL; `trusted` is as `requests` takes it."""
+
+    def get(base: str, verify: bool | str) -> str:
+        return _describe(session.get(f"{base}/readyz", timeout=_SECONDS, verify=verify))
+
+    def call(shown: str) -> requests.Response:
+        headers = {"Authorization": f"Bearer {shown}"} if shown else {}
+        return session.post(f"{url}/graph/customize", json=_CALL, headers=headers, timeout=_SECONDS)
+
+    yield Check(name="the hooks are ready", find_fault=lambda: get(url, verify=True))
+    yield Check(name="the hooks answer a call about a graph", find_fault=lambda: _expect_rules(call(token)))
+    if token:
+        yield Check(name="the hooks refuse a caller without the token", find_fault=lambda: _expect_refusal(call("")))
+    if admission_url:
+        path = f"{admission_url}/admission/validate/dynamographdeployments"
+
+        def review() -> str:
+            return _expect_allowed(session.post(path, json=_REVIEW, timeout=_SECONDS, verify=trusted))
+
+        yield Check(
+            name="admission is ready, with a trusted certificate", find_fault=lambda: get(admission_url, trusted)
+        )
+        yield Check(name="admission allows a valid graph", find_fault=review)
+
+
+def _describe(response: requests.Response) -> str:
+    return "" if response.ok else f"answered {response.status_code}: {response.text.strip()}"
+
+
+def _read(response: requests.Response) -> dict[str, Any]:
+    """The JSON object of a success; {} if it is something else."""
+    try:
+        found = response.json()
+    except requests.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _expect_rules(response: requests.Response) -> str:
+    found = _describe(response)
+    return found or ("" if "relatedResources" in _read(response) else "the answer is not that of a hook")
+
+
+def _expect_refusal(response: requests.Response) -> str:
+    refused = response.status_code == HTTPStatus.UNAUTHORIZED
+    return "" if refused else f"answered {response.status_code} to a caller without a token; 401 is right"
+
+
+def _expect_allowed(response: requests.Response) -> str:
+    if found := _describe(response):
+        return found
+    answer = _read(response).get("response") or {}
+    return "" if answer.get("allowed") is True else f"it refused: {answer}"
+
+
+def _run(check: Check) -> str:
+    """What is wrong, one line; empty if nothing is."""
+    try:
+        return check.find_fault()
+    except requests.RequestException as error:
+        return " ".join(str(error).split())
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks self-test --url http://127.0.0.1:8080
+  dynamo-hooks self-test --url http://dynamo-hooks.dynamo-system --token-file /etc/dynamo-hooks/callers/token \\
+      --admission-url https://dynamo-hooks-admission.dynamo-system.svc --ca-file ca.crt"""
+)
+@click.option("--url", required=True, metavar="URL", help="Where the hooks listen.")
+@click.option("--token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Token of callers.")
+@click.option("--admission-url", default="", metavar="URL", help="Where admission listens. Default: it is not asked.")
+@click.option(
+    "--ca-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Authorities that the webhooks trust. Default: those of this machine.",
+)
+def self_test(*, url: str, token_file: Path | None, admission_url: str, ca_file: Path | None) -> None:
+    """Ask running hooks, and admission, as Metacontroller and the API server do; print one line for each check.
+
+    Nothing is written anywhere. The exit status is 1 if a check fails.
+    """
+    token = token_file.read_text().strip() if token_file else ""
+    failed = False
+    with requests.Session() as session:
+        session.trust_env = False  # no proxy of the environment
+        trusted = str(ca_file) if ca_file else True
+        checks = list_checks(session, url.rstrip("/"), token, admission_url=admission_url.rstrip("/"), trusted=trusted)
+        for check in checks:
+            fault = _run(check)
+            failed = failed or bool(fault)
+            click.echo(f"failed: {check.name}: {fault}" if fault else f"ok: {check.name}")
+    sys.exit(1 if failed else 0)
