@@ -5,6 +5,7 @@
 
 import base64
 import json
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,6 +44,7 @@ VALUE_OF = {name: camel(name.replace("-", "_")) for name in OPTIONAL_KINDS}
 KUBERNETES = "1.36.0"
 SELECTORS = {"namespaceSelector", "objectSelector"}
 CALLERS = install_files.SecretKey(namespace="dynamo-system", name="dynamo-hooks-callers")
+REVISION = re.compile(r"\?revision=[0-9a-f]{10}\"")
 ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
@@ -64,6 +66,14 @@ def render(*options: str, name: str = "dynamo-hooks") -> list[dict[str, Any]]:
     )
     assert run.returncode == 0, run.stderr
     return [document for document in yaml.load_all(run.stdout, yaml.CSafeLoader) if document]
+
+
+def controllers_of(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The controllers, without the revision of the hooks, which their URLs end with."""
+    return [
+        json.loads(REVISION.sub('"', json.dumps(found)))
+        for found in of_kind(documents, "CompositeController", "DecoratorController")
+    ]
 
 
 def refusal(*options: str) -> str:
@@ -104,6 +114,24 @@ def test_chart_has_the_version_of_the_package() -> None:
         for c in named(plain("hooks.yaml"), "Deployment", "dynamo-hooks")["spec"]["template"]["spec"]["containers"]
     }
     assert images == {f"dynamo-hooks:{__version__}"}
+
+
+def test_artifact_hub_lists_every_crd_of_the_chart() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    listed = [(d["name"], d["kind"], d["version"]) for d in yaml.safe_load(chart["annotations"]["artifacthub.io/crds"])]
+    found = [
+        (crd["metadata"]["name"], crd["spec"]["names"]["kind"], version["name"])
+        for crd in install_files.crds()
+        for version in crd["spec"]["versions"]
+    ]
+    assert sorted(listed) == sorted(found)
+
+
+def test_icon_of_the_chart_is_its_file() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    scheme, _, data = chart["icon"].partition(",")
+    assert scheme == "data:image/svg+xml;base64"
+    assert base64.b64decode(data) == (CHART / "icon.svg").read_bytes()
 
 
 def test_every_setting_is_a_value() -> None:
@@ -149,6 +177,17 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"settings": {"imagePullSecrets": True}}, "true"),
     ({"serviceMonitor": {"interval": "30"}}, '"30"'),
     ({"metacontroller": {"install": True}}, "'install'"),
+    ({"commonLabels": {"app.kubernetes.io/name": "x"}}, "app.kubernetes.io/name"),
+    ({"commonLabels": {"team": "a b"}}, '"a b"'),
+    ({"extraEnv": [{"name": "DYNAMO_HOOKS_LOG_LEVEL", "value": "debug"}]}, '"DYNAMO_HOOKS_LOG_LEVEL"'),
+    ({"extraEnv": [{"value": "debug"}]}, '"name"'),
+    ({"server": {"port": 80}}, "80"),
+    ({"admission": {"port": 70000}}, "70000"),
+    ({"mpi": {"secretName": ""}}, '""'),
+    ({"registry": {"server": "nvcr io"}}, '"nvcr io"'),
+    ({"kaiQueues": {"parent": "A"}}, '"A"'),
+    ({"uninstall": {"removeFinalizers": "no"}}, '"no"'),
+    ({"hostNetwork": "yes"}, '"yes"'),
 ]
 
 
@@ -249,9 +288,7 @@ def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str
         elif by == "value":
             options += ["--set", f"{value}={'on' if wanted else 'off'}"]
     documents = template(*options)
-    rendered = {
-        d["metadata"]["name"]: d["spec"] for d in of_kind(documents, "CompositeController", "DecoratorController")
-    }
+    rendered = {d["metadata"]["name"]: d["spec"] for d in controllers_of(documents)}
     assert rendered == {
         d["metadata"]["name"]: d["spec"] for d in install_files.controllers("", installed, token_secret=CALLERS)
     }
@@ -262,10 +299,8 @@ def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str
 def test_installed_kind_can_be_switched_off() -> None:
     documents = template("--api-versions", "grove.io/v1alpha1/PodCliqueSet", "--set", "grove=off")
     kind, name = "CompositeController", "dynamo-graph"
-    assert (
-        named(documents, kind, name)["spec"]
-        == named(install_files.controllers("", token_secret=CALLERS), kind, name)["spec"]
-    )
+    expected = named(install_files.controllers("", token_secret=CALLERS), kind, name)["spec"]
+    assert named(controllers_of(documents), kind, name)["spec"] == expected
 
 
 @pytest.mark.parametrize("chosen", ["discoveryBackend=etcd", "etcdAddress=http://etcd:2379"])
@@ -273,7 +308,7 @@ def test_finalize_hook_is_declared_where_all_graphs_use_etcd_or_one_may(chosen: 
     documents = template("--set", f"settings.{chosen}")
     kind, name = "CompositeController", "dynamo-component"
     expected = named(install_files.controllers("", etcd_finalize=True, token_secret=CALLERS), kind, name)
-    assert named(documents, kind, name)["spec"] == expected["spec"]
+    assert named(controllers_of(documents), kind, name)["spec"] == expected["spec"]
 
 
 @pytest.mark.parametrize("off", ["off", "false"])
@@ -281,10 +316,8 @@ def test_no_finalize_hook_is_declared_where_no_keys_are_to_be_dropped(off: str) 
     values = ("discoveryBackend=etcd", "etcdAddress=http://etcd:2379", f"effectEtcd={off}")
     documents = template(*(part for value in values for part in ("--set", f"settings.{value}")))
     kind, name = "CompositeController", "dynamo-component"
-    assert (
-        named(documents, kind, name)["spec"]
-        == named(install_files.controllers("", token_secret=CALLERS), kind, name)["spec"]
-    )
+    expected = named(install_files.controllers("", token_secret=CALLERS), kind, name)["spec"]
+    assert named(controllers_of(documents), kind, name)["spec"] == expected
 
 
 def test_controllers_call_the_service_of_the_release() -> None:
@@ -506,7 +539,9 @@ def test_network_policy_lets_in_metacontroller_and_prometheus_and_everybody_to_a
     assert policy["spec"]["policyTypes"] == ["Ingress"]
     hooks, admission = policy["spec"]["ingress"]
     caller = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "mc"}}}
-    assert hooks == {"ports": [{"port": "http"}], "from": [caller, *prometheus, *more]}
+    name = {"app.kubernetes.io/name": "dynamo-hooks-test", "app.kubernetes.io/instance": "dynamo-hooks"}
+    test = {"podSelector": {"matchLabels": name}}
+    assert hooks == {"ports": [{"port": "http"}], "from": [caller, test, *prometheus, *more]}
     assert admission == {"ports": [{"port": "admission"}]}
 
 

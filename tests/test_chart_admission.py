@@ -15,7 +15,7 @@ from hooks.cli.main import main
 from hooks.metacontroller import install_files
 from hooks.settings import parse_settings
 from tests.installation import named, of_kind, rights
-from tests.test_chart import CALLERS, SCHEMA, refusal, template
+from tests.test_chart import CALLERS, SCHEMA, controllers_of, refusal, template
 
 ON = ("--set", "admission.enabled=true")
 SOURCES = ("helm", "cert-manager", "external")
@@ -263,7 +263,7 @@ def test_only_an_external_bundle_is_in_the_webhooks(name: str, tmp_path: Path) -
 
 def test_restricted_installation_has_controllers_of_its_own() -> None:
     documents = template("--set", "settings.installation=team-a")
-    found = {d["metadata"]["name"]: d["spec"] for d in of_kind(documents, "CompositeController", "DecoratorController")}
+    found = {d["metadata"]["name"]: d["spec"] for d in controllers_of(documents)}
     expected = install_files.controllers("", installation="team-a", token_secret=CALLERS)
     assert found == {d["metadata"]["name"]: d["spec"] for d in expected}
     assert set(found).isdisjoint(d["metadata"]["name"] for d in install_files.controllers(""))

@@ -23,6 +23,37 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* The labels that users give to pods. */ -}}
+{{- define "dynamo-hooks.podLabels" -}}
+{{- merge (deepCopy .Values.podLabels) .Values.commonLabels | toYaml -}}
+{{- end }}
+
+{{- /* References to the Secrets with which pods of the chart pull their image. */ -}}
+{{- define "dynamo-hooks.pullSecrets" -}}
+{{- $secrets := .Values.image.pullSecrets -}}
+{{- with include "dynamo-hooks.registrySecret" . -}}{{- $secrets = append $secrets (dict "name" .) -}}{{- end -}}
+{{- if $secrets -}}
+imagePullSecrets:
+  {{- toYaml $secrets | nindent 2 }}
+{{- end -}}
+{{- end }}
+
+{{- /* Name of the registry Secret; empty for none. */ -}}
+{{- define "dynamo-hooks.registrySecret" -}}
+{{- with .Values.registry -}}
+{{- if .existingSecret }}{{ .existingSecret }}{{ else if .server }}{{ include "dynamo-hooks.fullname" $ }}-registry{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{- /* What the hooks run: their image and settings, as a short digest. The controllers' URLs carry it, so that Metacontroller
+asks about all objects again after a change of either. It restarts a controller only if the controller changes. */ -}}
+{{- define "dynamo-hooks.revision" -}}
+{{- printf "%s %s" (include "dynamo-hooks.image" .) (include "dynamo-hooks.settings" .) | sha256sum | trunc 10 -}}
 {{- end }}
 
 {{- define "dynamo-hooks.image" -}}
@@ -94,6 +125,9 @@ preStop:
 {{- define "dynamo-hooks.settings" -}}
 {{- $own := dict "hookReplicas" .Values.replicas "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) "profilingClusterRole" (include "dynamo-hooks.profilingRole" .) "hooksImage" (.Values.settings.hooksImage | default (include "dynamo-hooks.image" .)) "controllerAccounts" (.Values.settings.controllerAccounts | default (include "dynamo-hooks.controllerAccounts" .)) -}}
 {{- $variables := list -}}
+{{- if .Values.mpi.generateKey -}}
+{{- $_ := set $own "mpiSecret" (printf "%s/%s" .Release.Namespace .Values.mpi.secretName) -}}
+{{- end -}}
 {{- if .Values.settings.installation -}}
 {{- $_ := set $own "installationNamespace" (include "dynamo-hooks.installationNamespace" .) -}}
 {{- end -}}
@@ -182,4 +216,10 @@ preStop:
 {{- with .Values.settings -}}
 {{- if and (or (eq (.discoveryBackend | default "") "etcd") .etcdAddress) (ne (include "dynamo-hooks.switch" .effectEtcd) "off") }}yes{{ end -}}
 {{- end -}}
+{{- end }}
+
+{{- /* The labels of the pod of `helm test`, by which the NetworkPolicy lets it in; no Service selects it. */ -}}
+{{- define "dynamo-hooks.testLabels" -}}
+app.kubernetes.io/name: {{ include "dynamo-hooks.name" . }}-test
+app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}

@@ -37,14 +37,13 @@ activeDeadlineSeconds: 600
 template:
   metadata:
     labels:
-      {{- merge (dict "app.kubernetes.io/name" (printf "%s-%s" (include "dynamo-hooks.name" .) $.name) "app.kubernetes.io/instance" .Release.Name) .Values.podLabels | toYaml | nindent 6 }}
+      {{- merge (dict "app.kubernetes.io/name" (printf "%s-%s" (include "dynamo-hooks.name" .) $.name) "app.kubernetes.io/instance" .Release.Name) (include "dynamo-hooks.podLabels" . | fromYaml) | toYaml | nindent 6 }}
   spec:
     restartPolicy: OnFailure
     serviceAccountName: {{ $.account }}
     automountServiceAccountToken: true
-    {{- with .Values.image.pullSecrets }}
-    imagePullSecrets:
-      {{- toYaml . | nindent 6 }}
+    {{- with include "dynamo-hooks.pullSecrets" . }}
+    {{- . | nindent 4 }}
     {{- end }}
     securityContext:
       runAsNonRoot: true
