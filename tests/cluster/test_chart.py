@@ -72,7 +72,17 @@ VALUES: dict[str, dict[str, Any]] = {
         }
     },
     "admission with a certificate from elsewhere": {
-        "admission": {"enabled": True, "certificates": {"source": "external", "caBundle": "", "secretName": "mine"}}
+        "admission": {"enabled": True, "certificates": {"source": "external", "caBundle": BUNDLE, "secretName": "mine"}}
+    },
+    "what an installation may add": {
+        "admission": {"enabled": True, "port": 19443},
+        "server": {"port": 18080},
+        "commonLabels": {"team": "inference"},
+        "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+        "hostNetwork": True,
+        "mpi": {"generateKey": True},
+        "registry": {"server": "nvcr.io", "username": "$oauthtoken", "password": "key"},
+        "resources": {"limits": {"memory": "1e9", "cpu": 0.5}},
     },
     "restricted to a namespace": {
         "admission": {"enabled": True},

@@ -1,0 +1,181 @@
+"""The chart's release from upgrade to uninstall on a real API server, and Metacontroller through all of it."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import requests
+import yaml
+
+from hooks.clients.api_server import ApiServer
+from hooks.clients.departure import Departure
+from hooks.metacontroller import install_files
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
+from tests.cluster.dynamo import (
+    CHART,
+    DYNAMO,
+    GRAPH,
+    RELEASE,
+    load_example,
+    running_controllers,
+    the_graph,
+    wait_for_event,
+)
+from tests.cluster.processes import Server, running
+from tests.cluster.programs import HttpServer, metacontroller_server
+from tests.contract.backend import METACONTROLLER, ApiRefused, Manifest
+
+MODEL = "DynamoModel"
+POD_GROUP = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+LEASE = ("coordination.k8s.io/v1", "Lease")
+
+
+def model(name: str) -> Manifest:
+    spec = {"modelName": name, "baseModelName": "base", "modelType": "lora", "source": {"uri": f"hf://org/{name}"}}
+    return {"apiVersion": DYNAMO, "kind": MODEL, "metadata": {"name": name}, "spec": spec}
+
+
+def completed(api: ApiClient, job: str) -> int:
+    """How many Jobs of that name have completed; the Jobs themselves are gone."""
+    about = f"involvedObject.kind=Job,involvedObject.name={job},reason=Completed"
+    return len(api.list("v1", "Event", fieldSelector=about))
+
+
+def test_rollback_to_admission_runs_the_job_that_makes_its_webhooks_trusted(
+    plane: ControlPlane, api: ApiClient
+) -> None:
+    place, job = ("--namespace", api.namespace), f"{RELEASE}-admission-hook"
+    wait = ("--wait", "--timeout=60s")
+    common = "--set=crds.install=false,uninstall.removeFinalizers=false"
+    plane.helm("install", RELEASE, CHART, *place, common, "--set=admission.enabled=true", *wait)
+    plane.helm("upgrade", RELEASE, CHART, *place, common, *wait)
+    before = completed(api, job)
+    plane.helm("rollback", RELEASE, "1", *place, *wait)
+    wait_for(lambda: completed(api, job) == before + 2, "the Job ran before and after the rollback")
+    plane.helm("uninstall", RELEASE, *place, "--wait")
+
+
+def test_kind_that_graphs_use_does_not_vanish_from_the_controllers(plane: ControlPlane, api: ApiClient) -> None:
+    place = ("--namespace", api.namespace, "--set=crds.install=false,uninstall.removeFinalizers=false")
+    plane.helm("install", RELEASE, CHART, *place)
+    graph = api.create({**load_example("vllm-agg"), "metadata": {"name": "g"}})
+    owner = {"apiVersion": DYNAMO, "kind": GRAPH, "name": "g", "uid": graph["metadata"]["uid"], "controller": True}
+    version, kind = POD_GROUP
+    metadata = {"name": "group", "ownerReferences": [owner]}
+    api.create({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {"minMember": 1}})
+    with pytest.raises(AssertionError) as refused:
+        plane.helm("upgrade", RELEASE, CHART, *place, "--set=volcano=off")
+    assert f"PodGroup {api.namespace}/group belongs to DynamoGraphDeployment g" in str(refused.value)
+    assert "Set volcano=on" in str(refused.value)
+    plane.helm("upgrade", RELEASE, CHART, *place, "--set=istio=off")  # declared, but nothing uses it
+    api.delete(version, kind, "group")
+    wait_for(lambda: api.get(version, kind, "group") is None, "the PodGroup is gone")
+    plane.helm("upgrade", RELEASE, CHART, *place, "--set=volcano=off")
+    plane.helm("uninstall", RELEASE, "--namespace", api.namespace)
+
+
+@contextmanager
+def starting_controllers(admin: ApiClient, url: str) -> Iterator[None]:
+    """Metacontroller runs the controllers; whoever deletes them before the end may."""
+    created = install_files.controllers(url)
+    try:
+        for controller in [admin.create(controller) for controller in created]:
+            wait_for_event(admin, controller, "Started")
+        yield
+    finally:
+        for controller in created:
+            with suppress(ApiRefused):
+                admin.delete(METACONTROLLER, controller["kind"], controller["metadata"]["name"])
+
+
+@pytest.fixture
+def uninstaller(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> Iterator[ApiServer]:
+    """The API server as the Job before `helm uninstall` sees it: with its account and the chart's rights for it."""
+    out = plane.helm("template", RELEASE, CHART, "--namespace", api.namespace, "--set=crds.install=false")
+    found = [document for document in yaml.safe_load_all(out) if document]
+    name = f"{RELEASE}-uninstall"
+    rights = [d for d in found if d["metadata"]["name"] == name and d["kind"] != "Job"]
+    for document in rights:
+        document["metadata"].pop("annotations")
+        api.apply(document)
+    (tmp_path / "token").write_text(plane.kubectl("create", "token", name, "--namespace", api.namespace))
+    yield ApiServer(url=plane.server, token_file=tmp_path / "token", ca_file=plane.certificate)
+    for document in rights:
+        if document["kind"].startswith("Cluster"):
+            api.delete(document["apiVersion"], document["kind"], name)
+
+
+def test_nothing_hangs_on_a_finalizer_after_the_job_of_uninstall(
+    uninstaller: ApiServer,
+    release: str,
+    api: ApiClient,
+    admin: ApiClient,
+    hooks: HttpServer,
+    start_metacontroller: Callable[[str], Server],
+) -> None:
+    """The hooks have no prober, so the model could not be finalized: as after an uninstall without the Job."""
+    finalizer = "metacontroller.io/decoratorcontroller-dynamo-model"
+    with running(start_metacontroller(CHART_ACCOUNT)):
+        with starting_controllers(admin, hooks.url):
+            for name in ("stays", "goes"):
+                api.create(model(name))
+            wait_for(lambda: finalizers(api, "stays") == finalizers(api, "goes") == [finalizer], "both are held", 60)
+            api.delete(DYNAMO, MODEL, "goes")
+            with uninstaller.converse(60) as talk:
+                said = list(Departure(talk=talk, installation="", namespace="", webhooks="", wait=time.sleep).prepare())
+        assert f"DynamoModel {api.namespace}/stays has lost its finalizer" in said
+        wait_for(lambda: api.get(DYNAMO, MODEL, "goes") is None, "the deleted model is gone")
+        assert finalizers(api, "stays") == []
+        assert admin.list(METACONTROLLER, "CompositeController") == []
+        assert admin.list(METACONTROLLER, "DecoratorController") == []
+        api.delete(DYNAMO, MODEL, "stays")
+        wait_for(lambda: api.get(DYNAMO, MODEL, "stays") is None, "the other model can be deleted")
+
+
+def test_changed_revision_makes_metacontroller_ask_again_about_every_graph(
+    api: ApiClient, admin: ApiClient, hooks: HttpServer, metacontroller: HttpServer
+) -> None:
+    api.create({**load_example("vllm-agg"), "metadata": {"name": "g"}})
+    with running_controllers(admin, hooks.url):
+        wait_for(lambda: the_graph(api, "g").get("status"), "the graph was synced", 60)
+        found = admin.get(METACONTROLLER, "CompositeController", "dynamo-graph")
+        assert found is not None
+        before = asked_with(metacontroller, "revision=2")
+        assert before == 0
+        calls = {
+            call: {**hook, "webhook": {**hook["webhook"], "url": f"{hook['webhook']['url']}?revision=2"}}
+            for call, hook in found["spec"]["hooks"].items()
+        }
+        admin.patch(METACONTROLLER, "CompositeController", "dynamo-graph", {"spec": {"hooks": calls}})
+        wait_for(lambda: asked_with(metacontroller, "revision=2") > 0, "Metacontroller asks at the new URL", 60)
+        api.delete(DYNAMO, GRAPH, "g")
+        wait_for(lambda: api.get(DYNAMO, GRAPH, "g") is None, "the graph is gone")
+
+
+def test_metacontroller_elects_a_leader_with_the_rights_of_the_chart(
+    release: str, plane: ControlPlane, api: ApiClient, admin: ApiClient, hooks: HttpServer, tmp_path: Path
+) -> None:
+    server = metacontroller_server(plane, tmp_path, CHART_ACCOUNT)
+    server.command = (*server.command, "--leader-election", f"--leader-election-namespace={api.namespace}")
+    with running(server), running_controllers(admin, hooks.url):
+        lease = api.get(*LEASE, "metacontroller")
+        assert lease is not None
+        assert lease["spec"]["holderIdentity"]
+
+
+def asked_with(metacontroller: HttpServer, query: str) -> int:
+    """How many syncs of graphs Metacontroller has asked for at URLs that end with the query."""
+    text = requests.get(f"{metacontroller.url}/metrics", timeout=5).text
+    pattern = rf'^metacontroller_sync_requests_total{{[^}}]*url="[^"]*/graph/sync\?{query}"[^}}]*}} (\S+)$'
+    return int(sum(float(value) for value in re.findall(pattern, text, re.MULTILINE)))
+
+
+def finalizers(api: ApiClient, name: str) -> list[str]:
+    found = api.get(DYNAMO, MODEL, name)
+    assert found is not None
+    names: list[str] = found["metadata"].get("finalizers", [])
+    return names
