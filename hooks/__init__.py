@@ -64,6 +64,7 @@ Where is …?
 * what `helm test` asks: hooks/cli/self_test.py
 * what is done before an uninstall: hooks/clients/departure.py
 * the table of the chart's values: tests/chart_values.py
+* the table of the Go operator's values: chart/platform/files/upstream-values.yaml
 * what a user's unit test calls: hooks/testing/dynamo.py
 * a page for users, and what writes its generated parts: docs, tests/docs/reference.py
 * the Metacontroller of the tests: hooks/simulator/metacontroller

@@ -11,7 +11,7 @@ import yaml
 WHOLE = frozenset({"resources", "nodeSelector", "namespaceSelector", "objectSelector"})
 """Values that users replace as a whole, so that the table has one row for each."""
 
-_KEY = re.compile(r"( *)([A-Za-z][A-Za-z0-9-]*):")
+_KEY = re.compile(r"( *)([A-Za-z][A-Za-z0-9_-]*):")
 _COMMENT = re.compile(r" *# ?(.*)")
 _TABLE = re.compile(r"(<!-- values -->\n).*?(<!-- /values -->)", re.DOTALL)
 

@@ -78,9 +78,13 @@ asks about all objects again after a change of either. It restarts a controller 
 {{- .Values.settings.profilingClusterRole | default (printf "%s-profiling" (include "dynamo-hooks.fullname" .)) -}}
 {{- end }}
 
+{{- define "dynamo-hooks.metacontrollerNamespace" -}}
+{{- .Values.metacontroller.namespace | default .Release.Namespace -}}
+{{- end }}
+
 {{- /* The users that write for the controllers: Metacontroller's ServiceAccount and our own. */ -}}
 {{- define "dynamo-hooks.controllerAccounts" -}}
-{{- $accounts := list (printf "%s:%s" .Values.metacontroller.namespace .Values.metacontroller.serviceAccount) (printf "%s:%s" .Release.Namespace (include "dynamo-hooks.serviceAccount" .)) -}}
+{{- $accounts := list (printf "%s:%s" (include "dynamo-hooks.metacontrollerNamespace" .) .Values.metacontroller.serviceAccount) (printf "%s:%s" .Release.Namespace (include "dynamo-hooks.serviceAccount" .)) -}}
 system:serviceaccount:{{ join ",system:serviceaccount:" $accounts }}
 {{- end }}
 
@@ -132,6 +136,7 @@ preStop:
 {{- $_ := set $own "installationNamespace" (include "dynamo-hooks.installationNamespace" .) -}}
 {{- end -}}
 {{- range $key, $value := merge $own .Values.settings -}}
+{{- if and (kindIs "string" $value) (contains "{{" $value) -}}{{- $value = tpl $value $ -}}{{- end -}}
 {{- if not (kindIs "invalid" $value) -}}
 {{- $variables = append $variables (dict "name" (printf "DYNAMO_HOOKS_%s" (snakecase $key | upper)) "value" (include "dynamo-hooks.settingValue" $value)) -}}
 {{- end -}}
