@@ -10,7 +10,7 @@ LIST = Path(__file__).parent.parent / "chart" / "platform" / "files" / "upstream
 _HEAD = """# Values of the Go operator's platform chart
 
 Every value of the chart `dynamo-platform` of the Go operator (releases 0.8 and 0.9, and at the end what 1.0 added), and
-what replaces it in the chart `chart/platform` of this project. In the chart of the hooks alone, leave out `dynamo-hooks.`.
+what replaces it in the chart `chart/platform` of this project. The chart of the hooks has no `dynamo-hooks.` in front.
 
 This page is made from `chart/platform/files/upstream-values.yaml`, as the chart's own messages are.
 """

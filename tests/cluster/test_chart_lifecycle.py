@@ -46,17 +46,29 @@ def completed(api: ApiClient, job: str) -> int:
 
 
 def test_rollback_to_admission_runs_the_job_that_makes_its_webhooks_trusted(
-    plane: ControlPlane, api: ApiClient
+    plane: ControlPlane, api: ApiClient, admin: ApiClient
 ) -> None:
+    """The image changes too: the controllers' URLs follow it there and back."""
     place, job = ("--namespace", api.namespace), f"{RELEASE}-admission-hook"
     wait = ("--wait", "--timeout=60s")
     common = "--set=crds.install=false,uninstall.removeFinalizers=false"
     plane.helm("install", RELEASE, CHART, *place, common, "--set=admission.enabled=true", *wait)
-    plane.helm("upgrade", RELEASE, CHART, *place, common, *wait)
+    first = graph_path(admin)
+    plane.helm("upgrade", RELEASE, CHART, *place, common, "--set=image.tag=v2", *wait)
+    assert graph_path(admin) != first
     before = completed(api, job)
     plane.helm("rollback", RELEASE, "1", *place, *wait)
+    assert graph_path(admin) == first
     wait_for(lambda: completed(api, job) == before + 2, "the Job ran before and after the rollback")
     plane.helm("uninstall", RELEASE, *place, "--wait")
+
+
+def graph_path(admin: ApiClient) -> str:
+    """Where Metacontroller asks about graphs."""
+    found = admin.get(METACONTROLLER, "CompositeController", "dynamo-graph")
+    assert found is not None
+    path: str = found["spec"]["hooks"]["sync"]["webhook"]["path"]
+    return path
 
 
 def test_kind_that_graphs_use_does_not_vanish_from_the_controllers(plane: ControlPlane, api: ApiClient) -> None:
