@@ -45,6 +45,7 @@ Where is …?
 * the choice between components and Grove: hooks/graph/path.py, hooks/graph/standing_path.py
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
+* what `kubectl get` shows: hooks/crds/definitions.py, hooks/graph/overview.py
 * the condition Applied, and what differs from the wanted children: hooks/metacontroller/applied_condition.py
 * new defaults that wait until a spec changes: hooks/metacontroller/held.py, hooks/metacontroller/holding.py
 * the reasons of conditions: hooks/component/reasons.py, hooks/graph/status.py, hooks/graph/request/reasons.py

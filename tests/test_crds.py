@@ -81,13 +81,18 @@ def test_names_are_upstreams(kind: str, plural: str, singular: str, short: str) 
 
 
 READY = '.status.conditions[?(@.type=="Ready")]'
+MESSAGE = ("Message", "string", f"{READY}.message")
+WIDE = {"Path", "Message", "MESSAGE"}
 COLUMNS = {
     DGD: [
         ("Ready", "string", f"{READY}.status"),
-        ("Backend", "string", ".spec.backendFramework"),
+        ("Reason", "string", ".status.notReadyReason"),
         ("Components", "string", ".status.componentsReady"),
-        ("Reason", "string", f"{READY}.reason"),
+        ("GPUs", "integer", ".status.gpus"),
         ("Age", "date", ".metadata.creationTimestamp"),
+        ("Path", "string", ".status.path"),
+        ("Backend", "string", ".spec.backendFramework"),
+        MESSAGE,
     ],
     DCD: [
         ("DynamoComponent", "string", ".spec.serviceName"),
@@ -96,6 +101,7 @@ COLUMNS = {
         ("Ready", "string", f"{READY}.status"),
         ("Reason", "string", f"{READY}.reason"),
         ("Age", "date", ".metadata.creationTimestamp"),
+        MESSAGE,
     ],
     DM: [
         ("BaseModel", "string", ".spec.baseModelName"),
@@ -105,6 +111,7 @@ COLUMNS = {
         ("AllReady", "string", f"{READY}.status"),
         ("Reason", "string", f"{READY}.reason"),
         ("Age", "date", ".metadata.creationTimestamp"),
+        MESSAGE,
     ],
     DGDR: [
         ("Model", "string", ".spec.model"),
@@ -114,6 +121,7 @@ COLUMNS = {
         ("Ready", "string", f"{READY}.status"),
         ("Reason", "string", f"{READY}.reason"),
         ("Age", "date", ".metadata.creationTimestamp"),
+        MESSAGE,
     ],
     DGDSA: [
         ("DGD", "string", ".spec.dgdRef.name"),
@@ -122,6 +130,7 @@ COLUMNS = {
         ("READY", "string", f"{READY}.status"),
         ("REASON", "string", f"{READY}.reason"),
         ("AGE", "date", ".metadata.creationTimestamp"),
+        ("MESSAGE", "string", f"{READY}.message"),
     ],
     DWM: [("Age", "date", ".metadata.creationTimestamp")],
 }
@@ -131,6 +140,8 @@ COLUMNS = {
 def test_columns_are_those_of_kubectl_get(kind: str) -> None:
     columns = BY_KIND[kind]["spec"]["versions"][0]["additionalPrinterColumns"]
     assert [(column["name"], column["type"], column["jsonPath"]) for column in columns] == COLUMNS[kind]
+    wide = {column["name"] for column in columns if column.get("priority")}
+    assert wide == {name for name, _, _ in COLUMNS[kind] if name in WIDE} | ({"Backend"} if kind == DGD else set())
 
 
 SCALE = {

@@ -121,6 +121,14 @@ class GraphDeploymentStatus(ApiModel):
         Mapping[str, str],
         Schema("Under Grove, why services are not ready, for example `CrashLoop`, by service name."),
     ] = Field(default_factory=dict)
+    not_ready_reason: Annotated[
+        str,
+        Schema("The worst reason why the graph is not ready, for example `ImagePull`; absent while it is ready."),
+    ] = ""
+    path: Annotated[
+        str, Schema("What runs the pods: `Grove`, `Deployments`, `LWS` (LeaderWorkerSets) or `Deployments,LWS`.")
+    ] = ""
+    gpus: Annotated[int, Schema("GPUs that all wanted pods request together.", format=INT64, minimum=0)] = 0
     restart: Annotated[RestartStatus | None, Schema("The current or last restart.")] = None
     checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by service name.")] = Field(
         default_factory=dict

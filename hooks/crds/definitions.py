@@ -29,17 +29,19 @@ OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of `kubectl get`; `type` is string, integer or date."""
+    """One column of `kubectl get`; `type` is string, integer or date. Only `-o wide` shows one that `is_wide`."""
 
     name: str
     path: str
     type: str = "string"
     description: str = ""
+    is_wide: bool = False
 
 
 _READY = '.status.conditions[?(@.type=="Ready")]'
 READY = Column("Ready", f"{_READY}.status", description="Whether it is ready with its current spec")
 REASON = Column("Reason", f"{_READY}.reason", description="Reason why it is not ready")
+MESSAGE = Column("Message", f"{_READY}.message", description="Why it is not ready, and remarks", is_wide=True)
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
 
@@ -67,10 +69,14 @@ CUSTOM_RESOURCES = (
         model=GraphDeployment,
         columns=(
             READY,
-            Column("Backend", ".spec.backendFramework", description="Inference engine, if the graph names one"),
+            # The reason of the condition is upstream's, and the same for whatever is not ready.
+            replace(REASON, path=".status.notReadyReason", description="The worst reason why it is not ready"),
             Column("Components", ".status.componentsReady", description="Ready components of all"),
-            REASON,
+            Column("GPUs", ".status.gpus", "integer", "GPUs that all wanted pods request"),
             AGE,
+            Column("Path", ".status.path", description="What runs the pods", is_wide=True),
+            Column("Backend", ".spec.backendFramework", description="Inference engine, if it is named", is_wide=True),
+            MESSAGE,
         ),
     ),
     CustomResource(
@@ -87,6 +93,7 @@ CUSTOM_RESOURCES = (
             READY,
             REASON,
             AGE,
+            MESSAGE,
         ),
     ),
     CustomResource(
@@ -106,6 +113,7 @@ CUSTOM_RESOURCES = (
             replace(READY, name="AllReady"),
             REASON,
             AGE,
+            MESSAGE,
         ),
     ),
     CustomResource(
@@ -120,6 +128,7 @@ CUSTOM_RESOURCES = (
             READY,
             REASON,
             AGE,
+            MESSAGE,
         ),
     ),
     CustomResource(
@@ -133,6 +142,7 @@ CUSTOM_RESOURCES = (
             replace(READY, name="READY"),
             replace(REASON, name="REASON"),
             replace(AGE, name="AGE"),
+            replace(MESSAGE, name="MESSAGE"),
         ),
         subresources={
             "status": {},
@@ -227,4 +237,5 @@ def _build_version(resource: CustomResource) -> dict[str, Json]:
 
 def _build_column(column: Column) -> dict[str, Json]:
     described = {"description": column.description} if column.description else {}
-    return {"name": column.name, "type": column.type, "jsonPath": column.path, **described}
+    wide = {"priority": 1} if column.is_wide else {}
+    return {"name": column.name, "type": column.type, "jsonPath": column.path, **described, **wide}

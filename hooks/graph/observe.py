@@ -25,8 +25,8 @@ class ChildComponent:
     """A DynamoComponentDeployment of the graph as the cluster holds it.
 
     `applied_spec` is the spec as it was last applied, None if that is not recorded. `is_available` and `message` are
-    those of its condition Available; `unready` is the message of its condition Ready while that is False, else empty.
-    `service` is its `status.service`, empty while it has none. `is_held`: its workload waits with new defaults.
+    those of its condition Available; `unready` and `reason` are those of its condition Ready while that is False, else
+    empty. `service` is its `status.service`, empty while it has none. `is_held`: its workload waits with new defaults.
     """
 
     is_deleting: bool
@@ -37,6 +37,7 @@ class ChildComponent:
     is_available: bool
     message: str
     unready: str
+    reason: str
     service: Mapping[str, Json]
     is_held: bool = False
 
@@ -128,6 +129,7 @@ _PRESENT = ChildComponent(
     is_available=False,
     message="",
     unready="",
+    reason="",
     service={},
 )
 
@@ -144,6 +146,7 @@ def _observe_component(child: ReadManifest) -> ChildComponent:
     status = child.get("status") or {}
     conditions = status.get("conditions") or ()
     available, ready = (find_condition(conditions, type_) or {} for type_ in ("Available", READY))
+    is_unready = ready.get("status") == "False"
     return ChildComponent(
         is_deleting=is_deleting(child),
         generation=int(child["metadata"].get("generation", 0)),
@@ -152,7 +155,8 @@ def _observe_component(child: ReadManifest) -> ChildComponent:
         applied_spec=read_applied_spec(child),
         is_available=available.get("status") == "True",
         message=str(available.get("message") or ""),
-        unready=str(ready.get("message") or "") if ready.get("status") == "False" else "",
+        unready=str(ready.get("message") or "") if is_unready else "",
+        reason=str(ready.get("reason") or "") if is_unready else "",
         service=status.get("service") or {},
         is_held=is_true(conditions, HELD),
     )

@@ -22,6 +22,7 @@ from hooks.graph.model_services import ModelServicePlan, plan_model_services
 from hooks.graph.mpi_key import needs_mpi_key
 from hooks.graph.multinode import check_components
 from hooks.graph.observe import ObservedGraph
+from hooks.graph.overview import name_path, total_gpus
 from hooks.graph.path import plan_path
 from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.k8s.types import GroupVersionKind, Json
@@ -37,6 +38,8 @@ class GraphPlan:
 
     `warnings` are for the user, whether or not the graph is ready.
 
+    `run_by` names what runs the pods, and `gpus` is the number of GPUs that all pods request.
+
     `components` are the services as components; they are created only if `grove` is None. `blocked_by` is half a
     sentence about the rest of the other path, empty if nothing is left; until the rest is deleted, no workload is
     returned.
@@ -44,6 +47,8 @@ class GraphPlan:
 
     name: str
     labels: Mapping[str, str]
+    run_by: str
+    gpus: int
     components: tuple[GraphServicePlan, ...]
     grove: GrovePlan | None
     blocked_by: str
@@ -86,6 +91,8 @@ def plan_graph(
     return GraphPlan(
         name=graph.metadata.name,
         labels=graph.metadata.labels,
+        run_by=name_path(graph, by_grove=path.takes_grove),
+        gpus=total_gpus(graph, components),
         components=components,
         grove=grove,
         blocked_by=path.blocked_by,

@@ -28,13 +28,14 @@ _UNMANAGED = Unmanaged(existing=ON_DELETE - {kinds.ROLE_BINDING}, fixed=frozense
 class GraphProgress:
     """How far the children of a graph have come.
 
-    `unready` are the services that are not ready. `components` says by component's name why it is not ready; `grove` is
-    the progress of Grove. Both are empty while no workload is returned. `applied` says which children are missing or
-    not as wanted, `held` is the condition about workloads that wait with new defaults.
+    `unready` are the services that are not ready. `components` says by component's name why it is not ready, `reasons`
+    the same in one word each; `grove` is the progress of Grove. They are empty while no workload is returned. `applied`
+    says which children are missing or not as wanted, `held` is the condition about workloads that wait with new defaults.
     """
 
     unready: frozenset[str]
     components: Mapping[str, str]
+    reasons: Mapping[str, str]
     grove: GroveProgress | None
     applied: Applied
     held: tuple[Condition, ...] = ()
@@ -58,15 +59,19 @@ def measure_graph(plan: GraphPlan, seen: ObservedGraph, applied: Applied) -> Gra
     """Compare the observed objects with the plan, by the rules of the condition Ready."""
     if plan.blocked_by:
         every = frozenset(component.service for component in plan.components)
-        return GraphProgress(unready=every, components={}, grove=None, applied=applied)
+        return GraphProgress(unready=every, components={}, reasons={}, grove=None, applied=applied)
     if plan.grove is not None:
         grove = measure_grove(plan.grove, seen.grove, applied)
-        return GraphProgress(unready=find_unready(plan.grove, grove), components={}, grove=grove, applied=applied)
+        unready = find_unready(plan.grove, grove)
+        return GraphProgress(unready=unready, components={}, reasons={}, grove=grove, applied=applied)
     judged = {one.deviation.name: one for one in applied.judged if one.deviation.kind == contract.COMPONENT}
     found = [(one, _why_unready(one, seen.components.get(one.name), judged.get(one.name))) for one in plan.components]
     return GraphProgress(
         unready=frozenset(component.service for component, reason in found if reason),
         components={component.name: reason for component, reason in found if reason},
+        reasons={
+            one.name: _name_reason(seen.components.get(one.name), judged.get(one.name)) for one, why in found if why
+        },
         grove=None,
         applied=applied,
     )
@@ -107,6 +112,19 @@ def _why_unready(plan: GraphServicePlan, seen: ChildComponent | None, judged: Ju
             "init containers were inserted or reordered; this cannot be applied to an existing object, delete it once"
         )
     return ""
+
+
+def _name_reason(seen: ChildComponent | None, judged: Judged | None) -> str:
+    """The reason of a component that is not ready: a `NotReadyReason`, or what its own condition Ready says."""
+    if judged is not None and judged.is_lasting:
+        return judged.explanation.reason
+    if seen is None or seen.is_deleting:
+        return NotReadyReason.PROGRESSING
+    if judged is not None or seen.observed_generation < seen.generation:
+        return NotReadyReason.ROLLING_OUT
+    if not seen.is_available or seen.unready:
+        return seen.reason or NotReadyReason.PROGRESSING
+    return NotReadyReason.DIFFERS
 
 
 def _describe_change(judged: Judged) -> str:

@@ -16,7 +16,7 @@ from hooks.graph.plan import GraphPlan
 from hooks.graph.progress import GraphProgress
 from hooks.graph.restart import RestartPlan
 from hooks.k8s.conditions import READY, Condition, Truth, merge_conditions
-from hooks.k8s.not_ready import Explanation, NotReadyReason
+from hooks.k8s.not_ready import Explanation, NotReadyReason, rank_reason
 from hooks.k8s.types import Json
 from hooks.metacontroller.applied_condition import APPLIED
 from hooks.problems import Problem, join_texts
@@ -25,7 +25,10 @@ from hooks.valid_condition import judge_spec
 NOT_READY_REASONS = "notReadyReasons"
 """Field of the status: under Grove, by service, the reason why it is not ready. Events compare it with the last one."""
 
-_KEPT = ("restart", "services", "componentsReady")
+NOT_READY_REASON = "notReadyReason"
+"""Field of the status: the worst reason of all; absent while the graph is ready. `kubectl get` shows it."""
+
+_KEPT = ("restart", "services", "componentsReady", "path", "gpus")
 
 
 class GraphState(StrEnum):
@@ -75,11 +78,15 @@ def report(
     ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
     services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
+    worst = _find_worst(plan, progress, explained) if waiting else ""
     return {
         **_status(state, (ready, progress.applied.condition, judge_spec(), *progress.held), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),
+        **({NOT_READY_REASON: worst} if worst else {}),
+        "path": plan.run_by,
+        "gpus": plan.gpus,
         "componentsReady": f"{len(plan.components) - len(progress.unready)}/{len(plan.components)}",
     }
 
@@ -93,7 +100,7 @@ def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous:
     )
     kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
     valid = judge_spec(problems if reason is GraphReason.INVALID else ())
-    return {**_status(GraphState.FAILED, (*conditions, valid), previous), **kept}
+    return {**_status(GraphState.FAILED, (*conditions, valid), previous), NOT_READY_REASON: reason.value, **kept}
 
 
 def _status(state: GraphState, conditions: Iterable[Condition], previous: Previous) -> dict[str, Json]:
@@ -117,6 +124,20 @@ def _unready_workloads(
             yield plan.name, why
     else:
         yield from progress.components.items()
+
+
+def _find_worst(plan: GraphPlan, progress: GraphProgress, explained: Mapping[str, Explanation]) -> str:
+    """The worst reason of all services and other children of a graph that is not ready.
+
+    A component whose spec is refused has a reason of its own, which is worse than all of the list.
+    """
+    found = [
+        *progress.reasons.values(),
+        *(one.reason.value for one in explained.values()),
+        *(one.explanation.reason.value for one in progress.applied.judged if one.is_lasting),
+        *([NotReadyReason.WAITING_FOR_DEPENDENCY.value] if plan.blocked_by or plan.claims.missing else []),
+    ]
+    return min(found, key=rank_reason, default=NotReadyReason.PROGRESSING.value)
 
 
 def _remarks(plan: GraphPlan, seen: ObservedGraph) -> list[str]:

@@ -59,4 +59,9 @@ def choose_worst(found: Iterable[Explanation]) -> Explanation | None:
     return replace(explanations[0], seconds=soonest)
 
 
+def rank_reason(reason: str) -> tuple[int, str]:
+    """A key that sorts the worst reason first; a reason that is not of the list comes before all others."""
+    return (_RANK[NotReadyReason(reason)], reason) if reason in _RANK else (-1, reason)
+
+
 _RANK = {reason: rank for rank, reason in enumerate(NotReadyReason)}

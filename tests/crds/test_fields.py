@@ -27,7 +27,10 @@ FIELDS = [
     (
         DGD,
         "status",
-        "checkpoints componentsReady conditions notReadyReasons observedGeneration restart services state",
+        (
+            "checkpoints componentsReady conditions gpus notReadyReason notReadyReasons observedGeneration path "
+            "restart services state"
+        ),
         "",
     ),
     (
@@ -158,6 +161,9 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGD, "status.state", STRING),
     (DGD, "status.componentsReady", STRING),
     (DGD, "status.notReadyReasons", {"type": "object", "additionalProperties": STRING}),
+    (DGD, "status.notReadyReason", STRING),
+    (DGD, "status.path", STRING),
+    (DGD, "status.gpus", {**INT64, "minimum": 0}),
     (DGD, "status.observedGeneration", INT64),
     (
         DGD,

@@ -1,0 +1,43 @@
+"""What `kubectl get` shows of a graph's plan in a word each: what runs its pods, and how many GPUs they request."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from hooks.api.component_spec import Resources
+from hooks.api.graph import GraphDeployment
+from hooks.component.gpus import count_gpus
+from hooks.errors import InvalidSpec
+from hooks.graph.components import GraphServicePlan
+
+
+class RunBy(StrEnum):
+    """The kind of workload that runs a graph's pods."""
+
+    GROVE = "Grove"
+    DEPLOYMENTS = "Deployments"
+    LEADER_WORKER_SETS = "LWS"
+
+
+def name_path(graph: GraphDeployment, *, by_grove: bool) -> str:
+    """`Grove`, `Deployments`, `LWS`, or `Deployments,LWS` for a graph with services of both kinds."""
+    if by_grove:
+        return RunBy.GROVE.value
+    nodes = {spec.is_multinode for spec in graph.spec.services.values()}
+    used = ((RunBy.DEPLOYMENTS, False), (RunBy.LEADER_WORKER_SETS, True))
+    return ",".join(one.value for one, is_multinode in used if is_multinode in nodes)
+
+
+def total_gpus(graph: GraphDeployment, components: Iterable[GraphServicePlan]) -> int:
+    """The GPUs that all wanted pods of the graph request together."""
+    return sum(_count(graph, component) for component in components)
+
+
+def _count(graph: GraphDeployment, component: GraphServicePlan) -> int:
+    spec = graph.spec.services[component.service]
+    written = component.spec.get("resources")
+    resources = Resources.model_validate(written) if written else None
+    try:
+        gpus = count_gpus(resources, spec.main_container)
+    except InvalidSpec:  # the component's own hook reports the amount
+        return 0
+    return gpus * spec.node_count * int(component.spec["replicas"])
