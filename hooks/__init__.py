@@ -58,6 +58,7 @@ Where is …?
 * which cluster a command for a person talks to: hooks/cli/cluster_options.py, hooks/clients/kubeconfig.py
 * who may call the hooks: hooks/serving/callers.py
 * the limits against slow peers: hooks/serving/worker.py
+* a metric: hooks/serving/metrics.py, hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py

@@ -55,6 +55,7 @@ from hooks.serving.callers import RefuseCaller
 from hooks.serving.expected_children import expected_keys
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
+from hooks.serving.metrics_page import serve_prober_page
 from hooks.serving.web import BY_ITSELF, ServedBy, create_bare_app, discard_body, read_body
 from hooks.settings import Settings
 
@@ -239,6 +240,7 @@ def create_app(
     )
     for name, hook in (served_hooks(settings, ask_prober) if hooks is None else hooks).items():
         _add_hook(app, name, hook, context)
+    serve_prober_page(app, settings.prober_url)
     app.after_request(lambda response: _end(response, context))
     return app
 

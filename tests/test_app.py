@@ -289,7 +289,7 @@ def test_every_hook_answers_on_its_public_paths() -> None:
         for call in ("sync", "finalize", "customize")
     }
     hooks |= {f"/scaling-adapter/{call}" for call in ("sync", "customize")}
-    assert found == {*hooks, "/healthz", "/readyz", "/metrics"}
+    assert found == {*hooks, "/healthz", "/readyz", "/metrics", "/metrics/prober"}
 
 
 def test_graph_hook_is_served_with_its_own_kind() -> None:

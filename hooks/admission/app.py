@@ -79,7 +79,7 @@ def create_admission_app(
         defaults=defaults,
         is_locked=is_locked,
         installed=installed,
-        metrics=create_admission_metrics(app),
+        metrics=create_admission_metrics(app, served_by.certificate),
     )
     for plural in KINDS:
         _add_hook(app, "validate", plural, partial(_validate, plural, context))

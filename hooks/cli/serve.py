@@ -69,8 +69,8 @@ def serve(
 ) -> None:
     """Serve the hooks over HTTP, for Metacontroller to call.
 
-    /healthz, /readyz and /metrics ask for no token. On SIGTERM open requests are finished. SIGINT ends it at once. Log
-    lines are JSON on standard error.
+    /healthz, /readyz, /metrics and /metrics/prober, the metrics of the prober, ask for no token. On SIGTERM open
+    requests are finished. SIGINT ends it at once. Log lines are JSON on standard error.
     """
     settings = read_settings(set_values)
     read_prober_token()  # refused here, once, instead of in every worker
@@ -122,7 +122,7 @@ class ServedHooks:
 
     def begin(self, is_draining: Callable[[], bool]) -> None:
         """Start a worker's background threads."""
-        from hooks.serving.metrics import create_resource_metrics, show_resources  # noqa: PLC0415 - reads the environment when imported
+        from hooks.serving.resource_metrics import create_resource_metrics, show_resources  # noqa: PLC0415 - reads the environment when imported
 
         self.locks.keep(is_draining)
         if counter := find_counter(self.settings, lambda: datetime.now(UTC)):

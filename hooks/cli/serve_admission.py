@@ -57,7 +57,7 @@ def serve_admission(
     """
     settings = read_settings(set_values)
     set_up_logging(settings.log_level)
-    served = ServedAdmission.of(settings, capacity.at_once)
+    served = ServedAdmission.of(settings, capacity.at_once, tls_cert)
     options = ServerOptions(
         bind=bind,
         workers=capacity.workers,
@@ -88,9 +88,10 @@ class ServedAdmission:
     at_once: int
     locks: Locks
     installed: InstalledKinds | None
+    certificate: Path
 
     @classmethod
-    def of(cls, settings: Settings, at_once: int) -> "ServedAdmission":
+    def of(cls, settings: Settings, at_once: int, certificate: Path) -> "ServedAdmission":
         """The parts of this process's server; ends the process with a message if a setting cannot work."""
         server = ApiServer.in_cluster()
         return cls(
@@ -98,6 +99,7 @@ class ServedAdmission:
             at_once=at_once,
             locks=set_up_locks(settings, holds=False),
             installed=InstalledKinds(server=server) if server else None,
+            certificate=certificate,
         )
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
@@ -111,7 +113,7 @@ class ServedAdmission:
             DEFAULTS,
             is_locked=self.locks.is_locked,
             installed=self.installed.look if self.installed else lambda: None,
-            served_by=ServedBy(is_draining=is_draining, at_once=self.at_once),
+            served_by=ServedBy(is_draining=is_draining, at_once=self.at_once, certificate=self.certificate),
         )
 
     def begin(self, _is_draining: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Counts the custom resources in the cluster by their state, for the metric `dynamo_operator_resources_total`.
+"""Counts the custom resources in the cluster by state, and those that are not ready by reason, for the metrics.
 
 Of all processes of an installation only one counts, the holder of a Lease: dashboards add up what all pods report.
 
@@ -8,7 +8,7 @@ Source: Dynamo operator, internal/observability/resource_counter.go.
 import os
 import socket
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -19,10 +19,12 @@ from hooks import contract
 from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, parse_lease, write_lease
 from hooks.k8s.conditions import READY, find_condition
+from hooks.k8s.deadlines import seconds_since
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
 from hooks.metacontroller.protocol import plural_of
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
+from hooks.serving.resource_counts import NOTHING, Key, ResourceCounts
 from hooks.settings import Settings, Switch
 
 COUNT_SECONDS = 30.0
@@ -42,8 +44,8 @@ _COUNTED = (
     contract.SCALING_ADAPTER,
 )
 
-Counts = Mapping[tuple[str, str, str], int]
-"""Number of objects by kind, namespace and state."""
+NOT_PROCESSED, DELETING = "NotProcessed", "Deleting"
+"""Reasons of an object that no hook has given a status yet, and of one that waits for its deletion."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,18 +64,18 @@ class ResourceCounter:
     restricted_to: str = ""
     _failure: int | None = field(default=None, init=False)
 
-    def count(self) -> Counts:
-        """The numbers; {} if another process counts, or if they cannot be read, which is logged once."""
+    def count(self) -> ResourceCounts:
+        """The numbers; none if another process counts, or if they cannot be read, which is logged once."""
         try:
             with self.server.converse(_REQUEST_SECONDS) as talk:
-                counts = self._count_all(talk) if self._take_lease(talk) else {}
+                found = self._count_all(talk) if self._take_lease(talk) else NOTHING
         except Refused as refused:
             if refused.status != self._failure:
                 logger.warning("resources are not counted: %s", refused)
             self._failure = refused.status
-            return {}
+            return NOTHING
         self._failure = None
-        return counts
+        return found
 
     def _take_lease(self, talk: Conversation) -> bool:
         """Whether this process holds the Lease; takes it over once it has expired."""
@@ -90,12 +92,17 @@ class ResourceCounter:
         method = "POST" if found is None else "PUT"
         return talk.ask(method, path, manifest, also=(HTTPStatus.CONFLICT,)).status != HTTPStatus.CONFLICT
 
-    def _count_all(self, talk: Conversation) -> Counts:
-        counts: Counter[tuple[str, str, str]] = Counter()
+    def _count_all(self, talk: Conversation) -> ResourceCounts:
+        states: Counter[Key] = Counter()
+        not_ready: defaultdict[Key, list[float]] = defaultdict(list)
         for kind in _COUNTED:
             for found in self._list(talk, kind):
-                counts[kind.kind, str(found["metadata"]["namespace"]), find_state(kind, found)] += 1
-        return counts
+                namespace = str(found["metadata"]["namespace"])
+                states[kind.kind, namespace, find_state(kind, found)] += 1
+                if why := find_reason(found):
+                    reason, since = why
+                    not_ready[kind.kind, namespace, reason].append(seconds_since(since, self.clock()) if since else 0.0)
+        return ResourceCounts(states=states, not_ready=not_ready)
 
     def _list(self, talk: Conversation, kind: GroupVersionKind) -> Iterator[ReadManifest]:
         """All objects of a kind that this installation owns, page by page."""
@@ -131,6 +138,23 @@ def find_state(kind: GroupVersionKind, found: ReadManifest) -> str:
     return "ready" if ready.get("status") == "True" else "not_ready"
 
 
+def find_reason(found: ReadManifest) -> tuple[str, str] | None:
+    """Why an object is not ready, in one word, and since when; None if it is ready.
+
+    A graph's condition Ready says only that something is not ready; another field of its status names the worst reason.
+    """
+    metadata, status = found["metadata"], found.get("status") or {}
+    if deleted := metadata.get("deletionTimestamp"):
+        return DELETING, str(deleted)
+    ready = find_condition(status.get("conditions") or (), READY)
+    if ready is None:
+        return NOT_PROCESSED, str(metadata.get("creationTimestamp") or "")
+    if ready.get("status") == "True":
+        return None
+    reason = status.get("notReadyReason") or ready.get("reason") or NOT_PROCESSED
+    return str(reason), str(ready.get("lastTransitionTime") or "")
+
+
 def find_counter(settings: Settings, clock: Clock) -> ResourceCounter | None:
     """The counter of this process; None if it is switched off, or (logged) if the pod cannot ask the API server."""
     if settings.resource_counts is Switch.OFF:
@@ -149,6 +173,6 @@ def find_counter(settings: Settings, clock: Clock) -> ResourceCounter | None:
     )
 
 
-def start_counting(counter: ResourceCounter, show: Callable[[Counts], None]) -> threading.Thread:
+def start_counting(counter: ResourceCounter, show: Callable[[ResourceCounts], None]) -> threading.Thread:
     """Count from now on, and show the numbers each time, in a thread that ends with the process."""
     return start_repeating("resource-counter", lambda: show(counter.count()), COUNT_SECONDS)

@@ -7,20 +7,18 @@ Source: Dynamo operator, internal/observability/metrics.go.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from flask import Flask
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_flask_exporter import PrometheusMetrics
-from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
+from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from hooks.effects import EffectResult
 from hooks.serving.logs import CallReport
-
-MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
-"""Variable with the directory where the server's processes keep their values; set before this module is imported."""
+from hooks.serving.metrics_page import serve_page
+from hooks.serving.process_metrics import BuildInfo, CertificateEnd, ServerProcesses
 
 MAX_NAMESPACES = 300
 """Further namespaces are counted under `OTHER_NAMESPACES`, because each namespace costs some 50 series."""
@@ -72,7 +70,7 @@ class Metrics:
 
 def create_metrics(app: Flask) -> Metrics:
     """Register the metrics and add the route `/metrics` to the application."""
-    registry = _serve_page(app)
+    registry = serve_page(app, (BuildInfo("hooks"), ServerProcesses(os.getpid())))
     result = ("resource_type", "namespace", "result")
     outcome = ("hook", "call", "outcome")
     return Metrics(
@@ -106,14 +104,6 @@ def create_metrics(app: Flask) -> Metrics:
     )
 
 
-def _serve_page(app: Flask) -> CollectorRegistry:
-    """Add the page `/metrics`; in a server it shows the metrics of all processes."""
-    registry = CollectorRegistry()
-    exporter = GunicornInternalPrometheusMetrics if MULTIPROCESS_DIR in os.environ else PrometheusMetrics
-    exporter(app, path="/metrics", export_defaults=False, registry=registry)
-    return registry
-
-
 def _create_sizes(name: str, text: str, registry: CollectorRegistry) -> Histogram:
     return Histogram(name, text, ("hook", "call"), buckets=_BYTES, registry=registry)
 
@@ -125,7 +115,7 @@ def record_call(metrics: Metrics, report: CallReport) -> None:
         call=report.call,
         outcome=report.outcome,
         kind=report.kind,
-        namespace=_bound(metrics.namespaces, report.namespace),
+        namespace=bound_namespace(metrics.namespaces, report.namespace),
         result="error" if report.error_type else "requeue" if report.comes_back else "success",
         error_type=report.error_type,
     )
@@ -163,7 +153,7 @@ def _find_series(metrics: Metrics, labels: _Labels) -> _Series:
     )
 
 
-def _bound(known: set[str], namespace: str) -> str:
+def bound_namespace(known: set[str], namespace: str) -> str:
     """The namespace as a label's value; two threads at once may exceed the limit by one."""
     if namespace not in known:
         if len(known) >= MAX_NAMESPACES:
@@ -182,9 +172,13 @@ class AdmissionMetrics:
     registry: CollectorRegistry
 
 
-def create_admission_metrics(app: Flask) -> AdmissionMetrics:
-    """Register the operator's three metrics of its webhooks, and add the route `/metrics` to the application."""
-    registry = _serve_page(app)
+def create_admission_metrics(app: Flask, certificate: Path | None = None) -> AdmissionMetrics:
+    """Register the operator's three metrics of its webhooks, and add the route `/metrics` to the application.
+
+    `certificate` is the file of the served certificate.
+    """
+    own = (BuildInfo("admission"), ServerProcesses(os.getpid()))
+    registry = serve_page(app, (*own, CertificateEnd(certificate)) if certificate else own)
     asked = ("resource_type", "operation")
     return AdmissionMetrics(
         seconds=Histogram(
@@ -218,39 +212,3 @@ def record_review(
     metrics.requests.labels(kind, operation, "denied" if reasons else "allowed").inc()
     for reason in reasons:
         metrics.denials.labels(kind, operation, reason).inc()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceMetrics:
-    """The number of custom resources by kind, namespace and state; `/metrics` of the same server shows it too."""
-
-    resources: Gauge
-    registry: CollectorRegistry
-    namespaces: set[str] = field(default_factory=set)
-    shown: set[tuple[str, str, str]] = field(default_factory=set)
-
-
-def create_resource_metrics() -> ResourceMetrics:
-    """Register the operator's metric of its custom resources."""
-    registry = CollectorRegistry()
-    return ResourceMetrics(
-        resources=Gauge(
-            "dynamo_operator_resources_total",
-            "Custom resources in the cluster by their state; one process of an installation counts them.",
-            ("resource_type", "namespace", "status"),
-            registry=registry,
-            multiprocess_mode="livemostrecent",
-        ),
-        registry=registry,
-    )
-
-
-def show_resources(metrics: ResourceMetrics, counts: Mapping[tuple[str, str, str], int]) -> None:
-    """Set the numbers by kind, namespace and state; what was counted before and is gone becomes 0."""
-    shown: dict[tuple[str, str, str], int] = dict.fromkeys(metrics.shown, 0)
-    for (kind, namespace, state), count in counts.items():
-        key = (kind, _bound(metrics.namespaces, namespace), state)
-        shown[key] = shown.get(key, 0) + count
-    for labels, count in shown.items():
-        metrics.resources.labels(*labels).set(count)
-    metrics.shown.update(shown)

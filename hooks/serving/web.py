@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
+from pathlib import Path
 
 import orjson
 from flask import Flask, Response, current_app, g, request
@@ -35,13 +36,15 @@ class ServedBy:
     """What an application takes from its server.
 
     Whether the server is draining, how many calls a process computes at once, which callers of hooks are refused, and
-    which revision of image and settings it is; an empty revision is that of every caller.
+    which revision of image and settings it is (an empty one is that of every caller), and the file of the certificate with
+    which it serves, None without TLS.
     """
 
     is_draining: Callable[[], bool] = lambda: False
     at_once: int = AT_ONCE
     refuse: RefuseCaller = lambda _authorization: ""
     revision: str = ""
+    certificate: Path | None = None
 
 
 BY_ITSELF = ServedBy()

@@ -9,6 +9,7 @@ import yaml
 
 from hooks.clients.api_server import ApiServer
 from hooks.clients.inventory import ResourceCounter
+from hooks.serving.resource_counts import NOTHING
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import ROOT, load_example
@@ -47,10 +48,10 @@ def test_one_process_counts_with_the_rights_of_the_plain_manifests(
     labels = {"nvidia.com/dynamo-installation": "elsewhere"}
     api.create({**other, "metadata": {"name": "not-ours", "labels": labels}})
     first, second = counter(plane, tmp_path, "a/1"), counter(plane, tmp_path, "b/2")
-    counted = {key: number for key, number in first.count().items() if key[1] == api.namespace}
+    counted = {key: number for key, number in first.count().states.items() if key[1] == api.namespace}
     assert counted == {("DynamoGraphDeployment", api.namespace, "unknown"): 1}, "no hook has seen it yet"
-    assert second.count() == {}, "the first holds the Lease"
+    assert second.count() == NOTHING, "the first holds the Lease"
 
 
 def test_without_the_rights_nothing_is_counted(plane: ControlPlane, tmp_path: Path) -> None:
-    assert counter(plane, tmp_path, "c/3").count() == {}
+    assert counter(plane, tmp_path, "c/3").count() == NOTHING

@@ -10,7 +10,7 @@ from tests.graph import test_explain as pods
 from tests.graph import test_grove as grove
 from tests.graph import world
 
-TWO_GPUS = {"resources": {"limits": {"gpu": "2"}}}
+TWO_GPUS: dict[str, Any] = {"resources": {"limits": {"gpu": "2"}}}
 
 
 def status_of(graph: Manifest, reasons: dict[str, str]) -> dict[str, Any]:

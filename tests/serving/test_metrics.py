@@ -2,13 +2,19 @@
 
 import pytest
 from flask.testing import FlaskClient
+from prometheus_client import Gauge
 
+from hooks.app import create_app
 from hooks.effects import EffectOutcome, EffectResult, ScalePodClique, WriteBackReplicas
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES, create_resource_metrics, show_resources
+from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES
+from hooks.serving.resource_counts import ResourceCounts
+from hooks.serving.resource_metrics import create_resource_metrics, show_resources
+from hooks.settings import parse_settings
 from tests import make
 from tests.hook_client import GOOD, call, client_with
+from tests.ports import free_port
 
 
 def metrics_of(client: FlaskClient) -> dict[str, float]:
@@ -87,15 +93,49 @@ def test_namespaces_beyond_the_limit_share_one_series() -> None:
     assert sum(f'namespace="{OTHER_NAMESPACES}"' in name for name in found) == 1
 
 
+def samples_of(gauge: Gauge) -> dict[tuple[str, ...], float]:
+    """The values of a gauge by the values of its labels."""
+    (family,) = gauge.collect()
+    return {tuple(sample.labels.values()): sample.value for sample in family.samples}
+
+
 def test_resources_are_shown_by_kind_namespace_and_state_and_fall_to_zero() -> None:
     metrics = create_resource_metrics()
-    show_resources(metrics, {("DynamoModel", "a", "ready"): 2, ("DynamoGraphDeployment", "a", "pending"): 1})
-    show_resources(metrics, {("DynamoModel", "a", "not_ready"): 2})
-    (gauge,) = metrics.registry.collect()
-    found = {tuple(sorted(sample.labels.items())): sample.value for sample in gauge.samples}
-    assert {sample.name for sample in gauge.samples} == {"dynamo_operator_resources_total"}
-    assert found == {
-        (("namespace", "a"), ("resource_type", "DynamoModel"), ("status", "ready")): 0,
-        (("namespace", "a"), ("resource_type", "DynamoModel"), ("status", "not_ready")): 2,
-        (("namespace", "a"), ("resource_type", "DynamoGraphDeployment"), ("status", "pending")): 0,
+    first = {("DynamoModel", "a", "ready"): 2, ("DynamoGraphDeployment", "a", "pending"): 1}
+    show_resources(metrics, ResourceCounts(states=first))
+    show_resources(metrics, ResourceCounts(states={("DynamoModel", "a", "not_ready"): 2}))
+    assert samples_of(metrics.resources) == {
+        ("DynamoModel", "a", "ready"): 0,
+        ("DynamoModel", "a", "not_ready"): 2,
+        ("DynamoGraphDeployment", "a", "pending"): 0,
     }
+    assert {family.name for family in metrics.registry.collect()} == {
+        "dynamo_operator_resources_total",
+        "dynamo_hooks_not_ready",
+        "dynamo_hooks_not_ready_seconds",
+    }
+
+
+def test_resources_that_are_not_ready_are_shown_with_the_longest_time_and_fall_to_zero() -> None:
+    metrics = create_resource_metrics()
+    key = ("DynamoGraphDeployment", "a", "ImagePull")
+    show_resources(metrics, ResourceCounts(not_ready={key: [5.0, 60.0]}))
+    assert (samples_of(metrics.not_ready), samples_of(metrics.not_ready_seconds)) == ({key: 2}, {key: 60})
+    show_resources(metrics, ResourceCounts())
+    assert (samples_of(metrics.not_ready), samples_of(metrics.not_ready_seconds)) == ({key: 0}, {key: 0})
+
+
+def test_namespaces_beyond_the_limit_share_the_longest_time() -> None:
+    metrics = create_resource_metrics()
+    keys = [("DynamoModel", f"n{number}", "Missing") for number in range(MAX_NAMESPACES + 2)]
+    show_resources(metrics, ResourceCounts(not_ready={key: [float(age)] for age, key in enumerate(keys)}))
+    other = ("DynamoModel", OTHER_NAMESPACES, "Missing")
+    assert samples_of(metrics.not_ready)[other] == 2
+    assert samples_of(metrics.not_ready_seconds)[other] == MAX_NAMESPACES + 1
+
+
+def test_page_of_the_prober_says_when_the_prober_does_not_answer() -> None:
+    app = create_app(parse_settings({}, {"prober_url": f"http://127.0.0.1:{free_port()}"}), lambda: make.NOW)
+    answer = app.test_client().get("/metrics/prober")
+    assert answer.status_code == 503
+    assert answer.text == "the prober does not answer (ConnectionError), so it shows no metrics\n"

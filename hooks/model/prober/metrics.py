@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 from hooks.model.prober.calls import EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import PhaseChange
 from hooks.model.prober_messages import AdapterPhase
+from hooks.serving.process_metrics import BuildInfo
 
 _LOAD_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800)
 _LOSS_SECONDS = (0.5, 1, 2.5, 5, 7.5, 10, 15, 30, 60)
@@ -67,6 +68,7 @@ def create_prober_metrics(count: Callable[[], Mapping[AdapterPhase, int]]) -> Pr
     """Register the metrics; `count` returns the number of adapters in each phase."""
     registry = CollectorRegistry()
     registry.register(_AdapterGauges(count))
+    registry.register(BuildInfo("prober"))
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     return ProberMetrics(

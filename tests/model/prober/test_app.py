@@ -92,6 +92,7 @@ def test_metrics_page_has_what_dashboards_need(client: FlaskClient) -> None:
         "dynamo_prober_load_seconds_bucket",
         "dynamo_prober_loss_detection_seconds_bucket",
         "process_resident_memory_bytes",
+        "dynamo_hooks_build_info{",
     ):
         assert name in page
 
