@@ -160,9 +160,10 @@ def test_prometheus_finds_the_metrics_of_both_processes() -> None:
     wanted = monitor["spec"]["selector"]["matchLabels"].items()
     services = [s for s in of_kind(documents, "Service") if wanted <= s["metadata"]["labels"].items()]
     ports = {port["name"] for service in services for port in service["spec"]["ports"]}
-    endpoints = {endpoint["port"]: endpoint for endpoint in monitor["spec"]["endpoints"]}
+    pages = {"/metrics", "/metrics/prober"}
+    assert {endpoint["path"] for endpoint in monitor["spec"]["endpoints"]} == pages
+    endpoints = {one["port"]: one for one in monitor["spec"]["endpoints"] if one["path"] == "/metrics"}
     assert ports == endpoints.keys() == {"http", "admission"}
-    assert {endpoint["path"] for endpoint in endpoints.values()} == {"/metrics"}
     assert [endpoint.get("scheme") for endpoint in (endpoints["http"], endpoints["admission"])] == [None, "https"]
 
 

@@ -110,8 +110,12 @@ def test_pod_that_keeps_a_graph_from_being_ready_is_named_with_what_to_do(held: 
     header, row = plane.kubectl("get", "dcd", DECODE, "-n", held.namespace).splitlines()
     assert (header.split()[4:6], row.split()[3:5]) == (["READY", "REASON"], ["False", "CrashLoop"])
     header, row = plane.kubectl("get", "dgd", NAME, "-n", held.namespace).splitlines()
-    shown = dict(zip([h for h in header.split() if h != "BACKEND"], row.split(), strict=False))
-    assert (shown["READY"], shown["COMPONENTS"]) == ("False", "2/3")
+    assert header.split() == ["NAME", "READY", "REASON", "COMPONENTS", "GPUS", "AGE"]
+    assert row.split()[:-1] == [NAME, "False", "CrashLoop", "2/3", "2"]
+    header, row = plane.kubectl("get", "dgd", NAME, "-n", held.namespace, "-o", "wide").splitlines()
+    assert header.split()[6:] == ["PATH", "BACKEND", "MESSAGE"]
+    assert "   Deployments   " in row
+    assert f"kubectl logs -n {held.namespace} {name} -c main --previous" in row
     assert ("Warning", "CrashLoop", 1) in events_about(held, COMPONENT, DECODE)
 
 

@@ -1,0 +1,1 @@
+"""Alerts and dashboards of the chart, against the metrics of running processes."""

@@ -1,0 +1,120 @@
+"""All three servers as processes with everything that they count: calls, refusals, adapters, custom resources."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from hooks import contract
+from hooks.errors import ProberUnavailable
+from hooks.k8s.types import GroupVersionKind
+from hooks.metacontroller.protocol import plural_of
+from hooks.model.prober_client import ProberClient
+from hooks.model.prober_messages import Adapter, LoadReport, LoadRequest
+from tests import make
+from tests.model.prober.engines import EngineState, RunningEngine, run_engine
+from tests.monitoring.api_stand_in import LONG_AGO, api_stand_in, unready
+from tests.monitoring.prometheus import Target
+from tests.ports import free_port
+from tests.reviews import review
+from tests.serving.servers import REVIEW, REVIEW_PATH, SYNC, SYNC_PATH, Running, running, running_admission
+
+SECONDS = 30.0
+REFUSED_REVIEW = orjson.dumps(review(new=make.graph({})))
+REFUSED_SYNC = orjson.dumps({**orjson.loads(SYNC), "parent": make.graph({"Worker": make.service(replicas=-1)})})
+CHANGED_SYNC = orjson.dumps({**orjson.loads(SYNC), "parent": {**make.graph(), "status": {"conditions": []}}})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processes:
+    """The servers, and an engine with the adapter that it was asked to load."""
+
+    hooks: Running
+    admission: Running
+    prober: ProberClient
+    engine: RunningEngine
+    wanted: LoadRequest
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The pages that the chart's ServiceMonitor scrapes."""
+        return (
+            Target(endpoint="http", port=self.hooks.port),
+            Target(endpoint="prober", port=self.hooks.port, path="/metrics/prober"),
+            Target(endpoint="admission", port=self.admission.port, scheme="https"),
+        )
+
+    def pages(self) -> str:
+        """The text of all these pages."""
+        return "\n".join(
+            [self.hooks.get("/metrics")[1], self.hooks.get("/metrics/prober")[1], self.admission.get("/metrics")[1]]
+        )
+
+    def act(self) -> None:
+        """Let every server do what it normally does once, with a refusal."""
+        for body in (SYNC, REFUSED_SYNC, CHANGED_SYNC):
+            assert self.hooks.post(body)[0] == 200
+        for body in (REVIEW, REFUSED_REVIEW):
+            assert self.admission.ask("POST", REVIEW_PATH, body)[0] == 200
+        self.ask_until(lambda report: all(one.phase.is_ready for one in report.endpoints))
+
+    def fail_calls(self, count: int) -> None:
+        """Call the graph hook with a body that it cannot read."""
+        for _ in range(count):
+            assert self.hooks.ask("POST", SYNC_PATH, b"{")[0] == 400
+
+    def lose_adapter(self) -> None:
+        """Let the engine forget its adapters, as a restart does, and wait until the prober has noticed."""
+        loads = self.engine.state.asked["POST"]
+        self.engine.state.held.clear()
+        self.ask_until(lambda _: self.engine.state.asked["POST"] > loads)
+
+    def ask_until(self, is_done: Callable[[LoadReport], bool]) -> None:
+        """Ask the prober again and again, as Metacontroller's resyncs do."""
+        deadline = time.monotonic() + SECONDS
+        while True:
+            with suppress(ProberUnavailable):
+                if is_done(self.prober.ask(self.wanted)):
+                    return
+            assert time.monotonic() < deadline, "the prober does not report what was waited for"
+            time.sleep(0.05)
+
+
+@contextmanager
+def running_processes(folder: Path) -> Iterator[Processes]:
+    """Start them; they see a cluster with a graph whose image cannot be pulled, a new model and a stuck component."""
+    for name, text in (("token", "secret"), ("ca.crt", ""), ("namespace", "dynamo-system")):
+        (folder / name).write_text(text)
+    lists = {f"/apis/{kind.api_version}/{plural_of(kind)}": found for kind, found in _cluster().items()}
+    port = free_port()
+    with ExitStack() as stack:
+        engine = stack.enter_context(run_engine(EngineState()))
+        options = ("--set", "lora_verify_interval=0.2", "--set", "engine_addresses=any")
+        stack.enter_context(running(folder, "-m", "hooks", "prober", "--bind", f"127.0.0.1:{port}", *options))
+        url = stack.enter_context(api_stand_in(lists))
+        serve = ("-m", "tests.monitoring.api_stand_in", url, str(folder), "serve", "--bind", "127.0.0.1:0")
+        hooks = stack.enter_context(running(folder, *serve, "--set", f"prober_url=http://127.0.0.1:{port}"))
+        admission = stack.enter_context(running_admission(folder))
+        adapter = Adapter(name="org/a", uri="s3://b/a")
+        yield Processes(
+            hooks=hooks,
+            admission=admission,
+            prober=ProberClient(f"http://127.0.0.1:{port}", ""),
+            engine=engine,
+            wanted=LoadRequest(namespace="default", name="m", adapter=adapter, targets=(engine.target,)),
+        )
+
+
+def _cluster() -> dict[GroupVersionKind, list[dict[str, object]]]:
+    stuck = unready("stuck", "RollingOut")
+    new = {"metadata": {"name": "new", "namespace": "team", "creationTimestamp": LONG_AGO}}
+    return {
+        contract.GRAPH: [unready("graph", "ImagePull")],
+        contract.COMPONENT: [{**stuck, "metadata": {**stuck["metadata"], "deletionTimestamp": LONG_AGO}}],
+        contract.MODEL: [new],
+        contract.GRAPH_REQUEST: [],
+        contract.SCALING_ADAPTER: [],
+    }

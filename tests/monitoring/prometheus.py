@@ -1,0 +1,137 @@
+"""A real Prometheus that scrapes processes of a test and evaluates the chart's alerts at once."""
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import yaml
+
+from tests.monitoring.queries import ALERTS
+from tests.ports import free_port
+
+MISSING = "no prometheus on PATH (apt-get install prometheus): nothing proves that alerts and panels find their series"
+SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One page to scrape; `endpoint` is the label that the chart's monitors give it."""
+
+    endpoint: str
+    port: int
+    path: str = "/metrics"
+    scheme: str = "http"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prometheus:
+    """A running Prometheus."""
+
+    url: str
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        """The samples of an instant query, which must be valid."""
+        answer = requests.get(f"{self.url}/api/v1/query", params={"query": expression}, timeout=10).json()
+        assert answer["status"] == "success", (expression, answer)
+        found: list[dict[str, Any]] = answer["data"]["result"]
+        return found
+
+    def firing(self) -> set[str]:
+        """The names of the alerts that fire."""
+        found = requests.get(f"{self.url}/api/v1/alerts", timeout=10).json()["data"]["alerts"]
+        return {alert["labels"]["alertname"] for alert in found if alert["state"] == "firing"}
+
+    def wait_until(self, what: str, is_true: Callable[[], object]) -> None:
+        deadline = time.monotonic() + SECONDS
+        while not is_true():
+            assert time.monotonic() < deadline, f"{what}; these fire: {sorted(self.firing())}"
+            time.sleep(0.25)
+
+    def wait_for_series(self, expressions: Iterable[str]) -> None:
+        """Wait until each expression has a sample; the failure lists those that have none."""
+        left = sorted(expressions)
+
+        def is_complete() -> bool:
+            left[:] = [expression for expression in left if not self.query(expression)]
+            return not left
+
+        try:
+            self.wait_until("series are missing", is_complete)
+        except AssertionError as error:
+            listed = "\n".join(left)
+            raise AssertionError(f"without a sample:\n{listed}") from error
+
+
+@contextmanager
+def running_prometheus(folder: Path, targets: Iterable[Target]) -> Iterator[Prometheus]:
+    """Start Prometheus on loopback with the chart's alerts, without the time for which they must last."""
+    program = shutil.which("prometheus")
+    if program is None:
+        pytest.skip(MISSING)
+    url = f"127.0.0.1:{free_port()}"
+    (folder / "alerts.yaml").write_text(yaml.safe_dump(_shorten(yaml.safe_load(ALERTS.read_text()))))
+    (folder / "prometheus.yaml").write_text(yaml.safe_dump(_configure(targets)))
+    command = [program, f"--config.file={folder / 'prometheus.yaml'}", f"--storage.tsdb.path={folder / 'data'}"]
+    with (folder / "prometheus.log").open("wb") as log:
+        process = subprocess.Popen([*command, f"--web.listen-address={url}"], stdout=log, stderr=log)
+    prometheus = Prometheus(url=f"http://{url}")
+    try:
+        _wait_until_ready(prometheus, process, folder / "prometheus.log")
+        yield prometheus
+    finally:
+        process.kill()
+        process.wait(timeout=20)
+
+
+def _wait_until_ready(prometheus: Prometheus, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not _is_ready(prometheus.url):
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.1)
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        return requests.get(f"{url}/-/ready", timeout=2).ok
+    except requests.ConnectionError:
+        return False
+
+
+def _shorten(rules: dict[str, Any]) -> dict[str, Any]:
+    """The groups with alerts that fire as soon as their condition holds."""
+    groups = (
+        {**group, "rules": [{k: v for k, v in rule.items() if k != "for"} for rule in group["rules"]]}
+        for group in rules["groups"]
+    )
+    return {"groups": list(groups)}
+
+
+def _configure(targets: Iterable[Target]) -> dict[str, Any]:
+    return {
+        "global": {"scrape_interval": "500ms", "scrape_timeout": "400ms", "evaluation_interval": "500ms"},
+        "rule_files": ["alerts.yaml"],
+        "scrape_configs": [
+            {
+                "job_name": f"{target.endpoint}",
+                "honor_labels": True,
+                "scheme": target.scheme,
+                "metrics_path": target.path,
+                "tls_config": {"insecure_skip_verify": True},
+                "static_configs": [
+                    {
+                        "targets": [f"127.0.0.1:{target.port}"],
+                        "labels": {"endpoint": target.endpoint, "pod": "dynamo-hooks-0", "namespace": "dynamo-system"},
+                    }
+                ],
+            }
+            for target in targets
+        ],
+    }
