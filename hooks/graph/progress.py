@@ -30,7 +30,8 @@ class GraphProgress:
 
     `unready` are the services that are not ready. `components` says by component's name why it is not ready, `reasons`
     the same in one word each; `grove` is the progress of Grove. They are empty while no workload is returned. `applied`
-    says which children are missing or not as wanted, `held` is the condition about workloads that wait with new defaults.
+    says which children are missing or not as wanted; `held` is the condition about workloads that wait with new
+    defaults.
     """
 
     unready: frozenset[str]

@@ -171,7 +171,9 @@ def test_reordered_init_containers_are_said_not_silent() -> None:
     applied = world.run(world.apply(children, world.ask(graph, children).children))
     (component,) = [c for c in applied if c["kind"] == COMPONENT]
     component["spec"]["extraPodSpec"]["initContainers"] = [one, two]
-    assert "init containers were inserted or reordered" in world.ready(world.ask(graph, applied))["message"]
+    answer = world.ask(graph, applied)
+    assert "init containers were inserted or reordered" in world.ready(answer)["message"]
+    assert (answer.status or {})["notReadyReason"] == "Differs"
 
 
 def test_transition_time_stays_while_the_status_does() -> None:
