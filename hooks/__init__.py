@@ -18,6 +18,7 @@ From here on modules touch the outside (`tests/test_layers.py` lists them):
 * `app`: the hooks' routes. `admission.app`: the webhooks' routes. `model.prober`: the sidecar.
 * `output_copier`, `certificates`, `manifests`: a profiler's output, the admission port's certificate, files of a user.
 * `doctor`: what is wrong with an installation, by what the API server answers.
+* `migration`: takes over what the Go operator left, through the API server.
 * `simulator`: a Kubernetes in memory. `simulation`: runs manifests in it until they are ready. `cli`: the commands.
 * `testing`: the hooks for unit tests of users; `pytest_plugin`: its fixture.
 
@@ -56,6 +57,8 @@ Where is …?
 * an effect: hooks/effects.py, hooks/clients/effects.py
 * the check that an effect is wanted: hooks/clients/stored_objects.py, hooks/clients/key_removal.py
 * which cluster a command for a person talks to: hooks/cli/cluster_options.py, hooks/clients/kubeconfig.py
+* how an object of the Go operator is recognised: hooks/migration/upstream.py
+* what becomes of an object of the Go operator: hooks/migration/children.py
 * who may call the hooks: hooks/serving/callers.py
 * the limits against slow peers: hooks/serving/worker.py
 * a metric: hooks/serving/metrics.py, hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py

@@ -54,11 +54,12 @@ class PureHook:
     customize: Callable[[CustomizeRequest, Facts], list[RelatedRule]]
 
 
-_HOOKS = {
+HOOKS = {
     contract.GRAPH_REQUEST: PureHook(sync=request_sync.sync, customize=request_sync.customize),
     contract.GRAPH: PureHook(sync=graph_sync.sync, customize=graph_sync.customize),
     contract.COMPONENT: PureHook(sync=component_sync.sync, customize=component_sync.customize),
 }
+"""The hooks of the kinds that have children."""
 
 
 _CHILDLESS = frozenset({contract.MODEL, contract.SCALING_ADAPTER})
@@ -99,7 +100,7 @@ def declared_kinds(installed: Iterable[str] = ()) -> list[GroupVersionKind]:
 
 
 def _render_one(document: Manifest, world: _World) -> Rendered:
-    hook = _HOOKS.get(gvk_of(document))
+    hook = HOOKS.get(gvk_of(document))
     if hook is None:
         return Rendered(source=document, children=() if gvk_of(document) in _CHILDLESS else (document,))
     try:
@@ -113,7 +114,7 @@ def _render_one(document: Manifest, world: _World) -> Rendered:
     children: list[Manifest] = []
     for child in sort_manifests(answer.children):
         children.append(child)
-        if gvk_of(child) in _HOOKS:
+        if gvk_of(child) in HOOKS:
             below = _render_one(_adopt(child, document), world)
             if below.problems:
                 problems = tuple(_place_in_parent(child, problem) for problem in below.problems)
@@ -136,7 +137,7 @@ def _place_in_parent(child: Manifest, problem: Problem) -> Problem:
 
 def _ask(hook: PureHook, parent: Manifest, world: _World) -> SyncAnswer:
     question = CustomizeRequest(parent=parent, child_kinds=frozenset(world.declared))
-    related = _relate(hook.customize(question, world.facts), world.objects)
+    related = find_related(hook.customize(question, world.facts), world.objects)
     children = Objects({kind.key: {} for kind in world.declared})
     answer = hook.sync(SyncRequest(parent=parent, children=children, related=related), world.facts)
     Children.of(answer.children).check(children)
@@ -157,7 +158,8 @@ def _adopt(child: Manifest, owner: Manifest) -> Manifest:
     return {**child, "metadata": metadata}
 
 
-def _relate(rules: Iterable[RelatedRule], world: Sequence[Manifest]) -> Objects:
+def find_related(rules: Iterable[RelatedRule], world: Sequence[ReadManifest]) -> Objects:
+    """The objects of `world` that the rules ask for, as Metacontroller would send them."""
     found: dict[str, dict[str, ReadManifest]] = {}
     for rule in rules:
         for manifest in world:
@@ -169,7 +171,7 @@ def _relate(rules: Iterable[RelatedRule], world: Sequence[Manifest]) -> Objects:
     return Objects(found)
 
 
-def _place(manifest: Manifest, namespace: str) -> ReadManifest:
+def _place(manifest: ReadManifest, namespace: str) -> ReadManifest:
     """The object as the API server stores it: with the namespace, even if the file has none."""
     if not namespace:
         return manifest

@@ -19,6 +19,7 @@ class LazyGroup(click.Group):
         "crds": "Print the CustomResourceDefinitions.",
         "controllers": "Print the controllers that make Metacontroller call the hooks.",
         "doctor": "Check an installation, or say what is missing for one.",
+        "migrate": "Take over what the Go operator left, or say what that would do.",
         "serve": "Serve the hooks over HTTP.",
         "serve-admission": "Serve admission over HTTPS.",
         "certificates": "Make and renew the certificate of admission.",
@@ -66,6 +67,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    Only `serve`, `serve-admission`, `prober`, `copy-output`, `certificates`, `mpi-key`,
-    `self-test` and `prepare-uninstall` talk to a cluster.
+    Only `render`, `validate`, `simulate`, `crds` and `controllers` need no cluster.
     """

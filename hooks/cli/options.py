@@ -109,7 +109,12 @@ def _parse_kinds(_context: click.Context, _parameter: click.Parameter, lists: tu
     return frozenset(chosen)
 
 
-def _parse_namespace(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+def parse_namespace(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    """Check the name of a namespace.
+
+    Raises:
+        click.BadParameter: no namespace can have it.
+    """
     if not is_dns_label(name):
         raise click.BadParameter(
             f"{name!r} is not a namespace; write at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
@@ -155,7 +160,7 @@ namespace_option = click.option(
     default="default",
     show_default=True,
     metavar="NAMESPACE",
-    callback=_parse_namespace,
+    callback=parse_namespace,
     help="Namespace of objects that name none.",
 )
 """Gives a command `namespace`, a valid name."""

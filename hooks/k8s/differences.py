@@ -56,12 +56,14 @@ class Difference:
 
 def find_difference(wanted: ReadManifest, live: ReadManifest) -> Difference | None:
     """The first difference between a wanted object and the live one of its name; None if there is none."""
-    found = next(_find_in_object(wanted, live), None)
-    if found is None:
-        return None
-    path, ours, theirs = found
-    secret = wanted["kind"] == kinds.SECRET.kind and path.parts[0] in _SECRET_FIELDS
-    return Difference(path=path, wanted=ours, live=theirs, is_secret=secret or not _ENV.isdisjoint(path.parts))
+    return next(find_differences(wanted, live), None)
+
+
+def find_differences(wanted: ReadManifest, live: ReadManifest) -> Iterator[Difference]:
+    """All differences between a wanted object and the live one of its name, in the order of their paths."""
+    for path, ours, theirs in _find_in_object(wanted, live):
+        secret = wanted["kind"] == kinds.SECRET.kind and path.parts[0] in _SECRET_FIELDS
+        yield Difference(path=path, wanted=ours, live=theirs, is_secret=secret or not _ENV.isdisjoint(path.parts))
 
 
 _Found = tuple[FieldPath, Json, Json]

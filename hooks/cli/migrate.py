@@ -1,0 +1,143 @@
+"""`dynamo-hooks migrate`: takes over what the Go operator left, or says what that would do.
+
+What it does, for who writes the page about it:
+
+* Order: stop the Go operator (`kubectl scale deployment … --replicas=0`), look at the plan, `--apply`, install our
+  CRDs, Metacontroller and the hooks. Late is possible too: if our controllers met the graphs first, these say that
+  their children are not their own, and the same command mends it.
+* No pod restarts as a rule. A workload that the Go operator rendered gets the annotation
+  `nvidia.com/dynamo-hooks-rendering: 0.<digest of its spec>` and is held: it stays as it is until its spec changes, or
+  the annotation `nvidia.com/dynamo-hooks-rollout: now` on the graph says so. A workload without a ready pod is not
+  held, because it has nothing to lose.
+* Children get the label `controller-uid` and keep, or get back, their owner reference, so Metacontroller neither
+  releases nor recreates them. What our hooks do not render (Services `-p` and `-d`, the model Service that graphs
+  share, adapters that no service enables) is neither adopted nor deleted; it goes with its owner.
+* An object of somebody else is never taken, a claim never deleted, and the replicas of adapters stay.
+* `nvidia.com/finalizer` is removed last. The Go operator's webhooks are deleted first, because they refuse every write.
+* Every write has preconditions (uid, resourceVersion). It may be killed anywhere, and run again.
+"""
+
+import sys
+import time
+from datetime import UTC, datetime
+
+import click
+import orjson
+
+from hooks.cli.cluster_options import Connection, connect, connection_options
+from hooks.cli.options import parse_namespace, read_settings, settings_option
+from hooks.clients.api_server import Refused
+from hooks.clients.cluster import Cluster
+from hooks.facts import Facts
+from hooks.manifests.writing import guard_output
+from hooks.migration.execution import carry_out
+from hooks.migration.planner import plan_migration
+from hooks.migration.reading import read_found
+from hooks.migration.report import summarize, write_json, write_text
+from hooks.migration.steps import Plan, Step
+from hooks.migration.way_back import write_way_back
+from hooks.settings import Settings
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks migrate -n inference                   what would be done, and which pods would restart
+  dynamo-hooks migrate -n inference --apply           do it
+  dynamo-hooks migrate --all-namespaces -o json | jq '.[] | select(.restarts > 0)'
+  dynamo-hooks migrate --all-namespaces --back        how to return to the Go operator"""
+)
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAMESPACE",
+    callback=lambda context, parameter, name: parse_namespace(context, parameter, name) if name else "",
+    help="The namespace to migrate. Default: that of the kubeconfig's context.",
+)
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Migrate all namespaces.")
+@click.option("--apply", "applies", is_flag=True, help="Do what the plan says. Without it, nothing is changed.")
+@click.option("--force", is_flag=True, help="Go on although the Go operator runs. It may undo what is done.")
+@click.option("--back", "goes_back", is_flag=True, help="Print how to return to the Go operator. Nothing is changed.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the plan.")
+@settings_option
+@connection_options
+def migrate(  # noqa: PLR0913 - one for each option
+    *,
+    namespace: str,
+    everywhere: bool,
+    applies: bool,
+    force: bool,
+    goes_back: bool,
+    output: str,
+    set_values: tuple[str, ...],
+    connection: Connection,
+) -> None:
+    """Take over graphs, components, models and requests that the Go operator left, without restarting their pods.
+
+    Prints a plan: what is done to each object, which pods restart, and why. With --apply, does it; that can be
+    interrupted and run again at any time. Stop the Go operator before (this command says how), and install the
+    controllers afterwards. Give --set the settings with which the hooks run, if they are not the defaults.
+
+    A workload that the Go operator rendered is held: its pods stay as they are until its spec changes. The exit status
+    is 1 if --apply is refused, or could not do all steps.
+    """
+    if namespace and everywhere:
+        raise click.UsageError("-n and --all-namespaces contradict each other; give one of them")
+    if goes_back:
+        with guard_output():
+            click.echo(write_way_back(namespace), nl=False)
+        return
+    settings = read_settings(set_values)
+    try:
+        with connect(connection) as cluster:
+            chosen = "" if everywhere else namespace or cluster.namespace
+            is_whole = _migrate(cluster, chosen, settings, applies=applies, force=force, output=output)
+    except Refused as refused:
+        click.echo(f"{refused}\nNothing is lost: run the same command again.", err=True)
+        sys.exit(1)
+    if not is_whole:
+        sys.exit(1)
+
+
+def _migrate(cluster: Cluster, namespace: str, settings: Settings, *, applies: bool, force: bool, output: str) -> bool:
+    """Print the plan and, if wanted and allowed, do it; whether nothing was refused and all was done."""
+    found = read_found(cluster, namespace, Facts(now=datetime.now(UTC), settings=settings))
+    plan = plan_migration(found, Facts(now=datetime.now(UTC), settings=settings))
+    with guard_output():
+        if output == "json":
+            click.echo(orjson.dumps(write_json(plan), option=orjson.OPT_INDENT_2).decode())
+        else:
+            click.echo("\n".join(write_text(plan)))
+    is_allowed = _tell_refusals(plan, force=force)
+    if not applies:
+        if plan.work:
+            click.echo("Nothing was changed; --apply does it.", err=True)
+        return is_allowed
+    if not is_allowed:
+        click.echo("Nothing was changed.", err=True)
+        return False
+    return _apply(plan, cluster)
+
+
+def _tell_refusals(plan: Plan, *, force: bool) -> bool:
+    """Print why the plan may not be done; whether it may."""
+    for sentence in plan.obstacles:
+        click.echo(f"Refused: {sentence}", err=True)
+    for sentence in plan.refusals:
+        click.echo(f"{'Overridden by --force' if force else 'Refused'}: {sentence}", err=True)
+    return not plan.obstacles and (force or not plan.refusals)
+
+
+def _apply(plan: Plan, cluster: Cluster) -> bool:
+    done = carry_out(plan, cluster, _tell_step, time.sleep)
+    if not plan.work:
+        return True
+    if done:
+        click.echo(f"Done. {summarize(plan)}", err=True)
+    else:
+        click.echo("Not all was done; run the same command again, and look at what it says then.", err=True)
+    return done
+
+
+def _tell_step(step: Step, failure: str) -> None:
+    click.echo(f"{step.title}: {f'not done, {failure}' if failure else step.action.value}", err=True)

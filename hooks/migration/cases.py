@@ -1,0 +1,142 @@
+"""What the hook says about one parent's objects, before anything is changed.
+
+It is asked twice: about adopted children, for what it wants and for the digest of the spec; then about marked ones, for
+what it really will do. So the plan is what happens.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from hooks import contract
+from hooks.facts import Facts
+from hooks.graph.standing_path import GraphPath, find_standing_path
+from hooks.k8s import kinds
+from hooks.k8s.readiness import has_ready_pods
+from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of
+from hooks.metacontroller.held import FOREIGN_REVISION, Mark, read_mark
+from hooks.migration.changes import find_obstacle, make_change, read_content, refer_beside, refer_to, unmark
+from hooks.migration.claims import OUTLIVING, Claims
+from hooks.migration.first_sync import FirstSync, Key, ask
+from hooks.migration.found import Found, declared_by
+from hooks.migration.restarts import WORKLOADS
+from hooks.migration.steps import Change
+
+MARKED = WORKLOADS | {contract.COMPONENT}
+"""Kinds that hooks mark with the rendering that they come from."""
+NEVER_UPDATED = frozenset({kinds.PERSISTENT_VOLUME_CLAIM, contract.SCALING_ADAPTER, kinds.ROLE_BINDING})
+"""Child kinds of which Metacontroller changes no existing object (OnDelete)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One parent with its objects: as they are, and as the changes make them.
+
+    `first` is the hook's answer about adopted children, `second` that about marked ones, `fresh` that for the parent as
+    it is rendered once nothing is held. `serving` are marked components whose workloads have ready pods.
+    """
+
+    parent: ReadManifest
+    claims: Claims
+    changes: Mapping[Key, Change]
+    first: FirstSync
+    second: FirstSync
+    fresh: FirstSync
+    serving: frozenset[Key]
+
+    def is_wanted(self, key: Key) -> bool:
+        """Whether the object becomes a child, and stays one."""
+        return self.changes[key].owner is not None and key in self.second.wanted
+
+
+def judge(parent: ReadManifest, claims: Claims, found: Found, facts: Facts, *, fresh: ReadManifest) -> Case:
+    """Ask the parent's hook about its objects; `fresh` is the parent as it is rendered once nothing is held."""
+    asking = _Asking(found=found, facts=facts)
+    serving = frozenset(key for key in claims.all if _serves(key, parent, found))
+    objects = {key: _say_ready(live) if key in serving else live for key, live in claims.all.items()}
+    beside = Change(beside=(refer_beside(parent),))
+    left = _find_other_path(parent, objects)
+    adopted = {key: beside if key in left else _adopt(live, parent, found) for key, live in objects.items()}
+    unmarked = {key: unmark(live) for key, live in objects.items()}
+    first = asking.ask(parent, unmarked, adopted)
+    if first.error and not first.wanted:  # the hook gives no answer, so Metacontroller changes nothing
+        kept = FirstSync(wanted={key: read_content(objects[key]) for key in objects if key not in left})
+        return Case(
+            parent=parent, claims=claims, changes=adopted, first=first, second=kept, fresh=kept, serving=frozenset()
+        )
+    changes = {
+        key: _mark(change, objects[key], first.wanted[key]) if key in first.wanted else beside
+        for key, change in adopted.items()
+    }
+    second = asking.ask(parent, objects, changes)
+    rendered = first if fresh is parent else asking.ask(fresh, unmarked, adopted)
+    awaited = frozenset(key for key in serving if changes[key].mark)
+    return Case(
+        parent=parent, claims=claims, changes=changes, first=first, second=second, fresh=rendered, serving=awaited
+    )
+
+
+def _serves(key: Key, parent: ReadManifest, found: Found) -> bool:
+    """Whether the workloads of a component have ready pods, whatever the component's status says."""
+    kind, name = key
+    if kind != contract.COMPONENT:
+        return False
+    namespace = parent["metadata"]["namespace"]
+    deployments = (one for one in found.of(kinds.DEPLOYMENT, namespace) if name_of(one) == name)
+    groups = (one for one in found.of(kinds.LEADER_WORKER_SET, namespace) if name_of(one).rpartition("-")[0] == name)
+    return any(has_ready_pods(one) for one in (*deployments, *groups))
+
+
+def _say_ready(component: ReadManifest) -> ReadManifest:
+    """The component with the status that it has once it has its workload back; the step for it waits for that."""
+    status = component.get("status") or {}
+    conditions = [one for one in status.get("conditions") or () if one.get("type") != "Available"]
+    available = {"type": "Available", "status": "True", "reason": "", "message": ""}
+    return {**component, "status": {**status, "conditions": [*conditions, available]}}
+
+
+def _find_other_path(parent: ReadManifest, objects: Mapping[Key, ReadManifest]) -> frozenset[Key]:
+    """Workloads of the path that a graph has left: with those of both paths as children, the hook returns neither."""
+    components = {key: live for key, live in objects.items() if key[0] == contract.COMPONENT}
+    sets = {key: live for key, live in objects.items() if key[0] == kinds.POD_CLIQUE_SET}
+    if not components or not sets:
+        return frozenset()
+    path = find_standing_path(tuple(components.values()), tuple(sets.values()), parent.get("status"))
+    return frozenset(components if path is GraphPath.GROVE else sets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """How a hook is asked: what the cluster has, and the settings."""
+
+    found: Found
+    facts: Facts
+
+    def ask(
+        self, parent: ReadManifest, objects: Mapping[Key, ReadManifest], changes: Mapping[Key, Change]
+    ) -> FirstSync:
+        """The answer of the parent's hook about the changed objects, which replace the unchanged ones everywhere."""
+        changed = {key: make_change(changes[key], live) for key, live in objects.items()}
+        by_uid = {live["metadata"].get("uid"): changed[key] for key, live in objects.items()}
+        children = [one for key, one in changed.items() if changes[key].owner is not None]
+        world = [
+            by_uid.get(one["metadata"].get("uid"), one)
+            for one in self.found.in_namespace(parent["metadata"]["namespace"])
+        ]
+        declared = declared_by(gvk_of(parent), self.found.installed)
+        return ask(parent, children, self.facts, world=world, declared=declared)
+
+
+def _adopt(live: ReadManifest, parent: ReadManifest, found: Found) -> Change:
+    """The change by which Metacontroller takes the object for a child, and finds what it would have applied last."""
+    if gvk_of(parent) == contract.GRAPH_REQUEST:
+        lasting = found.of(kinds.NAMESPACE) if gvk_of(live) in OUTLIVING else ()
+        named = [one for one in lasting if name_of(one) == parent["metadata"]["namespace"]]
+        return Change(owner=refer_to(parent), beside=tuple(refer_beside(one) for one in named))
+    is_updated = gvk_of(live) not in NEVER_UPDATED
+    return Change(owner=refer_to(parent), is_recorded=is_updated and not find_obstacle(live))
+
+
+def _mark(change: Change, live: ReadManifest, wanted: Manifest) -> Change:
+    """The change with the mark of a held workload, if the hook marks such objects and the object can be recorded."""
+    found = read_mark(wanted) if change.is_recorded and gvk_of(live) in MARKED else None
+    return change if found is None else replace(change, mark=str(Mark(FOREIGN_REVISION, found.digest)))

@@ -1,0 +1,194 @@
+"""What becomes of the objects of one parent: which are adopted, which are held, and how many pods restart."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from hooks import contract
+from hooks.facts import Facts
+from hooks.k8s import kinds
+from hooks.k8s.readiness import has_ready_pods
+from hooks.k8s.types import ReadManifest, gvk_of, is_controlled_by, is_deleting, labels_of, name_of
+from hooks.metacontroller.held import read_mark
+from hooks.migration.cases import MARKED, NEVER_UPDATED, Case, judge
+from hooks.migration.changes import find_obstacle, find_patch, make_change, refer_beside
+from hooks.migration.claims import Claims, describe_holder
+from hooks.migration.first_sync import Key, make_update
+from hooks.migration.found import Found
+from hooks.migration.restarts import WORKLOADS, count_pods, count_restarts, describe_differences
+from hooks.migration.steps import Action, Change, Phase, Step
+
+_PHASES = {
+    kinds.PERSISTENT_VOLUME_CLAIM: Phase.SCALES,
+    contract.SCALING_ADAPTER: Phase.SCALES,
+    kinds.DEPLOYMENT: Phase.WORKLOADS,
+    kinds.LEADER_WORKER_SET: Phase.WORKLOADS,
+    kinds.POD_GROUP: Phase.WORKLOADS,
+    contract.COMPONENT: Phase.COMPONENTS,
+    kinds.POD_CLIQUE_SET: Phase.COMPONENTS,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The steps for the objects of one parent; `after` are its components as the first sync leaves them.
+
+    `fresh` are the components as they are rendered once nothing is held, `warnings` are for the user.
+    """
+
+    steps: tuple[Step, ...] = ()
+    after: Mapping[str, ReadManifest] = field(default_factory=dict)
+    fresh: Mapping[str, ReadManifest] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def plan_children(
+    parent: ReadManifest, claims: Claims, found: Found, facts: Facts, *, fresh: ReadManifest | None = None
+) -> Outcome:
+    """Plan the objects of one parent; `fresh` is the parent as it is rendered once nothing is held, if that differs."""
+    if is_deleting(parent):
+        return Outcome(steps=tuple(_plan_deleted(parent, claims)))
+    case = judge(parent, claims, found, facts, fresh=fresh or parent)
+    steps = [*_plan_claimed(case), *_plan_others(case)]
+    after = {
+        name: make_update(make_change(case.changes[key], live), case.second.wanted[key], parent["metadata"]["uid"])
+        for key, live in claims.all.items()
+        if (name := key[1]) and key[0] == contract.COMPONENT and case.is_wanted(key)
+    }
+    rendered = {
+        name: {**after[name], "spec": case.first.wanted[contract.COMPONENT, name]["spec"]}
+        for name in after
+        if (contract.COMPONENT, name) in case.first.wanted
+    }
+    return Outcome(steps=tuple(steps), after=after, fresh=rendered, warnings=tuple(_find_warnings(case)))
+
+
+def _plan_claimed(case: Case) -> Iterator[Step]:
+    for key, live in case.claims.all.items():
+        if is_deleting(live) or _is_done(live, case.parent):
+            continue
+        if case.is_wanted(key):
+            yield _plan_adoption(case, key, live)
+        else:
+            yield _plan_keeping(case, live)
+
+
+def _is_done(live: ReadManifest, parent: ReadManifest) -> bool:
+    """Whether Metacontroller takes the object for a child already."""
+    uid = parent["metadata"]["uid"]
+    return is_controlled_by(live, uid) and labels_of(live).get(contract.LABEL_CONTROLLER_UID) == uid
+
+
+def _plan_adoption(case: Case, key: Key, live: ReadManifest) -> Step:
+    change, parent = case.changes[key], case.parent
+    updated = make_update(make_change(change, live), case.second.wanted[key], parent["metadata"]["uid"])
+    restarts = 0 if gvk_of(live) in NEVER_UPDATED else count_restarts(live, updated)
+    is_held = bool(change.mark) and read_mark(updated) == read_mark(make_change(change, live))
+    why = _explain(case, key, live, is_held=is_held, restarts=restarts)
+    lost = "it had lost its owner; " if key in case.claims.lost else ""
+    step = _step(
+        live,
+        action=Action.HOLD if is_held else Action.ADOPT,
+        phase=_PHASES.get(gvk_of(live), Phase.OTHERS),
+        why=lost + why,
+        restarts=restarts,
+        change=change,
+    )
+    return replace(step, awaits_pods=key in case.serving)
+
+
+def _explain(case: Case, key: Key, live: ReadManifest, *, is_held: bool, restarts: int) -> str:
+    kind = gvk_of(live)
+    if kind == contract.SCALING_ADAPTER:
+        return f"its {(live.get('spec') or {}).get('replicas', 1)} replicas stay"
+    if kind == kinds.PERSISTENT_VOLUME_CLAIM:
+        return f"it is never changed; it is deleted only with {case.parent['kind']} {name_of(case.parent)}"
+    if kind in MARKED:
+        return _explain_workload(case, key, live, is_held=is_held, restarts=restarts)
+    return f"child of {case.parent['kind']} {name_of(case.parent)}"
+
+
+def _explain_workload(case: Case, key: Key, live: ReadManifest, *, is_held: bool, restarts: int) -> str:
+    wanted = case.fresh.wanted.get(key)
+    fields = describe_differences(wanted, live) if wanted else ""
+    if is_held:
+        at = f" ({fields})" if fields else ""
+        return f"its pods stay; it takes our defaults{at} at the next change of its spec"
+    if not restarts:
+        return "its pods stay; they are as we render them" if not fields else f"its pods stay; {fields} change"
+    if obstacle := find_obstacle(live):
+        return f"it cannot be held, because {obstacle}: {fields} change now"
+    if gvk_of(live) in WORKLOADS and not has_ready_pods(live):
+        return f"none of its pods is ready, so it takes our defaults now: {fields}"
+    return f"it takes our defaults now: {fields}"
+
+
+def _plan_keeping(case: Case, live: ReadManifest) -> Step:
+    """The step for an object that we do not render: Metacontroller would delete an adopted one."""
+    owner = f"{case.parent['kind']} {name_of(case.parent)}"
+    pods = count_pods(live)
+    runs = (
+        f"its {pods} pods go on running, beside ours; delete it if nobody needs it"
+        if pods
+        else "nothing of ours uses it"
+    )
+    return _step(
+        live,
+        action=Action.KEEP,
+        phase=Phase.OTHERS,
+        why=f"we render no such object, {runs}; it is deleted with {owner}",
+        change=Change(beside=(refer_beside(case.parent),)),
+    )
+
+
+def _plan_others(case: Case) -> Iterator[Step]:
+    """The objects of somebody else that have the names of wanted children."""
+    for key, other in case.claims.others.items():
+        if key in case.second.wanted:
+            owner = f"{case.parent['kind']} {name_of(case.parent)}"
+            why = f"{owner} wants an object of this name, but {describe_holder(other)}"
+            yield _step(other, action=Action.LEAVE, phase=Phase.NOTHING, why=why)
+
+
+def _plan_deleted(parent: ReadManifest, claims: Claims) -> Iterator[Step]:
+    """The objects that a parent which is being deleted lost: without its reference, nobody would delete them."""
+    for live in claims.lost.values():
+        if is_deleting(live) or gvk_of(live) == kinds.PERSISTENT_VOLUME_CLAIM:
+            continue
+        change = Change(beside=(refer_beside(parent),))
+        if find_patch(change, live):
+            why = (
+                f"it had lost its owner; it is deleted with {parent['kind']} {name_of(parent)}, which is being deleted"
+            )
+            yield _step(live, action=Action.KEEP, phase=Phase.OTHERS, why=why, change=change)
+
+
+def _find_warnings(case: Case) -> Iterator[str]:
+    if case.first.error:
+        metadata, kind = case.parent["metadata"], case.parent["kind"]
+        yield (
+            f"{kind} {metadata['namespace']}/{metadata['name']}: the hooks refuse its spec ({case.first.error}), so "
+            "its objects stay as they are until it is mended"
+        )
+
+
+def _step(
+    live: ReadManifest,
+    *,
+    action: Action,
+    phase: Phase,
+    why: str,
+    restarts: int = 0,
+    change: Change | None = None,
+) -> Step:
+    metadata = live["metadata"]
+    return Step(
+        kind=gvk_of(live),
+        namespace=metadata.get("namespace", ""),
+        name=name_of(live),
+        uid=metadata.get("uid", ""),
+        action=action,
+        phase=phase,
+        why=why,
+        restarts=restarts,
+        change=change,
+    )
