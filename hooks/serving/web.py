@@ -36,8 +36,8 @@ class ServedBy:
     """What an application takes from its server.
 
     Whether the server is draining, how many calls a process computes at once, which callers of hooks are refused, and
-    which revision of image and settings it is (an empty one is that of every caller), and the file of the certificate with
-    which it serves, None without TLS.
+    which revision of image and settings it is (an empty one is that of every caller), and the file of its certificate,
+    None without TLS.
     """
 
     is_draining: Callable[[], bool] = lambda: False
