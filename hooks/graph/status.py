@@ -25,7 +25,7 @@ from hooks.valid_condition import judge_spec
 NOT_READY_REASONS = "notReadyReasons"
 """Field of the status: under Grove, by service, the reason why it is not ready. Events compare it with the last one."""
 
-NOT_READY_REASON = "notReadyReason"
+WORST_NOT_READY = "notReadyReason"
 """Field of the status: the worst reason of all; absent while the graph is ready. `kubectl get` shows it."""
 
 _KEPT = ("restart", "services", "componentsReady", "path", "gpus")
@@ -84,7 +84,7 @@ def report(
         **({"restart": dict(restart.status)} if restart.status else {}),
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),
-        **({NOT_READY_REASON: worst} if worst else {}),
+        **({WORST_NOT_READY: worst} if worst else {}),
         "path": plan.run_by,
         "gpus": plan.gpus,
         "componentsReady": f"{len(plan.components) - len(progress.unready)}/{len(plan.components)}",
@@ -100,7 +100,7 @@ def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous:
     )
     kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
     valid = judge_spec(problems if reason is GraphReason.INVALID else ())
-    return {**_status(GraphState.FAILED, (*conditions, valid), previous), NOT_READY_REASON: reason.value, **kept}
+    return {**_status(GraphState.FAILED, (*conditions, valid), previous), WORST_NOT_READY: reason.value, **kept}
 
 
 def _status(state: GraphState, conditions: Iterable[Condition], previous: Previous) -> dict[str, Json]:

@@ -8,7 +8,7 @@ import pytest
 from tests.docs.markdown import find_anchors, find_links, read_blocks
 
 ROOT = Path(__file__).parents[2]
-UNLISTED = frozenset({"runbooks.md", "platform-values.md"})
+UNLISTED = frozenset({"platform-values.md"})
 """Pages that need no place in the index and the navigation."""
 _SKIPPED = frozenset({".venv", ".git", ".bin", "node_modules", "dist", "site", ".hypothesis", ".pytest_cache"})
 
