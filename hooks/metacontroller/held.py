@@ -70,8 +70,8 @@ def digest_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> str:
 
 def read_mark(workload: ReadManifest) -> Mark | None:
     """The mark in a workload's annotations; None if there is none, or if it cannot be read."""
-    text = annotations_of(workload).get(contract.ANNOTATION_RENDERING, "")
-    revision, _, digest = text.partition(".")
+    value = annotations_of(workload).get(contract.ANNOTATION_RENDERING, "")
+    revision, _, digest = value.partition(".")
     return Mark(int(revision), digest) if revision.isascii() and revision.isdigit() and digest else None
 
 

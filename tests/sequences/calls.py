@@ -2,7 +2,8 @@
 
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,11 +12,12 @@ from typing import Any
 
 import orjson
 
-from hooks import app
+from hooks import app, contract
 from hooks.effects import Effect
 from hooks.errors import HookError
 from hooks.facts import Facts
 from hooks.k8s.types import Manifest
+from hooks.metacontroller import held
 from hooks.metacontroller.protocol import (
     SyncAnswer,
     parse_customize_request,
@@ -104,6 +106,8 @@ class Server:
         self.calls: list[Call] = []
         self.unheard: set[tuple[str, str]] = set()
         """Paths and parents whose last answer Metacontroller did not get."""
+        self.version = 0
+        """How often the hooks were replaced by a version that renders other pods."""
         self._clock = clock
         self._carry_out = carry_out
         self._settings: Settings = parse_settings({}, settings)
@@ -142,7 +146,8 @@ class Server:
         assert function is not None
         try:
             request = parse_sync_request(body, hook.kind, decorator=hook.is_decorator)
-            answer: SyncAnswer = function(request, self._facts(now))
+            with _installed(self.version):
+                answer: SyncAnswer = function(request, self._facts(now))
             written = write_sync_answer(answer, request.children, decorator=hook.is_decorator)
         except HookError as error:
             return error.status, str(error).encode(), ()
@@ -155,6 +160,17 @@ class Server:
 
     def _facts(self, now: datetime) -> Facts:
         return Facts(now=now, settings=self._settings)
+
+
+@contextmanager
+def _installed(version: int) -> Iterator[None]:
+    """Make the hooks those of a version: each has a revision of its own, and another group of volumes in all pods."""
+    revision, group = held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP
+    held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision + version, group + version
+    try:
+        yield
+    finally:
+        held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision, group
 
 
 _MEMORY = type(lru_cache(lambda: None))

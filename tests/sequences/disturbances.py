@@ -161,6 +161,25 @@ def restart_hooks(world: World) -> str:
     return "all"
 
 
+def upgrade_hooks(world: World) -> str:
+    """The hooks are replaced by a version that renders other pods."""
+    world.server.version += 1
+    forget()
+    return f"to version {world.server.version}"
+
+
+def switch_rollout(world: World) -> str:
+    """A user lets new defaults in now, or takes that back."""
+    live = world.graph
+    if live is None:
+        return ""
+    is_on = contract.ANNOTATION_ROLLOUT in live["metadata"].get("annotations", {})
+    value = None if is_on else "now"
+    patch = {"metadata": {"annotations": {contract.ANNOTATION_ROLLOUT: value}}}
+    world.cluster.patch(contract.GRAPH, GRAPH, patch, NAMESPACE)
+    return "later" if is_on else "now"
+
+
 def restart_metacontroller(world: World) -> str:
     """Metacontroller forgets its queues and caches."""
     world.cluster.restart_metacontroller()
@@ -350,6 +369,8 @@ DISTURBANCES: Mapping[str, tuple[Disturbance, int]] = {
     "repeated-events": (repeat_events, 2),
     "broken-watches": (break_watches, 2),
     "hooks-restart": (restart_hooks, 2),
+    "upgrade": (upgrade_hooks, 2),
+    "rollout-now": (switch_rollout, 2),
     "metacontroller-restart": (restart_metacontroller, 1),
     "wait": (wait, 2),
     "wiped-status": (wipe_status, 1),

@@ -18,7 +18,7 @@ _WORKLOADS = (kinds.DEPLOYMENT.kind, kinds.LEADER_WORKER_SET.kind, kinds.POD_CLI
 def secrets_roll_nothing(_world: World, step: Step) -> Iterator[str]:
     """A template changes in its pull secrets alone only where a pod is shown whose image cannot be pulled."""
     for call in step.calls:
-        if call.stage == "sync" and call.said and not _shows_missing_image(call):
+        if call.stage == "sync" and call.said and not shows_missing_image(call):
             yield from _faults(call)
 
 
@@ -36,7 +36,8 @@ def _faults(call: Call) -> Iterator[str]:
                     yield f"{key} gets other pull secrets, although nothing else of it changes and no image is missing"
 
 
-def _shows_missing_image(call: Call) -> bool:
+def shows_missing_image(call: Call) -> bool:
+    """Whether a hook is shown a pod whose image cannot be pulled."""
     related = (call.request.get("related") or {}).values()
     pods = [found for group in related for found in group.values() if found["kind"] == kinds.POD.kind]
     containers = [one for pod in pods for one in pod.get("status", {}).get("containerStatuses", ())]

@@ -11,6 +11,8 @@ from hooks.simulator.metacontroller.merge import apply_update
 from tests.sequences.calls import Call
 from tests.sequences.truth import USERS, Asked, asked_of, is_condition_true, nodes_of, replicas_of, run_by
 
+_MARKS = (contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT)
+
 
 def why_unready(call: Call) -> str:
     """What a sync was shown that is not complete; empty for nothing."""
@@ -28,7 +30,10 @@ def says_ready(call: Call) -> bool:
 
 
 def pending_writes(call: Call) -> Iterator[str]:
-    """What Metacontroller will create or update by the answer to a call, by its own merge."""
+    """What Metacontroller will create or update by the answer to a call, by its own merge.
+
+    Annotations by which new defaults are held do not count: they change nothing that runs.
+    """
     uid = call.parent["metadata"]["uid"]
     for wanted in call.said.get("children", ()):
         kind, metadata = GroupVersionKind.of(wanted["apiVersion"], wanted["kind"]), wanted["metadata"]
@@ -36,10 +41,21 @@ def pending_writes(call: Call) -> Iterator[str]:
         live = group.get(f"{metadata['namespace']}/{metadata['name']}")
         labels = {contract.LABEL_CONTROLLER_UID: uid, **metadata.get("labels", {})}
         desired = {**wanted, "metadata": {**metadata, "labels": labels}}
+        desired = desired if live is None else _with_marks_of(live, desired)
         if live is None:
             yield f"create {kind.kind} {metadata['name']}"
         elif kind not in ON_DELETE and not are_equal(apply_update(live, desired), live):
             yield f"update {kind.kind} {metadata['name']}"
+
+
+def _with_marks_of(live: Manifest, desired: Manifest) -> Manifest:
+    """What is desired, with the marks that the live object has."""
+    found, annotations = live["metadata"].get("annotations", {}), desired["metadata"].get("annotations", {})
+    kept = {key: value for key, value in annotations.items() if key not in _MARKS}
+    marks = {key: found[key] for key in _MARKS if key in found}
+    if not kept and not marks:
+        return desired
+    return {**desired, "metadata": {**desired["metadata"], "annotations": {**kept, **marks}}}
 
 
 def _component_faults(call: Call) -> Iterator[str]:

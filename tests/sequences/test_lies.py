@@ -15,13 +15,15 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
+from hooks.metacontroller import held
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.simulator.store import copy_json
 from hooks.simulator.workloads import deployments
 from tests import make
 from tests.sequences import invariants, restarts
 from tests.sequences.secrets import secrets_roll_nothing
-from tests.sequences.sequence import run_sequence
+from tests.sequences.sequence import Temper, run_sequence
+from tests.sequences.upgrades import upgrades_roll_nothing
 from tests.sequences.world import Check, Violation, World
 
 Lie = Callable[[SyncRequest, SyncAnswer, Facts], SyncAnswer]
@@ -54,6 +56,17 @@ def say_time(_request: SyncRequest, answer: SyncAnswer, facts: Facts) -> SyncAns
 
 def say_nothing_at_first(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     return answer if request.status else replace(answer, status={})
+
+
+def let_new_defaults_in(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """As if nothing were held: the group of the present version, and its mark."""
+
+    def change(child: Manifest) -> Manifest:
+        child["spec"]["template"]["spec"]["securityContext"] = {"fsGroup": contract.DEFAULT_FS_GROUP}
+        mark = held.read_mark(child)
+        return held.mark(child, mark.digest) if mark else child
+
+    return with_children(answer, change, "Deployment") if request.children.all() else answer
 
 
 def fail(_request: SyncRequest, _answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
@@ -193,10 +206,14 @@ class Case:
     hook: str = "component"
     road: str = "components"
     says: str = ""
+    is_upgraded: bool = False
 
 
 CASES = {
     "pull secrets are followed": Case(lie=lambda: follow_secrets, invariant=secrets_roll_nothing),
+    "new defaults go to all": Case(
+        lie=lambda: let_new_defaults_in, invariant=upgrades_roll_nothing, road="components", is_upgraded=True
+    ),
     "hook fails": Case(lie=lambda: fail, invariant=invariants.hooks_answer),
     "selector changes": Case(lie=lambda: other_selector, invariant=invariants.writes_are_accepted),
     "answer changes": Case(lie=drift, invariant=invariants.same_question_same_answer),
@@ -247,7 +264,13 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_invariant_objects_to_a_lie(case: Case) -> None:
     checks = (case.invariant,) if case.invariant else _ALL_AT_REST
-    found = find_violation(case.road, checks, lambda world: teach(world, case.hook, case.lie()))
+    temper = Temper(names=("edit", "cure", "mend", "upgrade"), weights=(1, 1, 1, 3), chance=0.1)
+    found = find_violation(
+        case.road,
+        checks,
+        lambda world: teach(world, case.hook, case.lie()),
+        temper=temper if case.is_upgraded else None,
+    )
     assert found.startswith(f"{case.invariant.__name__}: ") if case.invariant else case.says in found
 
 
@@ -284,14 +307,21 @@ def teach(world: World, name: str, lie: Lie) -> None:
     world.server.table[name] = replace(honest, sync=sync)
 
 
-def find_violation(road: str, checks: tuple[Check, ...], prepare: Callable[[World], None] = lambda _world: None) -> str:
+def find_violation(
+    road: str,
+    checks: tuple[Check, ...],
+    prepare: Callable[[World], None] = lambda _world: None,
+    temper: Temper | None = None,
+) -> str:
     """The message of the first violation among some sequences."""
-    return next(_find_violations(road, checks, prepare), "nobody objects")
+    return next(_find_violations(road, checks, prepare, temper), "nobody objects")
 
 
-def _find_violations(road: str, checks: tuple[Check, ...], prepare: Callable[[World], None]) -> Iterator[str]:
+def _find_violations(
+    road: str, checks: tuple[Check, ...], prepare: Callable[[World], None], temper: Temper | None
+) -> Iterator[str]:
     for seed in range(SEEDS):
         try:
-            run_sequence(road, seed, checks, prepare=prepare)
+            run_sequence(road, seed, checks, prepare=prepare, temper=temper)
         except Violation as found:
             yield str(found)
