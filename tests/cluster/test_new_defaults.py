@@ -59,6 +59,7 @@ def test_pods_wait_with_new_defaults_until_their_spec_changes(
         wait_for(lambda: not before & pods(api), "the pods are replaced")
         wait_for(lambda: not condition(the_graph(api, NAME), "Held"), "nothing waits any more")
         api.patch(DYNAMO, GRAPH, NAME, {"metadata": {"annotations": {contract.ANNOTATION_ROLLOUT: None}}})
+        wait_for(lambda: not is_asked(api), "the component is no longer asked")
     make_it_of_before(api)
     wait_for(lambda: is_rolled_out(api), "the pods are those of before again")
     with running_controllers(admin, controlled):
@@ -69,6 +70,13 @@ def test_pods_wait_with_new_defaults_until_their_spec_changes(
         wait_until_ready(api, NAME)
         assert not condition(the_graph(api, NAME), "Held")
         api.delete(DYNAMO, GRAPH, NAME)
+
+
+def is_asked(api: ApiClient) -> bool:
+    """Whether the graph's annotation stands on the component."""
+    found = api.get(DYNAMO, COMPONENT, FRONTEND)
+    assert found is not None
+    return contract.ANNOTATION_ROLLOUT in found["metadata"].get("annotations", {})
 
 
 def deployment(api: ApiClient) -> Manifest:
