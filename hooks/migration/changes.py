@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from hooks import contract
+from hooks.crds.stored import apply_defaults, prune
 from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, controller_of, gvk_of, labels_of
@@ -25,6 +26,14 @@ _ALLOCATED = frozenset(
 """Fields of a Service that the API server sets."""
 _TOKENS = frozenset({"secrets", "imagePullSecrets"})
 """Fields of a ServiceAccount that controllers of the cluster set."""
+
+
+def as_ours(manifest: ReadManifest) -> Manifest:
+    """An object of our kinds as the API server shows it once our CRDs are installed; others as they are.
+
+    The Go operator's CRDs may know other fields, and have other defaults.
+    """
+    return apply_defaults(prune(manifest))
 
 
 class Taken(Exception):
@@ -90,6 +99,7 @@ def find_patch(change: Change, live: ReadManifest) -> dict[str, Json]:
 
 def read_content(live: ReadManifest) -> Manifest:
     """The object as a hook would return it to change nothing: without what the cluster writes, and without nulls."""
+    live = as_ours(live)
     metadata = {key: live["metadata"][key] for key in _SERVER_METADATA if live["metadata"].get(key)}
     if annotations := {key: text for key, text in annotations_of(live).items() if not _is_others(key)}:
         metadata["annotations"] = annotations

@@ -1,14 +1,14 @@
 """The whole plan: from what was found in the cluster to the steps in their order. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import ReadManifest, gvk_of, is_deleting, name_of
 from hooks.migration import definitions
-from hooks.migration.changes import refer_beside
+from hooks.migration.changes import as_ours, refer_beside
 from hooks.migration.children import plan_children
 from hooks.migration.claims import Claims, find_claims
 from hooks.migration.first_sync import Key
@@ -29,6 +29,7 @@ _FREED = (contract.GRAPH_REQUEST, contract.GRAPH, contract.COMPONENT, contract.M
 
 def plan_migration(found: Found, facts: Facts) -> Plan:
     """Plan the migration of everything that was found."""
+    found = replace(found, objects=tuple(as_ours(one) for one in found.objects))
     running = [one for one in find_running(found.operators) if _concerns(one, found.namespace)]
     outcome = _plan_parents(found, facts)
     steps = [

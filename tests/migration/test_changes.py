@@ -136,3 +136,14 @@ def test_object_with_a_fraction_cannot_be_recorded() -> None:
 
 def test_object_that_is_too_large_cannot_be_recorded() -> None:
     assert "bytes" in find_obstacle({**deployment(), "spec": {"text": "x" * 300_000}})
+
+
+def test_record_of_a_component_has_what_our_definition_keeps() -> None:
+    """Otherwise the hook would return a field that the API server drops, and Metacontroller would write for ever."""
+    spec = {"componentType": "frontend", "ofAnotherRelease": True, "extraPodSpec": {"mainContainer": {"name": ""}}}
+    kind = contract.COMPONENT
+    component = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "c"}, "spec": spec}
+    assert read_content(component)["spec"] == {
+        "componentType": "frontend",
+        "extraPodSpec": {"mainContainer": {"name": ""}},
+    }
