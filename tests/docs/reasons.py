@@ -57,7 +57,9 @@ def _constants(tree: ast.Module) -> Iterator[str]:
     for line in tree.body:
         if isinstance(line, ast.Assign) and isinstance(line.value, ast.Constant):
             names = [target.id for target in line.targets if isinstance(target, ast.Name)]
-            yield from (str(line.value.value) for name in names if name == "REASON" or _PUBLIC_REASON.fullmatch(name))
+            is_reason = any(name == "REASON" or _PUBLIC_REASON.fullmatch(name) for name in names)
+            if is_reason and str(line.value.value)[:1].isupper():
+                yield str(line.value.value)
 
 
 def all_reasons() -> set[str]:
