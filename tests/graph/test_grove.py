@@ -572,6 +572,12 @@ def test_parts_and_secrets_are_asked_for_where_grove_is_declared() -> None:
     pods = {**grove_pods(), "apiVersion": "v1", "resource": "pods", "namespace": "default"}
     assert rules(make.graph({"w": multinode(command=TRTLLM)}), mpi_secret=KEY) == [
         rival(contract.COMPONENT.api_version, "dynamocomponentdeployments", "g-w"),
+        {
+            "apiVersion": "grove.io/v1alpha1",
+            "resource": "podcliquesets",
+            "namespace": "default",
+            "labelSelector": {"matchExpressions": [{"key": "controller-uid", "operator": "DoesNotExist"}]},
+        },
         rival("v1", "services", "g-w"),
         {"apiVersion": "grove.io/v1alpha1", "resource": "podcliques", "namespace": "default", "labelSelector": part_of},
         {
