@@ -199,16 +199,17 @@ def test_warnings_fit_what_the_api_server_passes_on() -> None:
 
 
 def counted(verdict: Verdict, **fields: Any) -> dict[str, float]:
-    """Name and labels to value of what one review counts, without the buckets."""
+    """Name and labels to value of what one review counts, without the buckets and what the process itself shows."""
     app = admission_app(verdict)
     post(app, "mutate", review(**fields))
     post(app, "validate", review(**fields))
     registry = app.config["metrics"].registry
     samples = (sample for family in registry.collect() for sample in family.samples)
+    prefix = "dynamo_operator_webhook_"
     return {
-        f"{sample.name.removeprefix('dynamo_operator_webhook_')} {'/'.join(sample.labels.values())}": sample.value
+        f"{sample.name.removeprefix(prefix)} {'/'.join(sample.labels.values())}": sample.value
         for sample in samples
-        if not sample.name.endswith(("_bucket", "_created", "_sum"))
+        if sample.name.startswith(prefix) and not sample.name.endswith(("_bucket", "_created", "_sum"))
     }
 
 

@@ -116,7 +116,7 @@ def _shorten(rules: dict[str, Any]) -> dict[str, Any]:
 
 def _configure(targets: Iterable[Target]) -> dict[str, Any]:
     return {
-        "global": {"scrape_interval": "500ms", "scrape_timeout": "400ms", "evaluation_interval": "500ms"},
+        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "500ms"},
         "rule_files": ["alerts.yaml"],
         "scrape_configs": [
             {
