@@ -2,6 +2,8 @@
 
 import base64
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,8 @@ from hooks import contract
 from hooks.admission.app import KINDS
 from hooks.cli.main import main
 from hooks.settings import parse_settings
-from tests.installation import named, of_kind, rights
-from tests.test_chart import CALLERS, hook_events, refusal, render, template, variables_of
+from tests.installation import named, of_kind, program, rights
+from tests.test_chart import CALLERS, CHART, hook_events, refusal, render, template, variables_of
 from tests.third_party import FOLDER, needs_schemas
 
 ADMISSION = ("--set", "admission.enabled=true")
@@ -260,3 +262,18 @@ def test_change_of_image_or_settings_alone_reaches_every_controller_and_a_rollba
 @pytest.mark.parametrize("change", ["podLabels.a=b", "resources.limits.memory=1Gi", "networkPolicy.enabled=false"])
 def test_other_changes_restart_no_controller(change: str) -> None:
     assert revisions("--set", change) == revisions()
+
+
+def test_revision_of_digits_alone_stays_a_text(tmp_path: Path) -> None:
+    """Of a hundred digests one has no letter."""
+    chart = shutil.copytree(CHART, tmp_path / "chart")
+    helpers = chart / "templates" / "_helpers.tpl"
+    head, rest = helpers.read_text().split('{{- define "dynamo-hooks.revision" -}}')
+    _, tail = rest.split("{{- end }}", 1)
+    helpers.write_text(head + '{{- define "dynamo-hooks.revision" -}}1234567890{{- end }}' + tail)
+    command = [program("helm"), "template", "dynamo-hooks", str(chart), "--set-string", "priorityClassName=123"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    pod = pod_of(deployment_of(list(yaml.load_all(done.stdout, yaml.CSafeLoader))))["spec"]
+    arguments = pod["containers"][0]["args"]
+    assert arguments[arguments.index("--revision") + 1] == "1234567890"
+    assert pod["priorityClassName"] == "123"
