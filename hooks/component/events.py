@@ -2,7 +2,7 @@
 
 | Ready | Event |
 |---|---|
-| is set for the first time | Normal `Reconciling` |
+| is set for the first time | Normal `Reconciling`, once for an object |
 | becomes True | Normal `Update` |
 | becomes `ValidationFailed`, at each generation | Warning `ValidationFailed` |
 | becomes `NoOrchestratorAvailable`, at each generation | Warning `ReconcileError` |
@@ -25,6 +25,8 @@ from hooks.k8s.types import Json
 from hooks.metacontroller.applied_condition import LASTING, build_applied_event
 from hooks.metacontroller.protocol import SyncRequest
 
+_FIRST = "first status"
+"""An occasion that is there once: a first status that is computed again, as it was not stored, is told once."""
 _REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORCHESTRATOR_AVAILABLE})
 
 
@@ -38,7 +40,7 @@ def _build_events(about: ObjectReference, before: Mapping[str, Json], after: Map
     ready = find_condition(after.get("conditions") or (), READY)
     if ready is not None and not before.get("conditions"):
         text = "Starting to reconcile DynamoComponentDeployment"
-        yield Event(about=about, type="Normal", reason="Reconciling", message=text, occasion=since(ready))
+        yield Event(about=about, type="Normal", reason="Reconciling", message=text, occasion=_FIRST)
     is_refused = ready is not None and ready["reason"] in _REFUSALS
     changed = find_change(before, after, READY, by_generation=is_refused)
     if changed is None:

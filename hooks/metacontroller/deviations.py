@@ -7,6 +7,7 @@ it is the wanted one and the live object still differs, somebody else has change
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from hooks import contract
 from hooks.k8s.differences import Difference, find_difference
@@ -64,6 +65,8 @@ class Deviation:
 
 
 NO_OWNER = "no owner"
+_MAX_COMPARED = 512
+"""About as many as the objects whose parsed values are kept, so that the cache keeps few others in memory."""
 _MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT})
 
 
@@ -103,17 +106,35 @@ def _find(wanted: Iterable[Manifest], request: SyncRequest, unmanaged: Unmanaged
         elif kind in unmanaged.fixed:
             if difference := find_difference({**child, "metadata": {}}, live):
                 yield Deviation(kind=kind, name=name, state=Deviance.CHANGED, difference=difference, is_updated=False)
-        elif kind not in unmanaged.existing:
-            yield from _compare(child, live, kind)
+        elif kind not in unmanaged.existing and (deviation := _compare(_Same(child), _Same(live))):
+            yield deviation
 
 
-def _compare(returned: Manifest, live: ReadManifest, kind: GroupVersionKind) -> Iterator[Deviation]:
-    wanted, applied = _without_marks(returned), read_last_applied(live)
-    difference = find_difference(wanted, live)
-    if applied is not None and applied != returned and _without_marks(applied) != wanted:
-        yield Deviation(kind=kind, name=name_of(wanted), state=Deviance.BEING_APPLIED, difference=difference)
-    elif difference is not None:
-        yield Deviation(kind=kind, name=name_of(wanted), state=Deviance.CHANGED, difference=difference)
+class _Same:
+    """An object as a key of a cache, equal to itself alone; the cache refers to it, so no other gets its identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: ReadManifest) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+
+@lru_cache(maxsize=_MAX_COMPARED)
+def _compare(returned: _Same, live: _Same) -> Deviation | None:
+    """Compare two objects once: plans and parsed objects are cached, so most calls have the same two."""
+    wanted, applied = _without_marks(returned.value), read_last_applied(live.value)
+    kind, name, difference = gvk_of(wanted), name_of(wanted), find_difference(wanted, live.value)
+    if applied is not None and applied != returned.value and _without_marks(applied) != wanted:
+        return Deviation(kind=kind, name=name, state=Deviance.BEING_APPLIED, difference=difference)
+    if difference is not None:
+        return Deviation(kind=kind, name=name, state=Deviance.CHANGED, difference=difference)
+    return None
 
 
 def _without_marks(manifest: ReadManifest) -> ReadManifest:
