@@ -96,6 +96,25 @@ def _name_of(document: Document) -> str:
     return name if isinstance(name, str) else ""
 
 
+def _place_of(document: Document) -> tuple[str, str]:
+    """Namespace and name."""
+    return _namespace_of(document), _name_of(document)
+
+
+def _owning_graphs(document: Document) -> Iterator[tuple[str, str]]:
+    """Namespace and name of the graphs that own the object."""
+    metadata = document.object.get("metadata")
+    owners = metadata.get("ownerReferences") if isinstance(metadata, dict) else None
+    for owner in owners if isinstance(owners, list) else ():
+        if isinstance(owner, dict) and owner.get("kind") == contract.GRAPH.kind:
+            yield _namespace_of(document), str(owner.get("name"))
+
+
+def _namespace_of(document: Document) -> str:
+    metadata = document.object.get("metadata")
+    return str(metadata.get("namespace") or "") if isinstance(metadata, dict) else ""
+
+
 def _describe(one: _Service) -> str:
     kind, name = one.document.object["kind"], name_of(one.document.object)
     return f"{kind} {name}, {one.path}" if one.path != SPEC else f"{kind} {name}"
@@ -110,9 +129,15 @@ def _backend_of(one: _Service) -> Backend | None:
 
 
 def _services(documents: Sequence[Document]) -> Iterator[_Service]:
-    """Every service and every component of the documents; fields that do not fit their types are left out."""
+    """Every service and every component of the documents; fields that do not fit their types are left out.
+
+    What `kubectl get -o yaml` prints also has the components that a graph made: these are its services again.
+    """
+    graphs = {_place_of(document) for document in documents if document.kind == contract.GRAPH}
     for document in documents:
         if document.kind not in {contract.GRAPH, contract.COMPONENT} or not _name_of(document):
+            continue
+        if document.kind == contract.COMPONENT and graphs.intersection(_owning_graphs(document)):
             continue
         stored = apply_defaults(document.object)
         namespace = str(stored["metadata"].get("namespace") or "")
