@@ -42,6 +42,19 @@ class _Service:
         return f"{fault.file}:{fault.mark.line}"
 
 
+def without_made(documents: Sequence[Document]) -> tuple[Document, ...]:
+    """The documents without components that a graph among them made: these are its services again.
+
+    What `kubectl get -o yaml` prints has both.
+    """
+    graphs = {_place_of(document) for document in documents if document.kind == contract.GRAPH}
+    return tuple(
+        document
+        for document in documents
+        if document.kind != contract.COMPONENT or not graphs.intersection(_owning_graphs(document))
+    )
+
+
 def find_collisions(documents: Sequence[Document]) -> Iterator[Fault]:
     """Services and components of a namespace that want one name; each after the first has a problem.
 
@@ -129,15 +142,9 @@ def _backend_of(one: _Service) -> Backend | None:
 
 
 def _services(documents: Sequence[Document]) -> Iterator[_Service]:
-    """Every service and every component of the documents; fields that do not fit their types are left out.
-
-    What `kubectl get -o yaml` prints also has the components that a graph made: these are its services again.
-    """
-    graphs = {_place_of(document) for document in documents if document.kind == contract.GRAPH}
-    for document in documents:
+    """Every service and every component of the documents; fields that do not fit their types are left out."""
+    for document in without_made(documents):
         if document.kind not in {contract.GRAPH, contract.COMPONENT} or not _name_of(document):
-            continue
-        if document.kind == contract.COMPONENT and graphs.intersection(_owning_graphs(document)):
             continue
         stored = apply_defaults(document.object)
         namespace = str(stored["metadata"].get("namespace") or "")
