@@ -160,4 +160,5 @@ def test_way_back_is_printed_and_nothing_else_is_done(world: Moved) -> None:
     assert places == sorted(places)
     assert "-n team" in result.stdout
     assert contract.ANNOTATION_RENDERING + "-" in result.stdout
+    assert "--reset-then-reuse-values --set dynamo-operator.enabled=true" in result.stdout  # the move set it to false
     assert FINALIZER in world.graph("llm")["metadata"]["finalizers"]
