@@ -33,7 +33,7 @@ def install_hooks(*, takes_crds: bool) -> str:
     """The command that installs the chart, CRDs included; with `takes_crds` they exist, and may belong to another."""
     command = "helm upgrade --install dynamo-hooks chart/ --namespace dynamo-system --create-namespace"
     command += " --take-ownership" if takes_crds else ""
-    return f"{command} --set image.repository=REGISTRY/dynamo-hooks (docs/install.md says how to get the image)"
+    return f"{command} --set image.repository=REGISTRY/dynamo-hooks  # the image: docs/install.md"
 
 
 def upgrade_hooks(namespace: str = "dynamo-system", release: str = "dynamo-hooks") -> str:
