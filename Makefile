@@ -19,7 +19,7 @@ help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## bring example graphs and a LoRA adapter to Ready in the in-memory cluster
-	@$(BIN)/dynamo-hooks simulate --given Secret/hf-token-secret $(EXAMPLE)
+	$(BIN)/dynamo-hooks simulate --given Secret/hf-token-secret $(EXAMPLE)
 
 test: lint types tests ## lint, types, every test that this machine can run
 

@@ -79,7 +79,7 @@ def migrate(  # noqa: PLR0913 - one for each option
     controllers afterwards. Give --set the settings with which the hooks run, if they are not the defaults.
 
     A workload that the Go operator rendered is held: its pods stay as they are until its spec changes. The exit status
-    is 1 if --apply is refused, or could not do all steps.
+    is 1 if --apply is refused, would be refused, or could not do all steps.
     """
     if namespace and everywhere:
         raise click.UsageError("-n and --all-namespaces contradict each other; give one of them")
@@ -108,10 +108,12 @@ def _migrate(cluster: Cluster, namespace: str, settings: Settings, *, applies: b
             click.echo(orjson.dumps(write_json(plan), option=orjson.OPT_INDENT_2).decode())
         else:
             click.echo("\n".join(write_text(plan)))
-    is_allowed = _tell_refusals(plan, force=force)
+    if namespace and not plan.steps:
+        click.echo(f"Looked in namespace {namespace} only; --all-namespaces looks in all.", err=True)
+    is_allowed = _tell_refusals(plan, force=force, refused="Refused" if applies else "--apply will be refused")
     if not applies:
         if plan.work:
-            click.echo("Nothing was changed; --apply does it.", err=True)
+            click.echo("Nothing was changed; --apply does it." if is_allowed else "Nothing was changed.", err=True)
         return is_allowed
     if not is_allowed:
         click.echo("Nothing was changed.", err=True)
@@ -119,12 +121,12 @@ def _migrate(cluster: Cluster, namespace: str, settings: Settings, *, applies: b
     return _apply(plan, cluster)
 
 
-def _tell_refusals(plan: Plan, *, force: bool) -> bool:
+def _tell_refusals(plan: Plan, *, force: bool, refused: str) -> bool:
     """Print why the plan may not be done; whether it may."""
     for sentence in plan.obstacles:
-        click.echo(f"Refused: {sentence}", err=True)
+        click.echo(f"{refused}: {sentence}", err=True)
     for sentence in plan.refusals:
-        click.echo(f"{'Overridden by --force' if force else 'Refused'}: {sentence}", err=True)
+        click.echo(f"{'Overridden by --force' if force else refused}: {sentence}", err=True)
     return not plan.obstacles and (force or not plan.refusals)
 
 

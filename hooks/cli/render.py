@@ -1,11 +1,13 @@
 """`dynamo-hooks render`: every child of every manifest, without a cluster."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import click
 
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.validate import refuse
+from hooks.manifests.across import without_made
 from hooks.manifests.checking import Checked, check_rendered
 from hooks.manifests.reading import Loaded, ManifestFaults, load_manifests
 from hooks.manifests.writing import format_documents, guard_output
@@ -19,7 +21,13 @@ def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, i
     Raises:
         ManifestFaults: every problem of every file, those of specs that cannot be rendered included.
     """
-    return check_whole(load_manifests(paths, namespace), settings, installed)
+    return check_whole(load_together(paths, namespace), settings, installed)
+
+
+def load_together(paths: Iterable[str], namespace: str) -> Loaded:
+    """Read manifests that are to be applied together, without the components that their graphs make anyway."""
+    loaded = load_manifests(paths, namespace)
+    return replace(loaded, documents=without_made(loaded.documents))
 
 
 def check_whole(loaded: Loaded, settings: Settings, installed: frozenset[str]) -> Checked:

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from hooks import contract
 from hooks.cli.options import namespace_option, parse_positive, read_offline_settings, settings_option, with_option
-from hooks.cli.render import check_whole
+from hooks.cli.render import check_whole, load_together
 from hooks.cli.validate import refuse
-from hooks.manifests.reading import ManifestFaults, load_manifests
+from hooks.manifests.reading import ManifestFaults
 from hooks.manifests.writing import guard_output
 from hooks.rendering import every_child
 from hooks.simulation.processes import ServerFailed
@@ -158,7 +158,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     else 1; then the reasons are printed. After Ctrl-C it is 130.
     """
     settings = read_offline_settings(set_values)
-    loaded = load_manifests(paths, namespace)
+    loaded = load_together(paths, namespace)
     try:
         checked = check_whole(loaded, settings, installed)
     except ManifestFaults as error:

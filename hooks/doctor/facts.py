@@ -114,6 +114,11 @@ class Facts:
         """Whether anything of ours is there; a CRD may be the Go operator's."""
         return bool(self.hooks or self.own_controllers)
 
+    @property
+    def has_crds(self) -> bool:
+        """Whether one of our kinds is defined, by whomever."""
+        return any(name.endswith(f".{contract.GROUP}") for name in self.crds)
+
 
 BASE_NAMES = ("dynamo-request", "dynamo-graph", "dynamo-component", "dynamo-scaling-adapter", "dynamo-model")
 """The names of the five controllers; those of a restricted installation have its name behind."""

@@ -19,17 +19,23 @@ _ARGUMENTS = ",".join(
 INSTALL_METACONTROLLER = (
     "helm upgrade --install metacontroller oci://ghcr.io/metacontroller/metacontroller-helm "
     f"--version {METACONTROLLER_VERSION} --namespace metacontroller --create-namespace "
-    f"--set 'commandArgs={{{_ARGUMENTS}}}'"
+    f"--set serviceAccount.name=metacontroller-helm --set 'commandArgs={{{_ARGUMENTS}}}'"
 )
 UPDATE_METACONTROLLERS_CRDS = (
     "kubectl apply --server-side --force-conflicts -f https://raw.githubusercontent.com/metacontroller/metacontroller/"
     f"v{METACONTROLLER_VERSION}/manifests/production/metacontroller-crds-v1.yaml"
 )
 APPLY_CRDS = "dynamo-hooks crds | kubectl apply --server-side --force-conflicts -f -"
-INSTALL_HOOKS = "helm upgrade --install dynamo-hooks chart/ --namespace dynamo-system --create-namespace"
 MIGRATE = "dynamo-hooks migrate --all-namespaces --apply"
+
+
+def install_hooks(*, takes_crds: bool) -> str:
+    """The command that installs the chart, CRDs included; with `takes_crds` they exist, and may belong to another."""
+    command = "helm upgrade --install dynamo-hooks chart/ --namespace dynamo-system --create-namespace"
+    command += " --take-ownership" if takes_crds else ""
+    return f"{command} --set image.repository=REGISTRY/dynamo-hooks  # the image: docs/install.md"
 
 
 def upgrade_hooks(namespace: str = "dynamo-system", release: str = "dynamo-hooks") -> str:
     """The command that applies the chart again, with the values of the release."""
-    return f"helm upgrade {release} chart/ --namespace {namespace} --reuse-values"
+    return f"helm upgrade {release} chart/ --namespace {namespace} --reset-then-reuse-values"

@@ -10,6 +10,7 @@ Source: sigs.k8s.io/yaml, which reads YAML 1.1 without dates and base 60.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from math import isinf
 from typing import Any, NamedTuple
 
@@ -72,13 +73,23 @@ def read_yaml(text: str) -> Iterator[YamlDocument]:
             yield YamlDocument(value, reader.marks, tuple(reader.faults))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise _syntax_error(str(error.problem), _place(mark) if mark else Mark()) from error
+        place = _place(mark) if mark else Mark()
+        raise _syntax_error(_TAB if _is_tab(text, place) else str(error.problem), place) from error
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         place = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
         raise _syntax_error(f"character {error.character!r} is not allowed", place) from error
     except RecursionError as error:
         raise _syntax_error("it is nested too deeply, or an alias contains itself", Mark()) from error
+
+
+_TAB = "a tab stands where only blanks may indent"
+
+
+def _is_tab(text: str, place: Mark) -> bool:
+    """Whether a line is indented by a tab at this place."""
+    line = next(islice(text.split("\n"), place.line - 1, None), "")
+    return not line[: place.column - 1].strip() and line[place.column - 1 : place.column] == "\t"
 
 
 def _syntax_error(message: str, mark: Mark) -> SyntaxError:

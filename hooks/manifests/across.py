@@ -42,6 +42,19 @@ class _Service:
         return f"{fault.file}:{fault.mark.line}"
 
 
+def without_made(documents: Sequence[Document]) -> tuple[Document, ...]:
+    """The documents without components that a graph among them made: these are its services again.
+
+    What `kubectl get -o yaml` prints has both.
+    """
+    graphs = {_place_of(document) for document in documents if document.kind == contract.GRAPH}
+    return tuple(
+        document
+        for document in documents
+        if document.kind != contract.COMPONENT or not graphs.intersection(_owning_graphs(document))
+    )
+
+
 def find_collisions(documents: Sequence[Document]) -> Iterator[Fault]:
     """Services and components of a namespace that want one name; each after the first has a problem.
 
@@ -96,6 +109,25 @@ def _name_of(document: Document) -> str:
     return name if isinstance(name, str) else ""
 
 
+def _place_of(document: Document) -> tuple[str, str]:
+    """Namespace and name."""
+    return _namespace_of(document), _name_of(document)
+
+
+def _owning_graphs(document: Document) -> Iterator[tuple[str, str]]:
+    """Namespace and name of the graphs that own the object."""
+    metadata = document.object.get("metadata")
+    owners = metadata.get("ownerReferences") if isinstance(metadata, dict) else None
+    for owner in owners if isinstance(owners, list) else ():
+        if isinstance(owner, dict) and owner.get("kind") == contract.GRAPH.kind:
+            yield _namespace_of(document), str(owner.get("name"))
+
+
+def _namespace_of(document: Document) -> str:
+    metadata = document.object.get("metadata")
+    return str(metadata.get("namespace") or "") if isinstance(metadata, dict) else ""
+
+
 def _describe(one: _Service) -> str:
     kind, name = one.document.object["kind"], name_of(one.document.object)
     return f"{kind} {name}, {one.path}" if one.path != SPEC else f"{kind} {name}"
@@ -111,7 +143,7 @@ def _backend_of(one: _Service) -> Backend | None:
 
 def _services(documents: Sequence[Document]) -> Iterator[_Service]:
     """Every service and every component of the documents; fields that do not fit their types are left out."""
-    for document in documents:
+    for document in without_made(documents):
         if document.kind not in {contract.GRAPH, contract.COMPONENT} or not _name_of(document):
             continue
         stored = apply_defaults(document.object)

@@ -51,8 +51,10 @@ helm uninstall metacontroller -n metacontroller
 # 5. The Go operator's CRDs, for example of release 0.9. Objects stay; do not delete our CRDs, that deletes all graphs.
 helm upgrade --install dynamo-crds {_CHARTS}/dynamo-crds-0.9.0.tgz -n default --take-ownership
 
-# 6. The Go operator, with its webhooks. It puts its finalizer on every object again.
-helm upgrade --install dynamo-platform {_CHARTS}/dynamo-platform-0.9.0.tgz -n dynamo-system
+# 6. The Go operator of the release that you had, with its webhooks. It puts its finalizer on every object again.
+#    Without --set it would stay off: Helm remembers that the move switched it off.
+helm upgrade --install dynamo-platform {_CHARTS}/dynamo-platform-0.9.0.tgz -n dynamo-system \\
+  --reset-then-reuse-values --set dynamo-operator.enabled=true
 kubectl get {",".join(_KINDS)} {where}
 
 # What stays until its graph or request is deleted, and does no harm: accounts <graph>-planner and <graph>-epp with

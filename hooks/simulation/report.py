@@ -214,7 +214,8 @@ def summarize_result(snapshot: Snapshot) -> str:
 
 def _find_service(tree: ObjectTree, root: Manifest) -> str:
     """The service of an object's last pod, which is often a worker; empty if there is none."""
-    services = (labels_of(obj).get(contract.LABEL_COMPONENT, "") for obj in reversed(tree.descendants(root)))
+    pods = (obj for obj in reversed(tree.descendants(root)) if kind_of(obj) == kinds.POD)
+    services = (labels_of(pod).get(contract.LABEL_COMPONENT, "") for pod in pods)
     return next(filter(None, services), "")
 
 

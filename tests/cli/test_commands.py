@@ -110,6 +110,16 @@ def test_valid_manifests_are_counted_and_foreign_ones_not_judged(write: Write) -
     assert (result.exit_code, result.stdout) == (0, "1 manifest valid, 1 of other kinds not checked\n")
 
 
+def test_components_that_a_graph_of_the_cluster_made_are_rendered_once(write: Write) -> None:
+    alone = run("render", write(GRAPH)).stdout
+    (component,) = (one for one in yaml.safe_load_all(alone) if one["kind"] == "DynamoComponentDeployment")
+    owner = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "u"}
+    stored = {**component, "metadata": {**component["metadata"], "ownerReferences": [owner]}}
+    dumped = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [stored, yaml.safe_load(GRAPH)]})
+    assert run("validate", write(dumped, "dump.yaml")).exit_code == 0
+    assert run("render", "dump.yaml").stdout == alone
+
+
 def test_foreign_objects_pass_through_a_rendering(write: Write) -> None:
     documents = list(yaml.safe_load_all(run("render", write(f"{CONFIG_MAP}---\n{GRAPH}")).stdout))
     assert documents[0] == yaml.safe_load(CONFIG_MAP)

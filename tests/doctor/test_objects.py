@@ -42,6 +42,17 @@ def test_missing_crds_are_named_one_by_one_unless_all_are_missing() -> None:
     assert found.remedy == "dynamo-hooks crds | kubectl apply --server-side --force-conflicts -f -"
 
 
+def test_commands_for_a_cluster_without_the_hooks_can_be_run_one_after_the_other() -> None:
+    bare = {"controllers": (), "workloads": ()}
+    nothing, of_another = good(crds={}, **bare), good(**bare)
+    install = only(check_crds(nothing)).remedy
+    assert install == only(check_pods(nothing)).remedy == only(check_presence(nothing)).remedy
+    assert install.startswith("helm upgrade --install dynamo-hooks chart/ ")
+    assert "--take-ownership" not in install
+    assert "--take-ownership" in only(check_pods(of_another)).remedy
+    assert "--take-ownership" in only(check_presence(of_another)).remedy
+
+
 def test_what_the_api_server_fills_in_is_no_difference() -> None:
     names = {**good().crds[GRAPHS]["spec"]["names"], "extra": "x"}
     assert problems(check_crds(good(crds=with_crd(conversion={"strategy": "None"}, names=names)))) == []
@@ -133,6 +144,20 @@ def test_changed_controller_is_found(spec: dict[str, Any], level: Level, sentenc
     assert sentence in found.finding
 
 
+def with_revision(controller: Manifest) -> Manifest:
+    """The controller as the chart writes it: its paths end with the revision of image and settings."""
+    found: dict[str, Any] = controller["spec"]["hooks"]
+    written = {
+        name: {**hook, "webhook": {**hook["webhook"], "path": f"{hook['webhook']['path']}?revision=0123456789"}}
+        for name, hook in found.items()
+    }
+    return {**controller, "spec": {**controller["spec"], "hooks": written}}
+
+
+def test_revision_of_the_chart_is_no_difference() -> None:
+    assert problems(check_presence(good(controllers=tuple(with_revision(one) for one in controllers())))) == []
+
+
 def test_finalize_hook_of_components_is_no_difference_and_stays_in_the_remedy() -> None:
     found = controllers(etcd_finalize=True)
     assert problems(check_presence(good(controllers=found))) == []
@@ -150,7 +175,7 @@ def test_declared_kind_must_be_there() -> None:
     found = only(check_optional_kinds(good(controllers=controllers("grove"))))
     assert found.level is Level.ERROR
     assert "dynamo-graph declare PodCliqueSet of grove.io/v1alpha1" in found.finding
-    assert found.remedy == "helm upgrade dynamo-hooks chart/ --namespace dynamo-system --reuse-values"
+    assert found.remedy == "helm upgrade dynamo-hooks chart/ --namespace dynamo-system --reset-then-reuse-values"
 
 
 def test_kind_that_is_there_should_be_declared() -> None:

@@ -181,7 +181,7 @@ def test_lacking_rights_are_named_by_account() -> None:
     assert metacontroller.finding.startswith("may not get compositecontrollers.metacontroller.k8s.io, ")
     assert ", and 1 more, so controllers do not start, or syncs fail" in metacontroller.finding
     assert metacontroller.remedy == (
-        "helm upgrade dynamo-hooks chart/ --namespace dynamo-system --reuse-values "
+        "helm upgrade dynamo-hooks chart/ --namespace dynamo-system --reset-then-reuse-values "
         "--set metacontroller.namespace=metacontroller,metacontroller.serviceAccount=metacontroller"
     )
     assert you.remedy == "kubectl auth can-i --list --namespace team"

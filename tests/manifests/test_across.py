@@ -86,6 +86,23 @@ def test_component_with_the_name_of_a_service_is_refused(folder: Path) -> None:
     assert "becomes a-b-c in namespace default, which is the name of DynamoGraphDeployment a" in faults[0]
 
 
+def owned(component: str, kind: str, name: str) -> str:
+    reference = f"{{apiVersion: nvidia.com/v1alpha1, kind: {kind}, name: {name}, uid: u}}"
+    return component.replace("  name: a-b-c\n", f"  name: a-b-c\n  ownerReferences: [{reference}]\n")
+
+
+def test_component_that_the_graph_made_does_not_collide_with_it(folder: Path) -> None:
+    graph, component = GRAPH.format(name="a", service="b-c"), owned(COMPONENT, "DynamoGraphDeployment", "a")
+    assert check(folder, graph, component) == ([], [])
+    assert check(folder, component, graph) == ([], [])
+
+
+@pytest.mark.parametrize(("kind", "name"), [("DynamoGraphDeployment", "other"), ("Workflow", "a")])
+def test_component_of_another_owner_collides(folder: Path, kind: str, name: str) -> None:
+    faults, _ = check(folder, GRAPH.format(name="a", service="b-c"), owned(COMPONENT, kind, name))
+    assert len(faults) == 1
+
+
 def test_names_in_different_namespaces_do_not_collide(folder: Path) -> None:
     other = GRAPH.format(name="a-b", service="c").replace("name: a-b\n", "name: a-b\n  namespace: other\n")
     assert check(folder, GRAPH.format(name="a", service="b-c"), other) == ([], [])

@@ -92,7 +92,14 @@ def test_operator_that_runs_is_refused(run: Run, world: Moved) -> None:
     assert result.exit_code == 1
     assert "Refused: the Go operator runs (Deployment default/manager) and would undo the migration: " in result.stderr
     assert FINALIZER in world.graph("llm")["metadata"]["finalizers"]
-    assert run().exit_code == 1
+
+
+def test_plan_says_that_it_will_be_refused(run: Run, world: Moved) -> None:
+    start_operator(world)
+    result = run()
+    assert result.exit_code == 1
+    assert "--apply will be refused: the Go operator runs (Deployment default/manager)" in result.stderr
+    assert result.stderr.endswith("Nothing was changed.\n")
 
 
 def test_force_overrides_the_refusal(run: Run, world: Moved) -> None:
@@ -113,7 +120,9 @@ def test_pods_that_restart_are_counted(run: Run, world: Moved) -> None:
 
 
 def test_other_namespace_has_nothing(run: Run) -> None:
-    assert run("-n", "other").stdout == "There is nothing to migrate.\n"
+    result = run("-n", "other")
+    assert result.stdout == "There is nothing to migrate.\n"
+    assert result.stderr == "Looked in namespace other only; --all-namespaces looks in all.\n"
     assert "Namespace default:" in run("--all-namespaces").stdout
 
 
@@ -151,4 +160,5 @@ def test_way_back_is_printed_and_nothing_else_is_done(world: Moved) -> None:
     assert places == sorted(places)
     assert "-n team" in result.stdout
     assert contract.ANNOTATION_RENDERING + "-" in result.stdout
+    assert "--reset-then-reuse-values --set dynamo-operator.enabled=true" in result.stdout  # the move set it to false
     assert FINALIZER in world.graph("llm")["metadata"]["finalizers"]

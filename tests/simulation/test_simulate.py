@@ -36,6 +36,14 @@ def test_a_graph_becomes_ready_and_its_tree_and_status_are_printed() -> None:
     assert last.endswith("try --break 'VllmPrefillWorker=CrashLoopBackOff' to see a fault, or -o yaml for the statuses")
 
 
+def test_proposed_fault_is_of_a_service_that_has_pods(tmp_path: Path) -> None:
+    file, graph = tmp_path / "graph.yaml", yaml.safe_load(Path(EXAMPLE).read_text())
+    graph["spec"]["services"]["VllmPrefillWorker"]["replicas"] = 0
+    file.write_text(yaml.safe_dump(graph))
+    last = _simulate(str(file)).stderr.splitlines()[-1]
+    assert "try --break 'VllmDecodeWorker=CrashLoopBackOff'" in last
+
+
 def test_progress_shows_where_a_restart_stands(tmp_path: Path) -> None:
     file = tmp_path / "graph.yaml"
     file.write_text(Path(EXAMPLE).read_text() + "  restart: {id: r1}\n")

@@ -15,7 +15,7 @@ from hooks.doctor.facts import (
     words_of,
 )
 from hooks.doctor.finding import Finding, describe, error, ok, warning
-from hooks.doctor.remedies import INSTALL_HOOKS
+from hooks.doctor.remedies import install_hooks
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.metacontroller.install_files import controllers
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
@@ -29,7 +29,8 @@ def check_presence(facts: Facts) -> list[Finding]:
     if {"compositecontrollers", "decoratorcontrollers"} & facts.unread.keys():
         return []
     if not facts.own_controllers:
-        return [error("controllers", "Metacontroller has no controllers for the hooks", INSTALL_HOOKS)]
+        remedy = install_hooks(takes_crds=facts.has_crds)
+        return [error("controllers", "Metacontroller has no controllers for the hooks", remedy)]
     findings: list[Finding] = []
     for installation in sorted({installation_of(controller) for controller in facts.own_controllers}):
         found = [c for c in facts.own_controllers if installation_of(c) == installation]
@@ -101,8 +102,13 @@ def _comparable(controller: ReadManifest) -> Manifest:
 
 
 def _path_of(webhook: Mapping[str, Json]) -> str:
-    path = str(webhook.get("path") or "")
-    return "/" + "/".join((path or str(webhook.get("url") or "")).rstrip("/").rsplit("/", 2)[-2:]).lstrip("/")
+    """`/graph/sync`, without the revision with which the chart ends it."""
+    path = _without_query(webhook.get("path")) or _without_query(webhook.get("url"))
+    return "/" + "/".join(path.rstrip("/").rsplit("/", 2)[-2:]).lstrip("/")
+
+
+def _without_query(address: Json) -> str:
+    return str(address or "").partition("?")[0]
 
 
 def _apply(facts: Facts, installation: str) -> str:
@@ -133,7 +139,7 @@ def _address(webhook: Mapping[str, Json]) -> str:
     if service:
         port = service.get("port", 80)
         return f"http://{service['name']}.{service['namespace']}" + (f":{port}" if port != 80 else "")
-    return str(webhook.get("url") or "").removesuffix(_path_of(webhook))
+    return _without_query(webhook.get("url")).removesuffix(_path_of(webhook))
 
 
 def _token_option(facts: Facts, found: Iterable[ReadManifest]) -> str:

@@ -7,7 +7,7 @@ from hooks import __version__, contract
 from hooks.crds.definitions import CUSTOM_RESOURCES, build_crds
 from hooks.doctor.facts import Facts
 from hooks.doctor.finding import Finding, describe, error, ok, warning
-from hooks.doctor.remedies import APPLY_CRDS, MIGRATE
+from hooks.doctor.remedies import APPLY_CRDS, MIGRATE, install_hooks
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
 
@@ -23,7 +23,8 @@ def check_crds(facts: Facts) -> list[Finding]:
         return []
     missing = [name for name in NAMES if name not in facts.crds]
     if len(missing) == len(NAMES):
-        return [error("CustomResourceDefinitions", "none of the CRDs is installed", APPLY_CRDS)]
+        remedy = APPLY_CRDS if facts.is_installed else install_hooks(takes_crds=False)
+        return [error("CustomResourceDefinitions", "none of the CRDs is installed", remedy)]
     lacking = [error(f"CustomResourceDefinition {name}", "it is not installed", APPLY_CRDS) for name in missing]
     wanted = {crd["metadata"]["name"]: crd for crd in build_crds()}
     present = [name for name in NAMES if name in facts.crds]

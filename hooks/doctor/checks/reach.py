@@ -14,7 +14,7 @@ from hooks.doctor.facts import (
     webhooks_of,
 )
 from hooks.doctor.finding import Finding, describe, error, ok, warning
-from hooks.doctor.remedies import INSTALL_HOOKS, upgrade_hooks
+from hooks.doctor.remedies import install_hooks, upgrade_hooks
 from hooks.k8s.types import Json, ReadManifest, labels_of
 
 _SERVICE_HOST = re.compile(r"([a-z0-9-]+)\.([a-z0-9-]+)(\.svc(\..+)?)?")
@@ -29,7 +29,8 @@ def check_pods(facts: Facts) -> list[Finding]:
         if facts.own_controllers and all(_find_service(w) is None for w in _webhooks(facts)):
             return [ok("hooks", "the controllers call a URL outside of the cluster, so no pods are looked for")]
         where = f" in namespace {facts.namespace}" if facts.namespace else ""
-        return [error("hooks", f"no Deployment of the hooks is in the cluster{where}", INSTALL_HOOKS)]
+        remedy = install_hooks(takes_crds=facts.has_crds)
+        return [error("hooks", f"no Deployment of the hooks is in the cluster{where}", remedy)]
     return [finding for found in facts.hooks for finding in _judge_deployment(found, facts)]
 
 
