@@ -101,8 +101,8 @@ def _has_ready_pods(workload: ReadManifest, plan: GraphPlan, seen: ObservedGraph
     if plan.grove is None:
         component = seen.components.get(name_of(workload))
         return component is not None and component.has_ready_pods
-    parts = (seen.grove.scalables.get((service.kind, service.target)) for service in plan.grove.services)
-    return any(part is not None and part.available > 0 for part in parts)
+    # Also the cliques of a scaling group: its own status follows theirs, and may still say that none is available.
+    return any(part.available > 0 for part in seen.grove.scalables.values())
 
 
 def _belongs_to(child: ReadManifest, plan: GraphPlan, held: Mapping[str, Manifest]) -> bool:

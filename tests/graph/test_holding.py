@@ -173,6 +173,15 @@ def test_pod_clique_set_of_another_revision_stays_and_scales() -> None:
     assert {one["name"]: one["spec"]["replicas"] for one in _cliques(answer)}["frontend"] == 4
 
 
+def test_ready_clique_holds_a_set_whose_scaling_group_does_not_say_yet_that_it_is_available() -> None:
+    parts = (
+        grove.part("PodClique", "g-0-frontend", desired=2, good=0),
+        grove.part("PodClique", "g-0-worker-0-worker-ldr", desired=1),
+        grove.part("PodCliqueScalingGroup", "g-0-worker", desired=2, good=0),
+    )
+    assert is_held(grove.ask(make.graph(grove.TWO), set_of_before(make.graph(grove.TWO)), parts))
+
+
 @pytest.mark.parametrize(
     "change",
     [

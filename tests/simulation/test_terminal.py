@@ -32,7 +32,11 @@ def run_on_terminal(*arguments: str, look: Callable[[subprocess.Popen[bytes], st
     command = [sys.executable, "-m", "hooks", "simulate", "--given", "Secret/*", *arguments, str(EXAMPLE)]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(COLUMNS), "LINES": "40"}
     streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
-    with subprocess.Popen(command, env=environment, start_new_session=True, **streams) as process:  # type: ignore[call-overload] # streams are descriptors
+    # Shells start background jobs with SIGINT ignored, and a child inherits that.
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    started = subprocess.Popen(command, env=environment, start_new_session=True, **streams)  # type: ignore[call-overload] # streams are descriptors
+    signal.signal(signal.SIGINT, before)
+    with started as process:
         os.close(theirs)
         text = b""
         while True:
