@@ -7,6 +7,8 @@ ALONE_TESTS := tests/cluster tests/test_third_party.py tests/component/test_thir
 	tests/graph/test_grove_schema.py tests/graph/test_topology.py
 LOCK = $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
 	--no-emit-index-url --custom-compile-command "make lock" --output-file
+# One of its dependencies is on NVIDIA's own index alone; the extra `planner` has those that its planner needs here.
+PLANNER := ai-dynamo==1.6.1
 EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 
 # Tests start the project's programs hundreds of times: without bytecode each compiles all modules anew.
@@ -86,6 +88,9 @@ $(VENV)/.tested: pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[runtime]' \
 		|| echo "ai-dynamo-runtime cannot be installed here: the prober is not tried on the real engine's server"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[planner]' \
+		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(PLANNER) \
+		|| echo "$(PLANNER) cannot be installed here: its planner does not read what the hooks report"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.released: pyproject.toml | $(VENV)/bin/python

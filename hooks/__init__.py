@@ -6,6 +6,7 @@ A map, from the ground up. An import points to the same floor or a lower one, ne
 * `api`, `crds`, `contract`, `identity`, `settings` with `setting_types`, `facts`, `effects`, `condition_events`,
   `valid_condition`: the types and names that all other modules use. `metacontroller`: the messages between
   Metacontroller and the hooks. `rules`: every rule with its text. `validation`: how the rules judge an object.
+* `conversion`: the same object in v1alpha1 and in v1beta1.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
 * `graph`: a DynamoGraphDeployment becomes components or a PodCliqueSet (`graph.grove`), and the objects that they
   share. `graph.request` and `graph.scaling_adapter` are hooks of their own.
@@ -15,7 +16,8 @@ A map, from the ground up. An import points to the same floor or a lower one, ne
 From here on modules touch the outside (`tests/test_layers.py` lists them):
 
 * `serving`: parts of every HTTP server. `clients`: calls to the API server and etcd.
-* `app`: the hooks' routes. `admission.app`: the webhooks' routes. `model.prober`: the sidecar.
+* `app`: the hooks' routes. `admission.app`: the webhooks' routes, `admission.conversion` that of the conversion.
+  `model.prober`: the sidecar.
 * `output_copier`, `certificates`, `manifests`: a profiler's output, the admission port's certificate, files of a user.
 * `doctor`: what is wrong with an installation, by what the API server answers.
 * `migration`: takes over what the Go operator left, through the API server.
@@ -28,6 +30,10 @@ Where is …?
 
 * the route of a hook: hooks/app.py
 * a field of a custom resource: hooks/api/component_spec.py, hooks/api/graph.py
+* the same field in v1beta1: hooks/api/v1beta1
+* what differs between v1alpha1 and v1beta1: hooks/conversion/component_pairs.py, hooks/conversion/graph_pairs.py
+* the API server's question for the other version: hooks/admission/conversion.py
+* the version in which objects are stored: hooks/crds/versions.py, hooks/migration/storage.py
 * a setting: hooks/settings.py
 * a label, an annotation, a port that other programs read: hooks/contract.py
 * the name of an object: hooks/identity.py
@@ -37,8 +43,15 @@ Where is …?
 * a warning about a slip: hooks/component/slips.py, hooks/graph/slips.py, hooks/manifests/across.py
 * the check behind a rule, of a graph: hooks/graph/spec_rules.py, hooks/graph/validate.py, hooks/graph/change_rules.py
 * the check behind a rule, of another kind: hooks/model/validate.py, hooks/graph/request/validate.py
+* a rule that only v1beta1 has, and the words of others in v1beta1: hooks/rules/v1beta1.py, hooks/validation/v1beta1.py
+* which versions of a kind are read: hooks/crds/served_versions.py
+* a problem's path in the version that was written: hooks/manifests/document.py
 * a rule as CEL: hooks/crds/cel_spec.py, hooks/crds/cel_graph.py, hooks/crds/cel_rules.py
+* a rule of v1beta1 as CEL: hooks/crds/cel_components.py, hooks/crds/cel_v1beta1.py
 * a default of a component's type (command, port, probe, variable): hooks/component/defaults
+* the release of Dynamo that a component runs, and since when a default holds: hooks/component/runtime_version.py
+* a container beside the main container: hooks/component/sidecars.py
+* a feature that is refused by name: hooks/component/preview.py, hooks/rules/preview.py
 * the engines' names: hooks/contract.py, hooks/api/schema.py
 * an engine's flags over several nodes: hooks/component/backends
 * the pod template: hooks/component/pod_template.py
@@ -46,9 +59,10 @@ Where is …?
 * the choice between components and Grove: hooks/graph/path.py, hooks/graph/standing_path.py
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
-* what `kubectl get` shows: hooks/crds/definitions.py, hooks/graph/overview.py
+* what `kubectl get` shows: hooks/crds/definitions.py, hooks/crds/v1beta1.py, hooks/graph/overview.py
 * the condition Applied, and what differs from the wanted children: hooks/metacontroller/applied_condition.py
 * new defaults that wait until a spec changes: hooks/metacontroller/held.py, hooks/metacontroller/holding.py
+* a field of a workload's status that follows from the spec (model, GPUs, names): hooks/component/projection.py
 * the reasons of conditions: hooks/component/reasons.py, hooks/graph/status.py, hooks/graph/request/reasons.py
 * which changes of a condition are Events: hooks/component/events.py, hooks/graph/events.py, hooks/model/events.py
 * a restart: hooks/graph/restart.py

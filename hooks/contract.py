@@ -11,6 +11,7 @@ from hooks.k8s.types import GroupVersionKind
 
 GROUP = "nvidia.com"
 VERSION = "v1alpha1"
+BETA_VERSION = "v1beta1"
 
 GRAPH = GroupVersionKind(GROUP, VERSION, "DynamoGraphDeployment")
 COMPONENT = GroupVersionKind(GROUP, VERSION, "DynamoComponentDeployment")
@@ -18,6 +19,13 @@ MODEL = GroupVersionKind(GROUP, VERSION, "DynamoModel")
 GRAPH_REQUEST = GroupVersionKind(GROUP, VERSION, "DynamoGraphDeploymentRequest")
 SCALING_ADAPTER = GroupVersionKind(GROUP, VERSION, "DynamoGraphDeploymentScalingAdapter")
 WORKER_METADATA = GroupVersionKind(GROUP, VERSION, "DynamoWorkerMetadata")
+
+CONVERSION_PREFIXES = {
+    GRAPH.kind: "nvidia.com/dgd-",
+    COMPONENT.kind: "nvidia.com/dcd-",
+    SCALING_ADAPTER.kind: "nvidia.com/dgdsa-",
+}
+"""Of the annotations in which an object carries what its version cannot say, by kind; ends with `spec` or `status`."""
 
 
 class Engine(StrEnum):

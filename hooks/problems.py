@@ -3,7 +3,7 @@
 Only the rule has the text, and no code parses it. Code that distinguishes problems compares their rules.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from string import Formatter
@@ -53,6 +53,26 @@ SPEC = HERE / "spec"
 METADATA = HERE / "metadata"
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Text that contains paths, as one value of a problem."""
+
+    parts: tuple[str | FieldPath, ...]
+
+    @classmethod
+    def of(cls, paths: Iterable[FieldPath]) -> "Joined":
+        """The paths, separated by commas."""
+        parts = [part for path in paths for part in (", ", path)]
+        return cls(tuple(parts[1:]))
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.parts))
+
+    def moved(self, move: Callable[[FieldPath], FieldPath]) -> "Joined":
+        """The same text with `move` of each path."""
+        return Joined(tuple(move(part) if isinstance(part, FieldPath) else part for part in self.parts))
+
+
 class Severity(StrEnum):
     """Whether an object with the problem is refused."""
 
@@ -83,7 +103,7 @@ class Place(StrEnum):
     HOOKS = "hooks"
 
 
-Value: TypeAlias = "str | int | FieldPath | Problem"
+Value: TypeAlias = "str | int | FieldPath | Joined | Problem"
 """A value for a name in a rule's text; a problem is one of another object, and `under` does not change it."""
 
 
@@ -142,11 +162,22 @@ class Problem:
 
     def under(self, new: FieldPath, *, instead_of: FieldPath = HERE) -> "Problem":
         """The same problem with other paths: `new` replaces their beginning `instead_of`."""
-        values = tuple(
-            (name, value.under(new, instead_of=instead_of) if isinstance(value, FieldPath) else value)
-            for name, value in self.values
-        )
-        return replace(self, path=self.path.under(new, instead_of=instead_of), values=values)
+        return self.moved(lambda path: path.under(new, instead_of=instead_of))
+
+    def moved(self, move: Callable[[FieldPath], FieldPath]) -> "Problem":
+        """The same problem with `move` of each path."""
+        values = tuple((name, _move(value, move)) for name, value in self.values)
+        return replace(self, path=move(self.path), values=values)
+
+
+def _move(value: Value, move: Callable[[FieldPath], FieldPath]) -> Value:
+    match value:
+        case FieldPath():
+            return move(value)
+        case Joined():
+            return value.moved(move)
+        case _:
+            return value
 
 
 def reasons_of(problems: tuple[Problem, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""AdmissionReviews as the API server posts them, and what it is answered."""
+"""AdmissionReviews and ConversionReviews as the API server posts them, and what it is answered."""
 
 import base64
 from typing import Any
@@ -31,6 +31,12 @@ def review(new: Any = None, old: Any = None, **fields: Any) -> dict[str, Any]:
         "dryRun": False,
     }
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {**request, **fields}}
+
+
+def conversion_review(version: str = "v1beta1", *objects: Any, **fields: Any) -> dict[str, Any]:
+    """A review of objects, or of one graph, that are wanted in a version; `fields` go into the request."""
+    request = {"uid": "u-1", "desiredAPIVersion": f"nvidia.com/{version}", "objects": list(objects) or [make.graph()]}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {**request, **fields}}
 
 
 def admission_app(verdict: Verdict = MAY_PASS, patch: list[dict[str, Any]] | None = None, **options: Any) -> Flask:

@@ -18,6 +18,7 @@ import yaml
 from hooks import __version__
 from hooks.admission.app import KINDS
 from hooks.clients.inventory import LEASE_NAME
+from hooks.crds import build_crds
 from hooks.metacontroller import install_files
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_client import TOKEN_VARIABLE
@@ -97,8 +98,8 @@ def test_chart_ships_the_same_file(source: Path, request: pytest.FixtureRequest)
 
 
 def test_chart_ships_nothing_else() -> None:
-    own = CHART / "files" / "monitoring"
-    files = [path for path in (CHART / "files").rglob("*") if path.is_file() and own not in path.parents]
+    own = {CHART / "files" / name for name in ("monitoring", "v1beta1")}
+    files = [path for path in (CHART / "files").rglob("*") if path.is_file() and own.isdisjoint(path.parents)]
     shipped = {path.relative_to(CHART / "files") for path in files}
     assert shipped == {path.relative_to(ROOT) for path in COPIES}
 
@@ -337,6 +338,13 @@ def test_chart_renders_the_crds_of_the_files() -> None:
     by_name = sorted(of_kind(template(), "CustomResourceDefinition"), key=lambda crd: crd["metadata"]["name"])
     assert by_name == install_files.crds()
     assert of_kind(template("--set", "crds.install=false"), "CustomResourceDefinition") == []
+
+
+def test_chart_renders_definitions_of_both_versions() -> None:
+    service = {"name": "dynamo-hooks-admission", "namespace": "dynamo-system", "path": "/convert", "port": 443}
+    rendered = of_kind(template("--set", "v1beta1.enabled=true"), "CustomResourceDefinition")
+    by_name = {crd["metadata"]["name"]: crd for crd in build_crds({"service": service})}
+    assert {crd["metadata"]["name"]: crd for crd in rendered} == by_name
 
 
 # Effects: what the hooks themselves may do

@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hooks.crds.definitions import build_crds, build_v1beta1_versions
 from tests.crds.reading import BY_KIND, DCD, DGD, DGDR, DGDSA, DM, DWM, KINDS, Node, node_at, root_of, walk
 
 CRDS = Path(__file__).parent.parent / "crds"
+CHARTS_ENTRIES = CRDS.parent / "chart" / "files" / "v1beta1"
+"""The entries of v1beta1, which the chart adds to the files where its value `v1beta1.enabled` is true."""
+V1BETA1 = build_v1beta1_versions()
 CLIENT_SIDE_APPLY_BYTES = 262_144
 HEADER = "# Generated from hooks/api: pytest tests/test_crds.py --update-golden\n"
 
@@ -24,12 +28,38 @@ def write_crd(crd: Node) -> str:
     return HEADER + yaml.safe_dump(crd, sort_keys=False, width=120, allow_unicode=True)
 
 
+def write_version(version: Node) -> str:
+    """An entry of `spec.versions`, as it stands at the end of a file above."""
+    text = yaml.safe_dump({"spec": {"versions": [version]}}, sort_keys=False, width=120, allow_unicode=True)
+    return text.removeprefix("spec:\n  versions:\n")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_hold_what_the_models_say(kind: str, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         file_of(kind).write_text(write_crd(BY_KIND[kind]), encoding="utf-8")
     assert file_of(kind).read_text(encoding="utf-8") == write_crd(BY_KIND[kind])
     assert yaml.safe_load(file_of(kind).read_text(encoding="utf-8")) == BY_KIND[kind]
+
+
+@pytest.mark.parametrize("name", V1BETA1)
+def test_chart_has_the_entry_of_v1beta1(name: str, request: pytest.FixtureRequest) -> None:
+    file = CHARTS_ENTRIES / f"nvidia.com_{name.partition('.')[0]}.yaml"
+    if request.config.getoption("--update-golden"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(write_version(V1BETA1[name]), encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == write_version(V1BETA1[name])
+
+
+def test_entry_at_the_end_of_its_file_makes_a_definition_of_both_versions() -> None:
+    both = {crd["metadata"]["name"]: crd["spec"]["versions"] for crd in build_crds({}) if "conversion" in crd["spec"]}
+    assert sorted(path.name for path in CHARTS_ENTRIES.iterdir()) == [
+        f"nvidia.com_{name.removesuffix('.nvidia.com')}.yaml" for name in sorted(both)
+    ]
+    for name, versions in both.items():
+        file = f"nvidia.com_{name.removesuffix('.nvidia.com')}.yaml"
+        joined = (CRDS / file).read_text(encoding="utf-8") + (CHARTS_ENTRIES / file).read_text(encoding="utf-8")
+        assert yaml.load(joined, yaml.CSafeLoader)["spec"]["versions"] == versions
 
 
 def test_kustomization_lists_every_file_and_nothing_else() -> None:

@@ -28,6 +28,7 @@ FOREIGN = {
     "hooks.component.backends.vllm": "command lines of containers",
     "hooks.component.metadata_rules": "numbers in annotations that users write",
     "hooks.component.pod_rules.forms": "names and paths in a user's pod",
+    "hooks.component.runtime_names": "command lines of containers",
     "hooks.component.strategy": "percentages in annotations that users write",
     "hooks.crds.cel": "characters that a literal of CEL must escape",
     "hooks.graph.request.profiler_output": "the profiler's report",

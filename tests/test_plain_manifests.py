@@ -41,6 +41,14 @@ def test_planner_may_discover_as_workers_do() -> None:
     assert discovery_rights() <= rights(planner["rules"])
 
 
+def test_planner_may_read_and_change_the_scale_of_an_adapter_and_nothing_else_of_it() -> None:
+    planner = named(plain("rbac.yaml"), "ClusterRole", "dynamo-hooks-planner")
+    of_adapters = [rule for rule in planner["rules"] if "scalingadapters" in "".join(rule["resources"])]
+    assert [(rule["resources"], rule["verbs"]) for rule in of_adapters] == [
+        (["dynamographdeploymentscalingadapters/scale"], ["get", "patch"])
+    ]
+
+
 def test_no_role_holds_a_wildcard() -> None:
     for role in of_kind(plain("rbac.yaml"), "ClusterRole"):
         assert not [right for right in rights(role["rules"]) if "*" in right]

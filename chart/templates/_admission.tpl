@@ -1,6 +1,11 @@
-{{- /* "helm", "cert-manager" or "external"; empty if admission is off. */ -}}
+{{- /* Not empty if the API server calls these pods over HTTPS: for admission, or to convert objects. */ -}}
+{{- define "dynamo-hooks.servesApiServer" -}}
+{{- if or .Values.admission.enabled .Values.v1beta1.enabled }}yes{{ end -}}
+{{- end }}
+
+{{- /* "helm", "cert-manager" or "external"; empty if the API server does not call these pods. */ -}}
 {{- define "dynamo-hooks.certificateSource" -}}
-{{- if .Values.admission.enabled }}{{ .Values.admission.certificates.source }}{{ end -}}
+{{- if include "dynamo-hooks.servesApiServer" . }}{{ .Values.admission.certificates.source }}{{ end -}}
 {{- end }}
 
 {{- define "dynamo-hooks.admissionName" -}}
@@ -53,25 +58,63 @@
 {{- toYaml $webhooks -}}
 {{- end }}
 
-{{- /* The metadata of a webhook configuration; its annotation lets cert-manager inject the authorities. */ -}}
+{{- /* The metadata of a webhook configuration. */ -}}
 {{- define "dynamo-hooks.webhookMetadata" -}}
 name: {{ include "dynamo-hooks.fullname" . }}
 labels:
   {{- include "dynamo-hooks.labels" . | nindent 2 }}
-{{- if eq .Values.admission.certificates.source "cert-manager" }}
+{{- with include "dynamo-hooks.trustAnnotations" . | fromYaml }}
 annotations:
-  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "dynamo-hooks.admissionName" . }}
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{- /* The ServiceAccount of `dynamo-hooks certificates`, with rights on one Secret and two webhook configurations. */ -}}
+{{- /* Lets cert-manager inject the authorities into an object's webhooks. */ -}}
+{{- define "dynamo-hooks.trustAnnotations" -}}
+{{- if eq (include "dynamo-hooks.certificateSource" .) "cert-manager" -}}
+cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "dynamo-hooks.admissionName" . }}
+{{- end -}}
+{{- end }}
+
+{{- /* The names of the CRDs with two versions, as a YAML list; empty if v1beta1 is off. */ -}}
+{{- define "dynamo-hooks.convertedDefinitions" -}}
+{{- if .Values.v1beta1.enabled -}}
+{{- range $plural := list "dynamocomponentdeployments" "dynamographdeployments" "dynamographdeploymentscalingadapters" }}
+- {{ $plural }}.nvidia.com
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- /* `spec.conversion` of a CRD with two versions; the Job or cert-manager adds the authorities, unless they are given. */ -}}
+{{- define "dynamo-hooks.conversion" -}}
+strategy: Webhook
+webhook:
+  conversionReviewVersions: [v1]
+  clientConfig:
+    service:
+      name: {{ include "dynamo-hooks.admissionName" . }}
+      namespace: {{ .Release.Namespace }}
+      path: /convert
+      port: 443
+    {{- if and (eq .Values.admission.certificates.source "external") .Values.admission.certificates.caBundle }}
+    caBundle: {{ .Values.admission.certificates.caBundle }}
+    {{- end }}
+{{- end }}
+
+{{- /* The ServiceAccount of `dynamo-hooks certificates`, with rights on one Secret and on the webhooks that trust it. */ -}}
 {{- define "dynamo-hooks.certificateAccount" -}}
 {{- $secret := include "dynamo-hooks.certificateSecret" .context -}}
 {{- $rules := list (dict "apiGroups" (list "") "resources" (list "secrets") "verbs" (list "create")) -}}
 {{- $rules = append $rules (dict "apiGroups" (list "") "resources" (list "secrets") "resourceNames" (list $secret) "verbs" (list "get" "update")) -}}
+{{- $trust := list -}}
+{{- if .context.Values.admission.enabled -}}
 {{- $webhooks := list "mutatingwebhookconfigurations" "validatingwebhookconfigurations" -}}
-{{- $trust := dict "apiGroups" (list "admissionregistration.k8s.io") "resources" $webhooks "resourceNames" (list (include "dynamo-hooks.fullname" .context)) "verbs" (list "get" "patch") -}}
-{{- include "dynamo-hooks.jobAccount" (merge (dict "namespace" .context.Release.Namespace "rules" $rules "clusterRules" (list $trust)) .) -}}
+{{- $trust = append $trust (dict "apiGroups" (list "admissionregistration.k8s.io") "resources" $webhooks "resourceNames" (list (include "dynamo-hooks.fullname" .context)) "verbs" (list "get" "patch")) -}}
+{{- end -}}
+{{- with include "dynamo-hooks.convertedDefinitions" .context | fromYamlArray -}}
+{{- $trust = append $trust (dict "apiGroups" (list "apiextensions.k8s.io") "resources" (list "customresourcedefinitions") "resourceNames" . "verbs" (list "get" "patch")) -}}
+{{- end -}}
+{{- include "dynamo-hooks.jobAccount" (merge (dict "namespace" .context.Release.Namespace "rules" $rules "clusterRules" $trust) .) -}}
 {{- end }}
 
 {{- /* The spec of a Job that creates or renews the certificate, from a dict of context and account. */ -}}
@@ -80,7 +123,13 @@ annotations:
 {{- range $name := include "dynamo-hooks.certificateNames" .context | fromYamlArray -}}
 {{- $args = concat $args (list "--name" $name) -}}
 {{- end -}}
+{{- if .context.Values.admission.enabled -}}
 {{- $fullname := include "dynamo-hooks.fullname" .context -}}
-{{- $args = concat $args (list "--validating" $fullname "--mutating" $fullname "--days" (.context.Values.admission.certificates.days | toString)) -}}
+{{- $args = concat $args (list "--validating" $fullname "--mutating" $fullname) -}}
+{{- end -}}
+{{- range $name := include "dynamo-hooks.convertedDefinitions" .context | fromYamlArray -}}
+{{- $args = concat $args (list "--crd" $name) -}}
+{{- end -}}
+{{- $args = concat $args (list "--days" (.context.Values.admission.certificates.days | toString)) -}}
 {{- include "dynamo-hooks.job" (dict "context" .context "account" .account "name" "certificates" "args" $args) -}}
 {{- end }}

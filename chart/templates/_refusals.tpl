@@ -1,7 +1,7 @@
 {{- /* Values that contradict each other, and changes that would break what runs, end the rendering with a sentence. */ -}}
 {{- define "dynamo-hooks.refuse" -}}
 {{- if and (eq (include "dynamo-hooks.certificateSource" .) "external") (not .Values.admission.certificates.caBundle) -}}
-{{- fail "admission.certificates.source=external needs admission.certificates.caBundle: without it the API server does not trust your certificate and refuses every write. Give the PEM of its authorities in base64, or take source=helm or source=cert-manager." -}}
+{{- fail "admission.certificates.source=external needs admission.certificates.caBundle: without it the API server does not trust your certificate, so it refuses every write (admission) or every request for v1beta1. Give the PEM of its authorities in base64, or take source=helm or source=cert-manager." -}}
 {{- end -}}
 {{- if and .Values.mpi.generateKey .Values.settings.mpiSecret -}}
 {{- fail (printf "mpi.generateKey makes the key in Secret %s/%s, and settings.mpiSecret names %s: leave out one of them." .Release.Namespace .Values.mpi.secretName .Values.settings.mpiSecret) -}}
@@ -11,7 +11,7 @@
 {{- fail "registry.server needs registry.username and registry.password; or name your own Secret in registry.existingSecret." -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.hostNetwork .Values.admission.enabled (eq (int .Values.server.port) (int .Values.admission.port)) -}}
+{{- if and .Values.hostNetwork (include "dynamo-hooks.servesApiServer" .) (eq (int .Values.server.port) (int .Values.admission.port)) -}}
 {{- fail "server.port and admission.port are the same: both containers of a pod share its network." -}}
 {{- end -}}
 {{- include "dynamo-hooks.refuseVanishing" . -}}

@@ -1,5 +1,7 @@
 """Admission over HTTP: `POST /admission/validate/<plural>` and `/admission/mutate/<plural>` for the five kinds.
 
+The same server answers `POST /convert`, see `hooks.admission.conversion`.
+
 The API server calls them; the rules are those of `hooks.admission.rules`. An object in a namespace that another
 operator has locked is allowed without a check. Answering changes nothing, so a dry run is like any other request.
 """
@@ -12,6 +14,7 @@ from functools import partial
 from flask import Flask, Response, g, request
 
 from hooks import contract
+from hooks.admission.conversion import PATH, add_conversion
 from hooks.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import GroupVersionKind, Json
@@ -46,7 +49,7 @@ KINDS: Mapping[str, GroupVersionKind] = {
 
 _KNOWN_PATHS = (
     "an admission hook; hooks are POST /admission/validate/<plural> and /admission/mutate/<plural> "
-    f"for {', '.join(KINDS)}"
+    f"for {', '.join(KINDS)}, and POST {PATH}"
 )
 
 
@@ -84,6 +87,7 @@ def create_admission_app(
     for plural in KINDS:
         _add_hook(app, "validate", plural, partial(_validate, plural, context))
         _add_hook(app, "mutate", plural, partial(_mutate, plural, context))
+    add_conversion(app, settings.max_body_bytes, context.metrics.conversions)
     app.config["metrics"] = context.metrics
     app.after_request(_end)
     return app
@@ -160,9 +164,11 @@ def _end(response: Response) -> Response:
     response.headers["X-Request-Id"] = g.sync_id
     if "call" not in g and request.endpoint is not None:
         return response
-    fields = {"sync_id": g.sync_id, "call": g.get("call", ""), "resource": g.get("plural", ""), **g.get("fields", {})}
+    is_conversion = g.get("call") == "convert"
+    place = {} if is_conversion else {"call": g.get("call", ""), "resource": g.get("plural", "")}
+    fields = {"sync_id": g.sync_id, **place, **g.get("fields", {})}
     if "fault" in g:
         fields["fault"] = g.fault
     fields.update(status=response.status_code, duration_ms=round((time.perf_counter() - g.started) * 1000, 3))
-    logger.info("admission", extra={"fields": fields})
+    logger.info("conversion" if is_conversion else "admission", extra={"fields": fields})
     return response

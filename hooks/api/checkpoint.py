@@ -10,7 +10,10 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel
 from hooks.api.schema import ENGINES, INT32, Schema, SchemaRule
-from hooks.rules.schema import CHECKPOINT_NAMED
+from hooks.k8s.types import Json
+from hooks.rules.schema import CHECKPOINT_JOB_ALONE
+
+CONTAINER_NAME = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 
 class CheckpointIdentity(ApiModel):
@@ -28,20 +31,36 @@ class CheckpointIdentity(ApiModel):
     )
 
 
+class CheckpointJob(ApiModel):
+    """The job that makes a service's checkpoint."""
+
+    gms_client_containers: Annotated[
+        tuple[str, ...], Schema("Containers of the job's pod that use the GPU memory service.")
+    ] = ()
+    pod_template: Annotated[Json | None, Schema("Merged over the job's pod.", open_object=True)] = None
+
+
 class ServiceCheckpoint(ApiModel):
     """Which checkpoint a service starts from."""
 
     rules = (
-        SchemaRule(
-            "!self.enabled || (has(self.checkpointRef) && size(self.checkpointRef) > 0) || "
-            "(has(self.identity) && has(self.identity.model) && has(self.identity.backendFramework))",
-            CHECKPOINT_NAMED,
-        ),
+        SchemaRule("!has(self.job) || !has(self.checkpointRef) || size(self.checkpointRef) == 0", CHECKPOINT_JOB_ALONE),
     )
 
     enabled: Annotated[bool, Schema("Start from a checkpoint.", default=False)] = False
     mode: Annotated[
         str, Schema("Whether a missing checkpoint is created.", default="Auto", enum=("Auto", "Manual"))
     ] = "Auto"
-    checkpoint_ref: Annotated[str, Schema("Name of a DynamoCheckpoint.")] = ""
+    startup_policy: Annotated[
+        str, Schema("Whether pods wait for the checkpoint.", enum=("Immediate", "WaitForCheckpoint"))
+    ] = ""
+    deletion_policy: Annotated[
+        str, Schema("What becomes of the checkpoint when the graph is deleted.", enum=("Delete", "Retain"))
+    ] = ""
+    checkpoint_ref: Annotated[str, Schema("Name of a checkpoint in the same namespace.")] = ""
+    target_container_name: Annotated[
+        str,
+        Schema("The container that the checkpoint is made of.", pattern=CONTAINER_NAME, min_length=1, max_length=63),
+    ] = ""
     identity: Annotated[CheckpointIdentity | None, Schema("What the checkpoint must have been made of.")] = None
+    job: Annotated[CheckpointJob | None, Schema("Changes the job that makes the checkpoint.")] = None

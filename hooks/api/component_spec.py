@@ -12,6 +12,7 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel
 from hooks.api.checkpoint import ServiceCheckpoint
+from hooks.api.preview import Failover, GpuMemoryService, ProviderOverride, Role
 from hooks.api.schema import (
     CONFIG_MAP_KEY,
     CONTAINER,
@@ -150,6 +151,17 @@ class EppConfig(ApiModel):
     config: Annotated[Json | None, Schema("An EndpointPickerConfig.", open_object=True)] = None
 
 
+class FrontendSidecar(ApiModel):
+    """A frontend beside the main container, in a container `sidecar-frontend`, with a frontend's defaults."""
+
+    image: Annotated[str, Schema("Image of the frontend.", required=True)] = ""
+    args: Annotated[tuple[str, ...], Schema("Arguments of `python3`, instead of `-m dynamo.frontend`.")] = ()
+    env_from_secret: Annotated[str, Schema("Secret whose keys become environment variables of the frontend.")] = ""
+    envs: Annotated[
+        tuple[Json, ...], Schema("Environment of the frontend; its variables win.", kubernetes=ENV_VAR)
+    ] = ()
+
+
 class ComponentSpec(ApiModel):
     """What a service of a graph and a stand-alone component have in common."""
 
@@ -199,7 +211,18 @@ class ComponentSpec(ApiModel):
         Mapping[str, Json] | None, Schema("Replaces the main container's readiness probe.", kubernetes=PROBE)
     ] = None
     replicas: Annotated[int | None, Schema("How many replicas; 1 when absent.", minimum=0, format=INT32)] = None
+    min_available: Annotated[
+        int | None,
+        Schema(
+            "Replicas that must be available together; 1 when absent. Only in graphs under Grove. Immutable.",
+            minimum=1,
+            format=INT32,
+        ),
+    ] = None
     multinode: Annotated[Multinode | None, Schema("Spread each replica over several nodes.")] = None
+    roles: Annotated[
+        tuple[Json, ...], Schema("The roles `leader` and `worker` of several nodes, by name only.", shape=Role)
+    ] = ()
     topology_constraint: Annotated[
         TopologyConstraint | None, Schema("Keep the pods of a replica close together; only in graphs under Grove.")
     ] = None
@@ -207,7 +230,26 @@ class ComponentSpec(ApiModel):
     epp_config: Annotated[
         EppConfig | None, Schema("Configuration of an endpoint picker; only for components of type epp.")
     ] = None
-    checkpoint: Annotated[Json | None, Schema("Start from a checkpoint.", shape=ServiceCheckpoint)] = None
+    frontend_sidecar: Annotated[
+        FrontendSidecar | None, Schema("Run a frontend in each pod, beside the main container.")
+    ] = None
+    runtime_version_override: Annotated[
+        str,
+        Schema(
+            "Release of Dynamo that chooses defaults, for example `1.6.0`; the version in the tag of the main "
+            "container's image when absent.",
+        ),
+    ] = ""
+    checkpoint: Annotated[
+        Json | None, Schema("Start from a checkpoint; refused if enabled.", shape=ServiceCheckpoint)
+    ] = None
+    gpu_memory_service: Annotated[
+        Json | None, Schema("Share memory of GPUs; refused if enabled.", shape=GpuMemoryService)
+    ] = None
+    failover: Annotated[Json | None, Schema("Keep standby engines; refused if enabled.", shape=Failover)] = None
+    provider_override: Annotated[
+        Json | None, Schema("Fields of Grove's objects; refused unless empty.", shape=ProviderOverride)
+    ] = None
 
     @property
     def main_container(self) -> Mapping[str, Json]:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.component_spec import ComponentSpec, TopologyConstraint
+from hooks.api.preview import GraphExperimental, ProviderOverride
 from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Schema, SchemaRule
 from hooks.api.status import UNSEEN, ConditionEntry, ServiceReplicaStatus
 from hooks.k8s.types import Json
@@ -69,6 +70,17 @@ class GraphTopologyConstraint(TopologyConstraint):
 class GraphDeploymentSpec(ApiModel):
     """A graph's spec."""
 
+    annotations: Annotated[
+        Mapping[str, str],
+        Schema("Annotations of all services' objects and pods; a service's own annotation of the same key wins."),
+    ] = Field(default_factory=dict)
+    labels: Annotated[
+        Mapping[str, str],
+        Schema("Labels of all services' objects and pods; a service's own label of the same key wins."),
+    ] = Field(default_factory=dict)
+    priority_class_name: Annotated[
+        str, Schema("PriorityClass of the graph's PodCliqueSet; has no effect without Grove.")
+    ] = ""
     pvcs: Annotated[
         tuple[PersistentVolumeClaimRequest, ...], Schema("Claims that services mount by name.", max_items=100)
     ] = ()
@@ -87,6 +99,12 @@ class GraphDeploymentSpec(ApiModel):
         Schema("Keep the pods of the graph close together; needs Grove. Immutable."),
     ] = None
     restart: Annotated[Restart | None, Schema("Asks for a restart of the services.")] = None
+    provider_override: Annotated[
+        Json | None, Schema("Fields of Grove's objects; refused unless empty.", shape=ProviderOverride)
+    ] = None
+    experimental: Annotated[Json | None, Schema("Preview features; refused unless empty.", shape=GraphExperimental)] = (
+        None
+    )
 
 
 class RestartStatus(ApiModel):

@@ -55,6 +55,9 @@ class GraphRequestSpec(ApiModel):
     enable_gpu_discovery: Annotated[
         bool, Schema("Read GPU types and counts from the cluster's nodes.", default=False)
     ] = False
+    runtime_version_override: Annotated[
+        str, Schema("Release of Dynamo that the generated graph's services run, for images whose tag says none.")
+    ] = ""
     profiling_config: Annotated[ProfilingConfig, Schema("How to profile.", required=True)] = Field(
         default_factory=ProfilingConfig
     )

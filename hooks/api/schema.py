@@ -20,6 +20,7 @@ CONTAINER = "io.k8s.api.core.v1.Container"
 ENV_SOURCE = "io.k8s.api.core.v1.EnvVarSource"
 ENV_VAR = "io.k8s.api.core.v1.EnvVar"
 METRIC = "io.k8s.api.autoscaling.v2.MetricSpec"
+OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 POD_SPEC = "io.k8s.api.core.v1.PodSpec"
 PROBE = "io.k8s.api.core.v1.Probe"
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
@@ -46,9 +47,9 @@ class Schema:
     """Marks a field: `description`, then what its type does not say.
 
     `kubernetes` names the Kubernetes definition of the field (of a list: of each item). `optional` lists fields of that
-    definition that are not required here, `also` the fields that we add. `shape` names the model of a field that the
-    hooks read as plain JSON. `open_object` takes any field, `embedded` a whole Kubernetes object. `map_key` makes a
-    list a map, keyed by that field of its items.
+    definition that are not required here, `also` the fields that we add, `max_items_of` the most entries of its lists.
+    `shape` names the model of a field that the hooks read as plain JSON. `open_object` takes any field, `embedded` a
+    whole Kubernetes object. `map_key` makes a list a map, keyed by that field of its items.
     """
 
     description: str
@@ -67,6 +68,7 @@ class Schema:
     kubernetes: str = ""
     optional: tuple[str, ...] = ()
     also: tuple[tuple[str, "Schema"], ...] = ()
+    max_items_of: tuple[tuple[str, int], ...] = ()
     shape: type | None = None
     open_object: bool = False
     embedded: bool = False

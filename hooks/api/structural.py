@@ -32,11 +32,11 @@ def build_object_schema(model: type[ApiModel]) -> SchemaNode:
         for name, field in model.model_fields.items()
         if field.annotation is not ParentMetadata
     }
-    schema: SchemaNode = {
-        "description": cleandoc(model.__doc__ or ""),
-        "type": "object",
-        "properties": {name: _build_field(annotation, marker) for name, (annotation, marker) in markers.items()},
-    }
+    schema: SchemaNode = {"description": cleandoc(model.__doc__ or ""), "type": "object"}
+    if markers:  # the API server drops an empty map
+        schema["properties"] = {
+            name: _build_field(annotation, marker) for name, (annotation, marker) in markers.items()
+        }
     required = sorted(name for name, (_, marker) in markers.items() if marker.required)
     rules = [{"rule": rule.expression, "message": rule.message} for rule in model.rules]
     return (
@@ -126,10 +126,11 @@ def _build_marked(marker: Schema) -> SchemaNode | None:
 
 
 def _extend(schema: SchemaNode, marker: Schema) -> SchemaNode:
-    """Drop the marker's optional fields from `required` and add its own fields."""
+    """Drop the marker's optional fields from `required`, add its own fields, and limit its lists."""
     required = [name for name in schema.get("required", ()) if name not in marker.optional]
     added = {name: _build_field(None, also) for name, also in marker.also}
     changed = {key: value for key, value in schema.items() if key != "required"}
-    if added:
-        changed["properties"] = changed["properties"] | added
+    limited = {name: schema["properties"][name] | {"maxItems": most} for name, most in marker.max_items_of}
+    if added or limited:
+        changed["properties"] = changed["properties"] | limited | added
     return changed | ({"required": required} if required else {})

@@ -1,11 +1,15 @@
-"""Certificates in a cluster: the Secret that the hooks mount, and the `caBundle` of the webhook configurations."""
+"""Certificates in a cluster: the Secret that the hooks mount, and the `caBundle` of all webhooks that call them.
+
+These are the webhook configurations of admission, and the conversion webhooks of the CRDs.
+"""
 
 import base64
 import binascii
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from hooks.certificates.authority import Issued
 from hooks.clients.api_server import Answer, Conversation
@@ -14,6 +18,7 @@ PARTS = {"certificate": "tls.crt", "key": "tls.key", "authorities": "ca.crt"}
 """Field of `Issued` to its key in a Secret and its file name; cert-manager and upstream use the same names."""
 
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class WrittenMeanwhile(Exception):
@@ -30,12 +35,18 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateStore:
-    """A Secret, and the webhook configurations that trust its certificate, as paths such as `mutating…/name`."""
+    """A Secret, and what trusts its certificate.
+
+    `configurations` are webhook configurations, as paths such as `mutating…/name`. `definitions` are the names of CRDs;
+    their conversion webhook trusts the certificate if it calls one of its `hosts`.
+    """
 
     talk: Conversation
     namespace: str
     name: str
     configurations: tuple[str, ...]
+    definitions: tuple[str, ...] = ()
+    hosts: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -46,6 +57,10 @@ class CertificateStore:
         paths = [f"validatingwebhookconfigurations/{found}" for found in validating]
         paths += [f"mutatingwebhookconfigurations/{found}" for found in mutating]
         return cls(talk=talk, namespace=namespace, name=name, configurations=tuple(paths))
+
+    def with_definitions(self, definitions: Iterable[str], hosts: Iterable[str]) -> "CertificateStore":
+        """The store whose certificate, of these hosts, CRDs trust too."""
+        return replace(self, definitions=tuple(definitions), hosts=frozenset(hosts))
 
     def read(self) -> Stored:
         """Read the Secret.
@@ -80,14 +95,16 @@ class CertificateStore:
         _expect_no_conflict(self.talk.ask("POST", path, secret, also=(HTTPStatus.CONFLICT,)))
 
     def publish(self, authorities: str, *, dry_run: bool = False) -> list[str]:
-        """Write these authorities into every webhook configuration; returns a sentence for each one that lacked them.
+        """Write these authorities into every webhook; returns a sentence for each object that lacked them.
 
         Raises:
             Refused: the API server refuses a request, or does not answer.
-            WrittenMeanwhile: another program changed a configuration since it was read.
+            WrittenMeanwhile: another program changed an object since it was read.
         """
         bundle = _encode(authorities)
-        return [said for path in self.configurations if (said := self._publish_to(path, bundle, dry_run=dry_run))]
+        said = [self._publish_to(path, bundle, dry_run=dry_run) for path in self.configurations]
+        said += [self._publish_to_definition(name, bundle, dry_run=dry_run) for name in self.definitions]
+        return [sentence for sentence in said if sentence]
 
     def _publish_to(self, path: str, bundle: str, *, dry_run: bool) -> str:
         found = self.talk.find(f"{_WEBHOOKS}/{path}")
@@ -99,14 +116,46 @@ class CertificateStore:
             return ""
         if dry_run:
             return f"{path} would trust the certificate"
-        version = found["metadata"]["resourceVersion"]  # a patch with another version is refused
-        patch = {"metadata": {"resourceVersion": version}, "webhooks": trusting}
-        _expect_no_conflict(self.talk.ask("PATCH", f"{_WEBHOOKS}/{path}", patch, also=(HTTPStatus.CONFLICT,)))
+        self._patch(f"{_WEBHOOKS}/{path}", found, {"webhooks": trusting})
         return f"{path} trusts the certificate now"
+
+    def _publish_to_definition(self, name: str, bundle: str, *, dry_run: bool) -> str:
+        path, found = f"customresourcedefinitions/{name}", self.talk.find(f"{_DEFINITIONS}/{name}")
+        if found is None:
+            return f"{path} does not exist, so its conversion webhook does not trust the certificate"
+        conversion = found["spec"].get("conversion") or {}
+        if conversion.get("strategy") != "Webhook":
+            return f"{path} has no conversion webhook, so nothing in it trusts the certificate"
+        client = conversion["webhook"].get("clientConfig") or {}
+        host = find_host(client)
+        if host not in self.hosts:
+            return f"{path} is converted by {host}, which is no name of the certificate; it was left alone"
+        if client.get("caBundle") == bundle:
+            return ""
+        if dry_run:
+            return f"{path} would trust the certificate"
+        self._patch(
+            f"{_DEFINITIONS}/{name}",
+            found,
+            {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}},
+        )
+        return f"{path} trusts the certificate now"
+
+    def _patch(self, path: str, found: Mapping[str, Any], change: Mapping[str, Any]) -> None:
+        """Change an object, unless it was changed since it was read: a patch with another version is refused."""
+        patch = {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, **change}
+        _expect_no_conflict(self.talk.ask("PATCH", path, patch, also=(HTTPStatus.CONFLICT,)))
 
     @property
     def _path(self) -> str:
         return f"/api/v1/namespaces/{self.namespace}/secrets/{self.name}"
+
+
+def find_host(client: Mapping[str, Any]) -> str:
+    """The host that a webhook's `clientConfig` names, as the certificate of its server must name it."""
+    if service := client.get("service"):
+        return f"{service.get('name')}.{service.get('namespace')}.svc"
+    return urlsplit(str(client.get("url", ""))).hostname or ""
 
 
 def _expect_no_conflict(answer: Answer) -> None:

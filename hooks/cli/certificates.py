@@ -106,6 +106,7 @@ class _Target:
     secret: str | None
     validating: tuple[str, ...]
     mutating: tuple[str, ...]
+    definitions: tuple[str, ...]
     directory: Path | None
     find_server: Callable[[], ApiServer]
 
@@ -116,7 +117,8 @@ class _Target:
             return keep_in_folder(self.directory, wish)
         with self.find_server().converse(_SECONDS) as talk:
             store = CertificateStore.of(talk, self.secret or "", validating=self.validating, mutating=self.mutating)
-            return _try_again(lambda: keep_in_cluster(store, wish))
+            trusted = store.with_definitions(self.definitions, wish.names)
+            return _try_again(lambda: keep_in_cluster(trusted, wish))
 
 
 @click.command(
@@ -124,6 +126,8 @@ class _Target:
 Examples:
   dynamo-hooks certificates --name dynamo-hooks.dynamo-system.svc --secret dynamo-system/dynamo-hooks-admission \\
       --validating dynamo-hooks --mutating dynamo-hooks
+  dynamo-hooks certificates --name dynamo-hooks.dynamo-system.svc --secret dynamo-system/dynamo-hooks-admission \\
+      --crd dynamographdeployments.nvidia.com
   dynamo-hooks certificates --name localhost --name 127.0.0.1 --directory ./tls
   dynamo-hooks certificates --name dynamo-hooks.dynamo-system.svc --directory ./tls --days 90 --dry-run"""
 )
@@ -146,6 +150,13 @@ Examples:
 )
 @click.option(
     "--mutating", multiple=True, metavar="NAME", help="A MutatingWebhookConfiguration that must trust the certificate."
+)
+@click.option(
+    "--crd",
+    "definitions",
+    multiple=True,
+    metavar="NAME",
+    help="A CustomResourceDefinition whose conversion webhook must trust the certificate.",
 )
 @click.option(
     "--directory",

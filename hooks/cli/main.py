@@ -16,6 +16,7 @@ class LazyGroup(click.Group):
         "render": "Print every child of every manifest, down to the Deployments.",
         "validate": "Check manifests; print every problem with file and line.",
         "simulate": "Run manifests in an in-memory cluster, with the real hooks, until all is Ready.",
+        "convert": "Write manifests in the other version: v1alpha1 or v1beta1.",
         "crds": "Print the CustomResourceDefinitions.",
         "controllers": "Print the controllers that make Metacontroller call the hooks.",
         "doctor": "Check an installation, or say what is missing for one.",
@@ -67,5 +68,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    Only `render`, `validate`, `simulate`, `crds` and `controllers` need no cluster.
+    Only `render`, `validate`, `simulate`, `convert`, `crds` and `controllers` need no cluster.
     """

@@ -35,6 +35,7 @@ from hooks.migration.planner import plan_migration
 from hooks.migration.reading import read_found
 from hooks.migration.report import summarize, write_json, write_text
 from hooks.migration.steps import Plan, Step
+from hooks.migration.storage import plan_storage, store_all
 from hooks.migration.way_back import write_way_back
 from hooks.settings import Settings
 
@@ -45,7 +46,8 @@ Examples:
   dynamo-hooks migrate -n inference                   what would be done, and which pods would restart
   dynamo-hooks migrate -n inference --apply           do it
   dynamo-hooks migrate --all-namespaces -o json | jq '.[] | select(.restarts > 0)'
-  dynamo-hooks migrate --all-namespaces --back        how to return to the Go operator"""
+  dynamo-hooks migrate --all-namespaces --back        how to return to the Go operator
+  dynamo-hooks migrate --store-v1alpha1 --apply       store what is stored as v1beta1 as v1alpha1"""
 )
 @click.option(
     "-n",
@@ -58,6 +60,16 @@ Examples:
 @click.option("--apply", "applies", is_flag=True, help="Do what the plan says. Without it, nothing is changed.")
 @click.option("--force", is_flag=True, help="Go on although the Go operator runs. It may undo what is done.")
 @click.option("--back", "goes_back", is_flag=True, help="Print how to return to the Go operator. Nothing is changed.")
+@click.option(
+    "--store-v1alpha1",
+    "stores",
+    is_flag=True,
+    help="Store all objects of the cluster as v1alpha1, and nothing else. The Go operator from 1.0 on stores v1beta1. "
+    "It must still run, or hooks that serve v1beta1.",
+)
+@click.option(
+    "--drop-v1beta1", "drops", is_flag=True, help="The same, and let the CRDs serve v1alpha1 only. No webhook is asked."
+)
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the plan.")
 @settings_option
 @connection_options
@@ -68,6 +80,8 @@ def migrate(  # noqa: PLR0913 - one for each option
     applies: bool,
     force: bool,
     goes_back: bool,
+    stores: bool,
+    drops: bool,
     output: str,
     set_values: tuple[str, ...],
     connection: Connection,
@@ -87,9 +101,14 @@ def migrate(  # noqa: PLR0913 - one for each option
         with guard_output():
             click.echo(write_way_back(namespace), nl=False)
         return
+    if (stores or drops) and namespace:
+        raise click.UsageError("-n contradicts --store-v1alpha1 and --drop-v1beta1: a CRD is that of the whole cluster")
     settings = read_settings(set_values)
     try:
         with connect(connection) as cluster:
+            if stores or drops:
+                _store(cluster, drops=drops, applies=applies, output=output)
+                return
             chosen = "" if everywhere else namespace or cluster.namespace
             is_whole = _migrate(cluster, chosen, settings, applies=applies, force=force, output=output)
     except Refused as refused:
@@ -97,6 +116,20 @@ def migrate(  # noqa: PLR0913 - one for each option
         sys.exit(1)
     if not is_whole:
         sys.exit(1)
+
+
+def _store(cluster: Cluster, *, drops: bool, applies: bool, output: str) -> None:
+    """Print what is to be done about stored versions and, if wanted, do it."""
+    plan = plan_storage(cluster, drops=drops)
+    with guard_output():
+        if output == "json":
+            click.echo(orjson.dumps([one.to_json() for one in plan], option=orjson.OPT_INDENT_2).decode())
+        else:
+            click.echo("\n".join(one.sentence for one in plan) or "The cluster has no CRD of Dynamo.")
+    if applies:
+        store_all(cluster, plan, lambda line: click.echo(line, err=True), time.sleep)
+    elif any(one.is_work for one in plan):
+        click.echo("Nothing was changed; --apply does it.", err=True)
 
 
 def _migrate(cluster: Cluster, namespace: str, settings: Settings, *, applies: bool, force: bool, output: str) -> bool:

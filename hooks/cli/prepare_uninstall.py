@@ -28,9 +28,21 @@ Examples:
 )
 @click.option("--namespace", default="", metavar="NAME", help="Only parents in this namespace. Default: in all.")
 @click.option("--webhooks", default="", metavar="NAME", help="Name of the webhook configurations to delete.")
+@click.option(
+    "--crd",
+    "definitions",
+    multiple=True,
+    metavar="NAME",
+    help="A CustomResourceDefinition that these hooks convert. It serves v1alpha1 only afterwards.",
+)
 @account_options
 def prepare_uninstall(
-    *, installation: str, namespace: str, webhooks: str, find_server: Callable[[], ApiServer]
+    *,
+    installation: str,
+    namespace: str,
+    webhooks: str,
+    definitions: tuple[str, ...],
+    find_server: Callable[[], ApiServer],
 ) -> None:
     """Delete the installation's controllers and remove their finalizers from all objects of Dynamo.
 
@@ -40,7 +52,12 @@ def prepare_uninstall(
     try:
         with find_server().converse(_SECONDS) as talk:
             departure = Departure(
-                talk=talk, installation=installation, namespace=namespace, webhooks=webhooks, wait=time.sleep
+                talk=talk,
+                installation=installation,
+                namespace=namespace,
+                webhooks=webhooks,
+                definitions=definitions,
+                wait=time.sleep,
             )
             for line in departure.prepare():
                 click.echo(line)

@@ -42,6 +42,13 @@ _REVIEW = {
 }
 
 
+_CONVERSION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "ConversionReview",
+    "request": {"uid": "self-test", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [_GRAPH]},
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One check: a name, and a function that returns what is wrong, empty if nothing is."""
@@ -72,10 +79,15 @@ def list_checks(
         def review() -> str:
             return _expect_allowed(session.post(path, json=_REVIEW, timeout=_SECONDS, verify=trusted))
 
+        def convert() -> str:
+            url = f"{admission_url}/convert"
+            return _expect_converted(session.post(url, json=_CONVERSION, timeout=_SECONDS, verify=trusted))
+
         yield Check(
             name="admission is ready, with a trusted certificate", find_fault=lambda: get(admission_url, trusted)
         )
         yield Check(name="admission allows a valid graph", find_fault=review)
+        yield Check(name="a graph is converted to v1beta1", find_fault=convert)
 
 
 def _describe(response: requests.Response) -> str:
@@ -106,6 +118,14 @@ def _expect_allowed(response: requests.Response) -> str:
         return found
     answer = _read(response).get("response") or {}
     return "" if answer.get("allowed") is True else f"it refused: {answer}"
+
+
+def _expect_converted(response: requests.Response) -> str:
+    if found := _describe(response):
+        return found
+    answer = _read(response).get("response") or {}
+    versions = [one.get("apiVersion") for one in answer.get("convertedObjects") or ()]
+    return "" if versions == ["nvidia.com/v1beta1"] else f"it answered: {answer}"
 
 
 def _run(check: Check) -> str:

@@ -9,7 +9,8 @@ import orjson
 from hooks import contract
 from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
 from hooks.manifests.checking import check_manifests, check_rendered
-from hooks.manifests.reading import Fault, Loaded, load_manifests
+from hooks.manifests.document import Fault
+from hooks.manifests.reading import Loaded, load_manifests
 from hooks.manifests.writing import guard_output
 from hooks.problems import describe_problem
 
@@ -22,7 +23,7 @@ def refuse(faults: Iterable[Fault], skipped: int = 0) -> None:
     found = list(faults)
     for fault in found:
         click.echo(str(fault), err=True)
-    click.echo(f"{_count(len(found), 'problem')}{_describe_skipped(skipped)}", err=True)
+    click.echo(f"{count(len(found), 'problem')}{_describe_skipped(skipped)}", err=True)
     sys.exit(1)
 
 
@@ -87,13 +88,14 @@ def _summary(loaded: Loaded, warnings: int) -> str:
     ours = sum(document.is_ours for document in loaded.documents)
     others = len(loaded.documents) - ours + loaded.unchecked
     passed = f", {others} of other kinds not checked" if others else ""
-    warned = f", {_count(warnings, 'warning')}" if warnings else ""
-    return f"{_count(ours, 'manifest')} valid{passed}{warned}{_describe_skipped(loaded.skipped)}"
+    warned = f", {count(warnings, 'warning')}" if warnings else ""
+    return f"{count(ours, 'manifest')} valid{passed}{warned}{_describe_skipped(loaded.skipped)}"
 
 
 def _describe_skipped(files: int) -> str:
-    return f", {_count(files, 'file')} without manifests skipped" if files else ""
+    return f", {count(files, 'file')} without manifests skipped" if files else ""
 
 
-def _count(number: int, word: str) -> str:
+def count(number: int, word: str) -> str:
+    """`1 problem`, `2 problems`."""
     return f"{number} {word}{'s' if number != 1 else ''}"

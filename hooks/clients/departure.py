@@ -3,6 +3,9 @@
 Metacontroller removes its finalizer from a parent only while the parent's controller exists. So the controllers are
 deleted first, because Metacontroller would add the finalizers again, and then the finalizers are removed. Parents,
 their children and the pods stay as they are. The webhooks are deleted before: they would be asked about each removal.
+
+A CRD whose conversion webhook these hooks answer stops to serve v1beta1. Otherwise the API server would go on asking a
+Service that is gone, and no namespace could be deleted. Objects are stored as v1alpha1, so nothing is lost.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,6 +15,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.clients.api_server import Conversation, Refused
+from hooks.crds.versions import find_foreign_storage, find_serving_patch
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller import install_files
 from hooks.metacontroller.protocol import plural_of
@@ -30,7 +34,8 @@ class Departure:
     """An installation that is about to be removed.
 
     `namespace` restricts the parents to a namespace; empty for all. `webhooks` is the name of its webhook
-    configurations; empty for none. `wait` waits some seconds.
+    configurations; empty for none. `definitions` are the names of CRDs that these hooks convert. `wait` waits some
+    seconds.
     """
 
     talk: Conversation
@@ -38,6 +43,7 @@ class Departure:
     namespace: str
     webhooks: str
     wait: Callable[[float], None]
+    definitions: tuple[str, ...] = ()
 
     def prepare(self) -> Iterator[str]:
         """Delete webhooks and controllers, then remove the finalizers until none comes back; yields what was done.
@@ -49,6 +55,7 @@ class Departure:
             answer = self.talk.ask("DELETE", path, also=(HTTPStatus.NOT_FOUND,))
             if answer.status != HTTPStatus.NOT_FOUND:
                 yield f"{path.rpartition('/apis/')[2]} was deleted"
+        yield from (said for name in self.definitions if (said := self._drop_version(name)))
         for _ in range(_ROUNDS):
             self.wait(SETTLE_SECONDS)
             removed = list(self.remove_finalizers())
@@ -59,6 +66,21 @@ class Departure:
             "finalizers come back as fast as they are removed: something still runs the controllers; "
             "stop Metacontroller (kubectl -n metacontroller scale statefulset --all --replicas=0) and try again"
         )
+
+    def _drop_version(self, name: str) -> str:
+        """Let a CRD serve v1alpha1 only; what was done, empty if it does so already or does not exist."""
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+        for _ in range(_ATTEMPTS):
+            found = self.talk.find(path)
+            if not found or not (patch := find_serving_patch(found)):
+                return ""
+            if foreign := find_foreign_storage(found):
+                return f"{name} stays as it is: objects may be stored as {', '.join(foreign)}"
+            change = {**patch, "metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}}
+            answer = self.talk.ask("PATCH", path, change, also=(HTTPStatus.CONFLICT,))
+            if answer.status != HTTPStatus.CONFLICT:
+                return f"{name} serves {contract.VERSION} only"
+        raise Refused(f"PATCH {path}: others write it at the same time; try again")
 
     def remove_finalizers(self) -> Iterator[str]:
         """Remove the controllers' finalizers from all parents; yields a sentence for each parent that had one.

@@ -1,4 +1,4 @@
-"""Environment of the main container: which layer wins, and the variables that every process of Dynamo gets.
+"""Environment of a container that runs Dynamo: which layer wins, and the variables that every such process gets.
 
 The layers, strongest first: the service's `envs` (already merged with the graph's), `mainContainer.env`, the type's
 defaults, addresses from the settings. Variables are sorted by name, with one exception. If other variables refer to a
@@ -23,17 +23,40 @@ _POD_FIELDS: tuple[EnvVar, ...] = (
     field_env("POD_UID", "metadata.uid"),
 )
 
+_SHARED = frozenset(
+    {DISCOVERY_BACKEND, KEY_VALUE_STORE, "DYN_NAMESPACE", "DYN_REQUEST_PLANE", "DYN_EVENT_PLANE", "MODEL_EXPRESS_URL"}
+)
+_SHARED_PREFIXES = ("NATS_", "ETCD_")
 
-def resolve_env(subject: Subject, settings: Settings, *layers: Iterable[EnvVar]) -> list[EnvVar]:
+
+def resolve_env(
+    subject: Subject, settings: Settings, *layers: Iterable[EnvVar], container: str = contract.MAIN_CONTAINER
+) -> list[EnvVar]:
     """The whole environment; `layers` override the variables that every component gets, and the last layer wins.
+
+    `container` is the name of the container.
 
     Raises:
         ValueError: references between variables cannot be expanded.
 
     Source: Dynamo operator, internal/dynamo/component_common.go and graph.go.
     """
-    merged = merge_env(_standard_env(settings), _identity_env(subject), _POD_FIELDS, *layers)
+    merged = merge_env(_standard_env(settings), _identity_env(subject, container), _POD_FIELDS, *layers)
     return referenced_first(expand_references(_with_key_value_store(merged)))
+
+
+def resolve_plain_env(*layers: Iterable[EnvVar]) -> list[EnvVar]:
+    """The environment of a container that does not run Dynamo; the last layer wins.
+
+    Raises:
+        ValueError: references between variables cannot be expanded.
+    """
+    return referenced_first(expand_references(merge_env(*layers)))
+
+
+def select_shared(env: Iterable[EnvVar]) -> list[EnvVar]:
+    """The variables that all processes of a pod must have in common: how they find each other, NATS and etcd."""
+    return [entry for entry in env if entry["name"] in _SHARED or entry["name"].startswith(_SHARED_PREFIXES)]
 
 
 def _standard_env(settings: Settings) -> list[EnvVar]:
@@ -46,7 +69,7 @@ def _standard_env(settings: Settings) -> list[EnvVar]:
     return literal_env(addresses)
 
 
-def _identity_env(subject: Subject) -> list[EnvVar]:
+def _identity_env(subject: Subject, container: str) -> list[EnvVar]:
     values = {
         "DYN_NAMESPACE": subject.dynamo_namespace,
         "DYN_COMPONENT": subject.type_text,
@@ -55,7 +78,7 @@ def _identity_env(subject: Subject) -> list[EnvVar]:
         DISCOVERY_BACKEND: subject.discovery,
     }
     if subject.uses_kubernetes_discovery and subject.discovery_mode == "container":
-        values |= {"CONTAINER_NAME": contract.MAIN_CONTAINER, "DYN_KUBE_DISCOVERY_MODE": subject.discovery_mode}
+        values |= {"CONTAINER_NAME": container, "DYN_KUBE_DISCOVERY_MODE": subject.discovery_mode}
     return literal_env(values)
 
 

@@ -33,10 +33,7 @@ _OF_ALL_PODS = frozenset(
 
 def validate_metadata(spec: ComponentSpec, path: FieldPath, *, replaced: Collection[str]) -> Iterator[Problem]:
     """All problems of a spec's labels and annotations; `replaced` are keys of `labels` whose values reach no object."""
-    if spec.labels:
-        yield from _find_label_problems(spec.labels, path / "labels", replaced)
-    if spec.annotations:
-        yield from _find_annotation_problems(spec.annotations, path / "annotations")
+    yield from validate_labels(spec.labels, spec.annotations, path, replaced=replaced)
     if spec.extra_pod_metadata:
         labels, annotations = spec.extra_pod_metadata.labels, spec.extra_pod_metadata.annotations
         yield from _find_label_problems(labels, path / "extraPodMetadata.labels", _OF_ALL_PODS)
@@ -47,6 +44,16 @@ def validate_metadata(spec: ComponentSpec, path: FieldPath, *, replaced: Collect
     if spec.ingress and spec.ingress.enabled:
         yield from _find_label_problems(spec.ingress.labels, path / "ingress.labels", ())
         yield from _find_annotation_problems(spec.ingress.annotations, path / "ingress.annotations")
+
+
+def validate_labels(
+    labels: Mapping[str, str], annotations: Mapping[str, str], path: FieldPath, *, replaced: Collection[str]
+) -> Iterator[Problem]:
+    """Problems of `labels` and `annotations` at that path; the values of `replaced` labels do not count."""
+    if labels:
+        yield from _find_label_problems(labels, path / "labels", replaced)
+    if annotations:
+        yield from _find_annotation_problems(annotations, path / "annotations")
 
 
 def _is_cost(text: str) -> bool:

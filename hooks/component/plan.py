@@ -17,6 +17,8 @@ from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.pod_template import PodPlan, users_account
 from hooks.component.pull_secrets import find_pull_secrets
+from hooks.component.runtime_version import find_runtime_container, resolve_runtime_version
+from hooks.component.sidecars import images_of_sidecars
 from hooks.component.strategy import resolve_strategy
 from hooks.component.subject import NEVER_COPIED, ComponentType, Subject, operator_labels, resolve_subject
 from hooks.component.volumes import plan_volumes
@@ -109,7 +111,11 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         kept={},
         exposure=exposure,
         warnings=(*warnings, *(key.warnings if key else ())),
-        notes=(f"account {pod.account or pod.discovered.account}", f"discovery {subject.discovery}"),
+        notes=(
+            f"account {pod.account or pod.discovered.account}",
+            f"discovery {subject.discovery}",
+            f"runtime {resolve_runtime_version(spec) or 'of unknown release'}",
+        ),
     )
 
 
@@ -119,6 +125,7 @@ def images_of(spec: ComponentSpec) -> Iterator[str]:
     for field in ("containers", "initContainers"):
         for container in spec.extra_pod_spec.get(field) or ():
             yield str(container.get("image") or "")
+    yield from images_of_sidecars(spec)
 
 
 def wants_pull_secrets(spec: ComponentSpec) -> bool:
@@ -202,6 +209,7 @@ def _plan_pod(
         ),
         mpi_secret=mpi_secret(subject.graph or subject.name),
         settings=settings,
+        runtime_container=find_runtime_container(spec) if subject.type.is_worker else None,
     )
 
 

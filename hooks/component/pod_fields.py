@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import orjson
 
 from hooks.api.component_spec import ClaimMount, ComponentSpec, Resources
+from hooks.component.defaults import resolve_typical
 from hooks.component.subject import ComponentType
 from hooks.component.volumes import has_shared_memory
 from hooks.k8s.types import Json
@@ -15,7 +16,8 @@ from hooks.k8s.types import Json
 class PodFields:
     """The fields of a spec that the rules about a pod read, by their names in the spec.
 
-    One field is not in the spec. `has_shared_memory`: the main container gets `/dev/shm`.
+    Two fields are not in the spec. `has_shared_memory`: the main container gets `/dev/shm`. `default_probes` are the
+    names of the probes that the main container has by default.
     """
 
     extra_pod_spec: Mapping[str, Json]
@@ -26,6 +28,7 @@ class PodFields:
     volume_mounts: tuple[ClaimMount, ...]
     component_type: str
     has_shared_memory: bool
+    default_probes: tuple[str, ...]
 
     @property
     def main_container(self) -> Mapping[str, Json]:
@@ -49,6 +52,7 @@ def select_pod_fields(spec: ComponentSpec) -> PodFields:
         volume_mounts=spec.volume_mounts,
         component_type=spec.component_type,
         has_shared_memory=has_shared_memory(spec.shared_memory),
+        default_probes=tuple(resolve_typical(spec).probes),
     )
 
 
@@ -68,5 +72,6 @@ def read_pod_fields(text: bytes) -> PodFields:
     models = {
         "resources": None if resources is None else Resources.model_validate(resources),
         "volume_mounts": tuple(ClaimMount.model_validate(mount) for mount in mounts),
+        "default_probes": tuple(raw["default_probes"]),
     }
     return PodFields(**{**raw, **models})

@@ -13,16 +13,17 @@ from hooks.component.backends import Backend
 from hooks.component.backends.launched import Launched
 from hooks.component.defaults import ComponentDefaults
 from hooks.component.discovered import Discovered
-from hooks.component.environment import resolve_env
+from hooks.component.environment import resolve_env, resolve_plain_env
 from hooks.component.launch import launch
 from hooks.component.placement import Placement
 from hooks.component.resources import build_resources
+from hooks.component.sidecars import Neighbour, build_frontend_sidecar, overlay_runtime
 from hooks.component.subject import Subject
 from hooks.component.volumes import VolumePlan, is_shared_memory, shared_memory_volume
 from hooks.errors import InvalidSpec
 from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.overlay import overlay, overlay_probe
-from hooks.k8s.pods import add_named, expand_references, literal_env, without_named
+from hooks.k8s.pods import add_named, expand_references, literal_env, merge_env, without_named
 from hooks.k8s.types import EnvVar, Json, PodSpec
 from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import pod as rules
@@ -38,7 +39,8 @@ _ASSEMBLED = frozenset(
 class PodPlan:
     """The decisions about a component's pods; `account` is the ServiceAccount that the spec decides, empty for none.
 
-    `mpi_secret` names the Secret with the SSH key; only TensorRT-LLM over several nodes uses it.
+    `mpi_secret` names the Secret with the SSH key; only TensorRT-LLM over several nodes uses it. `runtime_container` is
+    the index of the init container that runs Dynamo; None if the main container does.
     """
 
     subject: Subject
@@ -50,6 +52,7 @@ class PodPlan:
     discovered: Discovered
     mpi_secret: str
     settings: Settings
+    runtime_container: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +79,14 @@ def build_pod(plan: PodPlan, placement: Placement) -> BuiltPod:
         base["securityContext"] = {"fsGroup": contract.DEFAULT_FS_GROUP}
     pod = overlay(base, {key: value for key, value in users.items() if key not in _ASSEMBLED})
     launched = _launch(plan, placement, _build_main_container(plan, users.get("mainContainer") or {}))
-    pod["containers"] = [*_side_containers(users, "containers"), launched.container]
+    beside = _frontend_beside(plan, users)
+    pod["containers"] = [*_side_containers(users, "containers"), *beside, launched.container]
     volumes = add_named(_volumes(plan, users.get("volumes") or []), launched.volumes)
     secrets = add_named(
         users.get("imagePullSecrets") or [], ({"name": name} for name in plan.discovered.pull_secrets or ())
     )
     optional = {
-        "initContainers": add_named(_side_containers(users, "initContainers"), launched.init_containers),
+        "initContainers": add_named(_init_containers(plan, users), launched.init_containers),
         "volumes": volumes,
         "imagePullSecrets": secrets,
         "serviceAccountName": plan.account or plan.discovered.account,
@@ -107,7 +111,8 @@ def _build_main_container(plan: PodPlan, users: Mapping[str, Json]) -> dict[str,
     if defaults.ports:
         base["ports"] = list(defaults.ports)
     container = overlay(base, {key: value for key, value in users.items() if key not in _MERGED_ELSEWHERE})
-    container["env"] = _env(plan, users.get("env") or [])
+    if env := _env(plan, users.get("env") or []):
+        container["env"] = env
     if plan.spec.env_from_secret:
         reference = {"secretRef": {"name": plan.spec.env_from_secret}}
         container["envFrom"] = [*container.get("envFrom", ()), reference]
@@ -137,6 +142,8 @@ def _env(plan: PodPlan, users: Sequence[EnvVar]) -> list[EnvVar]:
     defaults = literal_env(plan.defaults.env)
     envs = canonical_fragment(plan.spec.envs)
     try:
+        if plan.runtime_container is not None:
+            return resolve_plain_env(cache, users, envs)
         return resolve_env(plan.subject, plan.settings, cache, defaults, users, envs)
     except ValueError as error:
         raise InvalidSpec(rules.ENV_REFERENCES.at(SPEC / "envs", why=str(error))) from error
@@ -170,6 +177,33 @@ def _volumes(plan: PodPlan, users: Sequence[Json]) -> list[Json]:
         return volumes
     kept = without_named(volumes, frozenset({contract.SHARED_MEMORY_VOLUME}))
     return [*kept, shared_memory_volume(plan.volumes.shared_memory_size)]
+
+
+def _frontend_beside(plan: PodPlan, users: Mapping[str, Json]) -> list[Json]:
+    """The frontend beside the main container, with the user's mounts of the main container; [] without one."""
+    sidecar, main = plan.spec.frontend_sidecar, users.get("mainContainer") or {}
+    if sidecar is None:
+        return []
+    dynamo = main if plan.runtime_container is None else users["initContainers"][plan.runtime_container]
+    mounts = [*(main.get("volumeMounts") or ()), *plan.volumes.mounts]
+    neighbour = Neighbour(
+        subject=plan.subject,
+        settings=plan.settings,
+        env=merge_env(dynamo.get("env") or (), canonical_fragment(plan.spec.envs)),
+        mounts=[mount for mount in mounts if not is_shared_memory(mount)],
+    )
+    return [build_frontend_sidecar(sidecar, neighbour)]
+
+
+def _init_containers(plan: PodPlan, users: Mapping[str, Json]) -> list[Json]:
+    containers = _side_containers(users, "initContainers")
+    index = plan.runtime_container
+    if index is None:
+        return containers
+    envs = canonical_fragment(list(plan.spec.envs))
+    neighbour = Neighbour(subject=plan.subject, settings=plan.settings, env=envs)
+    runtime = overlay_runtime(users["initContainers"][index], neighbour, SPEC / "extraPodSpec.initContainers" / index)
+    return [*containers[:index], runtime, *containers[index + 1 :]]
 
 
 def _side_containers(users: Mapping[str, Json], field: str) -> list[Json]:

@@ -9,10 +9,11 @@ from hooks import contract
 from hooks.api.component_spec import ComponentSpec, Ingress
 from hooks.component.backends import resolve_backend
 from hooks.component.backends.command_line import CommandLine
-from hooks.component.defaults import typical_defaults
+from hooks.component.defaults import resolve_typical
 from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
 from hooks.component.launch import launch
 from hooks.component.placement import Orchestrator, Placement, Role
+from hooks.component.runtime_version import PLANNER_CONFIG_SINCE, is_since, resolve_runtime_version
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
 from hooks.k8s.canonical import canonical_fragment
@@ -45,7 +46,8 @@ def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator
         yield from _find_ingress_slip(spec.ingress, path / "ingress")
     if not validate_fragments(spec):
         yield from (
-            one.under(path, instead_of=SPEC) for one in (*_find_port_slips(spec), *_warn_of_launch(spec, framework))
+            one.under(path, instead_of=SPEC)
+            for one in (*_find_port_slips(spec), *_find_planner_slip(spec), *_warn_of_launch(spec, framework))
         )
 
 
@@ -93,9 +95,17 @@ def _find_ingress_slip(ingress: Ingress, path: FieldPath) -> Iterator[Problem]:
         )
 
 
+def _find_planner_slip(spec: ComponentSpec) -> Iterator[Problem]:
+    """The warning that a planner of 1.0 or later gets the arguments of an older one, or none."""
+    version, line = resolve_runtime_version(spec), CommandLine.of(spec.main_container).text
+    is_planner = spec.component_type == ComponentType.PLANNER and "dynamo.planner" in line
+    if is_planner and is_since(version, PLANNER_CONFIG_SINCE) and "--config" not in line:
+        yield rules.PLANNER_CONFIG.at(MAIN_CONTAINER / "args", version=str(version))
+
+
 def _find_port_slips(spec: ComponentSpec) -> Iterator[Problem]:
     """Ports by name at which the main container's probes ask, and which it does not have."""
-    defaults, main = typical_defaults(ComponentType.of(spec.component_type)), spec.main_container
+    defaults, main = resolve_typical(spec), spec.main_container
     ports = main.get("ports") or defaults.ports
     names = {port.get("name") for port in ports}
     missing: dict[str, Problem] = {}
@@ -128,7 +138,7 @@ def _warn_of_launch(spec: ComponentSpec, framework: str) -> tuple[Problem, ...]:
     if not spec.is_multinode:
         return ()
     kind, main = ComponentType.of(spec.component_type), canonical_fragment(spec.main_container)
-    defaults = typical_defaults(kind)
+    defaults = resolve_typical(spec)
     container = {"command": list(defaults.command), "args": list(defaults.args), **main}
     env = merge_env(main.get("env") or (), canonical_fragment(spec.envs))
     place = Placement(role=Role.LEADER, orchestrator=Orchestrator.LWS, node_count=spec.node_count, service=_ANY_NAME)

@@ -22,6 +22,8 @@ def find_spec_problems(spec: ComponentSpec, path: FieldPath, *, lacks_pool: bool
     """All problems that upstream finds; `lacks_pool`: a picker needs an InferencePool, its kind is not installed."""
     if spec.replicas is not None and spec.replicas < 0:
         yield rules.REPLICAS.at(path / "replicas")
+    if spec.min_available is not None and 0 < _replicas(spec) < spec.min_available:
+        yield rules.MIN_AVAILABLE.at(path, spec=path)
     if spec.ingress and spec.ingress.enabled and not spec.ingress.host:
         yield rules.INGRESS_HOST.at(path / "ingress.host")
     for index, mount in enumerate(spec.volume_mounts):
@@ -29,16 +31,20 @@ def find_spec_problems(spec: ComponentSpec, path: FieldPath, *, lacks_pool: bool
             yield rules.MOUNT_POINT.at(path / "volumeMounts" / index / "mountPoint")
     if spec.shared_memory and _lacks_size(spec.shared_memory):
         yield rules.SHARED_MEMORY_SIZE.at(path / "sharedMemory.size")
-    executor = spec.annotations.get(contract.ANNOTATION_EXECUTOR_BACKEND)
-    if executor is not None and executor.lower() not in EXECUTOR_BACKENDS:
-        yield rules.EXECUTOR.at(
-            path / "annotations" / Key(contract.ANNOTATION_EXECUTOR_BACKEND),
-            value=json.dumps(executor, ensure_ascii=False),
-        )
+    yield from find_executor_problem(spec.annotations, path / "annotations")
     if spec.component_type == ComponentType.EPP:
         if lacks_pool:
             yield rules.EPP_POOL.at(path)
         yield from _find_picker_problems(spec, path)
+
+
+def find_executor_problem(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Problem]:
+    """The problem of an annotation that names no executor of vLLM; `path` is that of the annotations."""
+    executor = annotations.get(contract.ANNOTATION_EXECUTOR_BACKEND)
+    if executor is not None and executor.lower() not in EXECUTOR_BACKENDS:
+        yield rules.EXECUTOR.at(
+            path / Key(contract.ANNOTATION_EXECUTOR_BACKEND), value=json.dumps(executor, ensure_ascii=False)
+        )
 
 
 def find_spec_warnings(spec: ComponentSpec, path: FieldPath, dynamo_namespace: str) -> Iterator[Problem]:
@@ -68,6 +74,10 @@ def _find_picker_problems(spec: ComponentSpec, path: FieldPath) -> Iterator[Prob
         yield rules.EPP_CONFIG_OBJECT.at(at)
     elif picker.config is None and not _names_config_map(picker.config_map_ref):
         yield rules.EPP_CONFIG_NAME.at(at / "configMapRef.name")
+
+
+def _replicas(spec: ComponentSpec) -> int:
+    return 1 if spec.replicas is None else spec.replicas
 
 
 def _names_config_map(reference: object) -> bool:

@@ -12,6 +12,7 @@ from hooks.component.explain import explain
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
+from hooks.component.projection import keep_projected, project
 from hooks.component.reasons import ComponentReason
 from hooks.k8s.conditions import READY, Condition, Truth, find_condition, merge_conditions
 from hooks.k8s.deadlines import seconds_left
@@ -67,7 +68,8 @@ def report(
     waiting = build_held_condition(request.parent, progress.held)
     conditions = (*of_workloads, progress.applied.condition, judge_spec(), *waiting)
     sets, deployment = seen.workloads.leader_worker_sets, seen.workloads.deployment
-    service = _count_sets(sets, plan.groups.names) if plan.groups else _count(deployment)
+    counts = _count_sets(sets, plan.groups.names) if plan.groups else _count(deployment)
+    service = {**counts, **project(plan.pod.spec, plan.subject.dynamo_namespace)} if counts else {}
     seconds = min((one for one in (state.seconds, progress.applied.resync_after_seconds) if one), default=0.0)
     return Report(status=_write(request, conditions, service, now), resync_after_seconds=seconds)
 
@@ -75,7 +77,10 @@ def report(
 def report_problems(
     request: SyncRequest, problems: tuple[Problem, ...], *, reason: ComponentReason, seen: Workloads, now: datetime
 ) -> dict[str, Json]:
-    """The status of a component that cannot be rendered; its live workloads stay, and their counts are reported."""
+    """The status of a component that cannot be rendered.
+
+    Its live workloads stay as they are. Their counts are reported, and beside them what was said of the last good spec.
+    """
     text, is_invalid = join_texts(problems), reason is ComponentReason.VALIDATION_FAILED
     message = f"Validation failed: {text}" if is_invalid else text
     refused = (
@@ -84,7 +89,9 @@ def report_problems(
     )
     conditions = (*refused, judge_spec(problems if is_invalid else ()))
     sets = seen.leader_worker_sets
-    return _write(request, conditions, _count_sets(sets, tuple(sets)) or _count(seen.deployment), now)
+    counts = _count_sets(sets, tuple(sets)) or _count(seen.deployment)
+    service = {**counts, **keep_projected(request.status.get("service") or {})} if counts else {}
+    return _write(request, conditions, service, now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +199,7 @@ def _count(deployment: ReadManifest | None) -> Mapping[str, Json]:
     return {
         "componentKind": "Deployment",
         "componentName": name_of(deployment),
+        "componentNames": [name_of(deployment)],
         **{field: int(counts.get(field) or 0) for field in _DEPLOYMENT_COUNTS},
     }
 

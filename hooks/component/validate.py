@@ -17,6 +17,8 @@ from hooks.component.groups import validate_groups
 from hooks.component.metadata_rules import validate_metadata
 from hooks.component.plan import find_istio_warnings
 from hooks.component.pod_rules.sources import check_reference
+from hooks.component.preview import find_preview_problems
+from hooks.component.sidecar_rules import find_runtime_problems, find_sidecar_problems
 from hooks.component.slips import find_rollout_slip, find_slips
 from hooks.component.spec_rules import find_spec_problems, find_spec_warnings
 from hooks.component.strategy import validate_strategy
@@ -55,7 +57,7 @@ def validate_component(component: ComponentDeployment) -> tuple[Problem, ...]:
         *_validate_names(name, spec.service_name),
         *validate_groups(spec, name, SPEC),
         *_validate_lone_picker(component),
-        *_validate_lone_topology(spec),
+        *_validate_lone_placement(spec),
         *_validate_lone_namespace(component),
     )
 
@@ -71,7 +73,7 @@ def validate_spec(
     problems = (
         *find_spec_problems(spec, path, lacks_pool=lacks_pool),
         *_validate_fields(spec, path),
-        *(problem.under(path, instead_of=SPEC) for problem in fragments),
+        *(problem.under(path, instead_of=SPEC) for problem in (*fragments, *find_sidecar_problems(spec))),
     )
     if any(problem.rule is pod_rules.FIELD_TYPE and problem.path in _UNREADABLE_COMMAND for problem in fragments):
         return problems
@@ -149,8 +151,8 @@ def _validate_fields(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
         yield from _validate_ingress(spec.ingress, path / "ingress")
     if spec.shared_memory:
         yield from _validate_shared_memory(spec.shared_memory, path / "sharedMemory.size")
-    if isinstance(spec.checkpoint, Mapping) and spec.checkpoint.get("enabled") is True:
-        yield rules.CHECKPOINT_ENABLED.at(path / "checkpoint.enabled")
+    yield from find_preview_problems(spec, path)
+    yield from find_runtime_problems(spec, path)
     if spec.env_from_secret:
         yield from check_reference(spec.env_from_secret, path / "envFromSecret")
     if spec.annotations:
@@ -178,7 +180,9 @@ def _validate_lone_picker(component: ComponentDeployment) -> Iterator[Problem]:
         yield component_rules.LONE_EPP_CONFIG.at(SPEC / "eppConfig.config")
 
 
-def _validate_lone_topology(spec: ComponentSpec) -> Iterator[Problem]:
+def _validate_lone_placement(spec: ComponentSpec) -> Iterator[Problem]:
+    if spec.min_available is not None:
+        yield component_rules.LONE_MIN_AVAILABLE.at(SPEC / "minAvailable")
     if spec.topology_constraint is not None:
         yield COMPONENT_TOPOLOGY.at(SPEC / "topologyConstraint")
 

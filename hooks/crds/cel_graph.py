@@ -5,7 +5,7 @@ If several services break a rule, CEL names one of them; if several entries of a
 Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, as `hooks.graph` has it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from hooks.crds.cel import (
@@ -20,7 +20,7 @@ from hooks.crds.cel import (
     name_rule,
     of_first_key,
 )
-from hooks.problems import METADATA, SPEC, Rule
+from hooks.problems import METADATA, SPEC, FieldPath, Rule
 from hooks.rules import graph as rules
 
 MAX_SERVICES = 25
@@ -54,34 +54,42 @@ _CLAIM_RULES = (
 _ORDER = "self.restart.strategy.order"
 _IN_TURN = "self.restart.strategy.?type.orValue('') != 'Parallel'"
 _FREE = f"!(has(self.restart) && has(self.restart.strategy) && has({_ORDER}) && size({_ORDER}) > 0)"
-_UNKNOWN = f"{_ORDER}.filter(n, !(has(self.services) && n in self.services))"
 _ORDER_PATH = SPEC / "restart.strategy.order"
+
+
+def _unworded(rule: Rule) -> Rule:
+    return rule
 
 
 def _order_rule(rule: Rule, holds: str, values: Mapping[str, Phrase] | None = None) -> CelRule:
     return cel_rule(rule, _SPEC, f"{_FREE} || {holds}", _ORDER_PATH, values=values)
 
 
-_RESTART_RULES = (
-    cel_rule(
-        rules.RESTART_ID,
-        _SPEC,
-        "!has(self.restart) || size(self.restart.?id.orValue('')) > 0",
-        SPEC / "restart.id",
-    ),
-    _order_rule(rules.RESTART_PARALLEL, _IN_TURN),
-    _order_rule(rules.RESTART_UNIQUE, f"!({_IN_TURN}) || {_ORDER}.all(n, {_ORDER}.exists_one(m, m == n))"),
-    _order_rule(
-        rules.RESTART_COMPLETE,
-        f"!({_IN_TURN}) || {_RANGE}.filter(i, i < size({_ORDER}) && {_ORDER}.indexOf({_ORDER}[i]) == i).size() == "
-        "size(self.?services.orValue({}))",
-    ),
-    _order_rule(
-        rules.RESTART_UNKNOWN,
-        f"!({_IN_TURN}) || size({_UNKNOWN}) == 0",
-        {"service": Phrase("%s", (f"{_UNKNOWN}[0]",))},
-    ),
-)
+def restart_rules(is_known: str, count: str, worded: Callable[[Rule], Rule] = _unworded) -> tuple[CelRule, ...]:
+    """The rules about a restart.
+
+    `is_known` is an expression for whether a service has the name `n`, `count` one for how many services there are.
+    `worded` gives a rule with the words of the version.
+    """
+    unknown = f"{_ORDER}.filter(n, !({is_known}))"
+    distinct = f"{_RANGE}.filter(i, i < size({_ORDER}) && {_ORDER}.indexOf({_ORDER}[i]) == i).size()"
+    return (
+        cel_rule(
+            rules.RESTART_ID,
+            _SPEC,
+            "!has(self.restart) || size(self.restart.?id.orValue('')) > 0",
+            SPEC / "restart.id",
+        ),
+        _order_rule(rules.RESTART_PARALLEL, _IN_TURN),
+        _order_rule(rules.RESTART_UNIQUE, f"!({_IN_TURN}) || {_ORDER}.all(n, {_ORDER}.exists_one(m, m == n))"),
+        _order_rule(worded(rules.RESTART_COMPLETE), f"!({_IN_TURN}) || {distinct} == {count}"),
+        _order_rule(
+            worded(rules.RESTART_UNKNOWN),
+            f"!({_IN_TURN}) || size({unknown}) == 0",
+            {"service": Phrase("%s", (f"{unknown}[0]",))},
+        ),
+    )
+
 
 _SERVICES_RULES = (
     replace(cel_rule(rules.SERVICES, (), "has(self.spec) || oldSelf.hasValue()", SPEC / "services"), may_be_new=True),
@@ -90,43 +98,61 @@ _SERVICES_RULES = (
 )
 
 
-def _listed(names: str) -> str:
+def list_names(names: str) -> str:
     """An expression that writes a list of texts as `[a b]`."""
     slots = "%s" * MAX_SERVICES
     item = f"(i > 0 ? ' %s' : '%s').format([{names}[i]])"
     return f"'[{slots}]'.format({_RANGE}.map(i, i < size({names}) ? {item} : ''))"
 
 
+def say_changes(rule: Rule, path: FieldPath, added: tuple[str, str], removed: tuple[str, str]) -> str:
+    """An expression for the message about added and removed services.
+
+    Of both, the first is the text with `{names}`, the second an expression for the list of names.
+    """
+    news = fill_text(added[0], names=Phrase("%s", (list_names("a"),)))
+    olds = fill_text(removed[0], names=Phrase("%s", (list_names("r"),)))
+
+    def said(*changes: Phrase) -> str:
+        joined = Phrase(", ".join(c.form for c in changes), tuple(value for c in changes for value in c.values))
+        return format_text(fill_text(rule.text, path=path, changes=joined))
+
+    return (
+        f"[{added[1]}].map(a, [{removed[1]}].map(r, size(a) > 0 && size(r) > 0 ? {said(news, olds)} : "
+        f"size(a) > 0 ? {said(news)} : {said(olds)})[0])[0]"
+    )
+
+
 _NODES = "self[k].?multinode.?nodeCount.orValue(1) > 1"
 _OLD_NODES = "oldSelf[k].?multinode.?nodeCount.orValue(1) > 1"
 _FLIPPED = f"k in oldSelf && ({_NODES}) != ({_OLD_NODES})"
 _ADDED, _REMOVED = "self.filter(k, !(k in oldSelf))", "oldSelf.filter(k, !(k in self))"
-_ADDED_NAMES = fill_text(rules.SERVICES_ADDED, names=Phrase("%s", (_listed("a"),)))
-_REMOVED_NAMES = fill_text(rules.SERVICES_REMOVED, names=Phrase("%s", (_listed("r"),)))
 
-
-def _changes(*changes: Phrase) -> str:
-    """An expression for the message about added and removed services."""
-    joined = Phrase(", ".join(c.form for c in changes), tuple(value for c in changes for value in c.values))
-    return format_text(fill_text(rules.SERVICE_TOPOLOGY.text, path=SPEC / "services", changes=joined))
-
-
+_LEAST = "k in oldSelf && self[k].?minAvailable.orValue(1) != oldSelf[k].?minAvailable.orValue(1)"
 _CHANGE_RULES = (
     cel_rule(rules.NODE_TOPOLOGY, _SERVICES, f"self.all(k, !({_FLIPPED}))", _SERVICE, first_key=_FLIPPED),
+    cel_rule(
+        rules.MIN_AVAILABLE_CHANGE,
+        _SERVICES,
+        f"self.all(k, !({_LEAST}))",
+        Phrase(f"{_SERVICE.form}.minAvailable", _SERVICE.values),
+        first_key=_LEAST,
+    ),
     CelRule(
         rule=rules.SERVICE_TOPOLOGY,
         at=_SERVICES,
         holds="self.all(k, k in oldSelf) && oldSelf.all(k, k in self)",
-        text=(
-            f"[{_ADDED}].map(a, [{_REMOVED}].map(r, size(a) > 0 && size(r) > 0 ? "
-            f"{_changes(_ADDED_NAMES, _REMOVED_NAMES)} : "
-            f"size(a) > 0 ? {_changes(_ADDED_NAMES)} : {_changes(_REMOVED_NAMES)})[0])[0]"
+        text=say_changes(
+            rules.SERVICE_TOPOLOGY,
+            SPEC / "services",
+            (rules.SERVICES_ADDED, _ADDED),
+            (rules.SERVICES_REMOVED, _REMOVED),
         ),
     ),
 )
 
-_LABEL = r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?"
-_PARTS = rf"^{_LABEL}([.]{_LABEL})*$"
+LABEL = r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?"
+_PARTS = rf"^{LABEL}([.]{LABEL})*$"
 _TOO_LONG = f"size({NAME}) + 1 + size(k) > 63"
 _TWIN = "self.spec.services.exists(j, j < k && j.lowerAscii() == k.lowerAscii())"
 _TWINS = "self.spec.services.filter(j, j < k && j.lowerAscii() == k.lowerAscii())"
@@ -145,14 +171,16 @@ def _service_name_rule(rule: Rule, broken: str, **values: Phrase) -> CelRule:
     )
 
 
-_NAME_RULES = (
-    name_rule(
-        rules.GRAPH_NAME_LENGTH,
-        f"size({NAME}) > 63",
-        format_text(
-            fill_text(rules.GRAPH_NAME_LENGTH.text, path=METADATA / "name", length=Phrase("%d", (f"size({NAME})",)))
-        ),
+NAME_LENGTH_RULE = name_rule(
+    rules.GRAPH_NAME_LENGTH,
+    f"size({NAME}) > 63",
+    format_text(
+        fill_text(rules.GRAPH_NAME_LENGTH.text, path=METADATA / "name", length=Phrase("%d", (f"size({NAME})",)))
     ),
+)
+
+_NAME_RULES = (
+    NAME_LENGTH_RULE,
     _service_name_rule(rules.SERVICE_NAMES_DIFFER, _TWIN, other=Phrase("spec.services[%s]", (f"{_TWINS}[0]",))),
     _service_name_rule(rules.SERVICE_NAME, f"!k.matches('{_PARTS}')"),
     _service_name_rule(
@@ -163,6 +191,8 @@ _NAME_RULES = (
         service_length=Phrase("%d", ("size(k)",)),
     ),
 )
+
+_RESTART_RULES = restart_rules("has(self.services) && n in self.services", "size(self.?services.orValue({}))")
 
 GRAPH_RULES = (*_SERVICES_RULES, *_CLAIM_RULES, *_RESTART_RULES, *_NAME_RULES)
 GRAPH_CHANGE_RULES = _CHANGE_RULES

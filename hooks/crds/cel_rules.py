@@ -1,4 +1,4 @@
-"""All rules that the API server evaluates, by kind, with the words of `hooks.rules`.
+"""All rules of v1alpha1 that the API server evaluates, by kind, with the words of `hooks.rules`.
 
 Source: Dynamo operator, internal/webhook/validation, as in the packages' `validate` modules.
 """
@@ -29,14 +29,18 @@ def _measured(name: str) -> dict[str, Phrase]:
     return {"name": Phrase("%s", (name,)), "length": Phrase("%d", (f"size({name})",))}
 
 
-_BACKEND = _immutable(spec.BACKEND_FRAMEWORK, "backendFramework")
+BACKEND = _immutable(spec.BACKEND_FRAMEWORK, "backendFramework")
+
+COMPONENT_NAME_RULE = name_rule(
+    component.COMPONENT_NAME_LENGTH,
+    f"size({NAME}) > 63",
+    format_text(fill_text(component.COMPONENT_NAME_LENGTH.text, path=METADATA / "name", **_measured(NAME))),
+)
+
+LONE_MIN_AVAILABLE = cel_rule(component.LONE_MIN_AVAILABLE, _SPEC, "!has(self.minAvailable)", SPEC / "minAvailable")
 
 _LABEL_RULES = (
-    name_rule(
-        component.COMPONENT_NAME_LENGTH,
-        f"size({NAME}) > 63",
-        format_text(fill_text(component.COMPONENT_NAME_LENGTH.text, path=METADATA / "name", **_measured(NAME))),
-    ),
+    COMPONENT_NAME_RULE,
     cel_rule(
         component.SERVICE_LABEL_LENGTH,
         _SPEC,
@@ -98,24 +102,33 @@ def _reference(rule: Rule, field: str) -> CelRule:
     return cel_rule(rule, ("spec", "dgdRef"), f"size(self.?{field}.orValue('')) > 0", SPEC / "dgdRef" / field)
 
 
-_ADAPTER_RULES = (
-    cel_rule(spec.REPLICAS, _SPEC, "self.replicas >= 0", SPEC / "replicas"),
-    _reference(adapter.ADAPTER_GRAPH, "name"),
-    _reference(adapter.ADAPTER_SERVICE, "serviceName"),
-)
+def adapter_rules(service_field: str) -> tuple[CelRule, ...]:
+    """The rules about a scaling adapter; `service_field` is the field of `dgdRef` with the name of the service."""
+    return (
+        cel_rule(spec.REPLICAS, _SPEC, "self.replicas >= 0", SPEC / "replicas"),
+        _reference(adapter.ADAPTER_GRAPH, "name"),
+        _reference(adapter.ADAPTER_SERVICE, service_field),
+    )
+
 
 CEL_RULES: Mapping[str, tuple[CelRule, ...]] = {
     contract.GRAPH.kind: (
         *GRAPH_RULES,
         *TOPOLOGY_RULES,
         *SERVICE_RULES,
-        _BACKEND,
+        BACKEND,
         *GRAPH_CHANGE_RULES,
         *TOPOLOGY_CHANGE_RULES,
     ),
-    contract.COMPONENT.kind: (*_LABEL_RULES, *COMPONENT_SPEC_RULES, *COMPONENT_TOPOLOGY_RULES, _BACKEND),
+    contract.COMPONENT.kind: (
+        *_LABEL_RULES,
+        *COMPONENT_SPEC_RULES,
+        *COMPONENT_TOPOLOGY_RULES,
+        LONE_MIN_AVAILABLE,
+        BACKEND,
+    ),
     contract.MODEL.kind: _MODEL_RULES,
     contract.GRAPH_REQUEST.kind: _REQUEST_RULES,
-    contract.SCALING_ADAPTER.kind: _ADAPTER_RULES,
+    contract.SCALING_ADAPTER.kind: adapter_rules("serviceName"),
 }
 """By kind, in the order in which the API server names broken ones."""

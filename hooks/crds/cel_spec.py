@@ -34,6 +34,11 @@ _NO_MOUNT_POINT = "!(has(m.useAsCompilationCache) && m.useAsCompilationCache) &&
 _RULES = (
     _SpecRule(rules.REPLICAS, "has($s.replicas) && $s.replicas < 0", Phrase(".replicas")),
     _SpecRule(
+        rules.MIN_AVAILABLE,
+        "has($s.minAvailable) && $s.?replicas.orValue(1) > 0 && $s.?replicas.orValue(1) < $s.minAvailable",
+        Phrase(""),
+    ),
+    _SpecRule(
         rules.INGRESS_HOST,
         "$s.?ingress.?enabled.orValue(false) && size($s.ingress.?host.orValue('')) == 0",
         Phrase(".ingress.host"),

@@ -1,65 +1,33 @@
 """The custom resource definitions: the five kinds, and the one that workers write for discovery.
 
-The schemas come from the models in `hooks.api`; this module adds names, columns and subresources.
+The schemas come from the models in `hooks.api`; this module adds names, columns and subresources of v1alpha1, and
+`hooks.crds.v1beta1` those of v1beta1.
 
 Source: Dynamo operator, api/v1alpha1/*_types.go (kubebuilder markers).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 
 from hooks import contract
-from hooks.api.base import ApiModel
 from hooks.api.component import ComponentDeployment
 from hooks.api.graph import GraphDeployment
 from hooks.api.graph_request import GraphRequest
 from hooks.api.model import Model
 from hooks.api.scaling_adapter import GraphScalingAdapter
+from hooks.api.schema import OBJECT_META
 from hooks.api.structural import SchemaNode, build_kubernetes_schema, build_object_schema
 from hooks.api.worker_metadata import WorkerMetadata
 from hooks.crds.cel import add_rules
 from hooks.crds.cel_rules import CEL_RULES
+from hooks.crds.cel_v1beta1 import V1BETA1_RULES
+from hooks.crds.resources import AGE, MESSAGE, READY, REASON, SCALE, Column, CustomResource
+from hooks.crds.v1beta1 import V1BETA1_RESOURCES
 from hooks.k8s.types import Json, Manifest, ReadManifest
 
 CATEGORY = "dynamo"
 OPEN = "x-kubernetes-preserve-unknown-fields"
-OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of `kubectl get`; `type` is string, integer or date. Only `-o wide` shows one that `is_wide`."""
-
-    name: str
-    path: str
-    type: str = "string"
-    description: str = ""
-    is_wide: bool = False
-
-
-_READY = '.status.conditions[?(@.type=="Ready")]'
-READY = Column("Ready", f"{_READY}.status", description="Whether it is ready with its current spec")
-REASON = Column("Reason", f"{_READY}.reason", description="Reason why it is not ready")
-MESSAGE = Column("Message", f"{_READY}.message", description="Why it is not ready, and remarks", is_wide=True)
-AGE = Column("Age", ".metadata.creationTimestamp", "date")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CustomResource:
-    """A kind of ours: its model, and its names and columns for `kubectl`."""
-
-    kind: str
-    short_name: str
-    model: type[ApiModel]
-    columns: tuple[Column, ...]
-    subresources: Mapping[str, Json] = field(default_factory=lambda: {"status": {}})
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def plural(self) -> str:
-        """`dynamographdeployments`: the kind in lower case, and an s."""
-        return f"{self.kind.lower()}s"
 
 
 CUSTOM_RESOURCES = (
@@ -144,14 +112,7 @@ CUSTOM_RESOURCES = (
             replace(AGE, name="AGE"),
             replace(MESSAGE, name="MESSAGE"),
         ),
-        subresources={
-            "status": {},
-            "scale": {
-                "specReplicasPath": ".spec.replicas",
-                "statusReplicasPath": ".status.replicas",
-                "labelSelectorPath": ".status.selector",
-            },
-        },
+        subresources={"status": {}, "scale": dict(SCALE)},
     ),
     CustomResource(
         kind=contract.WORKER_METADATA.kind,
@@ -164,46 +125,59 @@ CUSTOM_RESOURCES = (
 )
 
 
-def build_crds() -> list[Manifest]:
-    """Build all definitions, the graph's first."""
-    return [_build_crd(resource) for resource in CUSTOM_RESOURCES]
+def build_crds(converter: ReadManifest | None = None) -> list[Manifest]:
+    """Build all definitions, the graph's first.
+
+    `converter` is the `clientConfig` of the webhook that converts objects. With it, the kinds of `V1BETA1_RESOURCES`
+    serve v1beta1 too; without it they serve v1alpha1 alone, which is stored either way.
+    """
+    return [_build_crd(resource, converter) for resource in CUSTOM_RESOURCES]
+
+
+def build_v1beta1_versions() -> Mapping[str, Json]:
+    """The entries of `spec.versions` for v1beta1, by the names of the definitions."""
+    return {_name_of(resource): _build_version(resource) for resource in V1BETA1_RESOURCES}
 
 
 @cache
-def _root_schemas() -> Mapping[str, SchemaNode]:
-    """Schemas of whole objects by kind, with all fields of `metadata`; a definition leaves those to the API server."""
+def _root_schemas() -> Mapping[tuple[str, str], SchemaNode]:
+    """Schemas of whole objects by version and kind, with all of `metadata`, which definitions leave to the server."""
     metadata = build_kubernetes_schema(OBJECT_META)
-    schemas = {resource.kind: build_root_schema(resource) for resource in CUSTOM_RESOURCES}
-    return {kind: s | {"properties": s["properties"] | {"metadata": metadata}} for kind, s in schemas.items()}
+    resources = (*CUSTOM_RESOURCES, *V1BETA1_RESOURCES)
+    schemas = {(resource.api_version, resource.kind): build_root_schema(resource) for resource in resources}
+    return {key: s | {"properties": s["properties"] | {"metadata": metadata}} for key, s in schemas.items()}
 
 
 def read_root_schema(manifest: ReadManifest) -> SchemaNode | None:
-    """The schema of an object of ours, with all of `metadata`; None for any other kind. Do not change it."""
-    if manifest.get("apiVersion") != contract.GRAPH.api_version:
-        return None
-    return _root_schemas().get(str(manifest.get("kind")))
+    """The schema of an object of ours, with all of `metadata`; None for any other version or kind. Do not change it."""
+    return _root_schemas().get((str(manifest.get("apiVersion")), str(manifest.get("kind"))))
 
 
 def build_root_schema(resource: CustomResource) -> SchemaNode:
     """Build the schema of a whole object of that kind."""
     schema = build_object_schema(resource.model)
     header: SchemaNode = {
-        "apiVersion": {"description": f"Always {contract.GRAPH.api_version}.", "type": "string"},
+        "apiVersion": {"description": f"Always {resource.api_version}.", "type": "string"},
         "kind": {"description": f"Always {resource.kind}.", "type": "string"},
         "metadata": {"type": "object"},
     }
     return schema | {"properties": header | schema["properties"]}
 
 
-def _build_crd(resource: CustomResource) -> Manifest:
+def _name_of(resource: CustomResource) -> str:
+    return f"{resource.plural}.{contract.GROUP}"
+
+
+def _build_crd(resource: CustomResource, converter: ReadManifest | None) -> Manifest:
     metadata: dict[str, Json] = {
-        "name": f"{resource.plural}.{contract.GROUP}",
+        "name": _name_of(resource),
         # Else Helm would delete the definition, and with it every object of the kind.
         "annotations": {"helm.sh/resource-policy": "keep"},
     }
     if resource.labels:
         metadata["labels"] = dict(resource.labels)
-    spec = {
+    beta = None if converter is None else build_v1beta1_versions().get(_name_of(resource))
+    spec: dict[str, Json] = {
         "group": contract.GROUP,
         "scope": "Namespaced",
         "names": {
@@ -214,7 +188,8 @@ def _build_crd(resource: CustomResource) -> Manifest:
             "shortNames": [resource.short_name],
             "categories": [CATEGORY],
         },
-        "versions": [_build_version(resource)],
+        "versions": [_build_version(resource), *([] if beta is None else [beta])],
+        **({} if beta is None or converter is None else {"conversion": _build_conversion(converter)}),
     }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -224,13 +199,22 @@ def _build_crd(resource: CustomResource) -> Manifest:
     }
 
 
+def _build_conversion(converter: ReadManifest) -> dict[str, Json]:
+    """Build `spec.conversion` of a definition whose objects that webhook converts."""
+    return {
+        "strategy": "Webhook",
+        "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": dict(converter)},
+    }
+
+
 def _build_version(resource: CustomResource) -> dict[str, Json]:
+    rules = (V1BETA1_RULES if resource.version == contract.BETA_VERSION else CEL_RULES).get(resource.kind, ())
     version: dict[str, Json] = {
-        "name": contract.VERSION,
+        "name": resource.version,
         "served": True,
-        "storage": True,
+        "storage": resource.version == contract.VERSION,
         "additionalPrinterColumns": [_build_column(column) for column in resource.columns],
-        "schema": {"openAPIV3Schema": add_rules(build_root_schema(resource), CEL_RULES.get(resource.kind, ()))},
+        "schema": {"openAPIV3Schema": add_rules(build_root_schema(resource), rules)},
     }
     return version | ({"subresources": dict(resource.subresources)} if resource.subresources else {})
 

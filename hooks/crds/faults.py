@@ -18,8 +18,9 @@ from hooks.api.structural import SchemaNode
 from hooks.crds.definitions import CUSTOM_RESOURCES, OPEN, read_root_schema
 from hooks.crds.paths import add_name, name_path
 from hooks.crds.schema_problems import describe_error, describe_unknown
+from hooks.crds.served_versions import find_version_problem
 from hooks.crds.stored import apply_defaults, schema_of
-from hooks.k8s.types import Json, ReadManifest
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
 from hooks.problems import HERE, FieldPath, Problem
 from hooks.rules import graph as graph_rules
 from hooks.rules import schema as rules
@@ -42,7 +43,7 @@ def find_faults(manifest: ReadManifest, *, with_status: bool = False) -> list[Pr
         return _find_kind_faults(manifest)
     readable = apply_defaults(manifest)
     found = set(_find_value_faults(readable, schema, HERE))
-    for error in _validator_of(str(manifest["kind"])).iter_errors(readable):
+    for error in _validator_of(str(manifest["apiVersion"]), str(manifest["kind"])).iter_errors(readable):
         found |= set(_read_error(error, schema))
     judged = [p for p in found if with_status or p.rule is rules.UNKNOWN_FIELD or not p.path.is_within(_STATUS)]
     return sorted(judged, key=lambda problem: (_position(problem.path, manifest), problem.text))
@@ -50,21 +51,20 @@ def find_faults(manifest: ReadManifest, *, with_status: bool = False) -> list[Pr
 
 def _find_kind_faults(manifest: ReadManifest) -> list[Problem]:
     """Check an object of our API group whose kind or version is unknown."""
-    group, _, version = str(manifest.get("apiVersion", "")).partition("/")
-    ours = contract.GRAPH.api_version
-    if group != contract.GROUP:
+    kind, version = str(manifest.get("kind", "")), str(manifest.get("apiVersion", ""))
+    if GroupVersionKind.of(version, kind).group != contract.GROUP:
         return []
-    if version != contract.VERSION:
-        return [rules.VERSION.at(HERE / "apiVersion", found=f"{group}/{version}", wanted=ours)]
+    if problem := find_version_problem(GroupVersionKind.of(version, kind)):
+        return [problem]
+    ours = contract.GRAPH.api_version
     kinds = [resource.kind for resource in CUSTOM_RESOURCES]
-    kind = str(manifest.get("kind", ""))
     hint = suggest(kind, kinds) or f"should be one of {', '.join(kinds)}"
     return [rules.KIND.at(HERE / "kind", kind=kind or "nothing", version=ours, hint=hint)]
 
 
 @cache
-def _validator_of(kind: str) -> Draft202012Validator:
-    schema = read_root_schema({"apiVersion": contract.GRAPH.api_version, "kind": kind}) or {}
+def _validator_of(api_version: str, kind: str) -> Draft202012Validator:
+    schema = read_root_schema({"apiVersion": api_version, "kind": kind}) or {}
     parts = schema["properties"]
     metadata = parts["metadata"]
     label = {"type": "string", "pattern": _LABEL_VALUE, "maxLength": 63}
@@ -85,7 +85,7 @@ def _close(schema: SchemaNode) -> SchemaNode:
     elif "additionalProperties" in schema:
         closed["additionalProperties"] = _close(schema["additionalProperties"])
     elif schema.get("type") == "object":
-        closed["additionalProperties"] = bool(schema.get(OPEN))
+        closed |= {"properties": {}, "additionalProperties": bool(schema.get(OPEN))}
     if "items" in schema:
         closed["items"] = _close(schema["items"])
     limit = _LIMITS.get(schema.get("format", ""))
@@ -149,16 +149,14 @@ def _find_missing_of_claim(claim: Mapping[str, Json], path: FieldPath) -> Iterat
         yield from (rule.at(path / name) for name, rule in graph_rules.CREATED_CLAIM.items() if name not in claim)
 
 
-def _find_nameless_checkpoint(checkpoint: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
-    identity = checkpoint.get("identity")
-    is_identified = isinstance(identity, Mapping) and {"model", "backendFramework"} <= identity.keys()
-    if checkpoint.get("enabled") is True and not checkpoint.get("checkpointRef") and not is_identified:
-        yield rules.CHECKPOINT.at(path)
+def _find_referring_job(checkpoint: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
+    if "job" in checkpoint and checkpoint.get("checkpointRef"):
+        yield rules.CHECKPOINT_JOB.at(path)
 
 
 _RULES: Mapping[str, Callable[[Mapping[str, Json], FieldPath], Iterator[Problem]]] = {
     PersistentVolumeClaimRequest.rules[0].expression: _find_missing_of_claim,
-    ServiceCheckpoint.rules[0].expression: _find_nameless_checkpoint,
+    ServiceCheckpoint.rules[0].expression: _find_referring_job,
 }
 """Each rule's expression as a Python function; the cluster tests check that both give the same answers."""
 

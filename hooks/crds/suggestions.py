@@ -1,6 +1,6 @@
 """Suggestions for a field that does not exist."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hooks.api.structural import SchemaNode
 from hooks.problems import FieldPath
@@ -8,24 +8,50 @@ from hooks.rules.values import suggest
 
 _NESTED_LEVELS = 2
 _ALMOST = 0.85
-_NOT_USED = frozenset({"autoscaling", "checkpoint"})
-"""Fields that the API has and no hook uses."""
+_OTHER_VERSION: Mapping[str, tuple[str, ...]] = {
+    "components": ("services",),
+    "services": ("components",),
+    "envs": ("podTemplate",),
+    "type": ("componentType",),
+    "componentType": ("type",),
+    "subComponentType": ("type",),
+    "podTemplate": ("extraPodSpec",),
+    **dict.fromkeys(("extraPodSpec", "extraPodMetadata", "resources", "envFromSecret"), ("podTemplate",)),
+    **dict.fromkeys(("livenessProbe", "readinessProbe", "volumeMounts"), ("podTemplate",)),
+    "sharedMemory": ("sharedMemorySize",),
+    "sharedMemorySize": ("sharedMemory",),
+    "clusterTopologyName": ("topologyProfile",),
+    "topologyProfile": ("clusterTopologyName",),
+    "componentName": ("serviceName",),
+    "serviceName": ("componentName", "name"),
+}
+"""By field of v1alpha1 or v1beta1: the fields of the other version that say the same, or contain it."""
+_NOT_MEANT = frozenset(
+    {"autoscaling", "checkpoint", "experimental", "failover", "frontendSidecar", "gpuMemoryService", "providerOverride"}
+)
+"""Fields that are ignored, refused or rare: a user who puts one of their fields elsewhere means another field."""
 
 
 def suggest_field(name: str, schema: SchemaNode, above: Iterable[tuple[FieldPath, SchemaNode]]) -> str:
-    """`did you mean …?` or `it belongs in …`; empty if no field is similar.
+    """`did you mean …?`, `this version has … instead` or `it belongs in …`; empty if no field is similar.
 
-    The first found of: a field of almost the same name here, one of the same name further in, one of the same name
-    further out, one of a similar name here. `above` are the objects around this one with their paths, the nearest
-    first.
+    The first found of: a field of almost the same name here, the one that says the same here in the other version, one
+    of the same name further in, one of the same name further out, one of a similar name here. `above` are the objects
+    around this one with their paths, the nearest first.
     """
     fields = schema.get("properties", {})
     return (
         suggest(name, fields, cutoff=_ALMOST)
+        or _suggest_of_other_version(name, fields)
         or _suggest_nested(name, schema)
         or _suggest_above(name, above)
         or suggest(name, fields)
     )
+
+
+def _suggest_of_other_version(name: str, fields: Collection[str]) -> str:
+    found = next((field for field in _OTHER_VERSION.get(name, ()) if field in fields), None)
+    return f"this version has {found} instead" if found else ""
 
 
 def _suggest_nested(name: str, schema: SchemaNode) -> str:
@@ -42,7 +68,7 @@ def _suggest_above(name: str, above: Iterable[tuple[FieldPath, SchemaNode]]) -> 
 
 def _find_nested(name: str, schema: SchemaNode, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for key, part in schema.get("properties", {}).items():
-        if key in _NOT_USED:
+        if key in _NOT_MEANT:
             continue
         if name in part.get("properties", {}):
             yield (*above, key)

@@ -1,5 +1,7 @@
 """The commands that several checks name as remedies."""
 
+from hooks.k8s.types import ReadManifest
+
 METACONTROLLER_VERSION = "4.17.2"
 GOOD_FLAGS = {
     "client-go-qps": "100",
@@ -25,7 +27,8 @@ UPDATE_METACONTROLLERS_CRDS = (
     "kubectl apply --server-side --force-conflicts -f https://raw.githubusercontent.com/metacontroller/metacontroller/"
     f"v{METACONTROLLER_VERSION}/manifests/production/metacontroller-crds-v1.yaml"
 )
-APPLY_CRDS = "dynamo-hooks crds | kubectl apply --server-side --force-conflicts -f -"
+_APPLY = "kubectl apply --server-side --force-conflicts -f -"
+APPLY_CRDS = f"dynamo-hooks crds | {_APPLY}"
 MIGRATE = "dynamo-hooks migrate --all-namespaces --apply"
 
 
@@ -39,3 +42,12 @@ def install_hooks(*, takes_crds: bool) -> str:
 def upgrade_hooks(namespace: str = "dynamo-system", release: str = "dynamo-hooks") -> str:
     """The command that applies the chart again, with the values of the release."""
     return f"helm upgrade {release} chart/ --namespace {namespace} --reset-then-reuse-values"
+
+
+def apply_both_versions(converter: ReadManifest) -> str:
+    """The command that applies the definitions with v1beta1, which the webhook of that `clientConfig` converts."""
+    service = converter.get("service") or {}
+    where = f"--service {service.get('namespace')}/{service.get('name')}"
+    if url := str(converter.get("url") or ""):
+        where = f"--url {url.removesuffix('/convert')}"
+    return f"dynamo-hooks crds --v1beta1 {where} | {_APPLY}"

@@ -30,6 +30,7 @@ def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) 
         *engine.problems,
         *_find_flipped_nodes(new.spec.services, before),
         *_find_changed_services(new.spec.services, before),
+        *_find_changed_least(new.spec.services, before),
         *_find_changed_topology(review.new, old),
         *(_find_fixed_nodes(new.spec.services, old) if may_take_grove(new.metadata.annotations) else ()),
     )
@@ -61,6 +62,13 @@ def _find_changed_services(new: Mapping[str, Json], old: Mapping[str, Json]) -> 
     texts = [text.format(names=f"[{' '.join(sorted(names))}]") for text, names in changes if names]
     if texts:
         yield rules.SERVICE_TOPOLOGY.at(SPEC / "services", changes=", ".join(texts))
+
+
+def _find_changed_least(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[Problem]:
+    """Services whose least number of replicas changes, which Grove never does."""
+    for name, spec in sorted(new.items()):
+        if name in old and (spec.min_available or 1) != _least(old[name]):
+            yield rules.MIN_AVAILABLE_CHANGE.at(SPEC / "services" / Key(name) / "minAvailable")
 
 
 def _find_changed_topology(new: ReadManifest, old: ReadManifest) -> Iterator[Problem]:
@@ -114,6 +122,11 @@ def _node_count(service: Json) -> int:
         return 1
     count = multinode.get("nodeCount", Multinode().node_count)
     return count if isinstance(count, int) else 1
+
+
+def _least(service: Json) -> int:
+    least = service.get("minAvailable") if isinstance(service, Mapping) else None
+    return least if isinstance(least, int) and least else 1
 
 
 def _replicas(service: Json) -> Json:

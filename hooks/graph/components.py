@@ -24,6 +24,11 @@ from hooks.rules.config import CONFIG, CONFIG_OF_FRONTEND
 _MAX_INTEGER = 2**53
 """Largest whole float that becomes an integer; a larger one becomes the text of a quantity."""
 
+_OF_ONE_SERVICE = frozenset(
+    {contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT}
+)
+"""Annotations that services never take from the graph's spec."""
+
 REPLACED_LABELS = frozenset(
     {contract.LABEL_CONTROLLER_UID, contract.LABEL_COMPONENT, contract.LABEL_NAMESPACE, contract.LABEL_GRAPH}
 )
@@ -81,6 +86,7 @@ def plan_component(
         "labels": labels,
         "replicas": _replicas(spec, overrides, around.replicas),
         **({"annotations": annotations} if annotations else {}),
+        **_pod_metadata(graph, spec, written),
         **({"envs": envs} if envs else {}),
         **({"backendFramework": graph.spec.backend_framework} if graph.spec.backend_framework else {}),
         **_typed_fields(graph, spec, written, around.ingress),
@@ -98,12 +104,13 @@ def build_component(plan: GraphServicePlan) -> Manifest:
 
 
 def service_labels(graph: GraphDeployment, service: str) -> dict[str, str]:
-    """The service's own labels, overridden by the three that name its graph, sorted.
+    """The service's own labels over those of the graph's spec, overridden by the three that name its graph, sorted.
 
     A copied label `controller-uid` is dropped: Metacontroller would take the object for another parent's child.
     """
     spec = graph.spec.services[service]
-    own = {key: value for key, value in spec.labels.items() if key != contract.LABEL_CONTROLLER_UID}
+    both = {**graph.spec.labels, **spec.labels}
+    own = {key: value for key, value in both.items() if key != contract.LABEL_CONTROLLER_UID}
     labels = {
         **own,
         contract.LABEL_COMPONENT: service,
@@ -145,9 +152,17 @@ def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec
 
 
 def service_annotations(graph: GraphDeployment, spec: ComponentSpec) -> dict[str, str]:
-    """The service's annotations, and the graph's that apply to all services; the service's own value wins."""
+    """The service's annotations, and the graph's that apply to all services.
+
+    The service's own value wins, then the value in the graph's metadata, then that in the graph's spec.
+    """
     from_graph = {key: value for key, value in graph.metadata.annotations.items() if key in _INHERITED}
-    return {**from_graph, **spec.annotations}
+    return {**common_annotations(graph), **from_graph, **spec.annotations}
+
+
+def common_annotations(graph: GraphDeployment) -> dict[str, str]:
+    """The annotations of the graph's spec, which all services' objects and pods have."""
+    return {key: value for key, value in graph.spec.annotations.items() if key not in _OF_ONE_SERVICE}
 
 
 def uses_account(spec: ComponentSpec, account: str) -> bool:
@@ -170,6 +185,17 @@ def clean_json(value: Json) -> Json:
 def _annotations(graph: GraphDeployment, spec: ComponentSpec, restart_at: str) -> dict[str, str]:
     restart = {contract.ANNOTATION_RESTART_AT: restart_at} if restart_at else {}
     return dict(sorted({**service_annotations(graph, spec), **restart}.items()))
+
+
+def _pod_metadata(graph: GraphDeployment, spec: ComponentSpec, written: Mapping[str, Json]) -> dict[str, Json]:
+    """The annotations of the pods, if the graph's spec has some: a component's other annotations reach no pod."""
+    common = common_annotations(graph)
+    if not common:
+        return {}
+    of_service = {key: value for key, value in spec.annotations.items() if key in common}
+    own = written.get("extraPodMetadata") or {}
+    annotations = {**common, **of_service, **(own.get("annotations") or {})}
+    return {"extraPodMetadata": {**own, "annotations": dict(sorted(annotations.items()))}}
 
 
 def _configured_envs(

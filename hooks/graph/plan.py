@@ -24,11 +24,12 @@ from hooks.graph.multinode import check_components
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.overview import name_path, total_gpus
 from hooks.graph.path import plan_path
+from hooks.graph.projection import project_services
 from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.optional_kinds import can_use_leader_worker_sets
-from hooks.problems import SPEC, FieldPath, Key, Problem
-from hooks.rules.graph import NO_ORCHESTRATOR
+from hooks.problems import SPEC, FieldPath, Joined, Key, Problem
+from hooks.rules.graph import NO_ORCHESTRATOR, PRIORITY_CLASS_IDLE
 from hooks.settings import Settings
 
 
@@ -42,7 +43,7 @@ class GraphPlan:
 
     `components` are the services as components; they are created only if `grove` is None. `blocked_by` is half a
     sentence about the rest of the other path, empty if nothing is left; until the rest is deleted, no workload is
-    returned.
+    returned. `projections` are by service the fields of its status that follow from the spec.
     """
 
     name: str
@@ -50,6 +51,7 @@ class GraphPlan:
     run_by: str
     gpus: int
     components: tuple[GraphServicePlan, ...]
+    projections: Mapping[str, Mapping[str, Json]]
     grove: GrovePlan | None
     blocked_by: str
     mpi_key: KeyPlan | None
@@ -94,6 +96,7 @@ def plan_graph(
         run_by=name_path(graph, by_grove=path.takes_grove),
         gpus=total_gpus(graph, components),
         components=components,
+        projections=project_services(graph, components),
         grove=grove,
         blocked_by=path.blocked_by,
         mpi_key=_plan_mpi_key(graph, seen, settings),
@@ -104,6 +107,7 @@ def plan_graph(
         model_services=plan_model_services(graph),
         warnings=(
             *path.warnings,
+            *(_find_idle_priority(graph) if not path.takes_grove else ()),
             *_find_idle_restarts(graph, restarts),
             *_find_idle_frontend(graph, components),
         ),
@@ -124,7 +128,7 @@ def _check_orchestrator(graph: GraphDeployment, installed: frozenset[GroupVersio
     multinode = sorted(name for name, spec in graph.spec.services.items() if spec.is_multinode)
     if multinode and not can_use_leader_worker_sets(installed):
         paths = [SPEC / "services" / Key(name) for name in multinode]
-        raise InvalidSpec(NO_ORCHESTRATOR.at(paths[0] / "multinode.nodeCount", services=", ".join(map(str, paths))))
+        raise InvalidSpec(NO_ORCHESTRATOR.at(paths[0] / "multinode.nodeCount", services=Joined.of(paths)))
 
 
 def _plan_components(
@@ -173,6 +177,11 @@ def _find_idle_restarts(graph: GraphDeployment, restarts: Mapping[str, str]) -> 
                 f"spec.services[{service}].annotations[{contract.ANNOTATION_RESTART_AT}] is {own!r} and has "
                 f"no effect, the pods keep {used!r}; restart by spec.restart"
             )
+
+
+def _find_idle_priority(graph: GraphDeployment) -> Iterator[str]:
+    if graph.spec.priority_class_name:
+        yield PRIORITY_CLASS_IDLE.at(SPEC / "priorityClassName").text
 
 
 def _find_idle_frontend(graph: GraphDeployment, components: Iterable[GraphServicePlan]) -> Iterator[str]:

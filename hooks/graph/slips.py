@@ -17,6 +17,7 @@ def find_graph_slips(graph: GraphDeployment) -> Iterator[Problem]:
     """Warnings about the graph as a whole; those about single services are found with the service."""
     path, annotations = METADATA / "annotations", graph.metadata.annotations
     yield from find_annotation_slips(annotations, path)
+    yield from find_annotation_slips(graph.spec.annotations, SPEC / "annotations")
     yield from find_rollout_slip(annotations)
     grove = annotations.get(contract.ANNOTATION_ENABLE_GROVE, "")
     if grove and grove.lower() not in _GROVE_CHOICES:

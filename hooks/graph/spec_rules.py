@@ -28,6 +28,8 @@ def find_graph_problems(graph: GraphDeployment) -> Iterator[Problem]:
         yield rules.SERVICES.at(SPEC / "services")
     for index, claim in enumerate(graph.spec.pvcs):
         yield from _find_claim_problems(claim, SPEC / "pvcs" / index)
+    if graph.spec.priority_class_name and not is_subdomain(graph.spec.priority_class_name):
+        yield rules.PRIORITY_CLASS_NAME.at(SPEC / "priorityClassName", name=graph.spec.priority_class_name)
     if graph.spec.restart is not None:
         yield from _find_restart_problems(graph.spec.restart, graph.spec.services)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from hooks import contract
+from hooks.component.projection import PROJECTED
 from hooks.graph.components import clean_json
 from hooks.graph.grove.status import find_remarks, report_grove_services, why_grove_unready
 from hooks.graph.observe import ObservedGraph
@@ -76,7 +77,8 @@ def report(
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
     message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])
     ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
-    services = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
+    counts = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
+    services = {service: _project(entry, plan.projections[service]) for service, entry in counts.items()}
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     worst = _find_worst(plan, progress, explained) if waiting else ""
     return {
@@ -156,6 +158,11 @@ def _missing_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
 def _services(plan: GraphPlan, seen: ObservedGraph) -> dict[str, Json]:
     found = ((component.service, seen.components.get(component.name)) for component in plan.components)
     return {service: component.service for service, component in found if component is not None and component.service}
+
+
+def _project(entry: Mapping[str, Json], projection: Mapping[str, Json]) -> dict[str, Json]:
+    """The entry with what follows from the present spec, and nothing of what the workload says of an earlier one."""
+    return {**{field: value for field, value in entry.items() if field not in PROJECTED}, **projection}
 
 
 def _unannotated(plan: GraphPlan, seen: ObservedGraph) -> list[str]:

@@ -10,10 +10,12 @@ from hooks.api.component_spec import ComponentSpec, Ingress
 from hooks.api.graph import GraphDeployment
 from hooks.component.container_rules import find_env_problems
 from hooks.component.groups import validate_groups
-from hooks.component.metadata_rules import validate_metadata
+from hooks.component.metadata_rules import validate_labels, validate_metadata
 from hooks.component.plan import find_istio_warnings
+from hooks.component.preview import find_experimental, find_override
 from hooks.component.slips import find_slips
-from hooks.component.spec_rules import find_spec_warnings
+from hooks.component.spec_rules import find_executor_problem, find_spec_warnings
+from hooks.component.strategy import validate_strategy
 from hooks.component.subject import ComponentType
 from hooks.component.validate import is_for_status_only, validate_restart_policy, validate_spec
 from hooks.graph.change_rules import find_graph_changes
@@ -31,6 +33,7 @@ from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.rules import graph as rules
+from hooks.rules.spec import MIN_AVAILABLE_GROVE
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
 
@@ -56,6 +59,7 @@ def validate_graph(
     found = (
         *find_graph_problems(graph),
         *_validate_name(graph),
+        *_validate_metadata(graph),
         *_validate_envs(SPEC / "envs", graph.spec.envs),
         *_validate_distinct(graph),
         *(
@@ -65,13 +69,16 @@ def validate_graph(
         ),
         *(validate_for_grove(graph) if under_grove else ()),
         *validate_topology(graph, takes_grove=may_be_under_grove),
+        *(() if may_be_under_grove else _find_idle_least(graph)),
+        *find_override(graph.spec.provider_override, SPEC / "providerOverride"),
+        *find_experimental(graph.spec.experimental, SPEC / "experimental"),
     )
     return tuple(dict.fromkeys(found))
 
 
 def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
     found = (
-        *validate_graph(graph, review.installed, read_reported_path((review.old or review.new).get("status"))),
+        *validate_graph(graph, review.installed, _standing_path(review)),
         *_find_unknown_groups(graph, review.installed),
         *find_configuration_problems(graph),
     )
@@ -81,8 +88,30 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
         for service, spec in sorted(graph.spec.services.items())
         for warning in _find_warnings(graph, service, spec, review)
     )
-    warnings = (*find_graph_slips(graph), *of_services)
+    warnings = (*find_graph_slips(graph), *_find_idle_priority(graph, review), *of_services)
     return Findings(problems=problems, warnings=warnings)
+
+
+def _standing_path(review: Review) -> GraphPath | None:
+    return read_reported_path((review.old or review.new).get("status"))
+
+
+def _find_idle_priority(graph: GraphDeployment, review: Review) -> Iterator[Problem]:
+    annotations = graph.metadata.annotations
+    under_grove = (
+        may_take_grove(annotations)
+        if review.installed is None
+        else takes_grove(annotations, review.installed, _standing_path(review))
+    )
+    if graph.spec.priority_class_name and not under_grove:
+        yield rules.PRIORITY_CLASS_IDLE.at(SPEC / "priorityClassName")
+
+
+def _find_idle_least(graph: GraphDeployment) -> Iterator[Problem]:
+    """Services whose least number of replicas nothing keeps; upstream refuses it too."""
+    for service, spec in sorted(graph.spec.services.items()):
+        if spec.min_available is not None:
+            yield MIN_AVAILABLE_GROVE.at(SPEC / "services" / Key(service) / "minAvailable")
 
 
 def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[Problem]:
@@ -116,6 +145,15 @@ def _validate_name(graph: GraphDeployment) -> Iterator[Problem]:
         yield rules.GRAPH_NAME_LENGTH.at(METADATA / "name", length=len(name))
     if not has_subdomain_form(name):
         yield rules.GRAPH_NAME_FORM.at(METADATA / "name", name=name)
+
+
+def _validate_metadata(graph: GraphDeployment) -> Iterator[Problem]:
+    """Problems of the labels and annotations that all services get."""
+    annotations, path = graph.spec.annotations, SPEC / "annotations"
+    yield from validate_labels(graph.spec.labels, annotations, SPEC, replaced=REPLACED_LABELS)
+    if annotations:
+        yield from find_executor_problem(annotations, path)
+        yield from validate_strategy(annotations, path)
 
 
 def _validate_envs(path: FieldPath, envs: Sequence[Json]) -> Iterator[Problem]:

@@ -100,6 +100,7 @@ class ScalingGroup:
     name: str
     clique_names: tuple[str, ...]
     replicas: int
+    min_available: int = 1
     topology: Topology | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -108,7 +109,7 @@ class ScalingGroup:
             "name": self.name,
             "cliqueNames": list(self.clique_names),
             "replicas": self.replicas,
-            "minAvailable": 1,
+            "minAvailable": self.min_available,
             **_constrain(self.topology),
         }
 
@@ -117,7 +118,8 @@ class ScalingGroup:
 class Scalable:
     """A live PodClique or PodCliqueScalingGroup; `observed_generation` is None if its version of Grove reports none.
 
-    `available` is the number of ready pods of a PodClique, or of available replicas of a PodCliqueScalingGroup.
+    `available` is the number of ready pods of a PodClique, or of available replicas of a PodCliqueScalingGroup;
+    `scheduled` is the number of those that have nodes.
     """
 
     kind: str
@@ -129,15 +131,18 @@ class Scalable:
     replicas: int
     updated: int
     available: int
+    scheduled: int
 
     def to_status(self) -> dict[str, Json]:
         """The entry of a graph's `status.services`."""
         return {
             "componentKind": self.kind,
             "componentName": self.name,
+            "componentNames": [self.name],
             "replicas": self.replicas,
             "updatedReplicas": self.updated,
             _AVAILABLE[self.kind]: self.available,
+            "scheduledReplicas": self.scheduled,
         }
 
 
@@ -152,6 +157,7 @@ def build_pod_clique_set(
     groups: Sequence[ScalingGroup],
     *,
     termination_delay: str,
+    priority_class: str = "",
     topology: Topology | None = None,
 ) -> Manifest:
     """Build the set with ordered cliques; `termination_delay` is a canonical Go duration, and `0s` is not written."""
@@ -162,6 +168,8 @@ def build_pod_clique_set(
         "cliques": [clique.to_json() for clique in ordered],
         **_constrain(topology),
     }
+    if priority_class:
+        template["priorityClassName"] = priority_class
     if termination_delay != "0s":
         template["terminationDelay"] = termination_delay
     if groups:
@@ -203,6 +211,7 @@ def read_scalable(manifest: ReadManifest) -> Scalable:
         replicas=int(status.get("replicas") or 0),
         updated=int(status.get("updatedReplicas") or 0),
         available=int(status.get(_AVAILABLE[kind]) or 0),
+        scheduled=int(status.get("scheduledReplicas") or 0),
     )
 
 

@@ -16,7 +16,7 @@ from hooks.crds import apply_defaults
 from hooks.errors import InvalidSpec
 from hooks.k8s import kinds
 from hooks.k8s.types import name_of
-from hooks.manifests.reading import Document, Fault
+from hooks.manifests.document import Document, Fault
 from hooks.problems import SPEC, FieldPath, Key
 from hooks.rules import graph as rules
 from hooks.rules import slips
@@ -63,7 +63,7 @@ def find_collisions(documents: Sequence[Document]) -> Iterator[Fault]:
     first: dict[tuple[str, str], _Service] = {}
     for one in _services(documents):
         other = first.setdefault((one.namespace, one.name), one)
-        if other.document is not one.document and _describe(other) != _describe(one):
+        if other.document is not one.document and not _is_same(one, other):
             yield one.document.place(
                 rules.COMPONENT_NAME_TAKEN.at(
                     one.path,
@@ -89,6 +89,15 @@ def find_shared_slips(documents: Sequence[Document], settings: Settings) -> Iter
         if one.spec.is_multinode and _backend_of(one) is Backend.TRTLLM and not {source, ("", source[1])} & secrets:
             keys = " and ".join(KEYS)
             yield one.document.place(slips.MPI_SECRET.at(one.path / "multinode", name="/".join(source), keys=keys))
+
+
+def _is_same(one: _Service, other: _Service) -> bool:
+    """Whether both are the same service of a graph that is given twice, perhaps in two versions."""
+    return (one.document.kind, name_of(one.document.object), one.path) == (
+        other.document.kind,
+        name_of(other.document.object),
+        other.path,
+    )
 
 
 def _find_shared_names(services: Sequence[_Service]) -> Iterator[Fault]:
@@ -130,13 +139,17 @@ def _namespace_of(document: Document) -> str:
 
 def _describe(one: _Service) -> str:
     kind, name = one.document.object["kind"], name_of(one.document.object)
-    return f"{kind} {name}, {one.path}" if one.path != SPEC else f"{kind} {name}"
+    path = one.document.as_written(slips.EMPTY_POOL.at(one.path)).path
+    return f"{kind} {name}, {path}" if one.path != SPEC else f"{kind} {name}"
 
 
 def _backend_of(one: _Service) -> Backend | None:
+    main = one.spec.main_container
+    if not all(isinstance(main.get(field) or [], list) for field in ("command", "args")):
+        return None  # the schema reports this problem
     try:
         kind = ComponentType.of(one.spec.component_type)
-        return resolve_backend(kind, CommandLine.of(one.spec.main_container), one.framework)
+        return resolve_backend(kind, CommandLine.of(main), one.framework)
     except InvalidSpec:
         return None  # other rules report this problem
 

@@ -12,14 +12,18 @@ from hooks.crds import apply_defaults, find_faults
 from hooks.facts import Facts
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.manifests.across import find_collisions, find_shared_slips
+from hooks.manifests.document import Document, Fault
 from hooks.manifests.object_header import OUR_KINDS
-from hooks.manifests.reading import Document, Fault, Loaded
+from hooks.manifests.reading import Loaded
+from hooks.manifests.two_meanings import find_two_meanings
 from hooks.metacontroller.protocol import plural_of
+from hooks.problems import Problem
 from hooks.rendering import Rendered, declared_kinds, render
 from hooks.rules.offline import OFFLINE
 from hooks.settings import Settings
 from hooks.validation.overlap import drop_repetitions
 from hooks.validation.review import Review, Verdict
+from hooks.validation.v1beta1 import find_v1beta1_problems, find_v1beta1_warnings
 
 ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 """Only the status depends on the time, and the status is not printed."""
@@ -44,8 +48,8 @@ def check_manifests(loaded: Loaded, settings: Settings, installed: frozenset[str
         of_schema = check_document(document)
         verdict = _judge(document, settings, installed) if document.is_ours else Verdict(problems=())
         of_rules = drop_repetitions(verdict.problems, (fault.problem for fault in of_schema))
-        faults |= {*of_schema, *(document.place(problem) for problem in of_rules)}
-        warnings |= {document.place(warning) for warning in verdict.warnings}
+        faults |= {*of_schema, *(document.place_written(problem) for problem in of_rules)}
+        warnings |= {document.place_written(warning) for warning in (*verdict.warnings, *find_two_meanings(document))}
     faults |= set(find_collisions(loaded.documents))
     warnings |= set(find_shared_slips(loaded.documents, settings))
     return Checked(faults=_reword(faults), warnings=_reword(warnings))
@@ -59,18 +63,31 @@ def check_rendered(
     sound = [document for document in loaded.documents if not check_document(document)]
     rendered = _render(sound, settings, installed)
     shown = {
-        document.place(problem)
+        document.place_written(problem)
         for document, one in zip(sound, rendered, strict=True)
         if document.kind in kinds
-        for problem in one.problems
+        for problem in _as_written(document, one.problems)
     }
     return replace(checked, faults=_reword({*checked.faults, *shown}), rendered=tuple(rendered))
 
 
 def check_document(document: Document) -> list[Fault]:
     """All problems of a document except those that rules find; other kinds have no schema here."""
-    of_schema = find_faults(document.object) if document.is_ours else []
-    return [*document.faults, *(document.place(problem) for problem in of_schema)]
+    of_schema = _find_schema_problems(document) if document.is_ours else []
+    return [*document.faults, *(document.place_written(problem) for problem in of_schema)]
+
+
+def _find_schema_problems(document: Document) -> list[Problem]:
+    """What the schema of the written version finds, and what only the schema of v1alpha1 finds."""
+    if document.beta is None:
+        return find_faults(document.object)
+    of_written = find_faults(document.beta)
+    converted = (document.as_written(problem) for problem in find_faults(document.object))
+    return [*of_written, *(one for one in converted if not any(_overlap(one, other) for other in of_written))]
+
+
+def _overlap(problem: Problem, other: Problem) -> bool:
+    return problem.path.is_within(other.path) or other.path.is_within(problem.path)
 
 
 def _reword(faults: Iterable[Fault]) -> tuple[Fault, ...]:
@@ -83,6 +100,7 @@ def _reword(faults: Iterable[Fault]) -> tuple[Fault, ...]:
 
 
 def _judge(document: Document, settings: Settings, installed: frozenset[str] | None) -> Verdict:
+    """The rules' problems and warnings, with the paths of the version that was written."""
     review = Review(
         new=apply_defaults(document.object),
         old=None,
@@ -90,7 +108,20 @@ def _judge(document: Document, settings: Settings, installed: frozenset[str] | N
         settings=settings,
         installed=None if installed is None else frozenset(declared_kinds(installed)),
     )
-    return RULES[plural_of(document.kind)](review)
+    verdict = RULES[plural_of(document.kind)](review)
+    if document.beta is None:
+        return verdict
+    return Verdict(
+        problems=(*find_v1beta1_problems(document.beta), *_as_written(document, verdict.problems)),
+        warnings=(*find_v1beta1_warnings(document.beta), *map(document.as_written, verdict.warnings)),
+    )
+
+
+def _as_written(document: Document, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Problems of the object as v1alpha1, with the paths that were written; v1beta1's own rules leave some out."""
+    if document.beta is None:
+        return tuple(problems)
+    return drop_repetitions(map(document.as_written, problems), find_v1beta1_problems(document.beta))
 
 
 def _render(documents: Sequence[Document], settings: Settings, installed: frozenset[str]) -> list[Rendered]:

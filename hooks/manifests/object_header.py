@@ -8,6 +8,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.crds.schema_problems import describe_type
+from hooks.crds.served_versions import find_version_problem, is_beta
 from hooks.k8s.kinds import SECRET
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import GroupVersionKind
@@ -49,7 +50,7 @@ def find_header_problems(value: Any) -> Iterator[Problem]:
     metadata = value.get("metadata")
     if metadata is None:
         yield rules.METADATA.at(_METADATA)
-    elif kind not in OUR_KINDS:
+    elif kind not in OUR_KINDS and not is_beta(value):
         yield from _find_metadata_problems(metadata)
     elif isinstance(metadata, dict) and metadata.get("name") is None:
         yield rules.NAME_OF_PARENT.at(_METADATA / "name")
@@ -63,14 +64,13 @@ def find_header_problems(value: Any) -> Iterator[Problem]:
 def _find_kind_problems(kind: GroupVersionKind) -> Iterator[Problem]:
     """A misspelt kind of ours. Other kinds of the group pass: the group's owner has other programs too."""
     names = {ours.kind for ours in OUR_KINDS}
-    version = contract.GRAPH.api_version
     if kind.kind in names:
-        if kind not in OUR_KINDS:
-            yield schema_rules.VERSION.at(HERE / "apiVersion", found=kind.api_version, wanted=version)
+        if problem := find_version_problem(kind):
+            yield problem
     elif kind.group == contract.GROUP and kind.kind not in _SISTER_KINDS:
         guess = suggest(kind.kind, names, cutoff=_LIKENESS)
         if guess:
-            yield schema_rules.KIND.at(HERE / "kind", kind=kind.kind, version=version, hint=guess)
+            yield schema_rules.KIND.at(HERE / "kind", kind=kind.kind, version=contract.GRAPH.api_version, hint=guess)
 
 
 def _find_metadata_problems(metadata: Any) -> Iterator[Problem]:

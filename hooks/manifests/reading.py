@@ -5,13 +5,15 @@ One unreadable file does not hide the others: objects and problems are returned 
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hooks.conversion import Version, convert
 from hooks.crds.definitions import read_root_schema
 from hooks.crds.paths import name_path
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.crds.served_versions import is_beta
+from hooks.k8s.types import Manifest
 from hooks.k8s.yaml_reader import Mark, YamlDocument, YamlFault, YamlPath, read_yaml
 from hooks.manifests.directories import (
     SUFFIXES,
@@ -23,34 +25,11 @@ from hooks.manifests.directories import (
     means_dynamo,
     mentions_dynamo,
 )
-from hooks.manifests.object_header import OUR_KINDS, find_header_problems, has_kind
+from hooks.manifests.document import Document, Fault
+from hooks.manifests.object_header import find_header_problems, has_kind
 from hooks.problems import HERE, METADATA, Problem
 from hooks.rules import reading as rules
 from hooks.rules import schema as schema_rules
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A problem or warning, and its place in the input; line and column are 1-based."""
-
-    file: str
-    mark: Mark
-    problem: Problem
-
-    def __str__(self) -> str:
-        """`file:line: field: message`, as compilers write it."""
-        problem = self.problem
-        is_named = problem.rule.names_field or not problem.path.parts
-        field = "" if is_named else f"{problem.path}: "
-        return f"{self.file}:{self.mark.line}: {field}{problem.text}"
-
-    def __lt__(self, other: "Fault") -> bool:
-        """By place, then by field."""
-        return self._order < other._order
-
-    @property
-    def _order(self) -> tuple[str, int, str, str]:
-        return (self.file, self.mark.line, str(self.problem.path), self.problem.text)
 
 
 class ManifestFaults(Exception):
@@ -60,39 +39,6 @@ class ManifestFaults(Exception):
         """Sort the problems by place."""
         self.faults = tuple(sorted(faults))
         super().__init__("\n".join(str(fault) for fault in self.faults))
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One object of the input, the places of its fields, and the problems that its schema does not find."""
-
-    file: str
-    object: Manifest
-    marks: dict[YamlPath, Mark] = field(repr=False)
-    faults: tuple[Fault, ...] = ()
-    namesake: Fault | None = None
-    """An object of the same kind and name in another file: a warning."""
-
-    @property
-    def line(self) -> int:
-        """Where the object begins."""
-        return self.marks[()].line
-
-    @property
-    def kind(self) -> GroupVersionKind:
-        """The object's kind."""
-        return GroupVersionKind.of(self.object["apiVersion"], self.object["kind"])
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether the object is one of the five kinds; others pass through untouched."""
-        return self.kind in OUR_KINDS
-
-    def place(self, problem: Problem) -> Fault:
-        """The problem at its field; for a missing field, at the nearest object around it."""
-        parts = problem.path.parts
-        known = next(parts[:end] for end in range(len(parts), -1, -1) if parts[:end] in self.marks)
-        return Fault(self.file, self.marks[known], problem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +61,7 @@ class Loaded:
 
 
 def load_manifests(paths: Iterable[str], namespace: str) -> Loaded:
-    """Read all objects of the paths in order; objects of ours without a namespace get the given one.
+    """Read all objects of the paths in order; objects of ours without a namespace get the given one, unless it is "".
 
     Problems are: a named file that is empty or cannot be read as text or YAML; an object without apiVersion, kind or
     name, of a misspelt kind of ours, or with the name of an earlier object of its file. In a directory, files and
@@ -280,18 +226,22 @@ def _place(file: str, faults: Iterable[YamlFault], value: Any) -> Iterator[Fault
 
 
 def _read_object(file: str, part: YamlDocument, namespace: str) -> Document:
-    """The object with a namespace, and its problems; an object without a kind is not checked further."""
+    """The object as v1alpha1 with a namespace, and its problems; one without a kind is not checked further."""
     found = Document(file, part.value, part.marks)
-    header = (found.place(problem) for problem in find_header_problems(part.value))
-    faults = (*_place(file, part.faults, part.value), *header)
-    is_ours = has_kind(part.value) and found.is_ours
-    return replace(found, object=_fill_namespace(part.value, namespace) if is_ours else part.value, faults=faults)
+    header = (found.place_written(problem) for problem in find_header_problems(part.value))
+    found = replace(found, faults=(*_place(file, part.faults, part.value), *header))
+    if not has_kind(part.value):
+        return found
+    if is_beta(part.value):
+        beta = _fill_namespace(part.value, namespace)
+        return replace(found, object=convert(beta, Version.ALPHA), beta=beta)
+    return replace(found, object=_fill_namespace(part.value, namespace)) if found.is_ours else found
 
 
 def _fill_namespace(value: Manifest, namespace: str) -> Manifest:
     """The object, in the given namespace unless it names one; null and "" name none."""
     metadata = value.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("namespace") not in (None, ""):
+    if not namespace or not isinstance(metadata, dict) or metadata.get("namespace") not in (None, ""):
         return value
     return {**value, "metadata": {**metadata, "namespace": namespace}}
 

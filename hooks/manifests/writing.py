@@ -61,10 +61,15 @@ def _discard_output() -> None:
 
 def format_documents(manifests: Iterable[ReadManifest], output: str = "yaml") -> str:
     """All objects as YAML documents, or as one JSON list with `output` `json`; ends with a newline."""
-    ordered = [order_keys(manifest) for manifest in manifests]
+    return format_as_given((order_keys(manifest) for manifest in manifests), output)
+
+
+def format_as_given(manifests: Iterable[ReadManifest], output: str = "yaml") -> str:
+    """As `format_documents`, with the keys in the order that the objects have."""
+    given = list(manifests)
     if output == "json":
-        return orjson.dumps(ordered, option=orjson.OPT_INDENT_2).decode() + "\n"
-    return "".join(f"---\n{_format_yaml(manifest)}" for manifest in ordered)
+        return orjson.dumps(given, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return "".join(f"---\n{_format_yaml(manifest)}" for manifest in given)
 
 
 def format_value(value: Any) -> str:

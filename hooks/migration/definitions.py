@@ -1,14 +1,17 @@
-"""The storage version of our kinds' CRDs: releases of the Go operator from 1.0 on store v1beta1, we serve v1alpha1.
+"""The storage version of our kinds' CRDs: releases of the Go operator from 1.0 on store v1beta1, we store v1alpha1.
 
 An object that is stored in a version which its CRD no longer has can neither be read nor deleted.
+`hooks.migration.storage` changes the version of objects.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hooks import contract
+from hooks.crds.versions import find_storage_patch
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, name_of
 from hooks.migration.steps import Action, Phase, Step
+from hooks.migration.upstream import is_converted_by_operator
 
 DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
@@ -40,34 +43,26 @@ def find_obstacles(definitions: Iterable[ReadManifest], stored: Mapping[str, int
             )
         elif count and (foreign := sorted(set(_stored_versions(found)) - {contract.VERSION})):
             yield (
-                f"{count} {kind} objects may be stored as {', '.join(foreign)}, which our CRDs do not have. While the "
-                f"Go operator still runs: make {contract.VERSION} the storage version (`kubectl edit crd "
-                f"{name_of(found)}`: storage: true there, false elsewhere), write every object once (`kubectl get "
-                f"{_plural(found)} -A -o json | kubectl replace -f -`), then `kubectl patch crd {name_of(found)} "
-                f"--subresource=status "
-                f'--type=merge -p \'{{"status":{{"storedVersions":["{contract.VERSION}"]}}}}\'`'
+                f"{count} {kind} objects may be stored as {', '.join(foreign)}. Store them as {contract.VERSION} while "
+                "the Go operator runs, or hooks with v1beta1.enabled, which convert them too: `dynamo-hooks migrate "
+                "--store-v1alpha1 --apply`"
             )
 
 
 def needs_change(definition: ReadManifest) -> bool:
-    """Whether the CRD stores, or says that it stored, another version than ours, or asks an operator to convert."""
+    """Whether the CRD stores, or says that it stored, another version than ours, or asks the Go operator to convert."""
     version = _version(definition)
     if version is None:
         return False
-    converts = ((definition.get("spec") or {}).get("conversion") or {}).get("strategy") == "Webhook"
-    return not version.get("storage") or set(_stored_versions(definition)) != {contract.VERSION} or converts
+    is_foreign = not version.get("storage") or set(_stored_versions(definition)) != {contract.VERSION}
+    return is_foreign or is_converted_by_operator(definition)
 
 
 def find_spec_patch(definition: ReadManifest) -> dict[str, Json]:
-    """The merge patch that makes our version the only stored one, without a conversion; {} if it is."""
-    versions = [
-        {**version, "storage": version["name"] == contract.VERSION} for version in definition["spec"]["versions"]
-    ]
-    patch: dict[str, Any] = {}
-    if versions != definition["spec"]["versions"]:
-        patch["versions"] = versions
-    if (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook":
-        patch["conversion"] = {"strategy": "None", "webhook": None}
+    """The merge patch that makes our version the only stored one, without the operator's conversion; {} if it is."""
+    patch: dict[str, Any] = find_storage_patch(definition).get("spec", {})
+    if is_converted_by_operator(definition):
+        patch = {**patch, "conversion": {"strategy": "None", "webhook": None}}
     return {"spec": patch} if patch else {}
 
 
@@ -81,10 +76,6 @@ def find_status_patch(definition: ReadManifest) -> dict[str, Json]:
 def kind_of(definition: ReadManifest) -> str:
     """The kind that the CRD defines."""
     return str(definition["spec"]["names"]["kind"])
-
-
-def _plural(definition: ReadManifest) -> str:
-    return f"{definition['spec']['names']['plural']}.{contract.VERSION}.{contract.GROUP}"
 
 
 def _version(definition: ReadManifest) -> Manifest | None:

@@ -54,6 +54,14 @@ def is_webhook_configuration(found: ReadManifest) -> bool:
     return bool(webhooks) and all(_calls_operator(webhook) for webhook in webhooks)
 
 
+def is_converted_by_operator(definition: ReadManifest) -> bool:
+    """Whether a CRD names the operator's Service as the webhook that converts its objects."""
+    conversion = definition["spec"].get("conversion") or {}
+    client = (conversion.get("webhook") or {}).get("clientConfig") or {}
+    name = str((client.get("service") or {}).get("name", ""))
+    return conversion.get("strategy") == "Webhook" and name.endswith(_WEBHOOK_SERVICE)
+
+
 def services_of(configuration: ReadManifest) -> frozenset[str]:
     """The namespaces of the Services that a webhook configuration calls."""
     clients = ((webhook.get("clientConfig") or {}).get("service") for webhook in configuration.get("webhooks") or ())

@@ -18,6 +18,7 @@ from hooks.rules import (
     model,
     pod,
     pod_values,
+    preview,
     profiling,
     reading,
     request,
@@ -28,7 +29,7 @@ from hooks.rules import (
 )
 
 _MODULES: tuple[ModuleType, ...] = (
-    *(reading, schema, graph, config, grove, topology, spec, pod, pod_values, component, slips),
+    *(reading, schema, graph, config, grove, topology, spec, preview, pod, pod_values, component, slips),
     *(model, request, profiling, adapter),
 )
 

@@ -70,6 +70,11 @@ SERVICE_OBJECT_NAME = Rule(
     text="{path}: {name!r} must begin with a letter, because it is the name of a Service",
     reason=Reason.NAME,
 )
+LONE_MIN_AVAILABLE = Rule(
+    name="lone-min-available",
+    text="{path} is currently supported only for Grove-backed DynamoGraphDeployment components",
+    place=Place.CEL,
+)
 DYNAMO_NAMESPACE_FORM = Rule(
     name="dynamo-namespace-form",
     text="{path}: {name!r} is not a Dynamo namespace; use at most 63 of a-z, 0-9 and -",

@@ -121,6 +121,24 @@ SERVICES_ADDED = "services added: {names}"
 SERVICES_REMOVED = "services removed: {names}"
 """The parts of `changes` in the text of SERVICE_TOPOLOGY; several are joined by commas."""
 
+MIN_AVAILABLE_CHANGE = Rule(
+    name="min-available-change",
+    text="{path} is immutable and cannot be changed after creation",
+    reason=Reason.IMMUTABLE,
+    place=Place.CEL,
+)
+PRIORITY_CLASS_NAME = Rule(
+    name="priority-class-name",
+    text="{path}: {name!r} is not the name of a PriorityClass; use at most 253 of a-z, 0-9, - and .",
+)
+PRIORITY_CLASS_IDLE = Rule(
+    name="priority-class-idle",
+    text=(
+        "{path} has no effect, because this graph does not run under Grove; set extraPodSpec.priorityClassName of each "
+        "service instead"
+    ),
+    severity=Severity.WARNING,
+)
 MANAGED_REPLICAS = Rule(
     name="managed-replicas",
     text=(

@@ -20,10 +20,8 @@ MAX_ENTRIES = Rule(name="max-entries", text="{path}: has {count} entries, should
 REPEATED = Rule(name="repeated", text="{path}: repeats {keys} of entry {first}; every entry needs its own")
 OTHER = Rule(name="schema", text="{path}: {why}")
 
-CHECKPOINT_NAMED = (
-    "When enabled, either checkpointRef or both identity.model and identity.backendFramework must be specified"
-)
-CHECKPOINT = Rule(name="checkpoint", text=f"{{path}}: {CHECKPOINT_NAMED}", reason=Reason.REQUIRED)
+CHECKPOINT_JOB_ALONE = "checkpoint.job cannot be set when checkpointRef is specified"
+CHECKPOINT_JOB = Rule(name="checkpoint-job", text=f"{{path}}: {CHECKPOINT_JOB_ALONE}")
 
 VERSION = Rule(name="version", text="{path}: is {found}, should be {wanted}")
 KIND = Rule(name="kind", text="{path}: {kind} is not a kind of {version}; {hint}")

@@ -24,6 +24,11 @@ PROBE_PORT = _slip(
     "{path}: no port is named {name!r}, at which {probe} asks, so the container never gets ready; add this port, or "
     "write another probe",
 )
+PLANNER_CONFIG = _slip(
+    "planner-config",
+    "{path}: a planner of Dynamo {version} takes --config alone, with JSON or the path of a file, and ends without it; "
+    "run python3 -m dynamo.planner --config",
+)
 SECOND_PICKER = _slip(
     "second-picker",
     "{path}: has no effect; a graph has one ConfigMap for endpoint pickers, and it holds the configuration of {other}; "

@@ -26,6 +26,33 @@ SHARED_MEMORY_SIZE = Rule(
     reason=Reason.REQUIRED,
     place=Place.CEL,
 )
+FRONTEND_SIDECAR = Rule(
+    name="frontend-sidecar",
+    text=(
+        '{spec}: cannot inject frontend sidecar: a container named "sidecar-frontend" already exists in '
+        "extraPodSpec.containers"
+    ),
+)
+RUNTIME_VERSION = Rule(name="runtime-version", text='{path} must be a semantic version such as "1.1.0"')
+RUNTIME_SIDECAR_TYPE = Rule(
+    name="runtime-sidecar-type", text="{path} is supported only for worker, prefill, and decode components"
+)
+RUNTIME_SIDECAR_NODES = Rule(
+    name="runtime-sidecar-nodes",
+    text="{path} is not supported beside a runtime init container ({container}); remove one of them",
+)
+MIN_AVAILABLE = Rule(
+    name="min-available",
+    text="{spec}: minAvailable must be less than or equal to replicas unless replicas is 0",
+    place=Place.CEL,
+)
+MIN_AVAILABLE_GROVE = Rule(
+    name="min-available-grove",
+    text="{path} is currently supported only for Grove-backed DynamoGraphDeployment components",
+    reason=Reason.NOT_INSTALLED,
+    place=Place.WEBHOOK,
+    why="CEL does not see metadata.annotations",
+)
 EXECUTOR = Rule(name="executor", text='{path} has invalid value {value}: must be "mp" or "ray"', place=Place.CEL)
 EPP_POOL = Rule(
     name="epp-pool",
@@ -109,10 +136,6 @@ DELETION_COST = Rule(
 )
 INGRESS_HOST_NAME = Rule(
     name="ingress-host-name", text="{path}: {host!r} is not a host name; use lower case letters, digits, - and ."
-)
-CHECKPOINT_ENABLED = Rule(
-    name="checkpoint-enabled",
-    text="{path}: checkpoints are not supported; remove checkpoint, or set {path} to false",
 )
 INGRESS_CLASS_NAME = Rule(
     name="ingress-class-name",

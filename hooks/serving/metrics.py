@@ -16,6 +16,7 @@ from flask import Flask
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from hooks.effects import EffectResult
+from hooks.serving.conversion_metrics import ConversionMetrics, register_conversion_metrics
 from hooks.serving.logs import CallReport
 from hooks.serving.metrics_page import serve_page
 from hooks.serving.process_metrics import BuildInfo, CertificateEnd, ServerProcesses
@@ -164,16 +165,17 @@ def bound_namespace(known: set[str], namespace: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionMetrics:
-    """The metrics of validating admission."""
+    """The metrics of validating admission, and of conversion in the same server."""
 
     seconds: Histogram
     requests: Counter
     denials: Counter
+    conversions: ConversionMetrics
     registry: CollectorRegistry
 
 
 def create_admission_metrics(app: Flask, certificate: Path | None = None) -> AdmissionMetrics:
-    """Register the operator's three metrics of its webhooks, and add the route `/metrics` to the application.
+    """Register the operator's three metrics of its webhooks and ours, and add the route `/metrics` to the application.
 
     `certificate` is the file of the served certificate.
     """
@@ -200,6 +202,7 @@ def create_admission_metrics(app: Flask, certificate: Path | None = None) -> Adm
             (*asked, "reason"),
             registry=registry,
         ),
+        conversions=register_conversion_metrics(registry),
         registry=registry,
     )
 

@@ -1,11 +1,15 @@
 """Gunicorn's gthread worker with time limits: no peer keeps a thread, or the loop that accepts, for itself.
 
+Head and body of an answer are sent together: in two packets, a peer that delays its acknowledgements could get the
+second one 40 ms later.
+
 Source: gunicorn, gunicorn/workers/gthread.py, 27.0. Each method here extends the method of the same name there.
 """
 
 import socket
 import time
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 from gunicorn.workers.gthread import TConn, ThreadWorker
@@ -55,7 +59,10 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         """Answer a request, whose head has arrived."""
         self.heads.pop(conn, None)
         self.requests[conn] = time.monotonic()
-        return super().handle_request(req, conn)
+        joined = JoinedWrites(conn.sock)
+        is_kept = super().handle_request(req, SimpleNamespace(sock=joined, client=conn.client, server=conn.server))
+        joined.flush()
+        return is_kept
 
     def murder_pending(self) -> None:
         """Cut off peers that are too slow; gunicorn calls this at least once a second, also while it stops."""
@@ -69,6 +76,33 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             for conn in [conn for conn, since in list(peers.items()) if now - since > seconds]:
                 if peers.pop(conn, None) is not None:  # otherwise its thread was faster
                     _cut_off(conn)
+
+
+class JoinedWrites:
+    """A socket that holds back the first piece, an answer's head, and sends it with the second, the body."""
+
+    def __init__(self, sock: Any) -> None:
+        self._socket = sock
+        self._held = b""
+        self._has_begun = False
+
+    def sendall(self, data: bytes) -> None:
+        """Send all bytes, but hold back the first piece."""
+        if not self._has_begun:
+            self._has_begun, self._held = True, data
+            return
+        held, self._held = self._held, b""
+        self._socket.sendall(held + data if held else data)
+
+    def flush(self) -> None:
+        """Send what is still held back: the head of an answer without a body."""
+        held, self._held = self._held, b""
+        if held:
+            self._socket.sendall(held)
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the socket's own."""
+        return getattr(self._socket, name)
 
 
 def _cut_off(conn: TConn) -> None:

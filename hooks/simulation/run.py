@@ -13,8 +13,8 @@ from hooks import contract
 from hooks.crds import apply_defaults, find_faults, prune
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.manifests.document import Document
 from hooks.manifests.object_header import OUR_KINDS
-from hooks.manifests.reading import Document
 from hooks.metacontroller import install_files
 from hooks.problems import join_texts
 from hooks.simulation.processes import Servers, run_servers

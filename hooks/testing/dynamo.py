@@ -27,7 +27,7 @@ from hooks.simulator.workloads.pods import PodFault
 from hooks.testing import builders
 from hooks.testing.answer import Answer
 from hooks.testing.hook import JsonClient, RecordingHook, keep_effects
-from hooks.testing.pool import choose_uid
+from hooks.testing.pool import as_stored, choose_uid
 from hooks.testing.prober import Prober, report_phase
 from hooks.testing.syncing import sync_tree
 
@@ -79,7 +79,8 @@ class Dynamo:
         `children` are objects that exist: those of `Answer.objects`, of the builders, or written by hand. Lists in them
         are taken apart. An object that nothing controls becomes a child of the parent that wants one of its kind and
         name. `related` are further objects, which hooks find by name or label. Of two objects of the same name the last
-        counts. A parent without status and uid is what a user applies; else it is the object as it is stored.
+        counts. A parent without status and uid is what a user applies; else it is the object as it is stored. An object
+        of v1beta1 is stored as v1alpha1, as an API server does it, and the answer has it so.
 
         Raises:
             ApiError: the API server would refuse the parent.
@@ -87,7 +88,7 @@ class Dynamo:
             SyncFailed: Metacontroller cannot apply an answer.
             LookupError: an object is of a kind that the cluster does not have, or no parent wants it as a child.
         """
-        return sync_tree(self._start, parent, children, related)
+        return sync_tree(self._start, as_stored(parent), children, related)
 
     def go_on(self, answer: Answer, change: Callable[[Manifest], Iterable[Manifest]] | None = None) -> Answer:
         """Sync again with the objects of an answer; `change` replaces each workload, as the builders do."""
@@ -105,7 +106,8 @@ class Dynamo:
         Raises:
             AssertionError: one of the five kinds does not become ready; the message says why.
         """
-        return builders.build_ready(self._start_before(obj, builders.READY_SECONDS), obj, beside)
+        stored = as_stored(obj)
+        return builders.build_ready(self._start_before(stored, builders.READY_SECONDS), stored, beside)
 
     def as_crashing(self, obj: ReadManifest, pods: str = "*", beside: Iterable[Any] = ()) -> list[Manifest]:
         """The object and all below it while containers crash again and again.
@@ -118,9 +120,9 @@ class Dynamo:
         self, obj: ReadManifest, fault: PodFault | str, pods: str = "*", beside: Iterable[Any] = ()
     ) -> list[Manifest]:
         """As `as_crashing`, with another fault: Unschedulable, ImagePullBackOff, ProbeFailing."""
-        return builders.build_broken(
-            self._start_before(obj, builders.BROKEN_SECONDS), obj, {pods: PodFault(fault)}, beside
-        )
+        stored = as_stored(obj)
+        cluster = self._start_before(stored, builders.BROKEN_SECONDS)
+        return builders.build_broken(cluster, stored, {pods: PodFault(fault)}, beside)
 
     def as_scaled_by_hand(self, obj: ReadManifest, replicas: int, part: str = "") -> list[Manifest]:
         """The object and all below it after somebody set its replicas, and Metacontroller has not changed it back.
@@ -128,7 +130,8 @@ class Dynamo:
         `obj` is a component, Deployment, LeaderWorkerSet, PodClique, PodCliqueScalingGroup or PodCliqueSet. Of a
         PodCliqueSet, `part` is the name of the clique or scaling group in its template that is scaled.
         """
-        return builders.build_scaled(self._start_before(obj, 2 * builders.SCALED_SECONDS), obj, replicas, part)
+        stored = as_stored(obj)
+        return builders.build_scaled(self._start_before(stored, 2 * builders.SCALED_SECONDS), stored, replicas, part)
 
     def _start(self) -> tuple[SimulatedCluster, RecordingHook]:
         """An empty cluster at this time with all controllers, and a record of their calls."""

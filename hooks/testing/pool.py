@@ -4,12 +4,16 @@ from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from hooks.k8s.types import Manifest, ReadManifest, annotations_of
+from hooks.conversion import Version, convert
+from hooks.crds import find_faults
+from hooks.crds.served_versions import is_beta
+from hooks.k8s.types import Manifest, ReadManifest, annotations_of, name_of
+from hooks.problems import join_texts
 from hooks.simulator.metacontroller.composite import CONTROLLER_UID
 from hooks.simulator.metacontroller.merge import LAST_APPLIED, with_last_applied
 from hooks.simulator.ownership import controller_of, controller_reference, with_owner
 from hooks.simulator.resources import Catalogue, UnknownKind
-from hooks.simulator.store import Ref, ref_of
+from hooks.simulator.store import ApiError, Ref, ref_of
 
 NAMESPACE = "default"
 _WRITTEN_METADATA = ("name", "namespace", "labels", "annotations")
@@ -26,8 +30,21 @@ def flatten(given: Iterable[Any]) -> list[Manifest]:
     """The objects of a list whose items are objects or lists of objects."""
     found: list[Manifest] = []
     for item in given:
-        found += [dict(item)] if isinstance(item, Mapping) else flatten(item)
+        found += [as_stored(item)] if isinstance(item, Mapping) else flatten(item)
     return found
+
+
+def as_stored(obj: ReadManifest) -> Manifest:
+    """The object in the version that the cluster stores: one of v1beta1 becomes v1alpha1.
+
+    Raises:
+        ApiError: 422, the schema of v1beta1 does not allow it.
+    """
+    if not is_beta(obj):
+        return dict(obj)
+    if faults := find_faults(obj):
+        raise ApiError(422, "Invalid", f"{obj['kind']} {name_of(obj)}: {join_texts(faults)}")
+    return convert(obj, Version.ALPHA)
 
 
 def put_in_place(obj: ReadManifest, catalogue: Catalogue) -> Manifest:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from hooks.problems import Problem
-from hooks.rules import component, graph, pod, reading, schema
+from hooks.rules import component, graph, pod, reading, schema, v1beta1
 
 _NO_VALUE = frozenset({schema.REQUIRED, schema.TYPE, reading.METADATA, reading.NAME, reading.NAME_OF_PARENT})
 """The schema's problem is that there is no usable value in the field or below it."""
@@ -38,4 +38,6 @@ def _says_the_same(problem: Problem, other: Problem) -> bool:
         return problem.path.is_within(other.path)
     if other.rule in _BAD_VALUE:
         return problem.path == other.path and problem.rule not in _OF_LENGTH
+    if problem.rule is pod.IMAGE and other.rule in {v1beta1.MAIN_CONTAINER, v1beta1.MAIN_IMAGE}:
+        return other.path.is_within(problem.path)
     return other.rule is schema.REPEATED and problem.rule is pod.NAME_TAKEN and problem.path == other.path / "name"

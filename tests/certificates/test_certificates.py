@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from cryptography import x509
 
 from hooks.certificates.authority import why_renew
-from hooks.certificates.store import CertificateStore
+from hooks.certificates.store import CertificateStore, WrittenMeanwhile
 from hooks.cli.certificates import Wish, keep_in_cluster, keep_in_folder
 from hooks.cli.main import main
 from hooks.clients.api_server import Refused
@@ -124,6 +124,92 @@ def test_dry_run_writes_nothing(played: PlayedApiServer, store: CertificateStore
         "mutatingwebhookconfigurations/hooks would trust the certificate"
     ]
     assert played.writes() == []
+
+
+# CRDs with a conversion webhook
+
+GRAPHS = "dynamographdeployments.nvidia.com"
+CRD = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{GRAPHS}"
+SERVICE = {"service": {"name": "hooks", "namespace": "system", "path": "/convert"}}
+
+
+def converted_by(client: dict[str, Any]) -> dict[str, Any]:
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client}
+    return {"spec": {"group": "nvidia.com", "conversion": {"strategy": "Webhook", "webhook": webhook}}}
+
+
+@pytest.fixture
+def converting(store: CertificateStore) -> CertificateStore:
+    return store.with_definitions([GRAPHS], NAMES)
+
+
+def client_of(played: PlayedApiServer) -> dict[str, Any]:
+    client: dict[str, Any] = played.objects[CRD]["spec"]["conversion"]["webhook"]["clientConfig"]
+    return client
+
+
+@pytest.mark.parametrize("client", [SERVICE, {"url": "https://hooks.system.svc:9443/convert"}], ids=["service", "url"])
+def test_conversion_webhook_trusts_the_certificate_before_it_is_shown(
+    played: PlayedApiServer, converting: CertificateStore, client: dict[str, Any]
+) -> None:
+    played.put(CRD, converted_by(client))
+    said = keep_in_cluster(converting, wish())
+    assert f"customresourcedefinitions/{GRAPHS} trusts the certificate now" in said
+    assert [path for _, path in played.writes()] == [VALIDATING, MUTATING, CRD, SECRET.rpartition("/")[0]]
+    bundle = base64.b64decode(client_of(played)["caBundle"]).decode()
+    assert bundle == converting.read().issued.authorities
+    assert client_of(played) == {**client, "caBundle": client_of(played)["caBundle"]}
+    assert played.objects[CRD]["spec"]["group"] == "nvidia.com"
+    played.asked.clear()
+    assert keep_in_cluster(converting, wish(days=1)) == []
+    assert played.writes() == []
+
+
+@pytest.mark.parametrize(
+    ("definition", "sentence"),
+    [
+        (None, "does not exist, so its conversion webhook does not trust the certificate"),
+        ({"spec": {"conversion": {"strategy": "None"}}}, "has no conversion webhook, so nothing in it trusts"),
+        ({"spec": {}}, "has no conversion webhook"),
+        (
+            converted_by({"service": {"name": "dynamo-operator-webhook-service", "namespace": "system"}}),
+            "is converted by dynamo-operator-webhook-service.system.svc, which is no name of the certificate",
+        ),
+    ],
+    ids=["absent", "without conversion", "nothing said", "of another operator"],
+)
+def test_definition_that_these_hooks_do_not_convert_is_left_alone(
+    played: PlayedApiServer, converting: CertificateStore, definition: dict[str, Any] | None, sentence: str
+) -> None:
+    if definition is not None:
+        played.put(CRD, definition)
+    said = keep_in_cluster(converting, wish())
+    assert any(line.startswith(f"customresourcedefinitions/{GRAPHS} {sentence}") for line in said)
+    assert CRD not in [path for _, path in played.writes()]
+
+
+def test_dry_run_leaves_the_definition(played: PlayedApiServer, converting: CertificateStore) -> None:
+    keep_in_cluster(converting, wish())
+    played.put(CRD, converted_by(SERVICE))
+    said = keep_in_cluster(converting, wish(dry_run=True))
+    assert said == [f"customresourcedefinitions/{GRAPHS} would trust the certificate"]
+    assert client_of(played) == SERVICE
+
+
+def test_definition_that_changed_meanwhile_is_tried_again(
+    played: PlayedApiServer, converting: CertificateStore
+) -> None:
+    played.put(CRD, converted_by(SERVICE))
+
+    def change(method: str, path: str) -> None:
+        if (method, path) == ("PATCH", CRD):
+            played.before = lambda _method, _path: None
+            played.put(CRD, converted_by(SERVICE))
+
+    played.before = change
+    with pytest.raises(WrittenMeanwhile):
+        keep_in_cluster(converting, wish())
+    assert f"customresourcedefinitions/{GRAPHS} trusts the certificate now" in keep_in_cluster(converting, wish())
 
 
 # The command

@@ -59,9 +59,9 @@ def put(played: PlayedApiServer, folder: str, name: str, *finalizers: str) -> st
     return path
 
 
-def prepare(played: PlayedApiServer, waits: list[float] | None = None, **options: str) -> list[str]:
+def prepare(played: PlayedApiServer, waits: list[float] | None = None, **options: Any) -> list[str]:
     wait = (waits if waits is not None else []).append
-    given = {"installation": "", "namespace": "", "webhooks": "", **options}
+    given: dict[str, Any] = {"installation": "", "namespace": "", "webhooks": "", **options}
     with played.server.converse(60) as talk:
         return list(Departure(talk=talk, wait=wait, **given).prepare())
 
@@ -168,3 +168,45 @@ def test_cluster_without_any_of_it_is_left_alone(played: ListingApiServer) -> No
     played.objects.clear()
     played.before = lambda _method, _path: 404
     assert prepare(played) == []
+
+
+# CRDs that the hooks convert
+
+CRD = "dynamographdeployments.nvidia.com"
+CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD}"
+
+
+def definition(*stored: str) -> dict[str, Any]:
+    """A CRD that serves two versions by a webhook and stored objects in these."""
+    webhook = {"clientConfig": {"service": {"name": "dynamo-hooks-admission", "namespace": "dynamo-system"}}}
+    versions = [{"name": name, "served": True, "storage": name == "v1alpha1"} for name in ("v1alpha1", "v1beta1")]
+    spec = {"versions": versions, "conversion": {"strategy": "Webhook", "webhook": webhook}}
+    return {"spec": spec, "status": {"storedVersions": list(stored)}}
+
+
+def test_no_definition_asks_a_service_that_is_about_to_go(played: ListingApiServer) -> None:
+    played.put(CRD_PATH, definition("v1alpha1"))
+    assert f"{CRD} serves v1alpha1 only" in prepare(played, definitions=(CRD, "absent.nvidia.com"))
+    spec = played.objects[CRD_PATH]["spec"]
+    assert [(one["name"], one["served"]) for one in spec["versions"]] == [("v1alpha1", True), ("v1beta1", False)]
+    assert spec["conversion"] == {"strategy": "None"}
+    assert prepare(played, definitions=(CRD,)) == []
+
+
+def test_definition_with_objects_in_the_other_version_stays(played: ListingApiServer) -> None:
+    played.put(CRD_PATH, definition("v1alpha1", "v1beta1"))
+    said = prepare(played, definitions=(CRD,))
+    assert f"{CRD} stays as it is: objects may be stored as v1beta1" in said
+    assert played.objects[CRD_PATH]["spec"] == definition()["spec"]
+
+
+def test_definition_that_somebody_writes_at_the_same_time_is_tried_again(played: ListingApiServer) -> None:
+    played.put(CRD_PATH, definition("v1alpha1"))
+
+    def change(method: str, path: str) -> None:
+        if (method, path) == ("PATCH", CRD_PATH):
+            played.before = lambda _method, _path: None
+            played.put(CRD_PATH, definition("v1alpha1"))
+
+    played.before = change
+    assert f"{CRD} serves v1alpha1 only" in prepare(played, definitions=(CRD,))

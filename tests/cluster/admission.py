@@ -25,12 +25,16 @@ SECRET = "admission-tls"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificates:
-    """A Secret with the certificate of 127.0.0.1, its files as a pod would mount them, and who is told to trust it."""
+    """A Secret with the certificate of 127.0.0.1, its files as a pod would mount them, and who is told to trust it.
+
+    That are the webhook configurations of that name, and the CRDs of these names.
+    """
 
     plane: ControlPlane
     api: ApiClient
     folder: Path
-    configurations: str
+    configurations: str = ""
+    definitions: tuple[str, ...] = ()
 
     def renew(self, *, days: int = 365) -> list[str]:
         """Run the command, mount what is in the Secret then, and give what the command said."""
@@ -39,7 +43,8 @@ class Certificates:
         command = [
             *(sys.executable, "-m", "hooks", "certificates", "--name", "127.0.0.1", "--days", str(days)),
             *("--secret", f"{self.api.namespace}/{SECRET}"),
-            *("--validating", self.configurations, "--mutating", self.configurations),
+            *(("--validating", self.configurations, "--mutating", self.configurations) if self.configurations else ()),
+            *(word for name in self.definitions for word in ("--crd", name)),
             *("--server", self.plane.server, "--token-file", str(token), "--ca-file", str(self.plane.certificate)),
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

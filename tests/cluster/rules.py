@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from hooks import contract
 from tests.cluster.api_client import ApiClient
 from tests.contract.backend import ApiRefused
 
@@ -12,9 +13,9 @@ _CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
 @contextmanager
-def rules_dropped(admin: ApiClient, plural: str) -> Iterator[None]:
+def rules_dropped(admin: ApiClient, plural: str, group: str = contract.GROUP) -> Iterator[None]:
     """The definition of a kind of ours loses its rules for a while; the server notices either change a little later."""
-    name = f"{plural}.nvidia.com"
+    name = f"{plural}.{group}"
     found = admin.get(*_CRD, name)
     assert found is not None
     versions = found["spec"]["versions"]

@@ -15,6 +15,7 @@ from tests.cluster.admission import KINDS
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
+from tests.cluster.conversion import DEFINITION
 from tests.cluster.dynamo import (
     CHART,
     COMPONENT,
@@ -74,6 +75,7 @@ VALUES: dict[str, dict[str, Any]] = {
     "admission with a certificate from elsewhere": {
         "admission": {"enabled": True, "certificates": {"source": "external", "caBundle": BUNDLE, "secretName": "mine"}}
     },
+    "both versions": {"v1beta1": {"enabled": True}},
     "what an installation may add": {
         "admission": {"enabled": True, "port": 19443},
         "server": {"port": 18080},
@@ -159,6 +161,27 @@ def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(
     assert {item["metadata"]["name"] for item in api.list("v1", "ServiceAccount")} == {"default"}
     roles = {item["metadata"]["name"] for item in admin.list("rbac.authorization.k8s.io/v1", "ClusterRole")}
     assert not [name for name in roles if name.startswith(f"{RELEASE}-admission")]
+
+
+def test_release_serves_both_versions_and_then_one_again(plane: ControlPlane, api: ApiClient, admin: ApiClient) -> None:
+    definition = (*DEFINITION, "dynamographdeployments.nvidia.com")
+
+    def spec() -> Any:
+        return (admin.get(*definition) or {})["spec"]
+
+    place = ("--namespace", api.namespace)
+    on = ("--set=v1beta1.enabled=true", "--wait", "--timeout=60s")
+    plane.helm("install", RELEASE, CHART, *place, "--take-ownership", *on)
+    assert [one["name"] for one in spec()["versions"] if one["served"]] == ["v1alpha1", "v1beta1"]
+    bundle = {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": BUNDLE}}}}}
+    admin.patch(*definition, bundle)  # as the Job does
+    plane.helm("upgrade", RELEASE, CHART, *place, *on, "--set=replicas=3")
+    client = spec()["conversion"]["webhook"]["clientConfig"]
+    assert (client["caBundle"], client["service"]["name"]) == (BUNDLE, f"{RELEASE}-admission")
+    plane.helm("upgrade", RELEASE, CHART, *place, "--set=v1beta1.enabled=false", "--wait", "--timeout=60s")
+    assert [one["name"] for one in spec()["versions"]] == ["v1alpha1"]
+    assert spec()["conversion"] == {"strategy": "None"}
+    plane.helm("uninstall", RELEASE, *place, "--wait")
 
 
 def chart_tokens(api: ApiClient) -> set[str]:

@@ -58,7 +58,7 @@ class Shapes:
 
     def container_fields(self) -> dict[str, Anything]:
         return {
-            "image": st.sampled_from(["busybox", "nvcr.io/x/y", ""]),
+            "image": st.sampled_from(["busybox", "nvcr.io/x/y", "nvcr.io/x/y:1.6.1", ""]),
             "command": st.sampled_from([["python3", "-m", "dynamo.vllm"], ["sh"], []]),
             "args": st.lists(TEXT, max_size=3),
             "env": self.env(),
@@ -117,6 +117,18 @@ class Shapes:
             modelRef=st.fixed_dictionaries({"name": TEXT}),
             readinessProbe=self.probe(),
             multinode=st.fixed_dictionaries({"nodeCount": st.integers(0, 2) if self.wild else st.just(1)}),
+            frontendSidecar=self.object(
+                image=st.sampled_from(["f:1.6.0", "f", ""]),
+                args=st.lists(TEXT, max_size=2),
+                envs=self.env(),
+                envFromSecret=self.name,
+            ),
+            runtimeVersionOverride=st.sampled_from(
+                ["", "0.9.1", "1.6.0", "1.6"] if self.wild else ["", "0.9.1", "1.6.0"]
+            ),
+            gpuMemoryService=self.object(enabled=st.just(self.wild), mode=st.just("intraPod")),
+            roles=st.lists(self.object(name=st.sampled_from(["leader", "worker"]), replicas=st.just(1)), max_size=2),
+            providerOverride=self.object(value=self.object()),
             eppConfig=self.object(configMapRef=self.object(name=self.name, key=self.name)),
         )
 

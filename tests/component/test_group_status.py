@@ -63,6 +63,9 @@ def test_one_set_that_is_not_ready_is_named_and_counts_are_sums() -> None:
         "replicas": 3,
         "updatedReplicas": 3,
         "readyReplicas": 2,
+        "runtimeNamespace": "default-g",
+        "gpusPerEngine": 2,
+        "gpusPerReplica": 2,
     }
 
 

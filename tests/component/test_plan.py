@@ -148,7 +148,7 @@ def test_annotations_of_the_service_stay_on_objects_and_those_for_pods_reach_pod
     }
     found = deployment(spec)
     annotations = dict(found["metadata"]["annotations"])
-    assert annotations.pop("nvidia.com/dynamo-hooks-rendering").startswith("1.")
+    assert annotations.pop("nvidia.com/dynamo-hooks-rendering").startswith("2.")
     assert annotations == {
         "a": "service",
         "b": "pod",

@@ -72,6 +72,16 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
         {**TWO_NODES, **main(**VLLM)},
         "spec.multinode: vLLM does not span the 2 nodes, because",
     ),
+    "planner of 1.0 with the arguments of an older one": (
+        {
+            "componentType": "planner",
+            **main(image="p:1.6.1", command=["python3", "-m", "dynamo.planner.planner_sla"], args=["--environment=k"]),
+        },
+        (
+            "spec.extraPodSpec.mainContainer.args: a planner of Dynamo 1.6.1 takes --config alone, with JSON or the "
+            "path of a file, and ends without it; run python3 -m dynamo.planner --config"
+        ),
+    ),
     "launch by a script": (
         {**TWO_NODES, "backendFramework": "sglang", **main(command=["sh", "-c"], args=["/launch.sh"])},
         "spec.extraPodSpec.mainContainer.command: no Python that runs sglang is found in 'sh -c /launch.sh'",
@@ -110,6 +120,19 @@ RIGHT: dict[str, dict[str, Any]] = {
         "readinessProbe": {"tcpSocket": {"port": "80"}},
         **main(ports=[{"containerPort": 1}]),
     },
+    "planner of 1.6": {
+        "componentType": "planner",
+        **main(image="p:1.6.1", command=["python3", "-m", "dynamo.planner"], args=["--config", "{}"]),
+    },
+    "planner of 1.6 with ports of its own": {
+        "componentType": "planner",
+        **main(image="p:1.6.1", ports=[{"name": "metrics", "containerPort": 9085}]),
+    },
+    "planner of 0.9": {
+        "componentType": "planner",
+        **main(image="p:0.9.1", command=["python3", "-m", "dynamo.planner.planner_sla"], args=["--environment=k"]),
+    },
+    "planner of another program": {"componentType": "planner", **main(image="p:1.6.1", command=["plan"])},
     "vLLM over two nodes": {**TWO_NODES, **main(**{**VLLM, "args": ["--tensor-parallel-size", "16"]})},
     "side container of any ports": pod(containers=[{"name": "a", "image": "i", "ports": [{"containerPort": 1}]}]),
 }

@@ -52,10 +52,14 @@ def test_ready_deployment_makes_the_component_ready() -> None:
     assert given.status["service"] == {
         "componentKind": "Deployment",
         "componentName": "c",
+        "componentNames": ["c"],
         "replicas": 2,
         "updatedReplicas": 2,
         "readyReplicas": 2,
         "availableReplicas": 2,
+        "runtimeNamespace": "default-g",
+        "gpusPerEngine": 0,
+        "gpusPerReplica": 0,
     }
 
 

@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "checkpoint": (
         {"checkpoint": {"enabled": True, "checkpointRef": "c"}},
-        "spec.checkpoint.enabled: checkpoints are not supported; remove checkpoint",
+        "spec.checkpoint.enabled: checkpoints are not supported, because they need the Snapshot operator; remove",
     ),
     "picker without configuration": (
         {"componentType": "epp"},

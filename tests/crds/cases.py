@@ -44,7 +44,7 @@ def request(**fields: Json) -> Json:
     return {"model": "m", "backend": "vllm", "profilingConfig": {"profilerImage": "i"}} | fields
 
 
-CHECKPOINT = "When enabled, either checkpointRef or both identity.model and identity.backendFramework must be specified"
+CHECKPOINT = "checkpoint.job cannot be set when checkpointRef is specified"
 OWN = "every entry needs its own"
 MAIN = "spec.services[main]"
 
@@ -241,13 +241,28 @@ REFUSED = (
         ),
     ),
     Refused(
-        "checkpoint-of-nothing", GRAPH, one_service(checkpoint={"enabled": True}), (f"{MAIN}.checkpoint: {CHECKPOINT}",)
+        "checkpoint-with-job-and-name",
+        GRAPH,
+        one_service(checkpoint={"checkpointRef": "c", "job": {}}),
+        (f"{MAIN}.checkpoint: {CHECKPOINT}",),
     ),
     Refused(
-        "checkpoint-of-empty-name",
+        "checkpoint-with-job-and-name-of-a-component",
         COMPONENT,
-        {"checkpoint": {"enabled": True, "checkpointRef": ""}},
+        {"checkpoint": {"enabled": False, "checkpointRef": "c", "job": {"gmsClientContainers": ["a"]}}},
         (f"spec.checkpoint: {CHECKPOINT}",),
+    ),
+    Refused(
+        "no-replica-available",
+        GRAPH,
+        one_service(minAvailable=0),
+        (f"{MAIN}.minAvailable: is 0, should be at least 1",),
+    ),
+    Refused(
+        "frontend-without-image",
+        GRAPH,
+        one_service(frontendSidecar={"args": ["a"]}),
+        (f"{MAIN}.frontendSidecar.image: is missing",),
     ),
     Refused(
         "two-containers-of-one-name",

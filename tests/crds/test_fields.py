@@ -7,8 +7,9 @@ from tests.crds.reading import DCD, DGD, DGDR, DGDSA, DM, DWM, KINDS, Node, node
 
 SHARED_FIELDS = (
     "annotations autoscaling checkpoint componentType dynamoNamespace envFromSecret envs eppConfig extraPodMetadata "
-    "extraPodSpec globalDynamoNamespace ingress labels livenessProbe modelRef multinode readinessProbe replicas "
-    "resources scalingAdapter serviceName sharedMemory subComponentType topologyConstraint volumeMounts"
+    "extraPodSpec failover frontendSidecar globalDynamoNamespace gpuMemoryService ingress labels livenessProbe "
+    "minAvailable modelRef multinode providerOverride readinessProbe replicas resources roles runtimeVersionOverride "
+    "scalingAdapter serviceName sharedMemory subComponentType topologyConstraint volumeMounts"
 )
 INGRESS_FIELDS = (
     "annotations enabled host hostPrefix hostSuffix ingressControllerClassName labels tls useVirtualService "
@@ -19,7 +20,17 @@ IDENTITY_FIELDS = (
 )
 CONDITION_FIELDS = "lastTransitionTime message observedGeneration reason status type"
 FIELDS = [
-    (DGD, "spec", "backendFramework envs pvcs restart services topologyConstraint", ""),
+    (
+        DGD,
+        "spec",
+        (
+            "annotations backendFramework envs experimental labels priorityClassName providerOverride pvcs restart "
+            "services topologyConstraint"
+        ),
+        "",
+    ),
+    (DGD, "spec.experimental", "componentGroups kvTransferPolicy", ""),
+    (DGD, "spec.providerOverride", "apiVersion target value", ""),
     (DGD, "spec.pvcs[]", "create name size storageClass volumeAccessMode", "name"),
     (DGD, "spec.restart", "id strategy", "id"),
     (DGD, "spec.restart.strategy", "order type", ""),
@@ -36,7 +47,10 @@ FIELDS = [
     (
         DGD,
         "status.services.*",
-        "availableReplicas componentKind componentName componentNames readyReplicas replicas updatedReplicas",
+        (
+            "availableReplicas componentKind componentName componentNames gpusPerEngine gpusPerReplica readyReplicas "
+            "replicas runtimeComponentName runtimeNamespace scheduledReplicas servedModelName updatedReplicas"
+        ),
         "componentKind componentName replicas updatedReplicas",
     ),
     (DGD, "status.restart", "inProgress observedID phase", ""),
@@ -63,7 +77,23 @@ FIELDS = [
     (DCD, "spec.scalingAdapter", "enabled", ""),
     (DCD, "spec.eppConfig", "config configMapRef", ""),
     (DCD, "spec.eppConfig.configMapRef", "key name optional", "key"),
-    (DCD, "spec.checkpoint", "checkpointRef enabled identity mode", ""),
+    (
+        DCD,
+        "spec.checkpoint",
+        "checkpointRef deletionPolicy enabled identity job mode startupPolicy targetContainerName",
+        "",
+    ),
+    (DCD, "spec.checkpoint.job", "gmsClientContainers podTemplate", ""),
+    (DCD, "spec.frontendSidecar", "args envFromSecret envs image", "image"),
+    (DCD, "spec.roles[]", "name podTemplate providerOverride replicas", "name"),
+    (DCD, "spec.providerOverride", "apiVersion target value", ""),
+    (
+        DCD,
+        "spec.gpuMemoryService",
+        "deviceClassName enabled extraClientContainers extraClientPods mode",
+        "enabled",
+    ),
+    (DCD, "spec.failover", "enabled mode numShadows", "enabled"),
     (
         DCD,
         "spec.checkpoint.identity",
@@ -84,7 +114,10 @@ FIELDS = [
     (
         DGDR,
         "spec",
-        "autoApply backend deploymentOverrides enableGpuDiscovery model profilingConfig useMocker",
+        (
+            "autoApply backend deploymentOverrides enableGpuDiscovery model profilingConfig runtimeVersionOverride "
+            "useMocker"
+        ),
         "backend model profilingConfig",
     ),
     (
@@ -175,6 +208,9 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGD, "status.services.*.updatedReplicas", COUNT),
     (DGD, "status.services.*.readyReplicas", COUNT),
     (DGD, "status.services.*.availableReplicas", COUNT),
+    (DGD, "status.services.*.scheduledReplicas", COUNT),
+    (DGD, "status.services.*.gpusPerEngine", {**COUNT, "format": "int64"}),
+    (DGD, "status.services.*.gpusPerReplica", {**COUNT, "format": "int64"}),
     (DGD, "status.restart.inProgress", LIST_OF_STRINGS),
     (DGD, "status.conditions[].status", {**STRING, "enum": ["True", "False", "Unknown"]}),
     (DGD, "status.conditions[].lastTransitionTime", TIME),
@@ -224,6 +260,18 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DCD, "spec.eppConfig.configMapRef.name", {**STRING, "default": ""}),
     (DCD, "spec.checkpoint.enabled", {**BOOLEAN, "default": False}),
     (DCD, "spec.checkpoint.mode", {**STRING, "default": "Auto", "enum": ["Auto", "Manual"]}),
+    (DCD, "spec.checkpoint.startupPolicy", {**STRING, "enum": ["Immediate", "WaitForCheckpoint"]}),
+    (DCD, "spec.checkpoint.deletionPolicy", {**STRING, "enum": ["Delete", "Retain"]}),
+    (
+        DCD,
+        "spec.checkpoint.targetContainerName",
+        {**STRING, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "minLength": 1, "maxLength": 63},
+    ),
+    (DCD, "spec.minAvailable", {**INT32, "minimum": 1}),
+    (DCD, "spec.roles[].name", {**STRING, "enum": ["leader", "worker"]}),
+    (DCD, "spec.gpuMemoryService.mode", {**STRING, "enum": ["intraPod", "interPod"]}),
+    (DCD, "spec.failover.mode", {**STRING, "enum": ["intraPod", "interPod"]}),
+    (DCD, "spec.failover.numShadows", {**INT32, "minimum": 1}),
     (DCD, "spec.checkpoint.identity.backendFramework", REQUEST_ENGINE),
     (DCD, "spec.checkpoint.identity.tensorParallelSize", {**INT32, "default": 1, "minimum": 1}),
     (DCD, "spec.checkpoint.identity.pipelineParallelSize", {**INT32, "default": 1, "minimum": 1}),
@@ -300,13 +348,8 @@ CLAIM_RULE = (
     "(has(self.size) && has(self.storageClass) && has(self.volumeAccessMode))"
 )
 CLAIM_MESSAGE = "When create is true, size, storageClass, and volumeAccessMode are required"
-CHECKPOINT_RULE = (
-    "!self.enabled || (has(self.checkpointRef) && size(self.checkpointRef) > 0) || "
-    "(has(self.identity) && has(self.identity.model) && has(self.identity.backendFramework))"
-)
-CHECKPOINT_MESSAGE = (
-    "When enabled, either checkpointRef or both identity.model and identity.backendFramework must be specified"
-)
+CHECKPOINT_RULE = "!has(self.job) || !has(self.checkpointRef) || size(self.checkpointRef) == 0"
+CHECKPOINT_MESSAGE = "checkpoint.job cannot be set when checkpointRef is specified"
 RULES = [
     (DGD, "spec.pvcs[]", CLAIM_RULE, CLAIM_MESSAGE),
     (DGD, "spec.services.*.checkpoint", CHECKPOINT_RULE, CHECKPOINT_MESSAGE),

@@ -18,7 +18,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
 from hooks import serving
-from hooks.crds.definitions import build_crds
+from hooks.crds.definitions import build_crds, build_v1beta1_versions
 from hooks.model.prober.metrics import create_prober_metrics
 from hooks.model.prober_messages import AdapterPhase
 from tests.docs.reasons import find_constant_reasons, find_reason_enumerations
@@ -45,6 +45,8 @@ _SUBJECTS = {
 }
 _ABOUT_FIELDS = """`[*]` is any key, `[]` any item. Fields that say *as in Kubernetes* have Kubernetes' own fields below
 them; `kubectl explain dgd.spec` prints the same in a cluster."""
+_ABOUT_BETA = """What the API server shows and takes as `nvidia.com/v1beta1`, where `dynamo-hooks crds --v1beta1` or the
+chart's value `v1beta1.enabled` installed it. Objects are stored in [v1alpha1](fields.md), and the hooks read that."""
 _ABOUT_METRICS = """[Metrics and alerts](../metrics.md) says how to scrape them. Each process also has the metrics of
 its Python process where the platform offers them. A metric with the name of one of the Go operator's has its meaning
 and labels."""
@@ -66,9 +68,21 @@ _LIMITS = {
 
 def write_fields() -> str:
     """The page of all fields that are ours; what Kubernetes defines is only named."""
-    parts = ["# Fields", GENERATED + _ABOUT_FIELDS]
-    for crd in build_crds():
-        names, version = crd["spec"]["names"], crd["spec"]["versions"][0]
+    versions = [(crd, crd["spec"]["versions"][0]) for crd in build_crds()]
+    return _write_fields(["# Fields", GENERATED + _ABOUT_FIELDS], versions)
+
+
+def write_beta_fields() -> str:
+    """The same page of v1beta1."""
+    entries = build_v1beta1_versions()
+    versions = [(crd, entries[name]) for crd in build_crds() if (name := crd["metadata"]["name"]) in entries]
+    return _write_fields(["# Fields of v1beta1", GENERATED + _ABOUT_BETA, _ABOUT_FIELDS], versions)
+
+
+def _write_fields(head: list[str], versions: Iterable[tuple[Node, Node]]) -> str:
+    parts = [*head]
+    for crd, version in versions:
+        names = crd["spec"]["names"]
         short = f" (`{names['shortNames'][0]}`)" if names.get("shortNames") else ""
         rows = "\n".join(_field_rows(version["schema"]["openAPIV3Schema"], ""))
         parts.append(f"## {names['kind']}\n\n`{names['plural']}.nvidia.com`{short}, version `{version['name']}`.")

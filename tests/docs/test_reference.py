@@ -7,10 +7,15 @@ import pytest
 from hooks.crds.definitions import build_crds
 from tests.docs.markdown import find_anchors
 from tests.docs.reasons import all_reasons
-from tests.docs.reference import ROOT, write_conditions, write_fields, write_metrics
+from tests.docs.reference import ROOT, write_beta_fields, write_conditions, write_fields, write_metrics
 
 REFERENCE = ROOT / "docs/reference"
-PAGES = {"fields.md": write_fields, "metrics.md": write_metrics, "conditions.md": write_conditions}
+PAGES = {
+    "fields.md": write_fields,
+    "fields-v1beta1.md": write_beta_fields,
+    "metrics.md": write_metrics,
+    "conditions.md": write_conditions,
+}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -27,6 +32,14 @@ def test_page_is_that_of_the_code(name: str, request: pytest.FixtureRequest) -> 
         (
             write_fields,
             ["`spec.services[*].extraPodSpec.mainContainer`", "`spec.source.uri`", "`status.restart.phase`"],
+        ),
+        (
+            write_beta_fields,
+            [
+                "`spec.components[].podTemplate.spec`",
+                "`spec.dgdRef.componentName`",
+                "`status.component.servedModelName`",
+            ],
         ),
         (
             write_metrics,

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hooks.crds import build_crds
 from hooks.doctor.checks.controllers import check_presence, check_token
 from hooks.doctor.checks.crds import check_crds
 from hooks.doctor.checks.kubernetes import check_kubernetes
@@ -65,7 +66,7 @@ def test_what_the_api_server_fills_in_is_no_difference() -> None:
         (
             {"versions": [version_of(storage=False), version_of(name="v1beta1")]},
             Level.ERROR,
-            "objects are stored as v1beta1, which our CRDs do not serve",
+            "objects are stored as v1beta1, and the hooks need v1alpha1",
         ),
         ({"conversion": {"strategy": "Webhook"}}, Level.ERROR, "a webhook of another operator converts its objects"),
         ({"versions": [version_of(additionalPrinterColumns=[])]}, Level.WARNING, "its columns differ from those of"),
@@ -76,6 +77,49 @@ def test_other_crds_are_found(spec: dict[str, Any], level: Level, sentence: str)
     found = only(check_crds(good(crds=with_crd(**spec))))
     assert found.level is level
     assert sentence in found.finding
+
+
+CONVERTER: dict[str, Any] = {
+    "service": {"name": "hooks", "namespace": "team-a", "path": "/convert"},
+    "caBundle": "QQ==",
+}
+
+
+def with_both(change: str = "") -> dict[str, Manifest]:
+    """Our CRDs with v1beta1; graphs without this key of their entry of v1beta1."""
+    crds = {crd["metadata"]["name"]: crd for crd in build_crds(CONVERTER)}
+    alpha, beta = crds[GRAPHS]["spec"]["versions"]
+    kept = {key: value for key, value in beta.items() if key != change}
+    changed: Manifest = {**crds[GRAPHS], "spec": {**crds[GRAPHS]["spec"], "versions": [alpha, kept]}}
+    return {**crds, GRAPHS: changed}
+
+
+def test_our_definitions_may_serve_v1beta1_too() -> None:
+    (found,) = check_crds(good(crds=with_both()))
+    assert found.level is Level.OK
+    assert "serve and store v1alpha1, 3 serve v1beta1 too, as in" in found.finding
+
+
+@pytest.mark.parametrize(
+    ("change", "level", "sentence"),
+    [
+        ("additionalPrinterColumns", Level.WARNING, "its columns differ from those of"),
+        ("schema", Level.ERROR, "the API server drops fields that"),
+    ],
+)
+def test_entry_of_v1beta1_is_ours_too_and_the_remedy_keeps_it(change: str, level: Level, sentence: str) -> None:
+    found = only(check_crds(good(crds=with_both(change))))
+    assert found.level is level
+    assert sentence in found.finding
+    assert found.remedy is not None
+    assert found.remedy.startswith("dynamo-hooks crds --v1beta1 --service team-a/hooks | kubectl apply --server-side")
+
+
+def test_another_operators_webhook_is_found_beside_v1beta1() -> None:
+    crds = with_both()
+    spec = {**crds[GRAPHS]["spec"], "names": {**crds[GRAPHS]["spec"]["names"], "categories": []}}
+    found = only(check_crds(good(crds={**crds, GRAPHS: {**crds[GRAPHS], "spec": spec}})))
+    assert found.finding == "a webhook of another operator converts its objects"
 
 
 def test_fields_that_the_api_server_would_drop_are_named() -> None:

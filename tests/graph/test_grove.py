@@ -60,7 +60,8 @@ def part(kind: str, name: str, *, desired: int, good: int | None = None, generat
     """A PodClique or PodCliqueScalingGroup of the graph `g`, all ready unless `good` says how many."""
     ready = "readyReplicas" if kind == "PodClique" else "availableReplicas"
     count = desired if good is None else good
-    status = {"observedGeneration": 1, "replicas": desired, "updatedReplicas": desired, ready: count}
+    counts = {"replicas": desired, "updatedReplicas": desired, "scheduledReplicas": desired, ready: count}
+    status = {"observedGeneration": 1, **counts}
     labels = {"app.kubernetes.io/part-of": "g"}
     metadata = {"name": name, "namespace": "default", "labels": labels, "generation": generation}
     spec = {"replicas": desired}
@@ -89,7 +90,7 @@ def test_single_node_services_become_cliques_without_groups() -> None:
     discovered = '{"Frontend":{"imagePullSecrets":[]},"Planner":{"imagePullSecrets":[]}}'
     annotations = {"nvidia.com/discovered-for-pods": discovered}
     metadata = pcs(answer)["metadata"]
-    assert metadata["annotations"].pop(contract.ANNOTATION_RENDERING).startswith("1.")
+    assert metadata["annotations"].pop(contract.ANNOTATION_RENDERING).startswith("2.")
     assert metadata == {"name": "g", "namespace": "default", "annotations": annotations}
     assert pcs(answer)["spec"]["replicas"] == 1
     found = template(answer)
@@ -377,16 +378,26 @@ def test_graph_is_successful_when_all_parts_are() -> None:
         "Frontend": {
             "componentKind": "PodClique",
             "componentName": "g-0-frontend",
+            "componentNames": ["g-0-frontend"],
+            "runtimeNamespace": "default-g",
             "replicas": 2,
             "updatedReplicas": 2,
             "readyReplicas": 2,
+            "scheduledReplicas": 2,
+            "gpusPerEngine": 0,
+            "gpusPerReplica": 0,
         },
         "Worker": {
             "componentKind": "PodCliqueScalingGroup",
             "componentName": "g-0-worker",
+            "componentNames": ["g-0-worker"],
+            "runtimeNamespace": "default-g",
             "replicas": 2,
             "updatedReplicas": 2,
             "availableReplicas": 2,
+            "scheduledReplicas": 2,
+            "gpusPerEngine": 6,
+            "gpusPerReplica": 6,
         },
     }
     assert scalings(answer) == ()

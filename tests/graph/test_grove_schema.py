@@ -37,6 +37,19 @@ GRAPHS = {
         },
         name="d",
     ),
+    "fields of 1.x": {
+        **make.graph(),
+        "spec": {
+            "labels": {"team": "a"},
+            "annotations": {"note": "b"},
+            "priorityClassName": "high",
+            "services": {
+                "Worker": engine("vllm", replicas=3, minAvailable=2, frontendSidecar={"image": "f:1.6.1"}),
+                "Sgl": engine("sglang", multinode={"nodeCount": 2}, replicas=2, minAvailable=2),
+                "Beside": engine("vllm", runtimeVersionOverride="1.6.1"),
+            },
+        },
+    },
 }
 
 

@@ -55,7 +55,8 @@ def test_graph_is_successful_when_all_components_are_available() -> None:
     assert world.ready(answer)["status"] == "True"
     assert world.ready(answer)["reason"] == "all_resources_are_ready"
     assert world.ready(answer)["message"] == "All resources are ready"
-    count = {"componentKind": "Deployment", "replicas": 1, "updatedReplicas": 1}
+    projected = {"runtimeNamespace": "default-g", "gpusPerEngine": 0, "gpusPerReplica": 0}
+    count = {"componentKind": "Deployment", "replicas": 1, "updatedReplicas": 1, **projected}
     assert answer.status["services"] == {
         "Frontend": {**count, "componentName": "g-frontend"},
         "Worker": {**count, "componentName": "g-worker"},

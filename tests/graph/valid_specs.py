@@ -92,6 +92,11 @@ OF_ANY = {
     "readinessProbe": PROBES,
     "globalDynamoNamespace": st.booleans(),
     "scalingAdapter": st.fixed_dictionaries({"enabled": st.booleans()}),
+    "frontendSidecar": st.fixed_dictionaries(
+        {"image": st.sampled_from(["f:1.6.1", "f"])}, optional={"envs": ENVS, "envFromSecret": st.just("t")}
+    ),
+    "runtimeVersionOverride": st.sampled_from(["0.9.1", "1.5.0", "1.6.1"]),
+    "gpuMemoryService": st.just({"enabled": False}),
 }
 REPLICAS = st.integers(0, 3)
 PICKERS = st.sampled_from(
@@ -157,6 +162,10 @@ def _graph(draw: st.DrawFn, *, several_nodes: bool) -> dict[str, Any]:
         "envs": ENVS,
         "pvcs": st.lists(CREATED | EXISTING, max_size=3, unique_by=lambda claim: claim["name"]),
         "backendFramework": st.just(engine),
+        "labels": LABELS,
+        "annotations": LABELS,
+        "priorityClassName": st.just("high"),
+        "experimental": st.just({}),
     }
     rest = draw(st.fixed_dictionaries({}, optional=optional))
     return {"services": services, **rest}

@@ -122,9 +122,10 @@ def counts(kind: str, replicas: int, updated: int, good: int, **more: int) -> di
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_part_with_all_replicas_of_its_generation_is_ready(kind: str) -> None:
-    found = read_scalable(part(kind, **counts(kind, 2, 2, 2, observedGeneration=1)))
+    found = read_scalable(part(kind, **counts(kind, 2, 2, 2, observedGeneration=1, scheduledReplicas=2)))
     assert why_unready(found) == ""
-    assert found.to_status() == {"componentKind": kind, "componentName": "p", **counts(kind, 2, 2, 2)}
+    names = {"componentKind": kind, "componentName": "p", "componentNames": ["p"]}
+    assert found.to_status() == {**names, **counts(kind, 2, 2, 2, scheduledReplicas=2)}
 
 
 @pytest.mark.parametrize("kind", FIELDS)

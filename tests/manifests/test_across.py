@@ -7,6 +7,7 @@ import pytest
 from hooks.manifests.checking import check_manifests
 from hooks.manifests.reading import load_manifests
 from tests import make
+from tests.cli.versions import ALPHA, BETA
 
 GRAPH = """\
 apiVersion: nvidia.com/v1alpha1
@@ -134,3 +135,16 @@ def test_ssh_key_that_is_not_given_is_warned_about(folder: Path) -> None:
         "a.yaml:10: spec.services[main].multinode: TensorRT-LLM over several nodes needs Secret "
         "default/mpi-run-ssh-secret with private.key and private.key.pub, which is not among these manifests"
     )
+
+
+@pytest.mark.parametrize("command", ["1", "python3", "{a: b}"])
+def test_command_of_another_type_is_a_problem_of_its_own_service(folder: Path, command: str) -> None:
+    faults, warnings = check(folder, NODES.replace("[python3, -m, dynamo.trtllm]", command))
+    assert any("mainContainer.command: is" in fault for fault in faults)
+    assert not any("Secret" in warning for warning in warnings)
+
+
+def test_one_graph_in_two_versions_collides_as_a_whole_and_not_by_its_services(folder: Path) -> None:
+    faults, warnings = check(folder, ALPHA, BETA)
+    assert faults == []
+    assert warnings[0].startswith("b.yaml:4: metadata.name: DynamoGraphDeployment g is also in a.yaml:1")

@@ -117,7 +117,7 @@ def test_what_is_no_manifest_has_no_problem_and_is_counted(files: dict[str, str]
         ),
         (graph().replace("apiVersion: nvidia.com/v1alpha1\n", ""), "apiVersion: is missing"),
         (graph().replace("kind: DynamoGraphDeployment\n", "# kind\n"), "kind: is missing"),
-        (graph().replace("v1alpha1", "v1beta1"), "should be nvidia.com/v1alpha1"),
+        (graph().replace("v1alpha1", "v1alpha2"), "should be nvidia.com/v1alpha1 or nvidia.com/v1beta1"),
         (f"{graph()}---\na: [\n", "is not valid YAML"),
         (f"{graph()}---\nspec: {{}}\n", "apiVersion: is missing"),
         (f"{graph()}---\n{graph()}", "a second DynamoGraphDeployment named g"),

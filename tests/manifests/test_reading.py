@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from hooks.k8s.yaml_reader import Mark
-from hooks.manifests.reading import Document, load_manifests
+from hooks.manifests.document import Document
+from hooks.manifests.reading import load_manifests
 from hooks.problems import HERE, METADATA, SPEC, FieldPath, Key
 from hooks.rules import schema
 
@@ -156,9 +157,9 @@ KIND_FAULTS = [
         "m.yaml:2: kind: dynamomodel is not a kind of nvidia.com/v1alpha1; did you mean DynamoModel?",
     ),
     (
-        "nvidia.com/v1beta1",
+        "nvidia.com/v1beta2",
         "DynamoGraphDeployment",
-        "m.yaml:1: apiVersion: is nvidia.com/v1beta1, should be nvidia.com/v1alpha1",
+        "m.yaml:1: apiVersion: is nvidia.com/v1beta2, should be nvidia.com/v1alpha1 or nvidia.com/v1beta1",
     ),
     ("nvidia.io/v1alpha1", "DynamoModel", "m.yaml:1: apiVersion: is nvidia.io/v1alpha1, should be nvidia.com/v1alpha1"),
     ("v1", "DynamoModel", "m.yaml:1: apiVersion: is v1, should be nvidia.com/v1alpha1"),

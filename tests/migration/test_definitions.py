@@ -33,13 +33,13 @@ def test_definition_that_stores_our_version_alone_is_left() -> None:
 def test_objects_that_may_be_stored_as_another_version_are_an_obstacle() -> None:
     found = definition(["v1alpha1", "v1beta1"], storage="v1beta1")
     (sentence,) = find_obstacles([found], {"DynamoGraphDeployment": 3})
-    assert sentence.startswith("3 DynamoGraphDeployment objects may be stored as v1beta1, which our CRDs do not have")
-    assert "kubectl get dynamographdeployments.v1alpha1.nvidia.com -A -o json | kubectl replace -f -" in sentence
+    assert sentence.startswith("3 DynamoGraphDeployment objects may be stored as v1beta1. Store them as v1alpha1")
+    assert "`dynamo-hooks migrate --store-v1alpha1 --apply`" in sentence
     assert list(plan_definitions([found], {"DynamoGraphDeployment": 3})) == []
 
 
 def test_version_of_a_kind_without_objects_is_changed() -> None:
-    webhook = {"strategy": "Webhook", "webhook": {"clientConfig": {}}}
+    webhook = converted_by("dynamo-operator-webhook-service")
     found = definition(["v1beta1"], storage="v1beta1", conversion=webhook)
     assert list(find_obstacles([found], {})) == []
     (step,) = plan_definitions([found], {})
@@ -50,6 +50,17 @@ def test_version_of_a_kind_without_objects_is_changed() -> None:
     assert changed["status"] == {"storedVersions": ["v1alpha1"]}
     assert not needs_change(changed)
     assert find_spec_patch(changed) == find_status_patch(changed) == {}
+
+
+def converted_by(service: str) -> dict[str, Any]:
+    return {"strategy": "Webhook", "webhook": {"clientConfig": {"service": {"name": service, "namespace": "s"}}}}
+
+
+def test_definition_that_our_hooks_convert_is_left() -> None:
+    found = definition(["v1alpha1"], conversion=converted_by("dynamo-hooks-admission"))
+    assert not needs_change(found)
+    assert find_spec_patch(found) == {}
+    assert needs_change(definition(["v1alpha1"], conversion=converted_by("dynamo-operator-webhook-service")))
 
 
 def test_definition_without_our_version_is_an_obstacle() -> None:

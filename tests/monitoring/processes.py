@@ -19,12 +19,13 @@ from tests.model.prober.engines import EngineState, RunningEngine, run_engine
 from tests.monitoring.api_stand_in import LONG_AGO, api_stand_in, unready
 from tests.monitoring.prometheus import Target
 from tests.ports import free_port
-from tests.reviews import review
+from tests.reviews import conversion_review, review
 from tests.serving.servers import REVIEW, REVIEW_PATH, SYNC, SYNC_PATH, Running, running, running_admission
 
 SECONDS = 30.0
 REFUSED_REVIEW = orjson.dumps(review(new=make.graph({})))
 REFUSED_SYNC = orjson.dumps({**orjson.loads(SYNC), "parent": make.graph({"Worker": make.service(replicas=-1)})})
+CONVERSION, FAILING_CONVERSION = (orjson.dumps(conversion_review(version)) for version in ("v1beta1", "v2"))
 CHANGED_SYNC = orjson.dumps({**orjson.loads(SYNC), "parent": {**make.graph(), "status": {"conditions": []}}})
 
 
@@ -59,11 +60,13 @@ class Processes:
             assert self.hooks.post(body)[0] == 200
         for body in (REVIEW, REFUSED_REVIEW):
             assert self.admission.ask("POST", REVIEW_PATH, body)[0] == 200
+        assert self.admission.ask("POST", "/convert", CONVERSION)[0] == 200
         self.ask_until(lambda report: all(one.phase.is_ready for one in report.endpoints))
 
     def fail_calls(self, count: int) -> None:
-        """Call the graph hook with a body that it cannot read."""
+        """Call the graph hook with a body that it cannot read, and ask for a version that nobody serves."""
         for _ in range(count):
+            assert self.admission.ask("POST", "/convert", FAILING_CONVERSION)[0] == 200
             assert self.hooks.ask("POST", SYNC_PATH, b"{")[0] == 400
 
     def lose_adapter(self) -> None:

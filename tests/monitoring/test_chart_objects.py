@@ -84,12 +84,17 @@ def rules_of(*values: str) -> list[dict[str, Any]]:
 
 
 def test_rule_has_every_alert_word_for_word() -> None:
-    assert rules_of() == alerts()
+    assert rules_of("v1beta1.enabled=true") == alerts()
+
+
+def test_conversion_has_alerts_only_where_objects_are_converted() -> None:
+    assert rules_of() == [rule for rule in alerts() if not rule["alert"].startswith("DynamoConversion")]
 
 
 def test_alerts_are_labelled_left_out_and_linked_as_the_values_say() -> None:
     off = [alert["alert"] for alert in alerts() if alert["alert"].startswith("DynamoAdapter")]
     found = rules_of(
+        "v1beta1.enabled=true",
         f"monitoring.rules.disabled={{{','.join(off)}}}",
         "monitoring.rules.alertLabels.team=serving",
         "monitoring.rules.runbooks=https://example.com/runbooks",

@@ -47,6 +47,7 @@ def test_good_installation_passes_every_check(
         "ok: the hooks refuse a caller without the token",
         "ok: admission is ready, with a trusted certificate",
         "ok: admission allows a valid graph",
+        "ok: a graph is converted to v1beta1",
     ]
     assert result.exit_code == 0
 

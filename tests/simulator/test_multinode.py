@@ -113,6 +113,9 @@ def test_each_replica_is_a_set_and_a_pod_group_whose_pods_run() -> None:
         "replicas": 2,
         "updatedReplicas": 2,
         "readyReplicas": 2,
+        "runtimeNamespace": "default-g",
+        "gpusPerEngine": 3,
+        "gpusPerReplica": 3,
     }
 
 

@@ -18,6 +18,7 @@ from hooks.simulator.store import ApiError, copy_json
 from hooks.testing import Answer, Dynamo, HookFailed, assert_has, report_phase
 from hooks.testing.dynamo import NOW
 from tests import make
+from tests.cli.versions import ALPHA, BETA
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMPONENT = contract.COMPONENT.kind
@@ -255,3 +256,19 @@ def test_refusal_of_a_hook_is_raised(dynamo: Dynamo) -> None:
 def test_graph_that_does_not_become_ready_says_why(dynamo: Dynamo) -> None:
     with pytest.raises(AssertionError, match=r"does not become ready: .*no multinode orchestrator available"):
         dynamo.as_ready(graph(w=make.service(**NODES)))
+
+
+def test_graph_of_v1beta1_is_synced_as_the_same_graph_of_v1alpha1(dynamo: Dynamo) -> None:
+    alpha, beta = yaml.safe_load(ALPHA), yaml.safe_load(BETA)
+    answer = dynamo.sync(beta)
+    assert answer.children == dynamo.sync(alpha).children
+    assert answer.parent is not None
+    assert answer.parent["apiVersion"] == "nvidia.com/v1alpha1"
+    ready = dynamo.sync(beta, dynamo.as_ready(beta))
+    assert ready.status["state"] == "successful"
+
+
+def test_graph_that_the_schema_of_v1beta1_refuses_is_refused_with_its_paths(dynamo: Dynamo) -> None:
+    broken = yaml.safe_load(BETA.replace("replicas: 2", "replica: 2"))
+    with pytest.raises(ApiError, match=r"spec.components\[1\].replica: unknown field; did you mean replicas"):
+        dynamo.sync(broken)

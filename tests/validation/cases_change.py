@@ -5,6 +5,7 @@ from tests.validation.objects import MAIN, Case, Manifest, component, graph, ser
 MANY = {"nodeCount": 2}
 BACKEND = "spec.backendFramework is immutable and cannot be changed after creation"
 BACKEND_WARNING = "Changing spec.backendFramework may cause unexpected behavior"
+LEAST = "spec.services[main].minAvailable is immutable and cannot be changed after creation"
 FIXED = "service topology is immutable and cannot be modified after creation"
 
 
@@ -74,6 +75,14 @@ CHANGES = (
         problems=(f"{FIXED}: services added: [frontend], services removed: [cache]",),
     ),
     Case(id="replicas-without-adapter", old=service(replicas=1), new=service(replicas=3)),
+    Case(
+        id="other-least",
+        old=service(minAvailable=2, replicas=3),
+        new=service(minAvailable=3, replicas=3),
+        problems=(LEAST,),
+    ),
+    Case(id="least-that-comes", old=service(replicas=3), new=service(minAvailable=2, replicas=3), problems=(LEAST,)),
+    Case(id="least-of-one-that-goes", old=service(minAvailable=1), new=service()),
     Case(id="one-node-to-two", old=nodes(None), new=nodes(2), problems=(flipped("main"),)),
     Case(id="three-nodes-to-one", old=nodes(3), new=nodes(None), problems=(flipped("main"),)),
     Case(id="more-nodes", old=nodes(2), new=nodes(4)),

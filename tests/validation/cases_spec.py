@@ -15,6 +15,8 @@ DYNAMO_NAMESPACE = (
     "dynamoNamespace is deprecated and ignored. Value 'mine' will be replaced with '{}'. Remove this field from your "
     "configuration"
 )
+LEAST = "minAvailable must be less than or equal to replicas unless replicas is 0"
+GROVE_BACKED = "is currently supported only for Grove-backed DynamoGraphDeployment components"
 EPP = {"componentType": "epp"}
 REFERENCE = {"name": "picker", "key": "k"}
 SHARED: tuple[tuple[str, Json, tuple[str, ...]], ...] = (
@@ -91,6 +93,24 @@ SPECS = (
     *(
         Case(id=f"component-{name}", new=component(**spec), problems=tuple(f"spec{text}" for text in texts))
         for name, spec, texts in SHARED
+    ),
+    Case(
+        id="least-of-fewer-replicas",
+        new=service(minAvailable=3, replicas=2),
+        problems=(f"{MAIN}: {LEAST}",),
+    ),
+    Case(id="least-of-one-replica", new=service(minAvailable=2), problems=(f"{MAIN}: {LEAST}",)),
+    Case(id="least-of-no-replicas", new=service(minAvailable=2, replicas=0)),
+    Case(id="least-of-as-many-replicas", new=service(minAvailable=2, replicas=2)),
+    Case(
+        id="least-without-grove",
+        new=graph({"main": {"minAvailable": 1}}, annotations={"nvidia.com/enable-grove": "false"}),
+        problems=(f"{MAIN}.minAvailable {GROVE_BACKED}",),
+    ),
+    Case(
+        id="least-of-a-component",
+        new=component(minAvailable=2, replicas=1),
+        problems=(f"spec: {LEAST}", f"spec.minAvailable {GROVE_BACKED}"),
     ),
     Case(
         id="two-services",

@@ -2,9 +2,12 @@
 
 | GPUs | mode |
 |---|---|
-| one engine needs more than a node has | one engine over all nodes: Ray, or by annotation multiprocessing |
+| one engine needs more than a node has | one engine over all nodes: multiprocessing or Ray |
 | all engines of data parallelism together need more than a node has | engines on each node, hybrid load balancing |
 | a node has enough, or the spec requests none | vLLM does not span nodes; a warning says so |
+
+An annotation chooses between multiprocessing and Ray. Without it, graphs that an operator of release 1.0 or later
+created use multiprocessing, and older ones stay on Ray.
 
 Source: Dynamo operator, internal/dynamo/backend_vllm.go.
 """
@@ -29,6 +32,7 @@ from hooks.component.backends.shell import (
     warn_of_unread_program,
 )
 from hooks.component.placement import Placement, Role
+from hooks.component.runtime_version import MULTIPROCESSING_SINCE, is_since, parse_version
 from hooks.k8s.pods import add_named, field_env
 from hooks.k8s.types import Json
 from hooks.problems import SPEC, Problem
@@ -101,9 +105,20 @@ def _resolve_mode(sizes: _Sizes, gpus: int, annotations: Mapping[str, str]) -> M
     if gpus == 0:
         return Mode.ALONE
     if sizes.world > gpus:
-        executor = annotations.get(contract.ANNOTATION_EXECUTOR_BACKEND, "").strip().lower()
-        return Mode.MULTIPROCESSING if executor == Mode.MULTIPROCESSING else Mode.RAY
+        return _resolve_executor(annotations)
     return Mode.DATA_PARALLEL if sizes.world * sizes.data > gpus else Mode.ALONE
+
+
+def _resolve_executor(annotations: Mapping[str, str]) -> Mode:
+    """Multiprocessing or Ray; an annotation with another value has no effect.
+
+    Source: Dynamo operator, internal/features/compatibility/gates.go, VLLMMultiprocessing.
+    """
+    executor = annotations.get(contract.ANNOTATION_EXECUTOR_BACKEND, "").strip().lower()
+    if executor in {Mode.MULTIPROCESSING, Mode.RAY}:
+        return Mode(executor)
+    origin = parse_version(annotations.get(contract.ANNOTATION_ORIGIN_VERSION, "").removeprefix("v"))
+    return Mode.MULTIPROCESSING if is_since(origin, MULTIPROCESSING_SINCE) else Mode.RAY
 
 
 def _launch(mode: Mode, container: Mapping[str, Json], placement: Placement, *, local_engines: int) -> Launched:

@@ -1,40 +1,45 @@
-"""A component's defaults, by its type; the user's values override them."""
+"""A component's defaults, by its type and the release that it runs; the user's values override them."""
 
 from typing import assert_never
 
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.defaults import epp, frontend, planner, worker
 from hooks.component.defaults.base import BARE, ComponentDefaults
+from hooks.component.defaults.runtime import ENGINE
+from hooks.component.runtime_version import RuntimeVersion, find_runtime_container, resolve_runtime_version
 from hooks.component.subject import ComponentType, Subject
 
-__all__ = ["ComponentDefaults", "resolve_defaults", "typical_defaults"]
+__all__ = ["ComponentDefaults", "resolve_defaults", "resolve_typical", "typical_defaults"]
 
 
 def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
-    """The defaults of the component's type."""
+    """The defaults of the main container and its pod."""
     match subject.type:
-        case ComponentType.FRONTEND:
-            return frontend.DEFAULTS
-        case ComponentType.WORKER | ComponentType.PREFILL | ComponentType.DECODE:
-            return worker.DEFAULTS
         case ComponentType.PLANNER:
-            return planner.resolve_defaults(subject)
+            return planner.resolve_defaults(subject, resolve_runtime_version(spec))
         case ComponentType.EPP:
             return epp.resolve_defaults(spec, subject)
-        case ComponentType.OTHER:
-            return BARE
-    assert_never(subject.type)
+        case _:
+            return resolve_typical(spec)
 
 
-def typical_defaults(kind: ComponentType) -> ComponentDefaults:
-    """The defaults that depend on the type alone: all but an endpoint picker's flags and volumes, and accounts."""
+def resolve_typical(spec: ComponentSpec) -> ComponentDefaults:
+    """The defaults of the main container, without an endpoint picker's flags and volumes, and without accounts."""
+    kind = ComponentType.of(spec.component_type)
+    if kind.is_worker and find_runtime_container(spec) is not None:
+        return ENGINE
+    return typical_defaults(kind, resolve_runtime_version(spec))
+
+
+def typical_defaults(kind: ComponentType, version: RuntimeVersion | None) -> ComponentDefaults:
+    """The defaults that depend on the type and the release alone."""
     match kind:
         case ComponentType.FRONTEND:
-            return frontend.DEFAULTS
+            return frontend.resolve_defaults(version)
         case ComponentType.WORKER | ComponentType.PREFILL | ComponentType.DECODE:
-            return worker.DEFAULTS
+            return worker.resolve_defaults(version)
         case ComponentType.PLANNER:
-            return planner.DEFAULTS
+            return planner.typical_defaults(version)
         case ComponentType.EPP:
             return epp.DEFAULTS
         case ComponentType.OTHER:

@@ -47,6 +47,6 @@ def tcp_port(name: str, number: int) -> ContainerPort:
     return {"name": name, "containerPort": number, "protocol": "TCP"}
 
 
-def http_get(path: str, port: str, **timings: int) -> Mapping[str, Json]:
-    """Build a probe that requests a path at a named port; `timings` are the probe's own fields."""
+def http_get(path: str, port: str | int, **timings: int) -> Mapping[str, Json]:
+    """Build a probe that requests a path at a port, by its name or number; `timings` are the probe's own fields."""
     return {"httpGet": {"path": path, "port": port}, **timings}

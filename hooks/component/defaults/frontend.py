@@ -3,8 +3,11 @@
 Source: Dynamo operator, internal/dynamo/component_frontend.go.
 """
 
+from dataclasses import replace
+
 from hooks import contract
 from hooks.component.defaults.base import ComponentDefaults, http_get, tcp_port
+from hooks.component.runtime_version import STARTUP_PROBE_SINCE, RuntimeVersion, is_since
 from hooks.k8s.objects import ServicePort
 
 DEFAULTS = ComponentDefaults(
@@ -37,3 +40,18 @@ DEFAULTS = ComponentDefaults(
         targetPort=contract.HTTP_PORT_NAME,
     ),
 )
+# Five minutes, because the frontend waits for NATS and etcd, one after the other, before it answers.
+_WAITING = replace(
+    DEFAULTS,
+    probes={
+        **DEFAULTS.probes,
+        "startupProbe": http_get(
+            "/live", contract.HTTP_PORT_NAME, periodSeconds=10, timeoutSeconds=1, failureThreshold=30
+        ),
+    },
+)
+
+
+def resolve_defaults(version: RuntimeVersion | None) -> ComponentDefaults:
+    """The defaults of a release."""
+    return _WAITING if is_since(version, STARTUP_PROBE_SINCE) else DEFAULTS

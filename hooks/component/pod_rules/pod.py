@@ -54,10 +54,10 @@ def _read_context(pod: Mapping[str, Json], fields: PodFields) -> PodContext:
     shared = (contract.SHARED_MEMORY_PATH,) if fields.has_shared_memory else ()
     return PodContext(
         mounted=(*shared, *(mount.mount_point for mount in fields.volume_mounts)),
-        volumes={volume["name"]: volume for volume in pod.get("volumes", ()) if "name" in volume},
+        volumes={v["name"]: v for v in pod.get("volumes", ()) if isinstance(v.get("name"), str)},
         has_shared_memory=fields.has_shared_memory,
         host_users=pod.get("hostUsers") is not False,
-        grace_seconds=pod.get("terminationGracePeriodSeconds", typical_defaults(kind).grace_seconds),
+        grace_seconds=pod.get("terminationGracePeriodSeconds", typical_defaults(kind, None).grace_seconds),
     )
 
 
@@ -85,14 +85,15 @@ def _find_main_probe_problems(
 ) -> Iterator[Problem]:
     """Problems of the main container's probes that count: a probe of the spec itself replaces the container's."""
     top = {"livenessProbe": fields.liveness_probe, "readinessProbe": fields.readiness_probe}
-    ours = typical_defaults(ComponentType.of(fields.component_type)).probes
     for field in PROBES:
         if top.get(field) is not None:
             probe = _read_sound({field: top[field]}, broken, SPEC).get(field, {})
             if probe:
                 yield from find_probe_problems(field, probe, SPEC / field, has_default=True)
         elif main.get(field):
-            yield from find_probe_problems(field, main[field], _MAIN / field, has_default=field in ours)
+            yield from find_probe_problems(
+                field, main[field], _MAIN / field, has_default=field in fields.default_probes
+            )
 
 
 def _find_host_port_problems(pod: Mapping[str, Json], containers: Collection[LocatedContainer]) -> Iterator[Problem]:

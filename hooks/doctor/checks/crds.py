@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hooks import __version__, contract
-from hooks.crds.definitions import CUSTOM_RESOURCES, build_crds
+from hooks.crds.definitions import CATEGORY, CUSTOM_RESOURCES, build_crds
 from hooks.doctor.facts import Facts
 from hooks.doctor.finding import Finding, describe, error, ok, warning
-from hooks.doctor.remedies import APPLY_CRDS, MIGRATE, install_hooks
+from hooks.doctor.remedies import APPLY_CRDS, MIGRATE, apply_both_versions, install_hooks
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
 
@@ -15,6 +15,9 @@ NAMES = tuple(f"{resource.plural}.{contract.GROUP}" for resource in CUSTOM_RESOU
 _SHOWN = 5
 """How many fields a finding names."""
 _DEFAULTED = ("scope", "names")
+_PARTS = (("schema", "schema"), ("columns", "additionalPrinterColumns"), ("subresources", "subresources"))
+_ANY_CONVERTER: Mapping[str, Json] = {}
+"""The definitions with both versions are built for comparison only."""
 
 
 def check_crds(facts: Facts) -> list[Finding]:
@@ -26,19 +29,30 @@ def check_crds(facts: Facts) -> list[Finding]:
         remedy = APPLY_CRDS if facts.is_installed else install_hooks(takes_crds=False)
         return [error("CustomResourceDefinitions", "none of the CRDs is installed", remedy)]
     lacking = [error(f"CustomResourceDefinition {name}", "it is not installed", APPLY_CRDS) for name in missing]
-    wanted = {crd["metadata"]["name"]: crd for crd in build_crds()}
+    wanted = {crd["metadata"]["name"]: crd for crd in build_crds(_ANY_CONVERTER)}
     present = [name for name in NAMES if name in facts.crds]
     problems = [found for name in present for found in _judge(facts.crds[name], wanted[name])]
     if lacking or problems:
         return [*lacking, *problems]
+    both = sum(_is_converted(facts.crds[name]) for name in present)
+    also = f", {both} serve {contract.BETA_VERSION} too" if both else ""
     return [
-        ok("CustomResourceDefinitions", f"all {len(NAMES)} serve and store {contract.VERSION}, as in {__version__}")
+        ok(
+            "CustomResourceDefinitions",
+            f"all {len(NAMES)} serve and store {contract.VERSION}{also}, as in {__version__}",
+        )
     ]
 
 
 def _judge(crd: ReadManifest, wanted: ReadManifest) -> list[Finding]:
     """The problems of one CRD; a difference from ours is not looked for while something worse is wrong."""
-    return [*_judge_versions(crd)] or [*_judge_schema(crd, wanted)]
+    return [*_judge_versions(crd)] or [*_judge_schemas(crd, wanted)]
+
+
+def _is_converted(crd: ReadManifest) -> bool:
+    """Whether it is a definition of ours that serves v1beta1 too; upstream's have no category."""
+    is_ours = CATEGORY in (crd["spec"].get("names") or {}).get("categories", ())
+    return is_ours and bool(_version_of(crd, contract.BETA_VERSION))
 
 
 def _judge_versions(crd: ReadManifest) -> Iterator[Finding]:
@@ -54,38 +68,44 @@ def _judge_versions(crd: ReadManifest) -> Iterator[Finding]:
     stored = next((name for name, version in versions.items() if version.get("storage")), "")
     others = [name for name in (stored, *(status.get("storedVersions") or ())) if name and name != contract.VERSION]
     if others:
-        text = f"objects are stored as {', '.join(sorted(set(others)))}, which our CRDs do not serve"
+        text = f"objects are stored as {', '.join(sorted(set(others)))}, and the hooks need {contract.VERSION}"
         yield error(about, text, MIGRATE)
     conversion = (crd["spec"].get("conversion") or {}).get("strategy", "None")
-    if conversion != "None" and not others:
+    if conversion != "None" and not others and not _is_converted(crd):
         yield error(about, "a webhook of another operator converts its objects", APPLY_CRDS)
 
 
-def _judge_schema(crd: ReadManifest, wanted: ReadManifest) -> Iterator[Finding]:
-    live, own = _version_of(crd), _version_of(wanted)
-    lacking = sorted(_find_lacking(_schema_of(live), _schema_of(own)))
+def _judge_schemas(crd: ReadManifest, wanted: ReadManifest) -> Iterator[Finding]:
+    remedy, names = APPLY_CRDS, [contract.VERSION]
+    if _is_converted(crd):
+        webhook = (crd["spec"].get("conversion") or {}).get("webhook") or {}
+        remedy, names = apply_both_versions(webhook.get("clientConfig") or {}), [*names, contract.BETA_VERSION]
+    lacking = sorted(
+        path
+        for name in names
+        for path in _find_lacking(_schema_of(_version_of(crd, name)), _schema_of(_version_of(wanted, name)))
+    )
     if lacking:
         more = f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else ""
         text = f"the API server drops fields that {__version__} knows: {', '.join(lacking[:_SHOWN])}{more}"
-        yield error(describe(crd), text, APPLY_CRDS)
+        yield error(describe(crd), text, remedy)
         return
-    parts = [
-        word
-        for word, key in (
-            ("schema", "schema"),
-            ("columns", "additionalPrinterColumns"),
-            ("subresources", "subresources"),
-        )
-        if (live.get(key) or {}) != (own.get(key) or {})
-    ]
+    parts = [word for name in names for word in _differing(_version_of(crd, name), _version_of(wanted, name))]
     parts += [key for key in _DEFAULTED if not _contains(crd["spec"].get(key), wanted["spec"][key])]
     if parts:
-        yield warning(describe(crd), f"its {' and '.join(parts)} differ from those of {__version__}", APPLY_CRDS)
+        yield warning(
+            describe(crd), f"its {' and '.join(dict.fromkeys(parts))} differ from those of {__version__}", remedy
+        )
 
 
-def _version_of(crd: ReadManifest) -> Mapping[str, Any]:
+def _differing(live: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    """The parts of a version that are not ours, in words."""
+    return [word for word, key in _PARTS if (live.get(key) or {}) != (own.get(key) or {})]
+
+
+def _version_of(crd: ReadManifest, name: str) -> Mapping[str, Any]:
     versions: list[Mapping[str, Any]] = crd["spec"].get("versions") or []
-    return next((version for version in versions if version["name"] == contract.VERSION), {})
+    return next((version for version in versions if version["name"] == name), {})
 
 
 def _schema_of(version: Mapping[str, Any]) -> Mapping[str, Json]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.component.discovered import Discovered, write_annotation
+from hooks.component.subject import NEVER_COPIED
 from hooks.effects import ScalePodClique
 from hooks.errors import InvalidSpec
-from hooks.graph.components import GraphServicePlan
+from hooks.graph.components import GraphServicePlan, common_annotations
 from hooks.graph.grove.keeping import choose_kept, find_kept
 from hooks.graph.grove.observe import ObservedGrove, ObservedSet
 from hooks.graph.grove.service import GroveService, plan_grove_service
@@ -28,7 +29,7 @@ from hooks.k8s.grove import (
 )
 from hooks.k8s.grove_immutables import find_immutable_changes, keep_immutable
 from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
-from hooks.problems import SPEC, Key, Problem
+from hooks.problems import SPEC, Joined, Key, Problem
 from hooks.rules import grove as rules
 from hooks.settings import Settings, Switch
 
@@ -110,8 +111,16 @@ def _build_set(
     groups = [service.group for service in services if service.group]
     discovered = {service.service: value for service in services if (value := service.discovered.to_json())}
     name, namespace = graph.metadata.name, graph.metadata.namespace
-    metadata = build_metadata(name, namespace, annotations=write_annotation(discovered))
-    return build_pod_clique_set(metadata, cliques, groups, termination_delay=termination_delay, topology=topology)
+    labels = {key: value for key, value in graph.spec.labels.items() if key not in NEVER_COPIED}
+    annotations = {**common_annotations(graph), **write_annotation(discovered)}
+    return build_pod_clique_set(
+        build_metadata(name, namespace, labels=labels, annotations=annotations),
+        cliques,
+        groups,
+        termination_delay=termination_delay,
+        priority_class=graph.spec.priority_class_name,
+        topology=topology,
+    )
 
 
 def _queue(graph: GraphDeployment, settings: Settings) -> str:
@@ -175,9 +184,9 @@ def _mixed_schedulers(services: Iterable[GroveService]) -> Iterator[Problem]:
             chosen.setdefault(clique.pod_spec.get("schedulerName", ""), service.service)
     if len(chosen) > 1:
         paths = {name: SPEC / "services" / Key(service) for name, service in sorted(chosen.items())}
-        found = ", ".join(f"{name or 'none'} ({path})" for name, path in paths.items())
+        found = [part for name, path in paths.items() for part in (", ", f"{name or 'none'} (", path, ")")]
         users = next((name for name in paths if name not in {"", KAI_SCHEDULER}), KAI_SCHEDULER)
-        yield rules.GROVE_SCHEDULER.at(paths[users] / "extraPodSpec.schedulerName", found=found)
+        yield rules.GROVE_SCHEDULER.at(paths[users] / "extraPodSpec.schedulerName", found=Joined(tuple(found[1:])))
 
 
 def _refused_changes(wanted: Manifest, existing: ObservedSet | None) -> Iterator[Problem]:

@@ -117,7 +117,7 @@ def _plan(
     discovered = found if kept is None else kept.within(found)
     cliques, warnings = _plan_cliques(deployment, component, replace(component.pod, discovered=discovered))
     name, is_multinode = planned.service.lower(), deployment.spec.is_multinode
-    count = max(component.replicas, 1)
+    count = _template_replicas(deployment, component)
     kind = kinds.POD_CLIQUE_SCALING_GROUP if is_multinode else kinds.POD_CLIQUE
     names = tuple(clique.name for clique in cliques)
     exposed = build_exposure(
@@ -129,7 +129,9 @@ def _plan(
         target=target_name(graph.metadata.name, planned.service),
         replicas=component.replicas,
         cliques=cliques,
-        group=ScalingGroup(name=name, clique_names=names, replicas=count) if is_multinode else None,
+        group=ScalingGroup(name=name, clique_names=names, replicas=count, min_available=_least(deployment))
+        if is_multinode
+        else None,
         discovered=discovered,
         exposed=tuple(exposed),
         warnings=(*(f"{SPEC / 'services' / Key(planned.service)}: {one}" for one in component.warnings), *warnings),
@@ -156,7 +158,7 @@ def _as_component(graph: GraphDeployment, planned: GraphServicePlan) -> Componen
 def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
     """The component on one node and without topology, so that rules of the other path do not apply."""
     pod = {key: value for key, value in component.spec.extra_pod_spec.items() if key != "restartPolicy"}
-    update = {"multinode": None, "topology_constraint": None, "extra_pod_spec": pod}
+    update = {"multinode": None, "topology_constraint": None, "min_available": None, "extra_pod_spec": pod}
     spec = component.spec.model_copy(update=update)
     return component.model_copy(update={"spec": spec})
 
@@ -211,8 +213,8 @@ def _plan_cliques(
         cliques.append(
             Clique(
                 name=clique_name(service, role),
-                replicas=max(component.replicas, 1) if role is Role.MAIN else pods,
-                min_available=1 if role is Role.MAIN else pods,
+                replicas=_template_replicas(deployment, component) if role is Role.MAIN else pods,
+                min_available=_least(deployment) if role is Role.MAIN else pods,
                 labels=_labels(component, role),
                 annotations=component.pod_annotations,
                 pod_spec=_with_distinct_env(built.spec),
@@ -220,6 +222,16 @@ def _plan_cliques(
             )
         )
     return tuple(cliques), tuple(dict.fromkeys(warnings))
+
+
+def _least(deployment: ComponentDeployment) -> int:
+    """The replicas that must be available together."""
+    return deployment.spec.min_available or 1
+
+
+def _template_replicas(deployment: ComponentDeployment, component: ComponentPlan) -> int:
+    """The replicas that Grove creates first; it refuses fewer than must be available, so 0 is set afterwards."""
+    return max(component.replicas, _least(deployment))
 
 
 def _labels(component: ComponentPlan, role: Role) -> dict[str, str]:

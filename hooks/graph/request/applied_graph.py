@@ -42,7 +42,7 @@ def plan_graph_to_apply(request: GraphRequest, generated: Manifest, target: Grap
         "labels": {key: labels[key] for key in sorted(labels) if key not in _NEVER_COPIED},
         **({"annotations": dict(sorted(annotations.items()))} if annotations else {}),
     }
-    spec = with_image(generated["spec"], overrides.workers_image)
+    spec = _with_release(with_image(generated["spec"], overrides.workers_image), request.spec.runtime_version_override)
     return label_like_parent(request.metadata.labels, {**generated, "metadata": described, "spec": spec})
 
 
@@ -52,6 +52,17 @@ def with_image(spec: Mapping[str, Json], image: str) -> Mapping[str, Json]:
         return spec
     services = spec.get("services") or {}
     return {**spec, "services": {name: _service_with_image(found, image) for name, found in services.items()}}
+
+
+def _with_release(spec: Mapping[str, Json], release: str) -> Mapping[str, Json]:
+    """The spec with the request's release of Dynamo for all services, as upstream's profiler writes it."""
+    if not release:
+        return spec
+    services = spec.get("services") or {}
+    return {
+        **spec,
+        "services": {name: {**found, "runtimeVersionOverride": release} for name, found in services.items()},
+    }
 
 
 def _service_with_image(service: Mapping[str, Json], image: str) -> Mapping[str, Json]:

@@ -7,12 +7,14 @@ internal/controller/dynamographdeploymentrequest_controller.go for what is immut
 from collections.abc import Iterator, Mapping
 
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
+from hooks.component.runtime_version import parse_version
 from hooks.graph.request.phases import FIXED_STATES, RequestState
 from hooks.graph.request.reasons import RequestReason
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_dns_label
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import SPEC, Key, Problem
 from hooks.rules import request as rules
+from hooks.rules.spec import RUNTIME_VERSION
 from hooks.settings import Settings
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
@@ -86,6 +88,9 @@ def _find_problems(request: GraphRequest, settings: Settings) -> Iterator[Proble
         yield rules.PROFILER_IMAGE.at(SPEC / "profilingConfig.profilerImage")
     if profiling.config is None:
         yield rules.PROFILING_CONFIG.at(SPEC / "profilingConfig.config")
+    release = request.spec.runtime_version_override
+    if release and parse_version(release) is None:
+        yield RUNTIME_VERSION.at(SPEC / "runtimeVersionOverride")
     if request.spec.enable_gpu_discovery and settings.installation:
         yield rules.GPU_DISCOVERY.at(SPEC / "enableGpuDiscovery")
     if profiling.config is not None and not isinstance(profiling.config, Mapping):

@@ -242,6 +242,28 @@ def test_executor_is_chosen_by_annotation(value: str, is_mp: bool) -> None:
     assert ("ray start" in line_of(result)[-1]) is not is_mp
 
 
+ORIGIN = "nvidia.com/dynamo-operator-origin-version"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "is_mp"),
+    [
+        ({ORIGIN: "1.0.0"}, True),
+        ({ORIGIN: "v1.6.1"}, True),
+        ({ORIGIN: "1.0.0-rc1"}, True),
+        ({ORIGIN: "0.9.1"}, False),
+        ({ORIGIN: "latest"}, False),
+        ({ORIGIN: ""}, False),
+        ({ORIGIN: "1.5.0", EXECUTOR: "ray"}, False),
+        ({ORIGIN: "0.9.0", EXECUTOR: "mp"}, True),
+        ({ORIGIN: "1.5.0", EXECUTOR: "other"}, True),
+    ],
+    ids=lambda value: " ".join(value.values()) if isinstance(value, dict) else None,
+)
+def test_executor_is_that_of_the_operator_that_created_the_graph(annotations: dict[str, str], is_mp: bool) -> None:
+    assert ("--master-addr" in line_of(launched(LEADER, args=BIG, annotations=annotations))) is is_mp
+
+
 def test_annotation_changes_nothing_where_an_engine_fits_on_a_node() -> None:
     args = ["-dp", "16"]
     assert launched(LEADER, args=args, annotations={EXECUTOR: "mp"}) == launched(LEADER, args=args)

@@ -232,6 +232,22 @@ def test_graph_is_created_beside_the_request_and_anchored_to_its_namespace() -> 
     assert "deployment" not in answer.status, "the status names nothing that was not observed"  # type: ignore[operator]
 
 
+def test_release_of_the_request_is_that_of_all_services_of_the_created_graph() -> None:
+    parent, job = profiled(autoApply=True, runtimeVersionOverride="1.6.0")
+    answer = ask(parent, [job], [world.output()])
+    services = answer.children[0]["spec"]["services"]
+    assert {name: one["runtimeVersionOverride"] for name, one in services.items()} == {
+        "Frontend": "1.6.0",
+        "Worker": "1.6.0",
+    }
+    assert answer.status["generatedDeployment"] == world.generated()  # type: ignore[index]
+
+
+def test_release_that_is_no_version_is_refused() -> None:
+    answer = ask(jobs.request(runtimeVersionOverride="1.6"))
+    assert texts_of(answer.problems) == ('spec.runtimeVersionOverride must be a semantic version such as "1.1.0"',)
+
+
 def test_overrides_are_laid_over_the_created_graph_only() -> None:
     overrides = {
         "name": "mine",

@@ -1,0 +1,78 @@
+"""`dynamo-hooks convert`: manifests in the other version of their kinds, without a cluster."""
+
+from collections.abc import Iterator
+
+import click
+
+from hooks import contract
+from hooks.cli.validate import count, refuse
+from hooks.conversion import CONVERTIBLE_KINDS, Version
+from hooks.conversion import convert as convert_object
+from hooks.k8s.types import ReadManifest
+from hooks.manifests.checking import check_document
+from hooks.manifests.document import Document, Fault
+from hooks.manifests.reading import Loaded, load_manifests
+from hooks.manifests.two_meanings import find_two_meanings
+from hooks.manifests.writing import format_as_given, guard_output, order_keys
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks convert --to v1beta1 graph.yaml > graph-v1beta1.yaml
+  dynamo-hooks convert --to v1alpha1 -o json manifests/ | jq '.[].spec.services'
+  kubectl get dgd.v1alpha1.nvidia.com -o yaml | dynamo-hooks convert --to v1beta1 -"""
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.option(
+    "--to",
+    "version",
+    required=True,
+    type=click.Choice([one.value for one in Version]),
+    help="The version of the output.",
+)
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The form of the output.")
+def convert(*, files: tuple[str, ...], version: str, output: str) -> None:
+    """Print manifests in the given version of nvidia.com.
+
+    FILE is a file, a directory (read recursively) or - for standard input. Graphs, components and scaling adapters are
+    converted; every other object is printed unchanged, and so are those that have the version already. The objects
+    keep their order; a List is printed as its items. Comments are lost.
+
+    Nothing else is lost: what the version cannot say is kept in annotations, from which a conversion back restores it.
+    An object that breaks its schema is converted too, with a warning; `dynamo-hooks validate` finds what else is wrong
+    with it. The exit status is 1, without output, if a file cannot be read or a version is unknown.
+    """
+    loaded = load_manifests(files, namespace="")
+    faults = [*loaded.unreadable, *(fault for document in loaded.documents for fault in document.faults)]
+    if faults:
+        refuse(sorted(faults))
+        return
+    for warning in _find_warnings(loaded):
+        click.echo(f"warning: {warning}", err=True)
+    if loaded.skipped:
+        click.echo(f"left out: {count(loaded.skipped, 'file')} of directories without manifests", err=True)
+    if loaded.unchecked:
+        click.echo(f"left out: {count(loaded.unchecked, 'object')} of directories without a name", err=True)
+    with guard_output():
+        click.echo(format_as_given((_convert(one.written, version) for one in loaded.documents), output), nl=False)
+
+
+def _convert(manifest: ReadManifest, version: str) -> ReadManifest:
+    """The object in that version; with its own order of keys if nothing had to be converted."""
+    group, _, own = str(manifest["apiVersion"]).rpartition("/")
+    if group != contract.GROUP or own == version or manifest["kind"] not in CONVERTIBLE_KINDS:
+        return manifest
+    converted: ReadManifest = order_keys(convert_object(manifest, version))
+    return converted
+
+
+def _find_warnings(loaded: Loaded) -> Iterator[Fault]:
+    """What the user should know of the result: broken schemas, and words with two meanings."""
+    found = {fault for document in loaded.documents for fault in _find_warnings_of(document)}
+    yield from sorted(found)
+
+
+def _find_warnings_of(document: Document) -> Iterator[Fault]:
+    yield from check_document(document)
+    yield from (document.place_written(warning) for warning in find_two_meanings(document))

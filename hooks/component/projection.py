@@ -1,0 +1,36 @@
+"""What clients of Dynamo 1.x read of a component in its status, above all the planner: model, names, GPUs.
+
+All of it follows from the spec alone, so it is in the first status that has an entry for the workload.
+"""
+
+from collections.abc import Mapping
+
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.gpu_shape import resolve_gpu_shape
+from hooks.component.runtime_names import find_runtime_component, find_served_model
+from hooks.component.subject import ComponentType
+from hooks.k8s.types import Json
+
+PROJECTED = ("runtimeNamespace", "runtimeComponentName", "servedModelName", "gpusPerEngine", "gpusPerReplica")
+"""The fields of a workload's entry in the status that follow from the spec."""
+
+_WITHOUT_ENGINE = frozenset({ComponentType.FRONTEND, ComponentType.PLANNER, ComponentType.EPP})
+
+
+def project(spec: ComponentSpec, runtime_namespace: str) -> dict[str, Json]:
+    """The fields `PROJECTED` that are known; `runtime_namespace` is the component's Dynamo namespace."""
+    shape = resolve_gpu_shape(spec)
+    gpus = {"gpusPerEngine": shape.per_engine, "gpusPerReplica": shape.per_replica} if shape else {}
+    return {"runtimeNamespace": runtime_namespace, **_names(spec), **gpus}
+
+
+def keep_projected(before: Mapping[str, Json]) -> dict[str, Json]:
+    """The same fields of an entry as it was last written, for a workload that stays as it is."""
+    return {field: before[field] for field in PROJECTED if field in before}
+
+
+def _names(spec: ComponentSpec) -> dict[str, str]:
+    if ComponentType.of(spec.component_type) in _WITHOUT_ENGINE:
+        return {}
+    found = {"runtimeComponentName": find_runtime_component(spec), "servedModelName": find_served_model(spec)}
+    return {field: name for field, name in found.items() if name}

@@ -1,0 +1,97 @@
+"""The release of Dynamo that a component runs: `runtimeVersionOverride`, or the version in the tag of an image.
+
+Releases choose defaults. An image without a readable version has none, and gets the oldest defaults.
+
+Source: Dynamo operator 1.6, internal/runtimeversion and internal/features/runtime.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hooks.api.component_spec import ComponentSpec
+from hooks.k8s.types import Json
+
+RUNTIME_CONTAINER = "runtime"
+"""Name of the init container that runs Dynamo beside an engine without Dynamo."""
+
+_NUMBER = r"(0|[1-9][0-9]{0,8})"
+_WORD = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_CORE = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
+_VERSION = re.compile(rf"{_CORE}(?:-{_WORD}(?:\.{_WORD})*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RuntimeVersion:
+    """A release; what follows the three numbers, as in `1.5.0-cuda13`, does not count."""
+
+    major: int
+    minor: int
+    patch: int = 0
+
+    def __str__(self) -> str:
+        """`1.5.0`."""
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+HEALTH_CHECKS_SINCE = RuntimeVersion(1, 5)
+"""Canary health checks of workers, which may fail twice before the worker restarts."""
+STARTUP_PROBE_SINCE = RuntimeVersion(1, 6)
+"""A frontend's startup probe."""
+PLANNER_PROBES_SINCE = RuntimeVersion(1, 6)
+"""A planner's system port and probes."""
+PLANNER_CONFIG_SINCE = RuntimeVersion(1, 0)
+"""A planner takes its whole configuration by `--config`."""
+RUNTIME_SIDECAR_SINCE = RuntimeVersion(1, 6)
+"""The engine alone in the main container, and Dynamo in the init container `runtime`."""
+MULTIPROCESSING_SINCE = RuntimeVersion(1, 0)
+"""The operator's release from which vLLM spans nodes without Ray."""
+
+
+def resolve_runtime_version(spec: ComponentSpec) -> RuntimeVersion | None:
+    """The release that a component runs; None if it is unknown. Fragments may have any type."""
+    index = find_runtime_container(spec)
+    if index is not None:
+        return _read_version(spec, spec.extra_pod_spec["initContainers"][index])
+    return _read_version(spec, spec.main_container)
+
+
+def find_runtime_container(spec: ComponentSpec) -> int | None:
+    """The index of the init container that runs Dynamo beside the engine; None if the main container runs Dynamo.
+
+    From release 1.6 on, an init container `runtime` does so if it keeps running.
+    """
+    containers = spec.extra_pod_spec.get("initContainers")
+    for index, container in enumerate(containers if isinstance(containers, list | tuple) else ()):
+        if not isinstance(container, Mapping) or container.get("name") != RUNTIME_CONTAINER:
+            continue
+        if container.get("restartPolicy") == "Always":
+            return index if is_since(_read_version(spec, container), RUNTIME_SIDECAR_SINCE) else None
+    return None
+
+
+def parse_image_version(image: str) -> RuntimeVersion | None:
+    """The version in an image's tag; None if there is no tag, or another one, such as `latest`."""
+    name = image.strip().partition("@")[0]
+    before, colon, tag = name.rpartition(":")
+    if not colon or not before or "/" in tag:  # the colon of a registry's port
+        return None
+    return parse_version(tag[1:] if tag[:1] in {"v", "V"} else tag)
+
+
+def parse_version(version: str) -> RuntimeVersion | None:
+    """The three numbers of a semantic version; None for any other text."""
+    found = _VERSION.fullmatch(version)
+    return RuntimeVersion(int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def is_since(version: RuntimeVersion | None, since: RuntimeVersion) -> bool:
+    """Whether a release is known and at least another one."""
+    return version is not None and version >= since
+
+
+def _read_version(spec: ComponentSpec, container: Json) -> RuntimeVersion | None:
+    if spec.runtime_version_override:
+        return parse_version(spec.runtime_version_override)
+    image = container.get("image") if isinstance(container, Mapping) else None
+    return parse_image_version(image) if isinstance(image, str) else None

@@ -1,0 +1,102 @@
+"""Containers that run Dynamo beside the main container: a frontend, and the runtime of an engine without Dynamo.
+
+Both are what a process of their type is as a main container: the same variables, ports and probes.
+
+Source: Dynamo operator 1.6, internal/dynamo/graph.go, mergeFrontendSidecarDefaults, and component_dynamo_sidecar.go.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hooks.api.component_spec import ComponentSpec, FrontendSidecar
+from hooks.component.defaults import frontend, runtime
+from hooks.component.environment import resolve_env, select_shared
+from hooks.component.runtime_version import RUNTIME_CONTAINER, parse_image_version
+from hooks.component.subject import ComponentType, Subject
+from hooks.errors import InvalidSpec
+from hooks.k8s.canonical import canonical_fragment
+from hooks.k8s.overlay import overlay, overlay_probe
+from hooks.k8s.pods import literal_env
+from hooks.k8s.types import EnvVar, Json
+from hooks.problems import SPEC, FieldPath
+from hooks.rules import pod as rules
+from hooks.settings import Settings
+
+FRONTEND_SIDECAR = "sidecar-frontend"
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """What a container beside the main container needs to know of the component.
+
+    `env` are the user's variables of the process beside which it runs, `mounts` those of the main container.
+    """
+
+    subject: Subject
+    settings: Settings
+    env: Sequence[EnvVar]
+    mounts: Sequence[Mapping[str, Json]] = ()
+
+
+def write_sidecar(sidecar: FrontendSidecar) -> dict[str, Json]:
+    """The frontend's container as a user would write it."""
+    container: dict[str, Json] = {"name": FRONTEND_SIDECAR, "image": sidecar.image}
+    if sidecar.args:
+        container["args"] = list(sidecar.args)
+    if sidecar.envs:
+        container["env"] = list(sidecar.envs)
+    return container
+
+
+def build_frontend_sidecar(sidecar: FrontendSidecar, beside: Neighbour) -> dict[str, Json]:
+    """Build the frontend's container; the tag of its own image chooses its defaults.
+
+    Raises:
+        InvalidSpec: references between its variables cannot be expanded.
+    """
+    defaults = frontend.resolve_defaults(parse_image_version(sidecar.image))
+    subject = replace(beside.subject, type=ComponentType.FRONTEND, type_text=ComponentType.FRONTEND.value, sub_type="")
+    shared, own = select_shared(beside.env), canonical_fragment(sidecar.envs)
+    where, named = SPEC / "frontendSidecar.envs", replace(beside, subject=subject)
+    container: dict[str, Json] = {
+        "name": FRONTEND_SIDECAR,
+        "image": sidecar.image,
+        "command": list(defaults.command),
+        "args": list(sidecar.args or defaults.args),
+        "ports": list(defaults.ports),
+        "env": _resolve(named, FRONTEND_SIDECAR, where, shared, literal_env(defaults.env), own),
+        **defaults.probes,
+    }
+    if sidecar.env_from_secret:
+        container["envFrom"] = [{"secretRef": {"name": sidecar.env_from_secret}}]
+    if beside.mounts:
+        container["volumeMounts"] = list(beside.mounts)
+    return container
+
+
+def overlay_runtime(users: Mapping[str, Json], beside: Neighbour, path: FieldPath) -> dict[str, Json]:
+    """The user's container `runtime`, which is at that path, over the defaults of a runtime without an engine.
+
+    Raises:
+        InvalidSpec: references between its variables cannot be expanded.
+    """
+    defaults, merged = runtime.DEFAULTS, {"env", *_PROBES}
+    base: dict[str, Json] = {"ports": list(defaults.ports)}
+    container = overlay(base, {key: value for key, value in users.items() if key not in merged})
+    layers = (literal_env(defaults.env), beside.env, users.get("env") or ())
+    container["env"] = _resolve(beside, RUNTIME_CONTAINER, path / "env", *layers)
+    probes = {field: overlay_probe(defaults.probes.get(field), users.get(field) or {}) for field in _PROBES}
+    return {**container, **probes}
+
+
+def images_of_sidecars(spec: ComponentSpec) -> tuple[str, ...]:
+    """The images of containers that the spec does not have among its containers."""
+    return (spec.frontend_sidecar.image,) if spec.frontend_sidecar else ()
+
+
+def _resolve(beside: Neighbour, container: str, path: FieldPath, *layers: Iterable[EnvVar]) -> list[EnvVar]:
+    try:
+        return resolve_env(beside.subject, beside.settings, *layers, container=container)
+    except ValueError as error:
+        raise InvalidSpec(rules.ENV_REFERENCES.at(path, why=str(error))) from error

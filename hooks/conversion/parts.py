@@ -1,0 +1,113 @@
+"""The spec and the status of each kind in the other version, and what that version cannot say."""
+
+from collections.abc import Callable, Mapping
+
+from hooks import contract
+from hooks.conversion.component_lists import list_components, map_services
+from hooks.conversion.component_pairs import COMPONENT_TABLE, OBJECT_NAME
+from hooks.conversion.graph_pairs import (
+    ADAPTER_TABLE,
+    COMPONENT_STATUS_TABLE,
+    GRAPH_STATUS_TABLE,
+    GRAPH_TABLE,
+    LISTED,
+    OBSERVED,
+    REPLICAS_TABLE,
+    SAME_TABLE,
+    as_fields,
+    as_slots,
+)
+from hooks.conversion.pairs import Table, translate
+from hooks.conversion.shapes import gather, spread
+from hooks.conversion.versions import Version
+from hooks.k8s.types import Json
+
+Fields = Mapping[str, Json]
+Converted = tuple[dict[str, Json], dict[str, Json]]
+"""A part in the other version, and the fields that it had and that version cannot say, in the shape that it had."""
+
+Conversion = Callable[[Version, Fields, Fields, str], Converted]
+"""From the wanted version, a part, what was kept of it in the wanted version, and the object's name."""
+
+_OTHER: Mapping[Version, Version] = {Version.ALPHA: Version.BETA, Version.BETA: Version.ALPHA}
+
+
+def _convert_graph_spec(version: Version, spec: Fields, saved: Fields, _name: str) -> Converted:
+    ours, theirs = LISTED[_OTHER[version]], LISTED[version]
+    made, kept = _convert_fields(GRAPH_TABLE, version, _without(spec, ours), _without(saved, theirs))
+    former = saved.get(theirs)
+    if ours not in spec:
+        # Only a value of another type has nothing that stands for it.
+        is_unsaid = theirs in saved and not isinstance(former, dict if version is Version.ALPHA else list)
+        return {**made, **({theirs: former} if is_unsaid else {})}, kept
+    written = spec[ours]
+    if version is Version.BETA and isinstance(written, dict):
+        components, services = list_components(written, former if isinstance(former, list) else [])
+        return {**made, theirs: components}, {**kept, **({ours: services} if services else {})}
+    if version is Version.ALPHA and isinstance(written, list):
+        services, components = map_services(written, former if isinstance(former, dict) else {})
+        return {**made, theirs: services}, {**kept, **({ours: components} if components else {})}
+    return made, {**kept, ours: written}
+
+
+def _convert_graph_status(version: Version, status: Fields, saved: Fields, _name: str) -> Converted:
+    ours, theirs = LISTED[_OTHER[version]], LISTED[version]
+    made, kept = _convert_fields(GRAPH_STATUS_TABLE, version, _without(status, ours), _without(saved, theirs))
+    observed, former = status.get(ours), saved.get(theirs)
+    if not isinstance(observed, dict):
+        return {**made, **({theirs: observed} if ours in status else {})}, kept
+    known = former if isinstance(former, dict) else {}
+    parts = {name: _convert_replicas(version, one, known.get(name)) for name, one in observed.items()}
+    left = {name: part for name, (_, part) in parts.items() if part}
+    return {**made, theirs: {name: part for name, (part, _) in parts.items()}}, {
+        **kept,
+        **({ours: left} if left else {}),
+    }
+
+
+def _convert_component_spec(version: Version, spec: Fields, saved: Fields, name: str) -> Converted:
+    written = _OTHER[version]
+    translated = translate(
+        COMPONENT_TABLE,
+        version,
+        spread(written, spec),
+        saved=spread(version, saved),
+        around={OBJECT_NAME: name} if name else {},
+    )
+    return gather(version, translated.result), gather(written, translated.kept, sparse=True)
+
+
+def _convert_component_status(version: Version, status: Fields, saved: Fields, _name: str) -> Converted:
+    ours, theirs = OBSERVED[_OTHER[version]], OBSERVED[version]
+    made, kept = _convert_fields(COMPONENT_STATUS_TABLE, version, _without(status, ours), _without(saved, theirs))
+    if ours not in status:
+        return made, kept
+    replicas, left = _convert_replicas(version, status[ours], saved.get(theirs))
+    return {**made, theirs: replicas}, {**kept, **({ours: left} if left else {})}
+
+
+def _convert_replicas(version: Version, replicas: Json, saved: Json) -> tuple[Json, dict[str, Json]]:
+    if not isinstance(replicas, dict):
+        return replicas, {}
+    return _convert_fields(REPLICAS_TABLE, version, replicas, saved if isinstance(saved, dict) else {})
+
+
+def _convert_by(table: Table) -> Conversion:
+    return lambda version, fields, saved, _name: _convert_fields(table, version, fields, saved)
+
+
+def _convert_fields(table: Table, version: Version, fields: Fields, saved: Fields) -> Converted:
+    translated = translate(table, version, as_slots(fields), saved=as_slots(saved))
+    return as_fields(translated.result), as_fields(translated.kept)
+
+
+def _without(fields: Fields, name: str) -> dict[str, Json]:
+    return {key: value for key, value in fields.items() if key != name}
+
+
+CONVERSIONS: Mapping[str, tuple[Conversion, Conversion]] = {
+    contract.GRAPH.kind: (_convert_graph_spec, _convert_graph_status),
+    contract.COMPONENT.kind: (_convert_component_spec, _convert_component_status),
+    contract.SCALING_ADAPTER.kind: (_convert_by(ADAPTER_TABLE), _convert_by(SAME_TABLE)),
+}
+"""The conversions of spec and status, by kind."""

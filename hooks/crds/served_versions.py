@@ -1,0 +1,33 @@
+"""Which versions of our kinds can be served, and the problem of an object in another one."""
+
+from hooks import contract
+from hooks.crds.v1beta1 import V1BETA1_RESOURCES
+from hooks.k8s.types import GroupVersionKind, ReadManifest
+from hooks.problems import HERE, Problem
+from hooks.rules import schema as rules
+from hooks.rules.v1beta1 import REQUEST_VERSION
+
+_STORED = f"{contract.GROUP}/{contract.VERSION}"
+_BETA = f"{contract.GROUP}/{contract.BETA_VERSION}"
+_BETA_KINDS = frozenset(resource.kind for resource in V1BETA1_RESOURCES)
+_PATH = HERE / "apiVersion"
+
+
+def served_versions(kind: str) -> tuple[str, ...]:
+    """The `apiVersion`s of a kind of ours, the stored one first."""
+    return (_STORED, _BETA) if kind in _BETA_KINDS else (_STORED,)
+
+
+def find_version_problem(kind: GroupVersionKind) -> Problem | None:
+    """The problem of a kind of ours in a version or group that is not served; None if it is served."""
+    served = served_versions(kind.kind)
+    if kind.api_version in served:
+        return None
+    if kind.kind == contract.GRAPH_REQUEST.kind and kind.api_version == _BETA:
+        return REQUEST_VERSION.at(_PATH, found=kind.api_version, wanted=_STORED)
+    return rules.VERSION.at(_PATH, found=kind.api_version, wanted=" or ".join(served))
+
+
+def is_beta(manifest: ReadManifest) -> bool:
+    """Whether it is an object of v1beta1 of a kind that has this version."""
+    return manifest.get("apiVersion") == _BETA and str(manifest.get("kind")) in _BETA_KINDS

@@ -1,0 +1,22 @@
+"""What clients of Dynamo 1.x read of a graph's services in its status, from the graph's own spec.
+
+The status of a component is not asked for it, because that may still be about an earlier spec of the graph.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from hooks.api.graph import GraphDeployment
+from hooks.component.projection import project
+from hooks.graph.components import GraphServicePlan, namespace_of, read_configured
+from hooks.k8s.types import Json
+
+
+def project_services(graph: GraphDeployment, components: Iterable[GraphServicePlan]) -> dict[str, Mapping[str, Json]]:
+    """By service the same fields that its component, or its PodCliques, would have in a status of their own."""
+    return {component.service: _project(graph, component) for component in components}
+
+
+def _project(graph: GraphDeployment, component: GraphServicePlan) -> dict[str, Json]:
+    spec, _ = read_configured(graph, component.service)
+    with_envs = spec.model_copy(update={"envs": tuple(component.spec.get("envs") or ())})
+    return project(with_envs, namespace_of(graph, spec))
