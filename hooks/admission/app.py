@@ -16,6 +16,7 @@ from flask import Flask, Response, g, request
 from hooks import contract
 from hooks.admission.conversion import PATH, add_conversion
 from hooks.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
+from hooks.admission.written import in_written_version
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.parent_key import make_parent_key
@@ -103,7 +104,7 @@ def _add_hook(app: Flask, call: str, plural: str, answer: Callable[[], bytes]) -
 
 def _validate(plural: str, context: AdmissionContext) -> bytes:
     call = _read(plural, context)
-    verdict = _judge(plural, call, context)
+    verdict = in_written_version(_judge(plural, call, context), call)
     problems, reasons = texts_of(verdict.problems), verdict.reasons
     warnings = texts_of(verdict.warnings)
     g.fields["allowed"] = not verdict.problems

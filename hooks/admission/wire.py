@@ -36,6 +36,7 @@ class Operation(StrEnum):
 class AdmissionCall:
     """One question of the API server; `new` is None on deletion, `old` on creation.
 
+    `version` is the one that the user wrote; the API server sends the object in the version of the webhook's rule.
     `new` always has `metadata.name` and `metadata.namespace`. A name that the API server is yet to generate is replaced
     by a placeholder of the same length.
     """
@@ -47,6 +48,7 @@ class AdmissionCall:
     user: User | None
     namespace: str
     dry_run: bool
+    version: str = ""
 
     @property
     def is_judged(self) -> bool:
@@ -82,6 +84,7 @@ def parse_admission_review(body: bytes, kind: GroupVersionKind) -> AdmissionCall
         user=_read_user(request.get("userInfo")),
         namespace=namespace,
         dry_run=request.get("dryRun") is True,
+        version=_read_version(request.get("requestKind")),
     )
 
 
@@ -151,6 +154,12 @@ def _read_request(body: bytes) -> Mapping[str, Any]:
     if not isinstance(request, dict):
         raise InvalidRequest("the review has no request")
     return request
+
+
+def _read_version(kind: Any) -> str:
+    """The version of `requestKind`; empty if it is not told."""
+    version = kind.get("version") if isinstance(kind, dict) else None
+    return version if isinstance(version, str) else ""
 
 
 def _read_operation(value: Any) -> Operation:

@@ -1,0 +1,49 @@
+"""What the webhook says of an object that was written in v1beta1, and reaches it in v1alpha1."""
+
+from typing import Any
+
+import pytest
+
+from hooks.admission.app import create_admission_app
+from hooks.admission.rules import DEFAULTS, RULES
+from hooks.conversion import Version, convert
+from hooks.settings import parse_settings
+from tests import make
+from tests.reviews import post, review
+
+BETA = {"group": "nvidia.com", "version": "v1beta1", "kind": "DynamoGraphDeployment"}
+MAIN = {"name": "main", "image": "vllm:1"}
+COMPONENTS = [
+    {"name": "Worker", "type": "worker", "replicas": -1, "podTemplate": {"spec": {"containers": [MAIN]}}},
+    {"name": "Frontend", "type": "frontend", "podTemplate": {"spec": {"containers": [MAIN]}}},
+]
+
+
+def refusal(graph: Any, **fields: Any) -> str:
+    app = create_admission_app(parse_settings({}), RULES, DEFAULTS)
+    response = post(app, "validate", review(new=graph, **fields))
+    assert response["allowed"] is False
+    message: str = response["status"]["message"]
+    return message
+
+
+@pytest.fixture
+def graph() -> Any:
+    """A graph of v1beta1 with a fault in its first component, as the API server converts it."""
+    written = {**make.graph(), "apiVersion": "nvidia.com/v1beta1", "spec": {"components": COMPONENTS}}
+    return convert(written, Version.ALPHA)
+
+
+def test_problem_has_the_path_of_the_version_that_was_written(graph: Any) -> None:
+    assert "spec.components[0].replicas" in refusal(graph, requestKind=BETA)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [None, {**BETA, "version": "v1alpha1"}, "v1beta1", {"version": 1}],
+    ids=["none", "v1alpha1", "text", "number"],
+)
+def test_problem_has_the_path_of_v1alpha1_otherwise(graph: Any, kind: Any) -> None:
+    message = refusal(graph, requestKind=kind)
+    assert "spec.services[Worker].replicas" in message
+    assert "components" not in message
