@@ -46,11 +46,15 @@ def send_requests(server: Running, load: Load, is_kept: bool) -> None:
     """Post until the Service sends no new connection here; a kept connection is used until the server closes it."""
     connection: http.client.HTTPConnection | None = None
     while connection is not None or not load.moved.is_set():
+        is_new = connection is None
         try:
             connection = connection or server.connect()
             status, _, closes = post_on(connection, *server.call)
         except (OSError, http.client.HTTPException) as error:
-            load.lost.append(repr(error))
+            # Between the look at `moved` and the connection the Service may have moved; then it goes elsewhere.
+            went_elsewhere = is_new and load.moved.is_set() and isinstance(error, ConnectionRefusedError)
+            if not went_elsewhere:
+                load.lost.append(repr(error))
             return
         load.note(status, closes and is_kept)
         if closes or not is_kept:
