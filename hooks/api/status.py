@@ -54,8 +54,8 @@ class ConditionEntry(ApiModel):
     ] = 0
 
 
-class ServiceReplicaStatus(ApiModel):
-    """Replicas of one service as its workload reports them."""
+class ComponentReplicaStatus(ApiModel):
+    """Replicas of one component as its workload reports them, and what its engines serve."""
 
     component_kind: Annotated[
         str,
@@ -65,7 +65,6 @@ class ServiceReplicaStatus(ApiModel):
             enum=("PodClique", "PodCliqueScalingGroup", "Deployment", "LeaderWorkerSet"),
         ),
     ] = ""
-    component_name: Annotated[str, Schema("Name of the workload.", required=True)] = ""
     component_names: Annotated[tuple[str, ...], Schema("Names of all its workloads; pods are named after them.")] = ()
     runtime_namespace: Annotated[str, Schema("Dynamo namespace in which its processes are found.")] = ""
     runtime_component_name: Annotated[
@@ -108,3 +107,9 @@ class ServiceReplicaStatus(ApiModel):
         int | None,
         Schema("GPUs of all containers of one replica; absent if claims (DRA) ask for them.", format=INT64, minimum=0),
     ] = None
+
+
+class ServiceReplicaStatus(ComponentReplicaStatus):
+    """Replicas of one service as its workload reports them."""
+
+    component_name: Annotated[str, Schema("Name of the workload.", required=True)] = ""

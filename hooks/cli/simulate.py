@@ -183,9 +183,18 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
         given=given,
         profiler_output=profiler_output.read() if profiler_output else "",
     )
+    values = [f"hooks_image={settings.hooks_image}", *set_values, *NO_EFFECTS]
+    snapshot = _run_or_exit(plan, values, engine_port=settings.engine_port)
+    if has_request:
+        objects = snapshot.tree.by_uid.values()
+        _check_rules(held, broken, lambda globs: find_never_matched(globs, objects))
+    _finish(snapshot, output)
+
+
+def _run_or_exit(plan: SimulationPlan, settings: list[str], *, engine_port: int) -> Snapshot:
+    """The end of a simulation; where it has none, a sentence that says why, and the exit status."""
     try:
-        values = [f"hooks_image={settings.hooks_image}", *set_values, *NO_EFFECTS]
-        snapshot = _run(plan, values, engine_port=settings.engine_port)
+        return _run(plan, settings, engine_port=engine_port)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     except (
@@ -198,10 +207,6 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     ) as error:
         click.echo(str(error), err=True)
         sys.exit(1)
-    if has_request:
-        objects = snapshot.tree.by_uid.values()
-        _check_rules(held, broken, lambda globs: find_never_matched(globs, objects))
-    _finish(snapshot, output)
 
 
 def _run(plan: SimulationPlan, settings: list[str], *, engine_port: int) -> Snapshot:

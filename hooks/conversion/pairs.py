@@ -59,7 +59,6 @@ class Step:
     """A pair in one direction."""
 
     source: tuple[Slot, ...]
-    target: tuple[Slot, ...]
     forward: Function
     back: Function
     reads: tuple[Slot, ...]
@@ -83,10 +82,7 @@ class Table:
 
     def __post_init__(self) -> None:
         """Turn the pairs into steps, and index them by the slots that they convert, by the version that results."""
-        steps = {
-            Version.BETA: tuple(map(_step_to_beta, self.pairs)),
-            Version.ALPHA: tuple(map(_step_to_alpha, self.pairs)),
-        }
+        steps = {version: tuple(_step(pair, version) for pair in self.pairs) for version in Version}
         sources = {
             version: {slot: at for at, step in enumerate(taken) for slot in step.source}
             for version, taken in steps.items()
@@ -165,27 +161,12 @@ def _pick(slots: Slots, wanted: tuple[Slot, ...]) -> dict[Slot, Json]:
     return {slot: slots[slot] for slot in wanted if slot in slots}
 
 
-def _step_to_beta(pair: Pair) -> Step:
+def _step(pair: Pair, version: Version) -> Step:
+    """The pair in the direction to `version`."""
+    alpha, beta = (pair.alpha, pair.to_alpha), (pair.beta, pair.to_beta)
+    (source, back), (_, forward) = (alpha, beta) if version is Version.BETA else (beta, alpha)
     return Step(
-        source=pair.alpha,
-        target=pair.beta,
-        forward=pair.to_beta,
-        back=pair.to_alpha,
-        reads=pair.reads,
-        fills=pair.fills,
-        exact=Version.BETA in pair.exact,
-    )
-
-
-def _step_to_alpha(pair: Pair) -> Step:
-    return Step(
-        source=pair.beta,
-        target=pair.alpha,
-        forward=pair.to_alpha,
-        back=pair.to_beta,
-        reads=pair.reads,
-        fills=pair.fills,
-        exact=Version.ALPHA in pair.exact,
+        source=source, forward=forward, back=back, reads=pair.reads, fills=pair.fills, exact=version in pair.exact
     )
 
 

@@ -22,7 +22,21 @@ from hooks.api.worker_metadata import WorkerMetadata
 from hooks.crds.cel import add_rules
 from hooks.crds.cel_rules import CEL_RULES
 from hooks.crds.cel_v1beta1 import V1BETA1_RULES
-from hooks.crds.resources import AGE, MESSAGE, READY, REASON, SCALE, Column, CustomResource
+from hooks.crds.resources import (
+    ADAPTERS_STATE,
+    AGE,
+    AVAILABLE,
+    COMPONENTS,
+    GPUS,
+    GRAPH_REASON,
+    MESSAGE,
+    PATH,
+    READY,
+    REASON,
+    SCALE,
+    Column,
+    CustomResource,
+)
 from hooks.crds.v1beta1 import V1BETA1_RESOURCES
 from hooks.k8s.types import Json, Manifest, ReadManifest
 
@@ -37,12 +51,11 @@ CUSTOM_RESOURCES = (
         model=GraphDeployment,
         columns=(
             READY,
-            # The reason of the condition is upstream's, and the same for whatever is not ready.
-            replace(REASON, path=".status.notReadyReason", description="The worst reason why it is not ready"),
-            Column("Components", ".status.componentsReady", description="Ready components of all"),
-            Column("GPUs", ".status.gpus", "integer", "GPUs that all wanted pods request"),
+            GRAPH_REASON,
+            COMPONENTS,
+            GPUS,
             AGE,
-            Column("Path", ".status.path", description="What runs the pods", is_wide=True),
+            PATH,
             Column("Backend", ".spec.backendFramework", description="Inference engine, if it is named", is_wide=True),
             MESSAGE,
         ),
@@ -54,9 +67,7 @@ CUSTOM_RESOURCES = (
         columns=(
             # Upstream's column of this name reads a removed field, which held the service name.
             Column("DynamoComponent", ".spec.serviceName", description="Name of the component"),
-            Column(
-                "Available", ".status.conditions[?(@.type=='Available')].status", description="Whether it is available"
-            ),
+            AVAILABLE,
             Column("Backend", ".spec.backendFramework", description="Inference engine, if the component names one"),
             READY,
             REASON,
@@ -107,10 +118,7 @@ CUSTOM_RESOURCES = (
             Column("DGD", ".spec.dgdRef.name", description="Graph of the scaled service"),
             Column("SERVICE", ".spec.dgdRef.serviceName", description="The scaled service"),
             Column("REPLICAS", ".status.replicas", "integer", "Replicas of the service"),
-            replace(READY, name="READY"),
-            replace(REASON, name="REASON"),
-            replace(AGE, name="AGE"),
-            replace(MESSAGE, name="MESSAGE"),
+            *ADAPTERS_STATE,
         ),
         subresources={"status": {}, "scale": dict(SCALE)},
     ),

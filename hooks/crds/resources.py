@@ -1,7 +1,7 @@
 """What makes a kind of ours a custom resource in one version: its model, and its names and columns for `kubectl`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hooks import contract
 from hooks.api.base import ApiModel
@@ -24,6 +24,16 @@ READY = Column("Ready", f"{_READY}.status", description="Whether it is ready wit
 REASON = Column("Reason", f"{_READY}.reason", description="Reason why it is not ready")
 MESSAGE = Column("Message", f"{_READY}.message", description="Why it is not ready, and remarks", is_wide=True)
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
+# The reason of a graph's condition is upstream's, and the same for whatever is not ready.
+GRAPH_REASON = replace(REASON, path=".status.notReadyReason", description="The worst reason why it is not ready")
+COMPONENTS = Column("Components", ".status.componentsReady", description="Ready components of all")
+GPUS = Column("GPUs", ".status.gpus", "integer", "GPUs that all wanted pods request")
+PATH = Column("Path", ".status.path", description="What runs the pods", is_wide=True)
+AVAILABLE = Column(
+    "Available", ".status.conditions[?(@.type=='Available')].status", description="Whether it is available"
+)
+ADAPTERS_STATE = tuple(replace(column, name=column.name.upper()) for column in (READY, REASON, AGE, MESSAGE))
+"""The last columns of a scaling adapter, of which upstream writes all names in upper case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

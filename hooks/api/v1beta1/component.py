@@ -10,9 +10,8 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.schema import BACKENDS, INT64, Schema
-from hooks.api.status import UNSEEN, ConditionEntry
+from hooks.api.status import UNSEEN, ComponentReplicaStatus, ConditionEntry
 from hooks.api.v1beta1.component_spec import ComponentSpec, StandaloneName
-from hooks.api.v1beta1.status import ComponentReplicaStatus
 from hooks.k8s.types import Json
 
 

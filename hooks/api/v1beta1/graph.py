@@ -12,9 +12,8 @@ from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.graph import RestartStatus, ServiceCheckpointStatus
 from hooks.api.preview import GraphExperimental, ProviderOverride
 from hooks.api.schema import BACKENDS, ENV_VAR, INT64, Schema
-from hooks.api.status import UNSEEN, ConditionEntry
+from hooks.api.status import UNSEEN, ComponentReplicaStatus, ConditionEntry
 from hooks.api.v1beta1.component_spec import DOMAIN, NAME_LENGTH, ComponentSpec
-from hooks.api.v1beta1.status import ComponentReplicaStatus
 from hooks.k8s.types import Json
 
 MAX_COMPONENTS = 25
