@@ -44,9 +44,14 @@ def was_true(before: Mapping[str, Json], condition_type: str) -> bool:
     return old is not None and old.get("status") == "True"
 
 
-def since(condition: Mapping[str, Json]) -> str:
-    """The occasion of an Event about a condition: its last transition."""
-    return str(condition["lastTransitionTime"])
+def change_of(before: Mapping[str, Json], condition_type: str) -> str:
+    """The occasion of an Event about a condition that changes: the state that it leaves.
+
+    A status that could not be stored is computed again from the same old status, often in another second: the Event
+    about it is then still the same one.
+    """
+    old = find_condition(before.get("conditions") or (), condition_type)
+    return f"{old.get('reason')} since {old.get('lastTransitionTime')}" if old else "first status"
 
 
 def of_generation(condition: Mapping[str, Json]) -> str:

@@ -68,7 +68,7 @@ class ObjectReference:
 class Event:
     """An Event of the core API about an object, as `kubectl describe` shows it.
 
-    `occasion` distinguishes two occurrences with the same message: a condition's transition time, or a generation.
+    `occasion` distinguishes two occurrences with the same message: the state that a condition leaves, or a generation.
     Effects that are equal in all fields are one Event, however often they are carried out.
     """
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.condition_events import find_change, of_generation, reference_of, since, was_true
+from hooks.condition_events import change_of, find_change, of_generation, reference_of, was_true
 from hooks.effects import ObjectReference
 from tests import make
 
@@ -57,4 +57,6 @@ def test_event_is_about_the_whole_parent() -> None:
 
 
 def test_occasions() -> None:
-    assert (since(OLD), of_generation(OLD)) == ("2026-03-01T12:00:00Z", "generation 1")
+    assert of_generation(OLD) == "generation 1"
+    assert change_of(status(), "Ready") == f"{OLD['reason']} since 2026-03-01T12:00:00Z"
+    assert change_of({}, "Ready") == change_of(status(), "Applied") == "first status"

@@ -17,7 +17,7 @@ changes; we do not.
 from collections.abc import Iterator, Mapping
 
 from hooks.component.reasons import ComponentReason
-from hooks.condition_events import find_change, of_generation, reference_of, since, was_true
+from hooks.condition_events import change_of, find_change, of_generation, reference_of, was_true
 from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.not_ready import NEEDS_ACTION
@@ -25,8 +25,6 @@ from hooks.k8s.types import Json
 from hooks.metacontroller.applied_condition import LASTING, build_applied_event
 from hooks.metacontroller.protocol import SyncRequest
 
-_FIRST = "first status"
-"""An occasion that is there once: a first status that is computed again, as it was not stored, is told once."""
 _REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORCHESTRATOR_AVAILABLE})
 
 
@@ -40,7 +38,7 @@ def _build_events(about: ObjectReference, before: Mapping[str, Json], after: Map
     ready = find_condition(after.get("conditions") or (), READY)
     if ready is not None and not before.get("conditions"):
         text = "Starting to reconcile DynamoComponentDeployment"
-        yield Event(about=about, type="Normal", reason="Reconciling", message=text, occasion=_FIRST)
+        yield Event(about=about, type="Normal", reason="Reconciling", message=text, occasion=change_of(before, READY))
     is_refused = ready is not None and ready["reason"] in _REFUSALS
     changed = find_change(before, after, READY, by_generation=is_refused)
     if changed is None:
@@ -48,13 +46,12 @@ def _build_events(about: ObjectReference, before: Mapping[str, Json], after: Map
     reason, message = str(changed["reason"]), str(changed["message"])
     if changed["status"] == "True":
         if not was_true(before, READY):
-            yield Event(
-                about=about, type="Normal", reason="Update", message="All resources updated!", occasion=since(changed)
-            )
+            text, occasion = "All resources updated!", change_of(before, READY)
+            yield Event(about=about, type="Normal", reason="Update", message=text, occasion=occasion)
     elif reason == ComponentReason.VALIDATION_FAILED:
         yield Event(about=about, type="Warning", reason=reason, message=message, occasion=of_generation(changed))
     elif reason == ComponentReason.NO_ORCHESTRATOR_AVAILABLE:
         text = f"Failed to reconcile DynamoComponentDeployment: {message}"
         yield Event(about=about, type="Warning", reason="ReconcileError", message=text, occasion=of_generation(changed))
     elif reason in NEEDS_ACTION - LASTING or was_true(before, READY):  # Applied has the Events of lasting deviations
-        yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(changed))
+        yield Event(about=about, type="Warning", reason=reason, message=message, occasion=change_of(before, READY))

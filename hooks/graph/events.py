@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from hooks import contract
-from hooks.condition_events import find_change, of_generation, reference_of, since, was_true
+from hooks.condition_events import change_of, find_change, of_generation, reference_of, was_true
 from hooks.effects import Event, ObjectReference
 from hooks.graph.status import NOT_READY_REASONS, GraphReason
 from hooks.k8s.conditions import READY, find_condition
@@ -59,7 +59,7 @@ def _ready_events(about: ObjectReference, before: Mapping[str, Json], after: Map
         yield Event(about=about, type="Warning", reason=reason, message=message, occasion=of_generation(changed))
     elif (changed["status"] == "True") is not was_true(before, READY):
         kind: Literal["Normal", "Warning"] = "Normal" if changed["status"] == "True" else "Warning"
-        yield Event(about=about, type=kind, reason=reason, message=message, occasion=since(changed))
+        yield Event(about=about, type=kind, reason=reason, message=message, occasion=change_of(before, READY))
 
 
 def _service_events(
@@ -77,7 +77,7 @@ def _service_events(
         if explanation.reason in NEEDS_ACTION and earlier.get(service) != explanation.reason:
             message = f"{service}: {explanation}"
             reason = explanation.reason.value
-            yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since(ready))
+            yield Event(about=about, type="Warning", reason=reason, message=message, occasion=change_of(before, READY))
 
 
 def _adapter_events(about: ObjectReference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from hooks.condition_events import find_change, since
+from hooks.condition_events import change_of, find_change
 from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import Condition, Truth, find_condition
 from hooks.k8s.deadlines import seconds_left, seconds_since
@@ -85,7 +85,7 @@ def build_applied_event(
     if changed is None or changed["reason"] not in LASTING:
         return ()
     reason, message = str(changed["reason"]), str(changed["message"])
-    return (Event(about=about, type="Warning", reason=reason, message=message, occasion=since(changed)),)
+    return (Event(about=about, type="Warning", reason=reason, message=message, occasion=change_of(before, APPLIED)),)
 
 
 def judge_deviations(request: SyncRequest, deviations: Iterable[Deviation], now: datetime) -> Applied:

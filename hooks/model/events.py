@@ -17,7 +17,7 @@ do not occur, because Metacontroller lists the EndpointSlices.
 from collections.abc import Iterator, Mapping
 
 from hooks import contract
-from hooks.condition_events import find_change, of_generation, reference_of, since
+from hooks.condition_events import change_of, find_change, of_generation, reference_of
 from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json
@@ -55,8 +55,7 @@ def build_unload_failed_event(request: SyncRequest, why: str) -> Event:
 
 def _end_of(request: SyncRequest) -> str:
     """The occasion: the deletion, or when the unloading of a model that is not deleted began."""
-    ready = find_condition(request.status.get("conditions") or (), READY)
-    return str(request.parent["metadata"].get("deletionTimestamp") or (since(ready) if ready else ""))
+    return str(request.parent["metadata"].get("deletionTimestamp") or change_of(request.status, READY))
 
 
 def _build_endpoint_events(
@@ -66,7 +65,7 @@ def _build_endpoint_events(
     if changed is None:
         return
     ready, total = after.get("readyEndpoints", 0), after.get("totalEndpoints", 0)
-    occasion = since(changed)
+    occasion = change_of(before, ENDPOINTS_READY)
     match changed["reason"]:
         case "NoEndpoints":
             yield Event(
@@ -107,5 +106,5 @@ def _build_ready_events(
             occasion=of_generation(changed),
         )
     elif changed["reason"] == ModelReason.LOAD_FAILED:
-        text = f"Some endpoints failed to load LoRA: {message}"
-        yield Event(about=about, type="Warning", reason="PartialEndpointFailure", message=text, occasion=since(changed))
+        text, occasion = f"Some endpoints failed to load LoRA: {message}", change_of(before, READY)
+        yield Event(about=about, type="Warning", reason="PartialEndpointFailure", message=text, occasion=occasion)

@@ -74,7 +74,7 @@ def test_reason_that_somebody_has_to_do_something_about_is_told_when_it_comes_up
     assert (event.type, event.reason) == ("Warning", "Unschedulable")
     assert "pod c-1: 0/1 nodes are available - free or add nodes" in event.message
     assert (event.about.kind, event.about.name, event.about.uid) == ("DynamoComponentDeployment", "c", "u-c")
-    assert event.occasion == "2026-03-01T12:00:00Z"
+    assert event.occasion == "Progressing since 2026-03-01T12:00:00Z"
     assert component.sync(down, [unschedulable(), unschedulable("c-0")]) == []
     assert component.sync(down) == []
     assert component.sync(up()) == [("Normal", "Update")]

@@ -86,7 +86,7 @@ def test_invalid_spec_has_one_event_for_each_generation() -> None:
 def test_event_is_about_the_model() -> None:
     (event,) = Story("base").sync(pods(1))
     assert (event.about.kind, event.about.namespace, event.about.name) == ("DynamoModel", "default", "m")
-    assert event.occasion == DELETED
+    assert event.occasion == "first status"
 
 
 def loaded(count: int) -> dict[str, Any]:

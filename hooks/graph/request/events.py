@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hooks.condition_events import find_change, reference_of
+from hooks.condition_events import change_of, find_change, reference_of
 from hooks.effects import Event
 from hooks.graph.request.conditions import DELETED_BY_USER
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
-from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
 from hooks.rules.request import PROFILING_STARTED
 
@@ -151,5 +150,4 @@ def _applies(row: _EventRow, condition: Mapping[str, Json], previous: PreviousRe
 
 def _occasion(condition: str, previous: PreviousRequestStatus) -> str:
     """The state before the event; a sync that is repeated with the same old status has the same occasion."""
-    before = find_condition(previous.conditions, condition) or {}
-    return f"{previous.generation}/{before.get('reason', '')}/{before.get('lastTransitionTime', '')}"
+    return f"{previous.generation}/{change_of({'conditions': previous.conditions}, condition)}"
