@@ -4,6 +4,7 @@ import base64
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -277,3 +278,33 @@ def test_revision_of_digits_alone_stays_a_text(tmp_path: Path) -> None:
     arguments = pod["containers"][0]["args"]
     assert arguments[arguments.index("--revision") + 1] == "1234567890"
     assert pod["priorityClassName"] == "123"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        (*ADMISSION, "--set", "v1beta1.enabled=true"),
+        ("--set", "admission.enabled=true,admission.certificates.source=cert-manager"),
+        ("--set", "settings.installation=team-a", "--set-string", "settings.installationNamespace=789"),
+        (
+            "--set",
+            "monitoring.podMonitors.enabled=true,monitoring.rules.enabled=true,monitoring.dashboards.enabled=true",
+        ),
+    ],
+    ids=lambda options: " ".join(options) or "defaults",
+)
+def test_namespaces_of_digits_alone_stay_texts(options: tuple[str, ...]) -> None:
+    documents = render("--namespace", "456", *options)
+    namespaces = [found for document in documents for found in find_all(document, "namespace")]
+    assert "456" in namespaces
+    assert all(isinstance(found, str) for found in namespaces)
+
+
+def find_all(value: Any, key: str) -> Iterator[Any]:
+    """The values of a key at any depth of a document."""
+    if isinstance(value, dict):
+        yield from (found for name, found in value.items() if name == key and not isinstance(found, dict))
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for child in children:
+        yield from find_all(child, key)

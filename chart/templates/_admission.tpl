@@ -93,7 +93,7 @@ webhook:
   clientConfig:
     service:
       name: {{ include "dynamo-hooks.admissionName" . }}
-      namespace: {{ .Release.Namespace }}
+      namespace: {{ .Release.Namespace | quote }}
       path: /convert
       port: 443
     {{- if and (eq .Values.admission.certificates.source "external") .Values.admission.certificates.caBundle }}

@@ -50,6 +50,10 @@ class Exposure:
     virtual_service: Route | None
 
 
+SERVED_TYPES = frozenset({ComponentType.FRONTEND, ComponentType.EPP})
+"""Components that have a Service by any way of discovery."""
+
+
 def plan_exposure(
     subject: Subject, defaults: ComponentDefaults, ingress: Ingress | None, *, is_multinode: bool
 ) -> Exposure:
@@ -63,7 +67,7 @@ def plan_exposure(
     by_class = _route(enabled, class_name=enabled.ingress_controller_class_name or "") if enabled else None
     by_gateway = _route(enabled, gateway=_gateway(enabled)) if enabled else None
     routes = [route for route in (by_class, by_gateway) if route and (route.class_name or route.gateway)]
-    wants_service = subject.uses_kubernetes_discovery or subject.type in {ComponentType.FRONTEND, ComponentType.EPP}
+    wants_service = subject.uses_kubernetes_discovery or subject.type in SERVED_TYPES
     role = {contract.LABEL_ROLE: Role.LEADER.value} if is_multinode else {}
     return Exposure(
         selector={**subject.selecting_labels(), **role},

@@ -11,7 +11,7 @@ from hooks.api.component import ComponentDeployment
 from hooks.api.component_spec import ComponentSpec, Ingress, SharedMemory
 from hooks.component.backends import Backend, resolve_backend
 from hooks.component.backends.command_line import CommandLine
-from hooks.component.exposure import ingress_host
+from hooks.component.exposure import SERVED_TYPES, ingress_host
 from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
 from hooks.component.groups import validate_groups
 from hooks.component.metadata_rules import validate_metadata
@@ -55,6 +55,7 @@ def validate_component(component: ComponentDeployment) -> tuple[Problem, ...]:
         *validate_metadata(spec, SPEC, replaced=replaced),
         *validate_restart_policy(spec, SPEC),
         *_validate_names(name, spec.service_name),
+        *validate_service_object(spec, name, METADATA / "name"),
         *validate_groups(spec, name, SPEC),
         *_validate_lone_picker(component),
         *_validate_lone_placement(spec),
@@ -170,6 +171,12 @@ def _validate_mounts(spec: ComponentSpec, backend: Backend, path: FieldPath) -> 
             is_unknown = backend is Backend.NOOP
             rule = rules.CACHE_MOUNT_POINT_WITHOUT_ENGINE if is_unknown else rules.CACHE_MOUNT_POINT
             yield rule.at(at / "mountPoint", engine=backend.value)
+
+
+def validate_service_object(spec: ComponentSpec, name: str, path: FieldPath) -> Iterator[Problem]:
+    """The problem of a component that has a Service by any way of discovery, but no name that a Service may have."""
+    if spec.component_type in SERVED_TYPES and not name[:1].isalpha():
+        yield component_rules.SERVICE_OBJECT_NAME.at(path, name=name)
 
 
 def _validate_lone_picker(component: ComponentDeployment) -> Iterator[Problem]:

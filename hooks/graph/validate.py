@@ -17,7 +17,12 @@ from hooks.component.slips import find_slips
 from hooks.component.spec_rules import find_executor_problem, find_spec_warnings
 from hooks.component.strategy import validate_strategy
 from hooks.component.subject import ComponentType
-from hooks.component.validate import is_for_status_only, validate_restart_policy, validate_spec
+from hooks.component.validate import (
+    is_for_status_only,
+    validate_restart_policy,
+    validate_service_object,
+    validate_spec,
+)
 from hooks.graph.change_rules import find_graph_changes
 from hooks.graph.components import REPLACED_LABELS, namespace_of, read_configured
 from hooks.graph.grove.rules import validate_for_grove, validate_length
@@ -67,7 +72,7 @@ def validate_graph(
             for service in sorted(graph.spec.services)
             for problem in _validate_service(graph, service, installed, is_for_grove=may_be_under_grove)
         ),
-        *(validate_for_grove(graph) if under_grove else ()),
+        *(validate_for_grove(graph) if under_grove else _validate_service_objects(graph)),
         *validate_topology(graph, takes_grove=may_be_under_grove),
         *(() if may_be_under_grove else _find_idle_least(graph)),
         *find_override(graph.spec.provider_override, SPEC / "providerOverride"),
@@ -190,6 +195,12 @@ def _validate_service(
     yield from validate_spec(configured, path, framework=framework, lacks_pool=lacks_pool)
     yield from validate_metadata(spec, path, replaced=REPLACED_LABELS)
     yield from _validate_service_name(graph, service)
+
+
+def _validate_service_objects(graph: GraphDeployment) -> Iterator[Problem]:
+    for service, spec in sorted(graph.spec.services.items()):
+        name = identity.component_name(graph.metadata.name, service)
+        yield from validate_service_object(spec, name, SPEC / "services" / Key(service))
 
 
 def _validate_service_name(graph: GraphDeployment, service: str) -> Iterator[Problem]:

@@ -238,7 +238,8 @@ def test_child_that_is_too_large_is_a_fault_of_its_document(
 
 
 def test_problem_that_only_a_child_shows_names_the_service(write: Write) -> None:
-    result = run("render", write(GRAPH.replace("name: g\n", "name: 1g\n")))
+    worker = GRAPH.replace("name: g\n", "name: 1g\n").replace("componentType: frontend\n", "componentType: worker\n")
+    result = run("render", write(worker))
     assert result.exit_code == 1
     assert result.stderr.splitlines()[0] == (
         "m.yaml:7: spec.services[Frontend]: DynamoComponentDeployment 1g-frontend: metadata.name: '1g-frontend' must "

@@ -152,3 +152,10 @@ def test_annotation_that_restarts_write_is_warned_of() -> None:
     (warning,) = judge({"annotations": {contract.ANNOTATION_RESTART_AT: "u1"}}).warnings
     assert warning.text.startswith(f"{MAIN}.annotations[nvidia.com/restartAt] ")
     assert warning.text.endswith("Use spec.restart")
+
+
+@pytest.mark.parametrize(("kind", "refused"), [("frontend", True), ("epp", True), ("worker", False)])
+def test_name_that_no_service_may_have_is_refused_where_there_is_one(kind: str, *, refused: bool) -> None:
+    """Whether a worker has a Service is decided by its way of discovery."""
+    texts = texts_of(judge({"componentType": kind}, kinds_of(), name="0odd").problems)
+    assert any("'0odd-main' must begin with a letter" in text for text in texts) is refused
