@@ -17,7 +17,7 @@ EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests unit golden docs cluster alone bench lock sbom clean
+.PHONY: help demo test lint types tests unit golden docs cluster alone bench lock sbom schemas clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,11 @@ sbom: $(VENV)/.released ## what the image installs, as CycloneDX: dist/sbom.json
 	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.json \
 		requirements/image.txt
 	@echo "wrote dist/sbom.json"
+
+schemas: $(VENV)/.installed ## JSON Schemas of all kinds and versions, for editors: dist/schemas.tar.gz
+	@$(BIN)/dynamo-hooks schema --directory dist/schemas
+	@tar -czf dist/schemas.tar.gz -C dist schemas && rm -r dist/schemas
+	@echo "wrote dist/schemas.tar.gz"
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/cluster/.bin bench/results dist site

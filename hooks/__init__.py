@@ -80,6 +80,7 @@ Where is …?
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
+* the JSON Schemas for editors: hooks/crds/json_schema.py
 * what `helm test` asks: hooks/cli/self_test.py
 * what is done before an uninstall: hooks/clients/departure.py
 * the table of the chart's values: tests/chart_values.py

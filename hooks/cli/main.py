@@ -18,6 +18,7 @@ class LazyGroup(click.Group):
         "simulate": "Run manifests in an in-memory cluster, with the real hooks, until all is Ready.",
         "convert": "Write manifests in the other version: v1alpha1 or v1beta1.",
         "crds": "Print the CustomResourceDefinitions.",
+        "schema": "Print JSON Schemas of the kinds, for editors and checkers.",
         "controllers": "Print the controllers that make Metacontroller call the hooks.",
         "doctor": "Check an installation, or say what is missing for one.",
         "migrate": "Take over what the Go operator left, or say what that would do.",
@@ -68,5 +69,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    Only `render`, `validate`, `simulate`, `convert`, `crds` and `controllers` need no cluster.
+    Only `render`, `validate`, `simulate`, `convert`, `crds`, `schema` and `controllers` need no cluster.
     """

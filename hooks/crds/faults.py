@@ -15,7 +15,8 @@ from hooks import contract
 from hooks.api.checkpoint import ServiceCheckpoint
 from hooks.api.graph import PersistentVolumeClaimRequest
 from hooks.api.structural import SchemaNode
-from hooks.crds.definitions import CUSTOM_RESOURCES, OPEN, read_root_schema
+from hooks.crds.definitions import CUSTOM_RESOURCES, read_root_schema
+from hooks.crds.json_schema import build_closed_schema
 from hooks.crds.paths import add_name, name_path
 from hooks.crds.schema_problems import describe_error, describe_unknown
 from hooks.crds.served_versions import find_version_problem
@@ -26,9 +27,6 @@ from hooks.rules import graph as graph_rules
 from hooks.rules import schema as rules
 from hooks.rules.values import suggest
 
-_LIMITS = {"int32": 2**31, "int64": 2**63}
-_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-_LABEL_VALUE = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
 _STATUS = HERE / "status"
 
 
@@ -64,32 +62,8 @@ def _find_kind_faults(manifest: ReadManifest) -> list[Problem]:
 
 @cache
 def _validator_of(api_version: str, kind: str) -> Draft202012Validator:
-    schema = read_root_schema({"apiVersion": api_version, "kind": kind}) or {}
-    parts = schema["properties"]
-    metadata = parts["metadata"]
-    label = {"type": "string", "pattern": _LABEL_VALUE, "maxLength": 63}
-    named = metadata["properties"] | {
-        "name": {"type": "string", "pattern": _SUBDOMAIN, "maxLength": 253},
-        "labels": {"type": "object", "additionalProperties": label},
-    }
-    whole = schema | {"properties": parts | {"metadata": metadata | {"properties": named}}}
-    return Draft202012Validator(_close(whole), validate_formats=True, ignore_unknown_formats=True)
-
-
-def _close(schema: SchemaNode) -> SchemaNode:
-    """Add to a structural schema what the API server also checks: no unknown fields, integers in range."""
-    closed = {key: value for key, value in schema.items() if not key.startswith("x-") and key != "description"}
-    if "properties" in schema:
-        closed["properties"] = {name: _close(part) for name, part in schema["properties"].items()}
-        closed["additionalProperties"] = bool(schema.get(OPEN))
-    elif "additionalProperties" in schema:
-        closed["additionalProperties"] = _close(schema["additionalProperties"])
-    elif schema.get("type") == "object":
-        closed |= {"properties": {}, "additionalProperties": bool(schema.get(OPEN))}
-    if "items" in schema:
-        closed["items"] = _close(schema["items"])
-    limit = _LIMITS.get(schema.get("format", ""))
-    return {"minimum": -limit, "maximum": limit - 1, **closed} if limit else closed
+    schema = build_closed_schema(api_version, kind)
+    return Draft202012Validator(schema, validate_formats=True, ignore_unknown_formats=True)
 
 
 def _read_error(error: ValidationError, root: SchemaNode) -> Iterator[Problem]:
