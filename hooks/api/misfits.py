@@ -16,7 +16,6 @@ from hooks.api.annotations import SCALAR_TYPES, without_none
 from hooks.k8s.types import ReadManifest
 from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import schema as rules
-from hooks.rules.values import name_types, name_value, suggest_value
 
 _EMPTY: Mapping[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": (), "object": {}}
 _LEFT_OUT = object()
@@ -55,7 +54,7 @@ def _find_misfit(model: type[BaseModel], loc: tuple[int | str, ...], kind: str, 
     wanted = _types_of(annotation)
     if kind == "missing":
         return Misfit(problem=rules.REQUIRED.at(path), replacement=_empty(wanted))
-    problem = rules.TYPE.at(path, found=name_value(value), wanted=name_types(wanted), hint=suggest_value(value, wanted))
+    problem = rules.find_wrong_type(path, value, wanted)
     if "string" in wanted and isinstance(value, bool | int | float):
         return Misfit(problem=problem, replacement=json.dumps(value))
     return Misfit(problem=problem, replacement=_empty(wanted) if is_entry else _LEFT_OUT)

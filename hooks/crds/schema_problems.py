@@ -9,7 +9,7 @@ from hooks.crds.suggestions import suggest_field
 from hooks.k8s.types import Json
 from hooks.problems import FieldPath, Problem
 from hooks.rules import schema as rules
-from hooks.rules.values import name_types, name_value, show_value, suggest, suggest_value
+from hooks.rules.values import show_value, suggest
 
 
 def describe_unknown(path: FieldPath, schema: SchemaNode, above: Iterable[tuple[FieldPath, SchemaNode]]) -> Problem:
@@ -23,9 +23,9 @@ def describe_error(error: ValidationError, path: FieldPath) -> Problem:
     kind, value = error.kind, error.instance
     match kind:
         case ValidationErrorKind.Type():
-            return describe_type(value, kind.types, path)
+            return rules.find_wrong_type(path, value, kind.types)
         case ValidationErrorKind.AnyOf():
-            return describe_type(value, ["integer", "string"], path)
+            return rules.find_wrong_type(path, value, ["integer", "string"])
         case ValidationErrorKind.Enum():
             options = [str(option) for option in kind.options if option != ""]
             guess = suggest(str(value), options)
@@ -55,11 +55,6 @@ def _describe_limit(error: ValidationError, path: FieldPath) -> Problem:
             return rules.MAX_ENTRIES.at(path, count=len(value), limit=kind.limit)
         case _:
             return rules.OTHER.at(path, why=error.message)
-
-
-def describe_type(value: Json, types: list[str], path: FieldPath) -> Problem:
-    """The problem of a value that is of none of the types."""
-    return rules.TYPE.at(path, found=name_value(value), wanted=name_types(types), hint=suggest_value(value, types))
 
 
 def _name_form(pattern: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from hooks import contract
-from hooks.crds.schema_problems import describe_type
 from hooks.crds.served_versions import find_version_problem, is_beta
 from hooks.k8s.kinds import SECRET
 from hooks.k8s.names import is_dns_label
@@ -15,6 +14,7 @@ from hooks.k8s.types import GroupVersionKind
 from hooks.problems import HERE, FieldPath, Problem, Rule
 from hooks.rules import reading as rules
 from hooks.rules import schema as schema_rules
+from hooks.rules.schema import find_wrong_type
 from hooks.rules.values import name_value, suggest
 
 OUR_KINDS = frozenset(
@@ -76,29 +76,29 @@ def _find_kind_problems(kind: GroupVersionKind) -> Iterator[Problem]:
 def _find_metadata_problems(metadata: Any) -> Iterator[Problem]:
     """Problems of metadata; of our kinds the schemas find them."""
     if not isinstance(metadata, dict):
-        yield describe_type(metadata, ["object"], _METADATA)
+        yield find_wrong_type(_METADATA, metadata, ["object"])
         return
     name = metadata.get("name") or metadata.get("generateName")
     if not isinstance(name, str):
         yield _describe_text(_METADATA / "name", name, rules.NAME)
     namespace = metadata.get("namespace")
     if namespace and not isinstance(namespace, str):
-        yield describe_type(namespace, ["string"], _METADATA / "namespace")
+        yield find_wrong_type(_METADATA / "namespace", namespace, ["string"])
     for key in ("labels", "annotations"):
         if not _is_text_map(metadata.get(key)):
             yield rules.TEXT_MAP.at(_METADATA / key)
     owners = metadata.get("ownerReferences") or []
     if not isinstance(owners, list):
-        yield describe_type(owners, ["array"], _METADATA / "ownerReferences")
+        yield find_wrong_type(_METADATA / "ownerReferences", owners, ["array"])
         return
     for index, owner in enumerate(owners):
         if not isinstance(owner, dict):
-            yield describe_type(owner, ["object"], _METADATA / "ownerReferences" / index)
+            yield find_wrong_type(_METADATA / "ownerReferences" / index, owner, ["object"])
 
 
 def _describe_text(path: FieldPath, value: Any, missing: Rule) -> Problem:
     """The problem of a field that is empty or not a string."""
-    return describe_type(value, ["string"], path) if value else missing.at(path)
+    return find_wrong_type(path, value, ["string"]) if value else missing.at(path)
 
 
 def _is_text_map(value: Any) -> bool:

@@ -3,7 +3,11 @@
 Source: Kubernetes, CustomResourceDefinition v1, structural schemas; apiserver, strict field validation.
 """
 
-from hooks.problems import Reason, Rule
+from collections.abc import Collection
+
+from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem, Reason, Rule
+from hooks.rules.values import name_type, name_types, name_value, suggest_value
 
 REQUIRED = Rule(name="required", text="{path}: is missing", reason=Reason.REQUIRED)
 EMPTY = Rule(name="empty", text="{path}: is empty", reason=Reason.REQUIRED)
@@ -25,3 +29,13 @@ CHECKPOINT_JOB = Rule(name="checkpoint-job", text=f"{{path}}: {CHECKPOINT_JOB_AL
 
 VERSION = Rule(name="version", text="{path}: is {found}, should be {wanted}")
 KIND = Rule(name="kind", text="{path}: {kind} is not a kind of {version}; {hint}")
+
+_VARIABLES = frozenset({"env", "envs"})
+
+
+def find_wrong_type(path: FieldPath, value: Json, wanted: Collection[str]) -> Problem:
+    """The problem of a value that has none of the wanted types; a variable's value may be secret and is not shown."""
+    if path.parts[-1] == "value" and not _VARIABLES.isdisjoint(path.parts[-3:-2]):
+        hint = ": write it in quotes" if isinstance(value, bool | int | float) else ""
+        return TYPE.at(path, found=name_type(value), wanted=name_types(wanted), hint=hint)
+    return TYPE.at(path, found=name_value(value), wanted=name_types(wanted), hint=suggest_value(value, wanted))

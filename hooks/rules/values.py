@@ -14,6 +14,7 @@ _TYPE_WORDS = {
     "object": "an object",
     "string": "a string",
 }
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 _SCALAR_WORDS = {bool: "the boolean", int: "the integer", float: "the number", str: "the string"}
 _SHOWN_CHARACTERS = 60
 
@@ -25,6 +26,11 @@ def name_value(value: Json) -> str:
     if isinstance(value, Mapping | list):
         return "an object" if isinstance(value, Mapping) else "an array"
     return f"{_SCALAR_WORDS[type(value)]} {show_value(value)}"
+
+
+def name_type(value: Json) -> str:
+    """`an integer`, `an object`, `null`: the value's type alone."""
+    return _TYPE_WORDS[_TYPES[type(value)]] if type(value) in _TYPES else name_value(value)
 
 
 def show_value(value: Json) -> str:

@@ -137,7 +137,7 @@ REFUSED = (
         "boolean-for-string",
         GRAPH,
         {"envs": [{"name": "A", "value": True}]},
-        ('spec.envs[0].value: is the boolean true, should be a string: write "true"',),
+        ("spec.envs[0].value: is a boolean, should be a string: write it in quotes",),
     ),
     Refused(
         "string-for-integer",
