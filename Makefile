@@ -61,6 +61,7 @@ bench: $(VENV)/.tested ## requests per second and latency against an echo on the
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.prober
 	$(BIN)/python -m bench.admission
+	$(BIN)/python -m bench.conversion
 	$(BIN)/python -m bench.model
 
 lock: $(VENV)/.released ## newest versions of what the image installs, with hashes: requirements/

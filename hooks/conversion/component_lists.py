@@ -6,10 +6,8 @@ one version alone, and are kept.
 
 from collections.abc import Mapping, Sequence
 
-from hooks.conversion.component_pairs import SERVICE_TABLE
 from hooks.conversion.json_values import name_of_item
-from hooks.conversion.pairs import translate
-from hooks.conversion.shapes import gather, spread
+from hooks.conversion.one_component import convert_service
 from hooks.conversion.versions import Version
 from hooks.k8s.types import Json
 
@@ -27,12 +25,10 @@ def list_components(services: Services, saved: Components) -> tuple[list[Json], 
             kept[name] = service
             continue
         known = {key: value for key, value in former.get(name, {}).items() if key != "name"}
-        translated = translate(
-            SERVICE_TABLE, Version.BETA, spread(Version.ALPHA, service), saved=spread(Version.BETA, known)
-        )
-        made[name] = {"name": name, **gather(Version.BETA, translated.result)}
-        if translated.kept:
-            kept[name] = gather(Version.ALPHA, translated.kept)
+        component, left = convert_service(Version.BETA, service, known)
+        made[name] = {"name": name, **component}
+        if left:
+            kept[name] = left
     return _in_order(made, saved), kept
 
 
@@ -47,10 +43,9 @@ def map_services(components: Components, saved: Services) -> tuple[dict[str, Jso
             continue
         fields = {key: value for key, value in component.items() if key != "name"}
         known = saved.get(name)
-        former = spread(Version.ALPHA, known) if isinstance(known, dict) else {}
-        translated = translate(SERVICE_TABLE, Version.ALPHA, spread(Version.BETA, fields), saved=former)
-        made[name] = gather(Version.ALPHA, translated.result)
-        kept.append({"name": name, **gather(Version.BETA, translated.kept, sparse=True)})
+        service, left = convert_service(Version.ALPHA, fields, known if isinstance(known, dict) else {})
+        made[name] = service
+        kept.append({"name": name, **left})
     unseen = {name: value for name, value in saved.items() if not isinstance(value, dict) and name not in made}
     if not _has_own_order(components):
         kept = [entry for entry in kept if len(entry) > 1]

@@ -29,10 +29,10 @@ def secret_source(secret: str) -> dict[str, Json]:
 
 def only_secret(env_from: Json) -> str:
     """The Secret, if the list has this one source and nothing else; otherwise empty."""
-    match env_from:
-        case [{"secretRef": {"name": str(secret)}}] if same(env_from, [secret_source(secret)]):
-            return secret
-    return ""
+    if not isinstance(env_from, list) or len(env_from) != 1 or not isinstance(env_from[0], dict):
+        return ""
+    secret = name_of_item(env_from[0].get("secretRef"))
+    return secret if secret is not None and same(env_from[0], secret_source(secret)) else ""
 
 
 def _env_to_beta(slots: Slots) -> Slots:

@@ -1,8 +1,12 @@
 """Equality of JSON values, and reading of values that may have any type."""
 
+from collections.abc import Mapping
 from typing import TypeGuard
 
 from hooks.k8s.types import Json
+
+_ABSENT = object()
+"""Equal to no JSON value."""
 
 
 def same(one: Json, other: Json) -> bool:
@@ -10,12 +14,18 @@ def same(one: Json, other: Json) -> bool:
     if one is other:
         return True
     if isinstance(one, dict):
-        if not isinstance(other, dict) or one.keys() != other.keys():
-            return False
-        return all(map(same, one.values(), map(other.__getitem__, one)))
+        return isinstance(other, dict) and len(one) == len(other) and _same_fields(one, other)
     if isinstance(one, list):
         return isinstance(other, list) and len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and bool(one == other)
+
+
+def _same_fields(one: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
+    for key, value in one.items():
+        found = other.get(key, _ABSENT)
+        if found is not value and not same(value, found):
+            return False
+    return True
 
 
 def is_text(value: Json) -> TypeGuard[str]:

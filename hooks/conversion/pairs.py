@@ -95,7 +95,7 @@ class Table:
 
     def carries(self, slot: Slot) -> bool:
         """Whether a slot that no pair converts is the same in both versions."""
-        return slot not in self.own and slot[0] in self.carried and slot[1] is not None
+        return slot[0] in self.carried and slot not in self.own and slot[1] is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ _MAIN: Slot = (Frame.MAIN, "resources")
 _SIDES = ("limits", "requests")
 _CLAIMS = "claims"
 _PLAIN = ("cpu", "memory")
+_FIELDS = frozenset({*_SIDES, _CLAIMS})
+_ITEM_FIELDS = frozenset({*_PLAIN, "gpu", "gpuType", "custom"})
 _GPU = re.compile(r"(^|[./])gpu([./]|$)|/mig-")
 """Names of other makers' GPUs and of parts of GPUs."""
 
@@ -60,17 +62,18 @@ def _to_alpha(slots: Slots) -> Slots:
 
 
 def _is_readable(resources: Mapping[str, Json]) -> bool:
-    if not resources.keys() <= {*_SIDES, _CLAIMS} or not isinstance(resources.get(_CLAIMS, []), list):
+    if not resources.keys() <= _FIELDS or not isinstance(resources.get(_CLAIMS, []), list):
         return False
     return all(_is_readable_item(resources[side]) for side in _SIDES if side in resources)
 
 
 def _is_readable_item(item: Json) -> bool:
-    if not isinstance(item, dict) or not item.keys() <= {*_PLAIN, "gpu", "gpuType", "custom"}:
+    if not isinstance(item, dict) or not item.keys() <= _ITEM_FIELDS:
         return False
     custom = item.get("custom", {})
-    texts = [value for key, value in item.items() if key != "custom"]
-    return isinstance(custom, dict) and all(isinstance(value, str) for value in (*texts, *custom.values()))
+    if not isinstance(custom, dict) or not all(isinstance(value, str) for value in custom.values()):
+        return False
+    return all(isinstance(value, str) for key, value in item.items() if key != "custom")
 
 
 def _amounts(item: Mapping[str, Json]) -> dict[str, Json]:
@@ -80,14 +83,14 @@ def _amounts(item: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _is_native(native: Mapping[str, Json]) -> bool:
-    if not native.keys() <= {*_SIDES, _CLAIMS} or not isinstance(native.get(_CLAIMS, []), list):
+    if not native.keys() <= _FIELDS or not isinstance(native.get(_CLAIMS, []), list):
         return False
     sides = [native[side] for side in _SIDES if side in native]
     return all(isinstance(side, dict) and all(map(_is_amount, side.values())) for side in sides)
 
 
 def _is_amount(value: Json) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
+    return isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _item(amounts: Mapping[str, Json]) -> dict[str, Json]:

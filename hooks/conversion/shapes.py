@@ -4,7 +4,7 @@ v1alpha1 has the main container in `extraPodSpec.mainContainer`, v1beta1 as the 
 A frame that is empty or no object is a slot of its own, and counts only while nothing else fills the frame.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hooks import contract
 from hooks.conversion.json_values import name_of_item
@@ -18,8 +18,7 @@ _ORDER: Slot = (Frame.ORDER, None)
 
 def spread(version: Version, component: Mapping[str, Json]) -> dict[Slot, Json]:
     """The slots of a component or of a service."""
-    found = _spread_alpha(component) if version is Version.ALPHA else _spread_beta(component)
-    return dict(found)
+    return _spread_alpha(component) if version is Version.ALPHA else _spread_beta(component)
 
 
 def gather(version: Version, slots: Slots, *, sparse: bool = False) -> dict[str, Json]:
@@ -43,59 +42,53 @@ def find_main(containers: Json) -> int | None:
     return next((i for i, one in enumerate(containers) if name_of_item(one) == contract.MAIN_CONTAINER), None)
 
 
-def _spread_alpha(service: Mapping[str, Json]) -> Iterator[tuple[Slot, Json]]:
-    for key, value in service.items():
-        if key == "extraPodMetadata":
-            yield from _spread_frame(Frame.META, value)
-        elif key != "extraPodSpec":
-            yield (Frame.TOP, key), value
-        elif isinstance(value, dict) and "mainContainer" in value:
-            yield from _spread_frame(Frame.MAIN, value["mainContainer"])
-            yield from (((Frame.POD, name), item) for name, item in value.items() if name != "mainContainer")
-        else:
-            yield from _spread_frame(Frame.POD, value)
+def _spread_alpha(service: Mapping[str, Json]) -> dict[Slot, Json]:
+    slots = _fields_of(Frame.TOP, service, "extraPodSpec", "extraPodMetadata")
+    if "extraPodMetadata" in service:
+        slots |= _spread_frame(Frame.META, service["extraPodMetadata"])
+    pod = service.get("extraPodSpec")
+    if isinstance(pod, dict) and "mainContainer" in pod:
+        return slots | _spread_frame(Frame.MAIN, pod["mainContainer"]) | _fields_of(Frame.POD, pod, "mainContainer")
+    return slots | _spread_frame(Frame.POD, pod) if "extraPodSpec" in service else slots
 
 
-def _spread_beta(component: Mapping[str, Json]) -> Iterator[tuple[Slot, Json]]:
-    for key, value in component.items():
-        if key == "experimental":
-            yield from _spread_frame(Frame.EXPERIMENTAL, value)
-        elif key != "podTemplate":
-            yield (Frame.TOP, key), value
-        elif not isinstance(value, dict) or not value:
-            yield (Frame.TEMPLATE, None), value
-        else:
-            yield from _spread_template(value)
+def _spread_beta(component: Mapping[str, Json]) -> dict[Slot, Json]:
+    slots = _fields_of(Frame.TOP, component, "experimental", "podTemplate")
+    if "experimental" in component:
+        slots |= _spread_frame(Frame.EXPERIMENTAL, component["experimental"])
+    template = component.get("podTemplate")
+    if isinstance(template, dict) and template:
+        return slots | _spread_template(template)
+    return slots | {(Frame.TEMPLATE, None): template} if "podTemplate" in component else slots
 
 
-def _spread_template(template: Mapping[str, Json]) -> Iterator[tuple[Slot, Json]]:
-    for key, value in template.items():
-        if key == "metadata":
-            yield from _spread_frame(Frame.META, value)
-        elif key != "spec":
-            yield (Frame.TEMPLATE, key), value
-        elif isinstance(value, dict) and (at := find_main(value.get("containers"))) is not None:
-            yield from _spread_containers(value["containers"], at)
-            yield from (((Frame.POD, name), item) for name, item in value.items() if name != "containers")
-        else:
-            yield from _spread_frame(Frame.POD, value)
+def _spread_template(template: Mapping[str, Json]) -> dict[Slot, Json]:
+    slots = _fields_of(Frame.TEMPLATE, template, "metadata", "spec")
+    if "metadata" in template:
+        slots |= _spread_frame(Frame.META, template["metadata"])
+    pod = template.get("spec")
+    if isinstance(pod, dict) and (at := find_main(pod.get("containers"))) is not None:
+        return slots | _spread_containers(pod["containers"], at) | _fields_of(Frame.POD, pod, "containers")
+    return slots | _spread_frame(Frame.POD, pod) if "spec" in template else slots
 
 
-def _spread_containers(containers: Sequence[Json], at: int) -> Iterator[tuple[Slot, Json]]:
+def _spread_containers(containers: Sequence[Json], at: int) -> dict[Slot, Json]:
     """The container `main`, which is at this index, and the others."""
-    main = {key: value for key, value in containers[at].items() if key != "name"}
-    yield from _spread_frame(Frame.MAIN, main)
+    slots = _spread_frame(Frame.MAIN, {key: value for key, value in containers[at].items() if key != "name"})
     if len(containers) > 1:
-        yield CONTAINERS, [*containers[:at], *containers[at + 1 :]]
+        slots[CONTAINERS] = [*containers[:at], *containers[at + 1 :]]
     if at > 0:
-        yield _ORDER, [name_of_item(one) for one in containers]
+        slots[_ORDER] = [name_of_item(one) for one in containers]
+    return slots
 
 
-def _spread_frame(frame: Frame, value: Json) -> Iterator[tuple[Slot, Json]]:
-    if isinstance(value, dict) and value:
-        yield from (((frame, key), item) for key, item in value.items())
-    else:
-        yield (frame, None), value
+def _spread_frame(frame: Frame, value: Json) -> dict[Slot, Json]:
+    return _fields_of(frame, value) if isinstance(value, dict) and value else {(frame, None): value}
+
+
+def _fields_of(frame: Frame, fields: Mapping[str, Json], *others: str) -> dict[Slot, Json]:
+    """The fields as slots of the frame, without some others."""
+    return {(frame, key): value for key, value in fields.items() if key not in others}
 
 
 _Frames = Mapping[Frame, Mapping[str, Json]]
