@@ -5,9 +5,11 @@ from typing import Any
 
 import orjson
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from hooks.cli.simulate import simulate
+from hooks.conversion import convert
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OWN_GRAPH = """\
@@ -106,6 +108,25 @@ def test_what_the_profiler_leaves_can_be_given(tmp_path: Path) -> None:
     assert {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "profile", "namespace": "default"}} in found[
         "children"
     ]
+
+
+def test_profiler_may_leave_a_graph_of_v1beta1(tmp_path: Path) -> None:
+    *others, graph = yaml.safe_load_all(OWN_GRAPH)
+    (tmp_path / "output.yaml").write_text(yaml.safe_dump_all([*others, convert(graph, "v1beta1")]))
+    found = the_request("--profiler-output", str(tmp_path / "output.yaml"), example("mocker"))
+    assert (found["exit_code"], found["status"]["state"]) == (0, "Ready"), found["stderr"]
+    assert found["status"]["deployment"]["name"] == "mine"
+    assert found["status"]["generatedDeployment"]["apiVersion"] == "nvidia.com/v1alpha1"
+
+
+def test_problem_of_a_graph_of_v1beta1_ends_the_request_with_its_path(tmp_path: Path) -> None:
+    graph = next(one for one in yaml.safe_load_all(OWN_GRAPH) if one["kind"] == "DynamoGraphDeployment")
+    beta = convert(graph, "v1beta1")
+    broken = [{**one, "experimental": {"gpuMemoryService": {}}} for one in beta["spec"]["components"]]
+    (tmp_path / "output.yaml").write_text(yaml.safe_dump({**beta, "spec": {"components": broken}}))
+    found = the_request("--profiler-output", str(tmp_path / "output.yaml"), example("aic"))
+    assert (found["exit_code"], found["status"]["state"]) == (1, "Failed")
+    assert "spec.components[0].experimental.gpuMemoryService" in found["reasons"][0]
 
 
 def test_failing_profiler_ends_the_request_with_its_reason_long_before_the_timeout() -> None:

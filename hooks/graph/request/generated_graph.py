@@ -1,16 +1,20 @@
 """Reads a profiler's output: the graph, checked by our own rules, and the ConfigMaps beside it.
 
+Profilers of release 1.0 or later may write the graph in v1beta1. It is created in v1alpha1, as every graph is stored,
+and its problems are told in the version that the profiler wrote.
+
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go, generateDGDSpec,
 extractResourcesFromYAML.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
+from hooks.conversion import GROUP_VERSIONS, Version, convert, written_path
 from hooks.crds import find_faults, prune
 from hooks.errors import InvalidSpec
 from hooks.graph.components import clean_json
@@ -24,6 +28,9 @@ from hooks.k8s.yaml_reader import YamlDocument, read_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
 from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.rules import profiling as rules
+from hooks.rules.v1beta1 import in_v1beta1
+from hooks.validation.overlap import drop_repetitions
+from hooks.validation.v1beta1 import find_v1beta1_problems
 
 MAX_ADDITIONAL_BYTES = 250_000
 _MAX_OWN_BYTES = MAX_CHILD_BYTES - 4096
@@ -43,13 +50,15 @@ _DATA_KEYS = ("data", "binaryData")
 class GeneratedObjects:
     """The objects of a profiler's output.
 
-    `graph` has apiVersion, kind, metadata (name, namespace, labels, annotations) and spec. `config_maps` are as in the
-    output. Each of `remarks` says why another ConfigMap of the output cannot be created.
+    `graph` has apiVersion, kind, metadata (name, namespace, labels, annotations) and spec. It is v1alpha1; `written` is
+    the same in v1beta1, if the profiler wrote that. `config_maps` are as in the output. Each of `remarks` says why
+    another ConfigMap of the output cannot be created.
     """
 
     graph: Manifest
     config_maps: tuple[Manifest, ...]
     remarks: tuple[str, ...]
+    written: Manifest | None = None
 
 
 @lru_cache(maxsize=_REMEMBERED_OUTPUTS)
@@ -63,20 +72,31 @@ def read_output(text: str, default_name: str) -> GeneratedObjects:
     found = next((d for d in documents if d.get("kind") == contract.GRAPH.kind), None)
     if found is None:
         raise InvalidSpec(rules.OUTPUT_WITHOUT_GRAPH.at(GENERATED, kind=contract.GRAPH.kind))
-    graph = _read_graph(found, default_name)
+    graph, written = _read_graph(found, default_name)
     others = [document for document in documents if document is not found]
     size = sum(len(canonical_json(other)) for other in others)
     if size > MAX_ADDITIONAL_BYTES:
         raise InvalidSpec(rules.OUTPUT_ADDITIONS_SIZE.at(HERE, size=size, limit=MAX_ADDITIONAL_BYTES))
     config_maps, remarks = _read_config_maps(others)
-    return GeneratedObjects(graph=graph, config_maps=config_maps, remarks=remarks)
+    return GeneratedObjects(graph=graph, config_maps=config_maps, remarks=remarks, written=written)
 
 
-def check_graph(graph: ReadManifest, namespace: str, workers_image: str = "") -> tuple[Problem, ...]:
+def check_graph(
+    graph: ReadManifest, namespace: str, workers_image: str = "", *, written: ReadManifest | None = None
+) -> tuple[Problem, ...]:
     """All problems of a graph that is created in this namespace with this worker image (empty: the graph's own).
 
-    The cluster's optional kinds are unknown here; the graph's hook checks the rules that need them.
+    With `written`, the same graph in v1beta1, they have its paths and words. The cluster's optional kinds are unknown
+    here; the graph's hook checks the rules that need them.
     """
+    found = _find_problems(graph, namespace, workers_image)
+    if written is None:
+        return found
+    own = (*find_faults(prune(written)), *find_v1beta1_problems(written))
+    return sort_problems((*own, *drop_repetitions((_as_written(one, written) for one in found), own)))
+
+
+def _find_problems(graph: ReadManifest, namespace: str, workers_image: str) -> tuple[Problem, ...]:
     named: Manifest = {**graph, "metadata": {**graph["metadata"], "namespace": namespace}}
     if faults := find_faults(prune(named)):
         return sort_problems(faults)
@@ -110,25 +130,34 @@ def _first_fault(document: YamlDocument) -> Problem:
     return rules.OUTPUT_YAML.at(HERE, line=fault.line, why=f"{FieldPath(fault.path)} {fault.message}")
 
 
-def _read_graph(document: Mapping[str, Json], default_name: str) -> Manifest:
-    if found := tuple(_find_fractions(document)):
-        raise InvalidSpec(refuse_graph(found))
+def _read_graph(document: Mapping[str, Json], default_name: str) -> tuple[Manifest, Manifest | None]:
+    """The graph in v1alpha1, and as it was written if that is v1beta1."""
+    version = document.get("apiVersion")
+    is_beta = version == GROUP_VERSIONS[-1]
+    if version not in GROUP_VERSIONS:
+        expected = " or ".join(GROUP_VERSIONS)
+        raise InvalidSpec(rules.GENERATED_VERSION.at(GENERATED / "apiVersion", value=str(version), expected=expected))
+    if found := tuple(_find_fractions(convert(document, Version.ALPHA))):
+        raise InvalidSpec(refuse_graph(_as_written(one, document) if is_beta else one for one in found))
     clean = clean_json(dict(document))
     metadata = clean.get("metadata")
     known = {key: metadata[key] for key in _KEPT_METADATA if key in metadata} if isinstance(metadata, dict) else {}
-    graph: Manifest = {
-        "apiVersion": contract.GRAPH.api_version,
+    written: Manifest = {
+        "apiVersion": str(version),
         "kind": contract.GRAPH.kind,
         "metadata": {"name": default_name, **known},
         "spec": clean.get("spec", {}),
     }
-    version, expected = clean.get("apiVersion"), contract.GRAPH.api_version
-    if version != expected:
-        raise InvalidSpec(rules.GENERATED_VERSION.at(GENERATED / "apiVersion", value=str(version), expected=expected))
+    graph = convert(written, Version.ALPHA)
     size = len(canonical_json(graph).encode())
     if size > _MAX_OWN_BYTES:
         raise InvalidSpec(rules.GENERATED_SIZE.at(GENERATED, size=size, limit=_MAX_OWN_BYTES))
-    return graph
+    return graph, written if is_beta else None
+
+
+def _as_written(problem: Problem, written: ReadManifest) -> Problem:
+    """A problem of the graph in v1alpha1, with the paths and words of the graph in v1beta1."""
+    return replace(problem, rule=in_v1beta1(problem.rule)).moved(lambda path: written_path(path, written))
 
 
 def _find_fractions(graph: Json) -> Iterator[Problem]:

@@ -78,10 +78,10 @@ def _check_generated(request: GraphRequest, generated: GeneratedObjects) -> None
     """Refuse a graph that cannot be created under its own name, or under the name that the user wants."""
     overrides = request.spec.deployment_overrides or DeploymentOverrides()
     namespace = overrides.namespace or request.metadata.namespace
-    if problems := check_graph(generated.graph, namespace, overrides.workers_image):
+    if problems := check_graph(generated.graph, namespace, overrides.workers_image, written=generated.written):
         raise InvalidSpec(refuse_graph(problems))
     if overrides.name and overrides.name != generated.graph["metadata"]["name"]:
         renamed = {**generated.graph, "metadata": {**generated.graph["metadata"], "name": overrides.name}}
-        if problems := check_graph(renamed, namespace, overrides.workers_image):
+        if problems := check_graph(renamed, namespace, overrides.workers_image, written=generated.written):
             path = SPEC / "deploymentOverrides.name"
             raise InvalidSpec(rules.RENAMED_GRAPH.at(path, name=overrides.name, problem=found) for found in problems)

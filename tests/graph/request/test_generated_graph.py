@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
+from hooks.conversion import convert
 from hooks.errors import InvalidSpec
 from hooks.graph.request.generated_graph import MAX_ADDITIONAL_BYTES, check_graph, read_output, refuse_graph
 from hooks.k8s.types import name_of
@@ -48,7 +49,7 @@ def test_graph_without_a_name_gets_the_requests() -> None:
         ("a: 1\na: 2", "failed to parse YAML content: line 2: a is given twice"),
         (
             text({**generated(), "apiVersion": "nvidia.com/v1"}),
-            "the generated graph has apiVersion nvidia.com/v1, must be nvidia.com/v1alpha1",
+            "the generated graph has apiVersion nvidia.com/v1, must be nvidia.com/v1alpha1 or nvidia.com/v1beta1",
         ),
         (text(generated("n" * 210_000)), "the generated graph has 210290 bytes as JSON, must have at most 200704"),
         (
@@ -117,6 +118,47 @@ def test_problem_of_the_generated_graph_keeps_its_rule_and_its_field() -> None:
     assert str(problem.path) == "status.generatedDeployment.spec.services[A].eppConfig"
     assert dict(problem.values)["problem"] == inner
     assert problem.under(HERE / "other", instead_of=SPEC) == problem, "the inner path is the graph's own"
+
+
+def in_v1beta1(**spec: Any) -> dict[str, Any]:
+    return convert(generated(**spec), "v1beta1")
+
+
+def test_graph_of_v1beta1_becomes_the_same_as_one_of_v1alpha1() -> None:
+    found = read_output(text(bare("a"), in_v1beta1()), "q")
+    assert found.written == in_v1beta1()
+    assert found.graph == generated()
+    assert check_graph(found.graph, "default", written=found.written) == ()
+
+
+def test_problem_of_a_graph_of_v1beta1_has_its_paths_and_words() -> None:
+    beta = in_v1beta1(services={"A": {**make.service("worker"), "gpuMemoryService": {"enabled": True}}})
+    (component,) = beta["spec"]["components"]
+    nameless = {
+        "name": "B",
+        "type": "worker",
+        "podTemplate": {"spec": {"containers": [{"name": "other", "image": "i:1"}]}},
+    }
+    output = read_output(text({**beta, "spec": {"components": [component, nameless]}}), "q")
+    assert [str(one) for one in check_graph(output.graph, "default", written=output.written)] == [
+        (
+            "spec.components[0].experimental.gpuMemoryService: the GPU memory service is not supported, because it "
+            "needs GPUs by Dynamic Resource Allocation; remove gpuMemoryService"
+        ),
+        (
+            "spec.components[1].podTemplate.spec.containers: no container is named main; name the container that runs "
+            "Dynamo main, and give it an image"
+        ),
+    ]
+
+
+def test_fraction_in_a_graph_of_v1beta1_has_its_path() -> None:
+    services = {"Epp": {"componentType": "epp", "eppConfig": {"config": {"weights": [1, 0.7]}}}}
+    with pytest.raises(InvalidSpec) as refused:
+        read_output(text(in_v1beta1(services=services)), "q")
+    assert str(refused.value).startswith(
+        "the generated graph is refused: spec.components[0].eppConfig.config.weights[1] is 0.7"
+    )
 
 
 @pytest.mark.parametrize(
