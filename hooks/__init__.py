@@ -50,6 +50,7 @@ Where is …?
 * a rule of v1beta1 as CEL: hooks/crds/cel_components.py, hooks/crds/cel_v1beta1.py
 * a default of a component's type (command, port, probe, variable): hooks/component/defaults
 * the release of Dynamo that a component runs, and since when a default holds: hooks/component/runtime_version.py
+* the release of the operator that a graph began with: hooks/component/origin.py
 * a container beside the main container: hooks/component/sidecars.py
 * a feature that is refused by name: hooks/component/preview.py, hooks/rules/preview.py
 * the engines' names: hooks/contract.py, hooks/api/schema.py

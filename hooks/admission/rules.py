@@ -1,8 +1,10 @@
 """Which rules and which defaults hold for which resource; admission, the command line and tests find them here."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from hooks import contract
+from hooks.component.origin import choose_origin
 from hooks.component.validate import review_component
 from hooks.graph.request.validate import review_request
 from hooks.graph.scaling_adapter.validate import review_adapter
@@ -22,7 +24,7 @@ RULES: Mapping[str, Callable[[Review], Verdict]] = {
 """By resource (`dynamographdeployments`): the function that finds the problems of a write."""
 
 DEFAULTS: Mapping[str, Callable[[Review], JsonPatch]] = {
-    plural_of(contract.GRAPH): default_graph,
+    plural_of(contract.GRAPH): partial(default_graph, choose_origin=choose_origin),
     plural_of(contract.COMPONENT): default_any,
     plural_of(contract.MODEL): default_any,
     plural_of(contract.GRAPH_REQUEST): default_any,

@@ -4,6 +4,7 @@ Source: Dynamo operator, internal/dynamo/graph.go, GenerateBasePodSpec, and back
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import assert_never
 
 from hooks.api.component_spec import Resources
@@ -13,8 +14,12 @@ from hooks.component.backends.sglang import launch_sglang
 from hooks.component.backends.trtllm import launch_trtllm
 from hooks.component.backends.vllm import launch_vllm
 from hooks.component.gpus import count_gpus
+from hooks.component.origin import ALIASES_SINCE, began_with
 from hooks.component.placement import Placement, Role
+from hooks.k8s.pods import literal_env
 from hooks.k8s.types import Json
+
+_RANK, _LEADER = "DYNAMO_RANK", "DYNAMO_LEADER_ADDRESS"
 
 
 def launch(
@@ -28,14 +33,29 @@ def launch(
 ) -> Launched:
     """The main container with the engine's launch rules applied; the container is otherwise complete.
 
-    On a single node, and if no engine is known, it is unchanged. `annotations` are the component's (vLLM reads its
-    executor there), `mpi_secret` names the Secret with the SSH key (of TensorRT-LLM).
+    On a single node it is unchanged. If no engine is known, it gets only the variables of its place. `annotations` are
+    the component's (vLLM reads its executor there), `mpi_secret` names the Secret with the SSH key (of TensorRT-LLM).
 
     Raises:
         InvalidSpec: the launch rules cannot use the number of GPUs or the command.
     """
     if placement.role is Role.MAIN:
         return Launched(container=dict(container))
+    launched = _launch_engine(container, placement, backend, resources, annotations=annotations, mpi_secret=mpi_secret)
+    if not began_with(annotations, ALIASES_SINCE):
+        return launched
+    return replace(launched, container=_with_aliases(launched.container, placement))
+
+
+def _launch_engine(
+    container: Mapping[str, Json],
+    placement: Placement,
+    backend: Backend,
+    resources: Resources | None,
+    *,
+    annotations: Mapping[str, str],
+    mpi_secret: str,
+) -> Launched:
     match backend:
         case Backend.VLLM:
             gpus = count_gpus(resources, container)
@@ -49,3 +69,14 @@ def launch(
             return Launched(container=dict(container))
         case never:
             assert_never(never)
+
+
+def _with_aliases(container: Mapping[str, Json], placement: Placement) -> dict[str, Json]:
+    """The container with its rank and its leader's address, which replace variables of the user with these names.
+
+    They come first, so that other variables can refer to them. Upstream's flags refer to them too. Ours keep the
+    orchestrator's variables, which have the same values and work with Grove before 0.1.0-alpha.14 as well.
+    """
+    aliases = literal_env({_RANK: placement.rank_reference, _LEADER: placement.leader_host})
+    others = [entry for entry in container.get("env") or () if entry["name"] not in {_RANK, _LEADER}]
+    return {**container, "env": [*aliases, *others]}

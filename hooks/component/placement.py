@@ -93,6 +93,22 @@ class Placement:
                 assert_never(never)
 
     @property
+    def rank_reference(self) -> str:
+        """The pod's rank as the value of a variable, in which the kubelet expands references.
+
+        Grove has this variable, and sets its variables before those of the container, from 0.1.0-alpha.14 on.
+        """
+        if self.role is not Role.WORKER:
+            return "0"
+        match self.orchestrator:
+            case Orchestrator.GROVE:
+                return "$(GROVE_PCSG_POD_INDEX)"
+            case Orchestrator.LWS:
+                return "$(LWS_WORKER_INDEX)"
+            case never:
+                assert_never(never)
+
+    @property
     def rank_needs_shell(self) -> bool:
         """Whether only a shell can expand the rank: Grove counts workers from 0, so a shell must add 1."""
         return self.role is Role.WORKER and self.orchestrator is Orchestrator.GROVE

@@ -44,8 +44,6 @@ PLANNER_CONFIG_SINCE = RuntimeVersion(1, 0)
 """A planner takes its whole configuration by `--config`."""
 RUNTIME_SIDECAR_SINCE = RuntimeVersion(1, 6)
 """The engine alone in the main container, and Dynamo in the init container `runtime`."""
-MULTIPROCESSING_SINCE = RuntimeVersion(1, 0)
-"""The operator's release from which vLLM spans nodes without Ray."""
 
 
 def resolve_runtime_version(spec: ComponentSpec) -> RuntimeVersion | None:

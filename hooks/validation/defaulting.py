@@ -5,9 +5,9 @@ Each function returns a JSON patch (RFC 6902), empty if nothing is missing, and 
 Source: Dynamo operator, internal/webhook/defaulting/dynamographdeployment_handler.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from hooks import __version__, contract
+from hooks import contract
 from hooks.k8s.types import Json, ReadManifest
 from hooks.validation.review import Review
 
@@ -15,9 +15,12 @@ JsonPatch = list[dict[str, Json]]
 """Operations in order: `op`, `path` and `value`."""
 
 
-def default_graph(review: Review) -> JsonPatch:
-    """One replica for every service without `replicas`; on create also the version that the graph began with."""
-    origin = {contract.ANNOTATION_ORIGIN_VERSION: __version__} if review.old is None else {}
+def default_graph(review: Review, choose_origin: Callable[[ReadManifest], str]) -> JsonPatch:
+    """One replica for every service without `replicas`; on create also the release that the graph began with.
+
+    `choose_origin` says which release that is; one that is written already stays.
+    """
+    origin = {contract.ANNOTATION_ORIGIN_VERSION: choose_origin(review.new)} if review.old is None else {}
     missing = {key: value for key, value in origin.items() if key not in _read_map(review.new, "annotations")}
     return [*_add_entries(review.new, "annotations", missing), *default_any(review), *_add_replicas(review.new)]
 

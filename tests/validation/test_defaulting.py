@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from hooks import __version__
 from hooks.admission.rules import DEFAULTS
 from hooks.settings import parse_settings
 from hooks.validation.review import Review
 from tests.validation.objects import Manifest, adapter, component, graph, model, request
 
-ORIGIN = {"nvidia.com/dynamo-operator-origin-version": __version__}
+ORIGIN = {"nvidia.com/dynamo-operator-origin-version": "0.9.0"}
 
 
 def defaults(new: Manifest, old: Manifest | None = None, **settings: str) -> list[dict[str, Any]]:
@@ -34,10 +33,42 @@ def test_annotations_and_labels_that_are_there_stay() -> None:
         {
             "op": "add",
             "path": "/metadata/annotations/nvidia.com~1dynamo-operator-origin-version",
-            "value": __version__,
+            "value": "0.9.0",
         },
         {"op": "add", "path": "/metadata/labels/nvidia.com~1dynamo-installation", "value": "team-a"},
     ]
+
+
+def image(tag: str, **fields: Any) -> dict[str, Any]:
+    return {"replicas": 1, "extraPodSpec": {"mainContainer": {"image": f"registry:5000/runtime{tag}"}}, **fields}
+
+
+NODES = {"multinode": {"nodeCount": 2}}
+
+
+@pytest.mark.parametrize(
+    ("services", "origin"),
+    [
+        ({}, "0.9.0"),
+        ({"a": image(":0.9.1")}, "0.9.0"),
+        ({"a": image(":0.8.0", **NODES)}, "0.9.0"),
+        ({"a": image(":1.2.3")}, "1.2.3"),
+        ({"a": image(":v1.6.1-cuda13", **NODES)}, "1.6.0"),
+        ({"a": image(":2.0.0")}, "1.6.0"),
+        ({"a": image(":latest")}, "0.9.0"),
+        ({"a": image("")}, "0.9.0"),
+        ({"a": image(":latest", runtimeVersionOverride="1.5.1")}, "1.5.1"),
+        ({"a": image(":1.6.0", runtimeVersionOverride="x")}, "0.9.0"),
+        ({"a": image(":1.6.0"), "b": image(":1.5.0")}, "1.5.0"),
+        ({"a": image(":latest"), "b": image(":1.5.0", **NODES)}, "1.5.0"),
+        ({"a": image(":1.5.0"), "b": image(":latest", **NODES)}, "0.9.0"),
+        ({"a": {"replicas": 1, "extraPodSpec": 7}, "b": 7}, "0.9.0"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_origin_is_the_oldest_release_that_spans_nodes(services: dict[str, Any], origin: str) -> None:
+    (annotations,) = defaults(graph(services))
+    assert annotations["value"] == {"nvidia.com/dynamo-operator-origin-version": origin}
 
 
 def test_origin_is_neither_replaced_nor_added_later() -> None:

@@ -6,8 +6,8 @@
 | all engines of data parallelism together need more than a node has | engines on each node, hybrid load balancing |
 | a node has enough, or the spec requests none | vLLM does not span nodes; a warning says so |
 
-An annotation chooses between multiprocessing and Ray. Without it, graphs that an operator of release 1.0 or later
-created use multiprocessing, and older ones stay on Ray.
+An annotation chooses between multiprocessing and Ray. Without it, graphs that began with release 1.0 or later use
+multiprocessing, and older ones stay on Ray. With Ray, the nodes of graphs that began with 1.5 or later wait for it.
 
 Source: Dynamo operator, internal/dynamo/backend_vllm.go.
 """
@@ -31,8 +31,8 @@ from hooks.component.backends.shell import (
     warn_of_script,
     warn_of_unread_program,
 )
+from hooks.component.origin import MULTIPROCESSING_SINCE, RAY_READINESS_SINCE, began_with
 from hooks.component.placement import Placement, Role
-from hooks.component.runtime_version import MULTIPROCESSING_SINCE, is_since, parse_version
 from hooks.k8s.pods import add_named, field_env
 from hooks.k8s.types import Json
 from hooks.problems import SPEC, Problem
@@ -42,6 +42,7 @@ RAY_PORT = 6379
 DATA_PARALLEL_PORT = 13445
 MASTER_PORT = 29500
 WAIT_CONTAINER = "wait-for-leader-mp"
+WAIT_FOR_RAY_CONTAINER = "wait-for-leader-ray"
 SIDE_CHANNEL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 
 _ENGINE = contract.Engine.VLLM.value
@@ -65,6 +66,21 @@ while True:
     except OSError as error:
         print("waiting for the leader at", *address, error, flush=True)
         time.sleep(2)
+"""
+
+# The container fails after five minutes and starts again, so that the pod shows that its leader is missing.
+_WAIT_FOR_RAY = """\
+trap 'exit 143' TERM
+tries=0
+until ray health-check --address "$1" >/dev/null 2>&1; do
+  tries=$((tries + 1))
+  if [ "$tries" -ge 60 ]; then
+    echo "no healthy Ray at $1 after $tries tries" >&2
+    exit 1
+  fi
+  echo "waiting for Ray at $1"
+  sleep 5
+done
 """
 
 
@@ -98,6 +114,8 @@ def launch_vllm(
     launched = _launch(mode, container, placement, local_engines=gpus // sizes.world)
     if placement.role is not Role.WORKER:
         return launched
+    if mode is Mode.RAY and began_with(annotations, RAY_READINESS_SINCE):
+        launched = replace(launched, init_containers=(_build_ray_wait_container(container, placement),))
     return replace(launched, container=without_probes(launched.container))
 
 
@@ -117,8 +135,7 @@ def _resolve_executor(annotations: Mapping[str, str]) -> Mode:
     executor = annotations.get(contract.ANNOTATION_EXECUTOR_BACKEND, "").strip().lower()
     if executor in {Mode.MULTIPROCESSING, Mode.RAY}:
         return Mode(executor)
-    origin = parse_version(annotations.get(contract.ANNOTATION_ORIGIN_VERSION, "").removeprefix("v"))
-    return Mode.MULTIPROCESSING if is_since(origin, MULTIPROCESSING_SINCE) else Mode.RAY
+    return Mode.MULTIPROCESSING if began_with(annotations, MULTIPROCESSING_SINCE) else Mode.RAY
 
 
 def _launch(mode: Mode, container: Mapping[str, Json], placement: Placement, *, local_engines: int) -> Launched:
@@ -178,15 +195,28 @@ def _with_data_parallelism(container: Mapping[str, Json], placement: Placement, 
     )
 
 
+def _build_ray_wait_container(container: Mapping[str, Json], placement: Placement) -> Mapping[str, Json]:
+    """Build the init container that ends when the leader's Ray is healthy; the engine's image contains `ray`.
+
+    Upstream runs a script from a ConfigMap.
+    """
+    address = f"{placement.leader_host}:{RAY_PORT}"
+    command = ["/bin/sh", "-c", _WAIT_FOR_RAY, WAIT_FOR_RAY_CONTAINER, address]
+    return {"name": WAIT_FOR_RAY_CONTAINER, **_kept_for_waiting(container), "command": command}
+
+
 def _build_wait_container(container: Mapping[str, Json], placement: Placement) -> Mapping[str, Json]:
     """Build the init container that ends when the leader listens; it has the engine's image, which contains Python.
 
     Upstream runs a script from a ConfigMap. The address is an argument, because other variables cannot refer to Grove's
     variables.
     """
-    kept = {key: container[key] for key in ("image", "imagePullPolicy", "securityContext") if key in container}
     command = ["python3", "-c", _WAIT_FOR_LEADER, placement.leader_host, str(MASTER_PORT)]
-    return {"name": WAIT_CONTAINER, **kept, "command": command}
+    return {"name": WAIT_CONTAINER, **_kept_for_waiting(container), "command": command}
+
+
+def _kept_for_waiting(container: Mapping[str, Json]) -> dict[str, Json]:
+    return {key: container[key] for key in ("image", "imagePullPolicy", "securityContext") if key in container}
 
 
 def _read_sizes(container: Mapping[str, Json]) -> _Sizes:

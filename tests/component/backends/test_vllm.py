@@ -264,6 +264,54 @@ def test_executor_is_that_of_the_operator_that_created_the_graph(annotations: di
     assert ("--master-addr" in line_of(launched(LEADER, args=BIG, annotations=annotations))) is is_mp
 
 
+@pytest.mark.parametrize(
+    ("role", "annotations", "waits"),
+    [
+        (WORKER, {ORIGIN: "1.5.0", EXECUTOR: "ray"}, ["wait-for-leader-ray"]),
+        (WORKER, {ORIGIN: "1.4.9", EXECUTOR: "ray"}, []),
+        (WORKER, {EXECUTOR: "ray"}, []),
+        (WORKER, {}, []),
+        (LEADER, {ORIGIN: "1.5.0", EXECUTOR: "ray"}, []),
+        (WORKER, {ORIGIN: "1.5.0"}, ["wait-for-leader-mp"]),
+    ],
+)
+def test_node_waits_for_ray_if_its_graph_began_with_release_1_5(
+    role: Role, annotations: dict[str, str], waits: list[str]
+) -> None:
+    result = launched(role, args=BIG, annotations=annotations)
+    assert [container["name"] for container in result.init_containers] == waits
+
+
+def test_waiting_for_ray_has_the_engines_image_and_the_leaders_address() -> None:
+    annotations = {ORIGIN: "1.5.0", EXECUTOR: "ray"}
+    for orchestrator, leader in ((GROVE, GROVE_LEADER), (LWS, LWS_LEADER)):
+        result = launched(WORKER, orchestrator, args=BIG, annotations=annotations, image="img:1")
+        (init,) = result.init_containers
+        assert init["image"] == "img:1"
+        assert init["command"][4:] == [f"{leader}:6379"]
+        assert kubelet(init["command"][2], {}) == init["command"][2]
+
+
+@pytest.mark.parametrize(("failures", "code"), [(0, 0), (2, 0), (60, 1)])
+def test_waiting_for_ray_ends_when_it_is_healthy_or_after_many_tries(tmp_path: Path, failures: int, code: int) -> None:
+    annotations = {ORIGIN: "1.5.0", EXECUTOR: "ray"}
+    (init,) = launched(WORKER, LWS, args=BIG, annotations=annotations).init_containers
+    count = tmp_path / "count"
+    programs = {
+        "ray": f'echo "$@" >> {count}; [ "$(wc -l < {count})" -gt {failures} ]',
+        "sleep": "exit 0",
+    }
+    for name, script in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    command = [*init["command"][:4], "leader:6379"]
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=path)
+    assert done.returncode == code, done.stderr
+    assert set(count.read_text().splitlines()) == {"health-check --address leader:6379"}
+    assert ("no healthy Ray at leader:6379 after 60 tries" in done.stderr) is bool(code)
+
+
 def test_annotation_changes_nothing_where_an_engine_fits_on_a_node() -> None:
     args = ["-dp", "16"]
     assert launched(LEADER, args=args, annotations={EXECUTOR: "mp"}) == launched(LEADER, args=args)
