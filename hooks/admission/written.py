@@ -11,11 +11,12 @@ from hooks.conversion import Version, convert, written_path
 from hooks.problems import Problem
 from hooks.rules.v1beta1 import in_v1beta1
 from hooks.validation.review import Verdict
+from hooks.validation.v1beta1 import find_v1beta1_warnings
 
 
 def in_written_version(verdict: Verdict, call: AdmissionCall) -> Verdict:
-    """The verdict with the paths and words of the version that the user wrote."""
-    if call.version != Version.BETA or call.new is None or not (verdict.problems or verdict.warnings):
+    """The verdict with the paths and words of the version that the user wrote, and the warnings of that version."""
+    if call.version != Version.BETA or call.new is None:
         return verdict
     written = convert(call.new, Version.BETA)
 
@@ -23,4 +24,7 @@ def in_written_version(verdict: Verdict, call: AdmissionCall) -> Verdict:
         worded = replace(problem, rule=in_v1beta1(problem.rule))
         return worded.moved(lambda path: written_path(path, written))
 
-    return Verdict(problems=tuple(map(say, verdict.problems)), warnings=tuple(map(say, verdict.warnings)))
+    return Verdict(
+        problems=tuple(map(say, verdict.problems)),
+        warnings=(*find_v1beta1_warnings(written), *map(say, verdict.warnings)),
+    )

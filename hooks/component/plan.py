@@ -13,6 +13,7 @@ from hooks.component.defaults import ComponentDefaults, resolve_defaults
 from hooks.component.discovered import FALLBACK_ACCOUNT, Discovered
 from hooks.component.exposure import Exposure, plan_exposure
 from hooks.component.groups import GroupsPlan, plan_groups
+from hooks.component.kept_fields import find_kept_warnings, write_nodes
 from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.pod_template import PodPlan, users_account
@@ -110,7 +111,11 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         pod=pod,
         kept={},
         exposure=exposure,
-        warnings=(*warnings, *(key.warnings if key else ())),
+        warnings=(
+            *warnings,
+            *(key.warnings if key else ()),
+            *find_kept_warnings(contract.COMPONENT, component.metadata.annotations, write_nodes(spec.node_count)),
+        ),
         notes=(
             f"account {pod.account or pod.discovered.account}",
             f"discovery {subject.discovery}",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hooks.component.explain import explain
+from hooks.component.groups import GroupsPlan
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
@@ -67,8 +68,7 @@ def report(
     of_workloads = _workload_conditions(words, state, (*warnings, *progress.remarks))
     waiting = build_held_condition(request.parent, progress.held)
     conditions = (*of_workloads, progress.applied.condition, judge_spec(), *waiting)
-    sets, deployment = seen.workloads.leader_worker_sets, seen.workloads.deployment
-    counts = _count_sets(sets, plan.groups.names) if plan.groups else _count(deployment)
+    counts = _count_groups(plan.subject.name, plan.groups, seen.workloads) if plan.groups else _count(seen.workloads)
     service = {**counts, **project(plan.pod.spec, plan.subject.dynamo_namespace)} if counts else {}
     seconds = min((one for one in (state.seconds, progress.applied.resync_after_seconds) if one), default=0.0)
     return Report(status=_write(request, conditions, service, now), resync_after_seconds=seconds)
@@ -89,7 +89,7 @@ def report_problems(
     )
     conditions = (*refused, judge_spec(problems if is_invalid else ()))
     sets = seen.leader_worker_sets
-    counts = _count_sets(sets, tuple(sets)) or _count(seen.deployment)
+    counts = _count_sets(sets, tuple(sets)) or _count(seen)
     service = {**counts, **keep_projected(request.status.get("service") or {})} if counts else {}
     return _write(request, conditions, service, now)
 
@@ -191,8 +191,9 @@ def _write(
     return {**status, "service": service} if service else status
 
 
-def _count(deployment: ReadManifest | None) -> Mapping[str, Json]:
-    """Counts of a Deployment; {} if it does not exist."""
+def _count(seen: Workloads) -> Mapping[str, Json]:
+    """Counts of the Deployment; {} if it does not exist."""
+    deployment = seen.deployment
     if deployment is None:
         return {}
     counts = deployment.get("status") or {}
@@ -201,6 +202,21 @@ def _count(deployment: ReadManifest | None) -> Mapping[str, Json]:
         "componentName": name_of(deployment),
         "componentNames": [name_of(deployment)],
         **{field: int(counts.get(field) or 0) for field in _DEPLOYMENT_COUNTS},
+    }
+
+
+def _count_groups(component: str, plan: GroupsPlan, seen: Workloads) -> Mapping[str, Json]:
+    """The sum of the counts of the wanted LeaderWorkerSets; {} if some are wanted and none exists.
+
+    Without replicas there is none, and a planner that scales the component up needs to know its GPUs. So the counts are
+    0, and the name is that of the first LeaderWorkerSet that there will be.
+    """
+    if plan.names:
+        return _count_sets(seen.leader_worker_sets, plan.names)
+    return {
+        "componentKind": "LeaderWorkerSet",
+        "componentName": f"{component}-0",
+        **dict.fromkeys(_GROUP_COUNTS, 0),
     }
 
 

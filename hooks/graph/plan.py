@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.api.graph import GraphDeployment
+from hooks.component.kept_fields import find_kept_warnings, write_nodes
 from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
@@ -110,6 +111,7 @@ def plan_graph(
             *(_find_idle_priority(graph) if not path.takes_grove else ()),
             *_find_idle_restarts(graph, restarts),
             *_find_idle_frontend(graph, components),
+            *_find_kept(graph),
         ),
         notes=(
             path.note,
@@ -118,6 +120,11 @@ def plan_graph(
             *_notes(adapters, lingering, accounts),
         ),
     )
+
+
+def _find_kept(graph: GraphDeployment) -> tuple[str, ...]:
+    services = {name: write_nodes(spec.node_count) for name, spec in graph.spec.services.items()}
+    return find_kept_warnings(contract.GRAPH, graph.metadata.annotations, {"services": services})
 
 
 def _check_orchestrator(graph: GraphDeployment, installed: frozenset[GroupVersionKind]) -> None:

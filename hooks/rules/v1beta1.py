@@ -64,15 +64,19 @@ ADAPTER_IS_OFF = Rule(
 
 SCALING_GROUP_IGNORED = Rule(
     name="scaling-group-ignored",
-    text="{path}: has no effect; only a component over several nodes becomes a PodCliqueScalingGroup",
+    text=(
+        "{path}: has no effect; only a component over several nodes becomes a PodCliqueScalingGroup, and this one is "
+        "scaled as a PodClique; remove the field"
+    ),
     severity=Severity.WARNING,
 )
 
 REQUEST_VERSION = Rule(
     name="request-version",
     text=(
-        "{path}: is {found}; requests of v1beta1 are not converted yet, because they are for another profiler; "
-        "write {wanted}"
+        "{path}: is {found}; requests of v1beta1 are not supported, because they are for another profiler; write "
+        "{wanted} with its fields backend and profilingConfig, or run the profiler yourself and apply the graph that "
+        "it writes, which may be v1beta1"
     ),
 )
 

@@ -26,10 +26,14 @@ def find_v1beta1_problems(manifest: ReadManifest) -> Iterator[Problem]:
 
 
 def find_v1beta1_warnings(manifest: ReadManifest) -> Iterator[Problem]:
-    """Warnings about fields of v1beta1 that have no effect."""
+    """Warnings about fields of v1beta1 that have no effect.
+
+    A PodCliqueScalingGroup of pods on one node serves as their PodClique does, so `forceScalingGroup` refuses nothing.
+    """
     for path, component in _list_components(manifest):
         grove = _read_map(_read_map(component.get("experimental")).get("grove"))
-        if grove.get("forceScalingGroup") is True:
+        is_group = bool(component.get("multinode"))
+        if grove.get("forceScalingGroup") is True and not is_group:
             yield rules.SCALING_GROUP_IGNORED.at(path / "experimental.grove.forceScalingGroup")
 
 

@@ -38,6 +38,18 @@ def test_problem_has_the_path_of_the_version_that_was_written(graph: Any) -> Non
     assert "spec.components[0].replicas" in refusal(graph, requestKind=BETA)
 
 
+def test_field_without_effect_in_v1beta1_is_a_warning() -> None:
+    forced = {**COMPONENTS[1], "experimental": {"grove": {"forceScalingGroup": True}}}
+    written = {**make.graph(), "apiVersion": "nvidia.com/v1beta1", "spec": {"components": [forced]}}
+    app = create_admission_app(parse_settings({}), RULES, DEFAULTS)
+    stored = convert(written, Version.ALPHA)
+    response = post(app, "validate", review(new=stored, requestKind=BETA))
+    assert response["allowed"] is True
+    (warning,) = response["warnings"]
+    assert warning.startswith("spec.components[0].experimental.grove.forceScalingGroup: has no effect")
+    assert "warnings" not in post(app, "validate", review(new=stored))
+
+
 @pytest.mark.parametrize(
     "kind",
     [None, {**BETA, "version": "v1alpha1"}, "v1beta1", {"version": 1}],

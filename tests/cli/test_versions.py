@@ -176,8 +176,9 @@ def test_second_endpoint_picker_is_refused_by_its_type() -> None:
         (
             BETA_REQUEST,
             (
-                "apiVersion: is nvidia.com/v1beta1; requests of v1beta1 are not converted yet, because they are for "
-                "another profiler; write nvidia.com/v1alpha1"
+                "apiVersion: is nvidia.com/v1beta1; requests of v1beta1 are not supported, because they are for "
+                "another profiler; write nvidia.com/v1alpha1 with its fields backend and profilingConfig, or run the "
+                "profiler yourself and apply the graph that it writes, which may be v1beta1"
             ),
         ),
     ],

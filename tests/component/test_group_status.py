@@ -69,11 +69,12 @@ def test_one_set_that_is_not_ready_is_named_and_counts_are_sums() -> None:
     }
 
 
-def test_no_replicas_are_ready_and_count_nothing() -> None:
+def test_no_replicas_are_ready_and_count_as_none() -> None:
     given, found = ask(spec(replicas=0), running(spec(replicas=0)))
     assert found["Ready"]["status"] == "True"
     assert given.status is not None
-    assert "service" not in given.status
+    service = given.status["service"]
+    assert [service[field] for field in ("replicas", "updatedReplicas", "readyReplicas")] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("replicas", [0, 1])

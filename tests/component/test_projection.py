@@ -36,6 +36,19 @@ def entry(given: SyncAnswer) -> dict[str, Any]:
     return dict(given.status.get("service") or {})
 
 
+def test_replicas_over_several_nodes_that_are_scaled_to_zero_keep_their_gpus() -> None:
+    found = entry(answer(make.component("c", "g", **groups.spec(replicas=0)), installed=groups.INSTALLED))
+    assert {key: found[key] for key in ("componentKind", "componentName", "replicas", "readyReplicas")} == {
+        "componentKind": "LeaderWorkerSet",
+        "componentName": "c-0",
+        "replicas": 0,
+        "readyReplicas": 0,
+    }
+    assert found["gpusPerEngine"] == found["gpusPerReplica"] > 0
+    some = answer(make.component("c", "g", **groups.spec(replicas=1)), installed=groups.INSTALLED)
+    assert entry(some) == {}, "a LeaderWorkerSet that is wanted and does not exist yet has no entry"
+
+
 def test_entry_of_a_deployment_has_the_names_and_gpus() -> None:
     given = answer(make.component("c", "g", **WORKER), running(WORKER))
     assert entry(given) == {

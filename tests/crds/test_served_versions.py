@@ -28,6 +28,7 @@ def test_request_of_v1beta1_is_refused_with_the_reason() -> None:
     problem = find_version_problem(GroupVersionKind.of("nvidia.com/v1beta1", contract.GRAPH_REQUEST.kind))
     assert problem is not None
     assert problem.text == (
-        "apiVersion: is nvidia.com/v1beta1; requests of v1beta1 are not converted yet, because they are for another "
-        "profiler; write nvidia.com/v1alpha1"
+        "apiVersion: is nvidia.com/v1beta1; requests of v1beta1 are not supported, because they are for another "
+        "profiler; write nvidia.com/v1alpha1 with its fields backend and profilingConfig, or run the profiler yourself "
+        "and apply the graph that it writes, which may be v1beta1"
     )

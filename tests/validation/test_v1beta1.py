@@ -73,9 +73,10 @@ def test_field_without_effect_is_a_warning() -> None:
     assert texts_of(find_v1beta1_warnings(graph(component(MAIN), forced))) == (
         (
             "spec.components[1].experimental.grove.forceScalingGroup: has no effect; only a component over several "
-            "nodes becomes a PodCliqueScalingGroup"
+            "nodes becomes a PodCliqueScalingGroup, and this one is scaled as a PodClique; remove the field"
         ),
     )
+    assert not list(find_v1beta1_warnings(graph({**forced, "multinode": {"nodeCount": 2}})))
     assert (
         list(find_v1beta1_warnings(graph(component(MAIN, experimental={"grove": {"forceScalingGroup": False}})))) == []
     )
