@@ -107,6 +107,15 @@ class ComponentReplicaStatus(ApiModel):
         int | None,
         Schema("GPUs of all containers of one replica; absent if claims (DRA) ask for them.", format=INT64, minimum=0),
     ] = None
+    gpu_power_limit_watts: Annotated[
+        int | None,
+        Schema(
+            "The most watts of each GPU, from the pods' annotation `dynamo.nvidia.com/gpu-power-limit`; absent if that "
+            "is no positive whole number.",
+            format=INT64,
+            minimum=1,
+        ),
+    ] = None
 
 
 class ServiceReplicaStatus(ComponentReplicaStatus):

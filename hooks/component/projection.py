@@ -3,17 +3,23 @@
 All of it follows from the spec alone, so it is in the first status that has an entry for the workload.
 """
 
+import re
 from collections.abc import Mapping
 
+from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.gpu_shape import resolve_gpu_shape
 from hooks.component.runtime_names import find_runtime_component, find_served_model
 from hooks.component.subject import ComponentType
 from hooks.k8s.types import Json
 
-PROJECTED = ("runtimeNamespace", "runtimeComponentName", "servedModelName", "gpusPerEngine", "gpusPerReplica")
+PROJECTED = (
+    *("runtimeNamespace", "runtimeComponentName", "servedModelName"),
+    *("gpusPerEngine", "gpusPerReplica", "gpuPowerLimitWatts"),
+)
 """The fields of a workload's entry in the status that follow from the spec."""
 
+_WATTS = re.compile(r"[1-9][0-9]{0,8}")
 _WITHOUT_ENGINE = frozenset({ComponentType.FRONTEND, ComponentType.PLANNER, ComponentType.EPP})
 
 
@@ -21,7 +27,18 @@ def project(spec: ComponentSpec, runtime_namespace: str) -> dict[str, Json]:
     """The fields `PROJECTED` that are known; `runtime_namespace` is the component's Dynamo namespace."""
     shape = resolve_gpu_shape(spec)
     gpus = {"gpusPerEngine": shape.per_engine, "gpusPerReplica": shape.per_replica} if shape else {}
-    return {"runtimeNamespace": runtime_namespace, **_names(spec), **gpus}
+    return {"runtimeNamespace": runtime_namespace, **_names(spec), **gpus, **_power_limit(spec)}
+
+
+def _power_limit(spec: ComponentSpec) -> dict[str, int]:
+    """The limit that the pods' annotation gives the node's power agent; {} if it is no positive number.
+
+    Source: Dynamo planner 1.6.1, dynamo/planner/monitoring/dgd_services.py.
+    """
+    if ComponentType.of(spec.component_type) in _WITHOUT_ENGINE or spec.extra_pod_metadata is None:
+        return {}
+    text = spec.extra_pod_metadata.annotations.get(contract.ANNOTATION_GPU_POWER_LIMIT, "")
+    return {"gpuPowerLimitWatts": int(text)} if _WATTS.fullmatch(text) else {}
 
 
 def keep_projected(before: Mapping[str, Json]) -> dict[str, Json]:

@@ -40,6 +40,8 @@ STARTUP_PROBE_SINCE = RuntimeVersion(1, 6)
 """A frontend's startup probe."""
 PLANNER_PROBES_SINCE = RuntimeVersion(1, 6)
 """A planner's system port and probes."""
+NATIVE_PICKER_SINCE = RuntimeVersion(1, 5)
+"""The endpoint picker in the frontend's image, which is configured by variables alone."""
 PLANNER_CONFIG_SINCE = RuntimeVersion(1, 0)
 """A planner takes its whole configuration by `--config`."""
 RUNTIME_SIDECAR_SINCE = RuntimeVersion(1, 6)

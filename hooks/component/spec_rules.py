@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec, SharedMemory
+from hooks.component.runtime_version import NATIVE_PICKER_SINCE, is_since, resolve_runtime_version
 from hooks.component.subject import ComponentType
 from hooks.k8s.quantities import canonical_quantity
 from hooks.problems import FieldPath, Key, Problem
@@ -64,8 +65,12 @@ def _find_picker_problems(spec: ComponentSpec, path: FieldPath) -> Iterator[Prob
     if spec.replicas is not None and spec.replicas != 1:
         yield rules.EPP_REPLICAS.at(path / "replicas", spec=path, count=spec.replicas)
     picker, at = spec.epp_config, path / "eppConfig"
+    is_native = is_since(resolve_runtime_version(spec), NATIVE_PICKER_SINCE)
     if picker is None:
-        yield rules.EPP_CONFIG.at(at)
+        if not is_native:
+            yield rules.EPP_CONFIG.at(at)
+    elif is_native:
+        yield rules.EPP_CONFIG_NATIVE.at(at)
     elif picker.config_map_ref is None and picker.config is None:
         yield rules.EPP_CONFIG_EITHER.at(at)
     elif picker.config_map_ref is not None and picker.config is not None:

@@ -96,7 +96,6 @@ _RULES = (
         f"{_PICKER} && $c.?replicas.orValue(1) != 1",
         values={"count": Phrase("%d", ("$c.replicas",))},
     ),
-    ComponentRule(rules.EPP_CONFIG, f"{_PICKER} && !has($c.eppConfig)", Phrase(".eppConfig")),
     ComponentRule(
         rules.EPP_CONFIG_EITHER,
         f"{_CONFIGURED} && !has($c.eppConfig.configMapRef) && !has($c.eppConfig.config)",

@@ -68,7 +68,6 @@ _RULES = (
         Phrase(""),
         {"count": Phrase("%d", ("$s.replicas",))},
     ),
-    _SpecRule(rules.EPP_CONFIG, f"{_PICKER} && !has($s.eppConfig)", Phrase(".eppConfig")),
     _SpecRule(
         rules.EPP_CONFIG_EITHER,
         f"{_CONFIGURED} && !has($s.eppConfig.configMapRef) && !has($s.eppConfig.config)",

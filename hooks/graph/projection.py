@@ -5,6 +5,7 @@ The status of a component is not asked for it, because that may still be about a
 
 from collections.abc import Iterable, Mapping
 
+from hooks.api.component_spec import PodMetadata
 from hooks.api.graph import GraphDeployment
 from hooks.component.projection import project
 from hooks.graph.components import GraphServicePlan, namespace_of, read_configured
@@ -18,5 +19,11 @@ def project_services(graph: GraphDeployment, components: Iterable[GraphServicePl
 
 def _project(graph: GraphDeployment, component: GraphServicePlan) -> dict[str, Json]:
     spec, _ = read_configured(graph, component.service)
-    with_envs = spec.model_copy(update={"envs": tuple(component.spec.get("envs") or ())})
-    return project(with_envs, namespace_of(graph, spec))
+    metadata = component.spec.get("extraPodMetadata")
+    whole = spec.model_copy(
+        update={
+            "envs": tuple(component.spec.get("envs") or ()),
+            "extra_pod_metadata": None if metadata is None else PodMetadata.model_validate(metadata),
+        }
+    )
+    return project(whole, namespace_of(graph, spec))

@@ -76,7 +76,20 @@ EPP_REPLICAS = Rule(
     place=Place.CEL,
 )
 EPP_CONFIG = Rule(
-    name="epp-config", text="{path} is required for EPP components", reason=Reason.REQUIRED, place=Place.CEL
+    name="epp-config",
+    text=(
+        "{path} is required for EPP components of releases before 1.5.0; if the image is of a later release, say so in "
+        "its tag or in runtimeVersionOverride"
+    ),
+    reason=Reason.REQUIRED,
+    place=Place.WEBHOOK,
+    why="it depends on the release in the image's tag",
+)
+EPP_CONFIG_NATIVE = Rule(
+    name="epp-config-native",
+    text="{path} must be omitted for native Rust EPP images with runtime version 1.5.0 or later",
+    place=Place.WEBHOOK,
+    why="it depends on the release in the image's tag",
 )
 EPP_CONFIG_EITHER = Rule(
     name="epp-config-either",

@@ -113,6 +113,24 @@ def test_endpoint_picker_reads_its_configuration_from_the_named_config_map() -> 
     assert (spec["serviceAccountName"], spec["terminationGracePeriodSeconds"]) == ("g-epp", 130)
 
 
+def test_endpoint_picker_of_the_frontends_image_is_configured_by_variables_alone() -> None:
+    fields = {"componentType": "epp", "extraPodSpec": {"mainContainer": {"image": "registry/frontend:1.6.0"}}}
+    spec, container, variables = pod(fields), main(fields), env(fields)
+    assert not {"command", "args"} & set(container)
+    wanted = {
+        "DYN_ENFORCE_DISAGG": "false",
+        "DYN_NAMESPACE_PREFIX": "default-g",
+        "HOME": "/home/dynamo",
+        "RUST_LOG": "info",
+        "USE_STREAMING": "true",
+    }
+    assert {name: variables.get(name) for name in wanted} == wanted
+    assert "DYN_KV_BLOCK_SIZE" not in variables
+    assert container["volumeMounts"][0] == {"name": "hf-cache", "mountPath": "/home/dynamo/.cache"}
+    assert "epp-config" not in {volume["name"] for volume in spec["volumes"]}
+    assert (spec["serviceAccountName"], spec["terminationGracePeriodSeconds"]) == ("g-epp", 130)
+
+
 def test_endpoint_picker_is_started_by_its_image_with_flags_of_two_dashes() -> None:
     container = main(EPP)
     assert "command" not in container

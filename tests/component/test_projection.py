@@ -49,6 +49,22 @@ def test_replicas_over_several_nodes_that_are_scaled_to_zero_keep_their_gpus() -
     assert entry(some) == {}, "a LeaderWorkerSet that is wanted and does not exist yet has no entry"
 
 
+@pytest.mark.parametrize(
+    ("text", "watts"),
+    [("350", 350), ("0", None), ("-1", None), ("300W", None), ("", None), (" 300", None), ("1.5", None)],
+)
+def test_limit_of_a_gpus_watts_is_that_of_the_pods_annotation(text: str, watts: int | None) -> None:
+    spec = {**WORKER, "extraPodMetadata": {"annotations": {"dynamo.nvidia.com/gpu-power-limit": text}}}
+    found = entry(answer(make.component("c", "g", **spec), running(spec)))
+    assert found.get("gpuPowerLimitWatts") == watts
+
+
+def test_frontend_has_no_limit_of_watts() -> None:
+    metadata = {"annotations": {"dynamo.nvidia.com/gpu-power-limit": "350"}}
+    spec = {**WORKER, "componentType": "frontend", "extraPodMetadata": metadata}
+    assert "gpuPowerLimitWatts" not in entry(answer(make.component("c", "g", **spec), running(spec)))
+
+
 def test_entry_of_a_deployment_has_the_names_and_gpus() -> None:
     given = answer(make.component("c", "g", **WORKER), running(WORKER))
     assert entry(given) == {

@@ -100,7 +100,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "picker without configuration": (
         {"componentType": "epp"},
-        "spec.eppConfig is required for EPP components",
+        (
+            "spec.eppConfig is required for EPP components of releases before 1.5.0; if the image is of a later "
+            "release, say so in its tag or in runtimeVersionOverride"
+        ),
+    ),
+    "native picker with a configuration": (
+        {"componentType": "epp", "runtimeVersionOverride": "1.6.0", "eppConfig": {"config": {}}},
+        "spec.eppConfig must be omitted for native Rust EPP images with runtime version 1.5.0 or later",
     ),
     "picker with two": (
         {"componentType": "epp", "eppConfig": {"config": {}, "configMapRef": {"name": "a"}}},

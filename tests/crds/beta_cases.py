@@ -134,7 +134,6 @@ PODS = (
 )
 
 EPPS = (
-    broken("picker-without-configuration", of(one("p", type="epp")), "spec.components[0].eppConfig is required for"),
     broken("picker-twice", of(A, one("p", replicas=2, **EPP)), "spec.components[1]: EPP component must have exactly 1"),
     broken("picker-on-nodes", of(one("p", multinode={}, **EPP)), "spec.components[0]: EPP component cannot be multi"),
     broken("picker-of-nothing", of(one("p", type="epp", eppConfig={})), "eppConfig: either configMapRef or config"),

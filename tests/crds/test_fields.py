@@ -48,7 +48,8 @@ FIELDS = [
         DGD,
         "status.services.*",
         (
-            "availableReplicas componentKind componentName componentNames gpusPerEngine gpusPerReplica readyReplicas "
+            "availableReplicas componentKind componentName componentNames gpuPowerLimitWatts gpusPerEngine "
+            "gpusPerReplica readyReplicas "
             "replicas runtimeComponentName runtimeNamespace scheduledReplicas servedModelName updatedReplicas"
         ),
         "componentKind componentName replicas updatedReplicas",
@@ -211,6 +212,7 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DGD, "status.services.*.scheduledReplicas", COUNT),
     (DGD, "status.services.*.gpusPerEngine", {**COUNT, "format": "int64"}),
     (DGD, "status.services.*.gpusPerReplica", {**COUNT, "format": "int64"}),
+    (DGD, "status.services.*.gpuPowerLimitWatts", {**COUNT, "format": "int64", "minimum": 1}),
     (DGD, "status.restart.inProgress", LIST_OF_STRINGS),
     (DGD, "status.conditions[].status", {**STRING, "enum": ["True", "False", "Unknown"]}),
     (DGD, "status.conditions[].lastTransitionTime", TIME),

@@ -12,7 +12,10 @@ from tests.graph import test_grove as grove
 from tests.graph import world
 
 VLLM = ["python3", "-m", "dynamo.vllm"]
-FIELDS = ("runtimeNamespace", "runtimeComponentName", "servedModelName", "gpusPerEngine", "gpusPerReplica")
+FIELDS = (
+    *("runtimeNamespace", "runtimeComponentName", "servedModelName"),
+    *("gpusPerEngine", "gpusPerReplica", "gpuPowerLimitWatts"),
+)
 
 
 def worker(model: str = "Qwen/Q", **spec: Any) -> dict[str, Any]:
@@ -105,6 +108,12 @@ def test_scaling_group_counts_the_gpus_of_all_nodes() -> None:
 def test_service_of_the_shared_namespace_says_so() -> None:
     answer = on_components(make.graph({"Worker": worker(globalDynamoNamespace=True)}))
     assert projected(answer)["runtimeNamespace"] == "dynamo"
+
+
+def test_limit_of_watts_in_the_graphs_annotations_counts() -> None:
+    graph = make.graph({"Worker": worker()})
+    limited = {**graph["spec"], "annotations": {"dynamo.nvidia.com/gpu-power-limit": "300"}}
+    assert projected(on_components({**graph, "spec": limited}))["gpuPowerLimitWatts"] == 300
 
 
 def test_variables_of_the_graph_count() -> None:

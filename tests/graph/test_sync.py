@@ -287,11 +287,17 @@ NO_CONFIG = (
 NO_OBJECT = "spec.services[E].eppConfig: configMapRef and config must be objects"
 
 
+NEEDS_CONFIG = (
+    "spec.services[E].eppConfig is required for EPP components of releases before 1.5.0; if the image is of a later "
+    "release, say so in its tag or in runtimeVersionOverride"
+)
+
+
 @pytest.mark.parametrize(
     ("epp_config", "installed", "problem"),
     [
         ({"config": {"a": 1}}, [], NO_POOL),
-        (None, ["inference-pool"], "spec.services[E].eppConfig is required for EPP components"),
+        (None, ["inference-pool"], NEEDS_CONFIG),
         ({}, ["inference-pool"], NO_CONFIG),
         ({"config": "x"}, ["inference-pool"], NO_OBJECT),
     ],

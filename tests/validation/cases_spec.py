@@ -67,7 +67,21 @@ SHARED: tuple[tuple[str, Json, tuple[str, ...]], ...] = (
         {**EPP, "replicas": 2, "eppConfig": {"configMapRef": REFERENCE}},
         (": EPP component must have exactly 1 replica (found 2 replicas)",),
     ),
-    ("picker-without-configuration", EPP, (".eppConfig is required for EPP components",)),
+    (
+        "picker-without-configuration",
+        EPP,
+        (
+            (
+                ".eppConfig is required for EPP components of releases before 1.5.0; if the image is of a later "
+                "release, say so in its tag or in runtimeVersionOverride"
+            ),
+        ),
+    ),
+    (
+        "native-picker-with-configuration",
+        {**EPP, "runtimeVersionOverride": "1.5.0", "eppConfig": {"configMapRef": REFERENCE}},
+        (".eppConfig must be omitted for native Rust EPP images with runtime version 1.5.0 or later",),
+    ),
     (
         "picker-with-empty-configuration",
         {**EPP, "eppConfig": {}},

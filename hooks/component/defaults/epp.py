@@ -1,5 +1,8 @@
 """Defaults of an endpoint picker: its flags, ports, gRPC probes and configuration.
 
+A picker of a release before 1.5 has `eppConfig`, and is configured by flags and a file. A later one, in the frontend's
+image, has none, and is configured by variables.
+
 Source: Dynamo operator, internal/dynamo/component_epp.go; Gateway API Inference Extension, cmd/epp.
 """
 
@@ -19,6 +22,7 @@ CONFIG_VOLUME = "epp-config"
 CACHE_VOLUME = "hf-cache"
 _BLOCK_SIZE = "16"
 _CACHE_PATH = "/home/nonroot/.cache"
+_NATIVE_HOME = "/home/dynamo"
 _CONFIG_PATH = "/etc/epp"
 GRACE_SECONDS = 130
 _HEALTH_PROBE: Mapping[str, Json] = {
@@ -56,6 +60,8 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
     Its configuration is the ConfigMap that the user names, otherwise the one that the graph makes. An endpoint picker
     without a graph uses the InferencePool `<component>-pool`, which the user must create.
     """
+    if spec.epp_config is None:
+        return _native_defaults(subject)
     return ComponentDefaults(
         command=(),
         args=_arguments(epp_pool(subject.graph or subject.name), subject.namespace),
@@ -77,6 +83,28 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
         account=epp_account(subject.graph) if subject.graph else "",
         service_port=_SERVICE_PORT,
         may_overlap=False,  # each of two endpoint pickers would know only a part of the state
+    )
+
+
+def _native_defaults(subject: Subject) -> ComponentDefaults:
+    """The defaults of a picker without `eppConfig`; its home is set, because its images differ in theirs."""
+    return ComponentDefaults(
+        command=(),
+        ports=_PORTS,
+        env={
+            "DYN_ENFORCE_DISAGG": "false",
+            "DYN_NAMESPACE_PREFIX": subject.dynamo_namespace,
+            "HOME": _NATIVE_HOME,
+            "RUST_LOG": "info",
+            "USE_STREAMING": "true",
+        },
+        probes=PROBES,
+        volumes=({"name": CACHE_VOLUME, "emptyDir": {}},),
+        mounts=({"name": CACHE_VOLUME, "mountPath": f"{_NATIVE_HOME}/.cache"},),
+        grace_seconds=GRACE_SECONDS,
+        account=epp_account(subject.graph) if subject.graph else "",
+        service_port=_SERVICE_PORT,
+        may_overlap=False,  # as above
     )
 
 
