@@ -13,7 +13,7 @@ from hooks.component.defaults import ComponentDefaults, resolve_defaults
 from hooks.component.discovered import FALLBACK_ACCOUNT, Discovered
 from hooks.component.exposure import Exposure, plan_exposure
 from hooks.component.groups import GroupsPlan, plan_groups
-from hooks.component.kept_fields import find_kept_warnings, write_nodes
+from hooks.component.kept_fields import find_frontend_container, find_kept_warnings, write_nodes
 from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.pod_template import PodPlan, users_account
@@ -96,6 +96,8 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
     replicas = 1 if spec.replicas is None else spec.replicas
     exposure, warnings = _plan_exposure(spec, subject, defaults, seen)
     pod = _plan_pod(spec, subject, defaults, seen=seen, settings=settings)
+    known = {**component.metadata.annotations, **spec.annotations}
+    pod = replace(pod, frontend_container=find_frontend_container(known, spec.extra_pod_spec))
     key = plan_key(subject.name, subject.namespace, seen.mpi_key, settings) if copies_mpi_key(component) else None
     return ComponentPlan(
         subject=subject,

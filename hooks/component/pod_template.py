@@ -17,7 +17,7 @@ from hooks.component.environment import resolve_env, resolve_plain_env
 from hooks.component.launch import launch
 from hooks.component.placement import Placement
 from hooks.component.resources import build_resources
-from hooks.component.sidecars import Neighbour, build_frontend_sidecar, overlay_runtime
+from hooks.component.sidecars import Neighbour, build_frontend_sidecar, overlay_frontend, overlay_runtime
 from hooks.component.subject import Subject
 from hooks.component.volumes import VolumePlan, is_shared_memory, shared_memory_volume
 from hooks.errors import InvalidSpec
@@ -40,7 +40,8 @@ class PodPlan:
     """The decisions about a component's pods; `account` is the ServiceAccount that the spec decides, empty for none.
 
     `mpi_secret` names the Secret with the SSH key; only TensorRT-LLM over several nodes uses it. `runtime_container` is
-    the index of the init container that runs Dynamo; None if the main container does.
+    the index of the init container that runs Dynamo; None if the main container does. `frontend_container` is the name
+    of the user's container that runs a frontend; empty for none.
     """
 
     subject: Subject
@@ -53,6 +54,7 @@ class PodPlan:
     mpi_secret: str
     settings: Settings
     runtime_container: int | None = None
+    frontend_container: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,7 @@ def build_pod(plan: PodPlan, placement: Placement) -> BuiltPod:
     pod = overlay(base, {key: value for key, value in users.items() if key not in _ASSEMBLED})
     launched = _launch(plan, placement, _build_main_container(plan, users.get("mainContainer") or {}))
     beside = _frontend_beside(plan, users)
-    pod["containers"] = [*_side_containers(users, "containers"), *beside, launched.container]
+    pod["containers"] = [*_users_containers(plan, users), *beside, launched.container]
     volumes = add_named(_volumes(plan, users.get("volumes") or []), launched.volumes)
     secrets = add_named(
         users.get("imagePullSecrets") or [], ({"name": name} for name in plan.discovered.pull_secrets or ())
@@ -181,18 +183,32 @@ def _volumes(plan: PodPlan, users: Sequence[Json]) -> list[Json]:
 
 def _frontend_beside(plan: PodPlan, users: Mapping[str, Json]) -> list[Json]:
     """The frontend beside the main container, with the user's mounts of the main container; [] without one."""
-    sidecar, main = plan.spec.frontend_sidecar, users.get("mainContainer") or {}
-    if sidecar is None:
-        return []
+    sidecar = plan.spec.frontend_sidecar
+    return [build_frontend_sidecar(sidecar, _neighbour_of(plan, users))] if sidecar else []
+
+
+def _users_containers(plan: PodPlan, users: Mapping[str, Json]) -> list[Json]:
+    """The user's containers; the one that runs a frontend has a frontend's defaults."""
+    containers = _side_containers(users, "containers")
+    index = next((i for i, one in enumerate(containers) if one.get("name") == plan.frontend_container), None)
+    if index is None or not plan.frontend_container:
+        return containers
+    path = SPEC / "extraPodSpec.containers" / index
+    frontend = overlay_frontend(users["containers"][index], _neighbour_of(plan, users), path)
+    return [*containers[:index], frontend, *containers[index + 1 :]]
+
+
+def _neighbour_of(plan: PodPlan, users: Mapping[str, Json]) -> Neighbour:
+    """What a frontend beside the main container gets of it: variables, and the user's mounts."""
+    main = users.get("mainContainer") or {}
     dynamo = main if plan.runtime_container is None else users["initContainers"][plan.runtime_container]
     mounts = [*(main.get("volumeMounts") or ()), *plan.volumes.mounts]
-    neighbour = Neighbour(
+    return Neighbour(
         subject=plan.subject,
         settings=plan.settings,
         env=merge_env(dynamo.get("env") or (), canonical_fragment(plan.spec.envs)),
         mounts=[mount for mount in mounts if not is_shared_memory(mount)],
     )
-    return [build_frontend_sidecar(sidecar, neighbour)]
 
 
 def _init_containers(plan: PodPlan, users: Mapping[str, Json]) -> list[Json]:

@@ -56,9 +56,8 @@ def build_frontend_sidecar(sidecar: FrontendSidecar, beside: Neighbour) -> dict[
         InvalidSpec: references between its variables cannot be expanded.
     """
     defaults = frontend.resolve_defaults(parse_image_version(sidecar.image))
-    subject = replace(beside.subject, type=ComponentType.FRONTEND, type_text=ComponentType.FRONTEND.value, sub_type="")
     shared, own = select_shared(beside.env), canonical_fragment(sidecar.envs)
-    where, named = SPEC / "frontendSidecar.envs", replace(beside, subject=subject)
+    where, named = SPEC / "frontendSidecar.envs", _as_frontend(beside)
     container: dict[str, Json] = {
         "name": FRONTEND_SIDECAR,
         "image": sidecar.image,
@@ -73,6 +72,33 @@ def build_frontend_sidecar(sidecar: FrontendSidecar, beside: Neighbour) -> dict[
     if beside.mounts:
         container["volumeMounts"] = list(beside.mounts)
     return container
+
+
+def overlay_frontend(users: Mapping[str, Json], beside: Neighbour, path: FieldPath) -> dict[str, Json]:
+    """The user's container that runs a frontend, which is at that path, over the defaults of a frontend.
+
+    It also has the mounts of the main container whose volumes it does not mount itself.
+
+    Raises:
+        InvalidSpec: references between its variables cannot be expanded.
+    """
+    defaults = frontend.resolve_defaults(parse_image_version(str(users.get("image") or "")))
+    base = {"command": list(defaults.command), "args": list(defaults.args), "ports": list(defaults.ports)}
+    merged = {"env", *_PROBES}
+    container = overlay(base, {key: value for key, value in users.items() if key not in merged})
+    layers = (select_shared(beside.env), literal_env(defaults.env), users.get("env") or ())
+    container["env"] = _resolve(_as_frontend(beside), str(users["name"]), path / "env", *layers)
+    probes = {field: overlay_probe(defaults.probes.get(field), users.get(field) or {}) for field in _PROBES}
+    own = users.get("volumeMounts") or []
+    mounted = {mount.get("name") for mount in own}
+    mounts = [*own, *(mount for mount in beside.mounts if mount.get("name") not in mounted)]
+    filled = {**probes, "volumeMounts": mounts}
+    return {**container, **{field: value for field, value in filled.items() if value}}
+
+
+def _as_frontend(beside: Neighbour) -> Neighbour:
+    kind = ComponentType.FRONTEND
+    return replace(beside, subject=replace(beside.subject, type=kind, type_text=kind.value, sub_type=""))
 
 
 def overlay_runtime(users: Mapping[str, Json], beside: Neighbour, path: FieldPath) -> dict[str, Json]:

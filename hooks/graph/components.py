@@ -59,12 +59,14 @@ class ServiceInputs:
     """Inputs of a component that are not in the graph's spec.
 
     `replicas` are those of its scaling adapter, None without one; `restart_at` the id of the restart, empty for none;
-    `ingress` the default ingress of frontends.
+    `ingress` the default ingress of frontends; `frontend` the container of its pods that v1beta1 calls its frontend,
+    empty where the spec says it.
     """
 
     replicas: int | None
     restart_at: str
     ingress: Mapping[str, Json]
+    frontend: str = ""
 
 
 def plan_component(
@@ -77,7 +79,7 @@ def plan_component(
     """
     spec, metadata = graph.spec.services[service], graph.metadata
     labels = service_labels(graph, service)
-    annotations = _annotations(graph, spec, around.restart_at)
+    annotations = _annotations(graph, spec, around)
     envs, overrides = _configured_envs(graph, service, spec, written.get("envs") or [])
     fields: dict[str, Json] = {
         **written,
@@ -182,9 +184,13 @@ def clean_json(value: Json) -> Json:
     return value
 
 
-def _annotations(graph: GraphDeployment, spec: ComponentSpec, restart_at: str) -> dict[str, str]:
-    restart = {contract.ANNOTATION_RESTART_AT: restart_at} if restart_at else {}
-    return dict(sorted({**service_annotations(graph, spec), **restart}.items()))
+def _annotations(graph: GraphDeployment, spec: ComponentSpec, around: ServiceInputs) -> dict[str, str]:
+    added = {
+        contract.ANNOTATION_RESTART_AT: around.restart_at,
+        contract.ANNOTATION_FRONTEND_CONTAINER: around.frontend,
+    }
+    own = {key: value for key, value in added.items() if value}
+    return dict(sorted({**service_annotations(graph, spec), **own}.items()))
 
 
 def _pod_metadata(graph: GraphDeployment, spec: ComponentSpec, written: Mapping[str, Json]) -> dict[str, Json]:

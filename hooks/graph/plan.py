@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.api.graph import GraphDeployment
-from hooks.component.kept_fields import find_kept_warnings, write_nodes
+from hooks.component.kept_fields import find_frontend_containers, find_kept_warnings, write_nodes
 from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
@@ -148,9 +148,14 @@ def _plan_components(
 ) -> tuple[GraphServicePlan, ...]:
     ingress, plans = default_ingress(graph.metadata.name, settings), []
     problems: list[Problem] = []
+    frontends = find_frontend_containers(graph.metadata.annotations, raw)
     for service in sorted(graph.spec.services):
-        restart_at = restarts.get(service, "")
-        around = ServiceInputs(replicas=asked.get(service), restart_at=restart_at, ingress=ingress)
+        around = ServiceInputs(
+            replicas=asked.get(service),
+            restart_at=restarts.get(service, ""),
+            ingress=ingress,
+            frontend=frontends.get(service, ""),
+        )
         try:
             plans.append(plan_component(graph, service, raw[service], around))
         except InvalidSpec as error:
