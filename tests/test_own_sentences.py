@@ -27,6 +27,7 @@ FOREIGN = {
     "hooks.component.backends.__init__": "command lines of containers",
     "hooks.component.backends.vllm": "command lines of containers",
     "hooks.component.metadata_rules": "numbers in annotations that users write",
+    "hooks.component.projection": "numbers in annotations that users write",
     "hooks.component.pod_rules.forms": "names and paths in a user's pod",
     "hooks.component.runtime_names": "command lines of containers",
     "hooks.component.strategy": "percentages in annotations that users write",
