@@ -13,7 +13,7 @@ from tests.reviews import post, review
 
 BETA = {"group": "nvidia.com", "version": "v1beta1", "kind": "DynamoGraphDeployment"}
 MAIN = {"name": "main", "image": "vllm:1"}
-COMPONENTS = [
+COMPONENTS: list[dict[str, Any]] = [
     {"name": "Worker", "type": "worker", "replicas": -1, "podTemplate": {"spec": {"containers": [MAIN]}}},
     {"name": "Frontend", "type": "frontend", "podTemplate": {"spec": {"containers": [MAIN]}}},
 ]
