@@ -17,10 +17,10 @@ EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests unit golden docs cluster alone bench lock sbom schemas clean
+.PHONY: help demo test lint types tests unit golden docs cluster alone bench compatibility lock sbom schemas clean
 
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## bring example graphs and a LoRA adapter to Ready in the in-memory cluster
 	$(BIN)/dynamo-hooks simulate --given Secret/hf-token-secret $(EXAMPLE)
@@ -63,6 +63,9 @@ bench: $(VENV)/.tested ## requests per second and latency against an echo on the
 	$(BIN)/python -m bench.admission
 	$(BIN)/python -m bench.conversion
 	$(BIN)/python -m bench.model
+
+compatibility: $(VENV)/.tested $(VENV)/.released ## rendered pods as processes of each release of Dynamo: 15 minutes, downloads 1 GB
+	$(BIN)/python -m tests.compatibility
 
 lock: $(VENV)/.released ## newest versions of what the image installs, with hashes: requirements/
 	@echo hatchling | $(LOCK) requirements/build.txt -

@@ -67,6 +67,6 @@ def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
         try:
             if requests.get(f"{url}/health", timeout=1).ok:
                 return
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.Timeout):
             time.sleep(0.1)
     raise AssertionError("etcd did not come up")

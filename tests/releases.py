@@ -20,8 +20,8 @@ HEADING = "### Restarts pods"
 class Corpus:
     """How the present code answers an input of the corpus; both give None for one that it refuses.
 
-    `render` takes the text of an example and the folder of its golden rendering (empty, `grove`, `lws`), `call` the
-    hook and the body of a recorded sync.
+    `render` takes the text of an example and the folder of its golden rendering (empty, `0.9`, `grove`, `lws`). `call`
+    takes the hook and the body of a recorded sync.
     """
 
     render: Callable[[str, str], list[Manifest] | None]
@@ -78,7 +78,7 @@ def _compared(repository: Path, tag: str, corpus: Corpus) -> Iterator[tuple[str,
         path = Path(file)
         if file.startswith(f"{EXAMPLES}/"):
             before = [found for found in yaml.safe_load_all(_show(repository, tag, file)) if found]
-            folder = path.parent.relative_to(EXAMPLES).as_posix().removeprefix(".")
+            folder = path.parent.relative_to(EXAMPLES).name
             after = corpus.render(_show(repository, tag, _source_of(path, sources)), folder)
         elif path.match("*/sync/*/response.yaml"):
             before = yaml.safe_load(_show(repository, tag, file)).get("children", [])
@@ -91,9 +91,10 @@ def _compared(repository: Path, tag: str, corpus: Corpus) -> Iterator[tuple[str,
 
 
 def _source_of(rendering: Path, sources: Collection[str]) -> str:
-    """The example of a golden rendering: of the same folder, if it is for that orchestrator alone, or of the top."""
-    same = f"examples/{rendering.relative_to(EXAMPLES).as_posix()}"
-    return same if same in sources else f"examples/{rendering.name}"
+    """The example of a golden rendering: in the same folder if it is for one orchestrator alone, else one above."""
+    same = Path("examples") / rendering.relative_to(EXAMPLES)
+    above = same.parent.parent / same.name
+    return (same if same.as_posix() in sources else above).as_posix()
 
 
 def _newest_tag(repository: Path, *conditions: str) -> str | None:

@@ -26,8 +26,9 @@ from tests import make
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden"
-EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
-OF_GROVE = sorted((ROOT / "examples" / "grove").glob("*.yaml"))
+FOLDERS = (ROOT / "examples", ROOT / "examples" / "0.9")
+EXAMPLES = [path for folder in FOLDERS for path in sorted(folder.glob("*.yaml"))]
+OF_GROVE = [path for folder in FOLDERS for path in sorted((folder / "grove").glob("*.yaml"))]
 """Examples that need Grove; EXAMPLES run without."""
 CALLS = sorted(path.parent for path in GOLDEN.glob("*/*/*/request.yaml"))
 INSTALLED = frozenset({"istio", "inference-pool"})
@@ -43,6 +44,12 @@ SEVERAL_NODES = [
 
 def name_of_call(path: Path) -> str:
     return "/".join(path.parts[-3:])
+
+
+def golden_of(example: Path, orchestrator: str = "") -> Path:
+    """The golden rendering of an example, which is one of a folder of its own where there are several nodes."""
+    (folder,) = (found for found in FOLDERS if example.parent in {found, found / "grove"})
+    return GOLDEN / folder.relative_to(ROOT) / orchestrator / example.name
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +105,7 @@ def test_hooks_change_nothing_of_what_they_remember_of_a_call(call: Path, monkey
 def test_example_renders_as_recorded(example: Path, request: pytest.FixtureRequest) -> None:
     text = format_documents(render_example(example))
     update = bool(request.config.getoption("--update-golden"))
-    compare(GOLDEN / "examples" / example.name, text, update=update)
+    compare(golden_of(example), text, update=update)
 
 
 @pytest.mark.parametrize(("example", "orchestrator"), SEVERAL_NODES, ids=lambda part: getattr(part, "stem", part))
@@ -109,14 +116,14 @@ def test_example_over_several_nodes_renders_as_recorded(
     for child in children:
         assert_sound(child)
     update = bool(request.config.getoption("--update-golden"))
-    compare(GOLDEN / "examples" / orchestrator / example.name, format_documents(children), update=update)
+    compare(golden_of(example, orchestrator), format_documents(children), update=update)
 
 
 def test_every_example_has_a_golden_rendering_and_every_rendering_an_example() -> None:
-    examples, rendered = (
-        {path.name for path in folder.rglob("*.yaml")} for folder in (ROOT / "examples", GOLDEN / "examples")
-    )
-    assert examples == rendered
+    one_node = {golden_of(path) for path in EXAMPLES if path not in MULTINODE}
+    several = {golden_of(path, orchestrator) for path, orchestrator in SEVERAL_NODES}
+    assert one_node | several == set((GOLDEN / "examples").rglob("*.yaml"))
+    assert {*EXAMPLES, *OF_GROVE} == set((ROOT / "examples").rglob("*.yaml"))
 
 
 @pytest.mark.parametrize("example", [path for path in EXAMPLES if path not in MULTINODE], ids=lambda p: p.stem)

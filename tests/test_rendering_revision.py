@@ -28,6 +28,7 @@ from tests.test_golden import (
     ROOT,
     SETTINGS,
     SEVERAL_NODES,
+    golden_of,
     name_of_call,
     post,
     render_example,
@@ -62,14 +63,18 @@ def digest_of(value: Any) -> str:
 def _answers() -> Iterator[tuple[str, str, Iterable[Manifest]]]:
     for path in EXAMPLES:
         if path not in MULTINODE:
-            yield f"examples/{path.name}", path.read_text(), render_example(path)
+            yield _name_of_golden(path), path.read_text(), render_example(path)
     for path, orchestrator in SEVERAL_NODES:
         children = render_example(path, ORCHESTRATORS[orchestrator])
-        yield f"examples/{orchestrator}/{path.name}", path.read_text(), children
+        yield _name_of_golden(path, orchestrator), path.read_text(), children
     client = create_app(NOW, lambda: make.NOW).test_client()
     for call in (call for call in CALLS if call.parent.name == "sync"):
         text = (call / "request.yaml").read_text()
         yield name_of_call(call), text, json.loads(post(client, call, yaml.safe_load(text))).get("children", ())
+
+
+def _name_of_golden(example: Path, orchestrator: str = "") -> str:
+    return golden_of(example, orchestrator).relative_to(GOLDEN).as_posix()
 
 
 def find_changed(stored: Corpus, found: Corpus) -> list[str]:

@@ -21,7 +21,8 @@ from tests import make
 from tests.templates import find_changes, find_templates
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = sorted((ROOT / "examples").rglob("*.yaml"))
+EXAMPLES = [path for path in sorted((ROOT / "examples").rglob("*.yaml")) if "0.9" not in path.parts]
+"""Those of 0.9 have other arguments and fewer probes, which are the same in all circumstances."""
 CALLS = sorted(path.parent for path in (ROOT / "tests" / "golden").glob("*/sync/*/request.yaml"))
 HOOKS: Mapping[Any, Any] = {contract.GRAPH: graph_hook, contract.COMPONENT: component_hook}
 RELATED = {kinds.POD.kind, kinds.POD_CLIQUE.kind, kinds.POD_CLIQUE_SCALING_GROUP.kind}

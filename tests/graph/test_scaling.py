@@ -103,7 +103,6 @@ def is_picker(workload: Manifest) -> bool:
 
 
 def test_endpoint_picker_stays_one_pod_whatever_its_adapter_says() -> None:
-    (name,) = (name for name, graph in GRAPHS.items() if "epp" in str(graph["spec"]))
-    children = scaled(GRAPHS[name], PATHS["components"], 7)
+    children = scaled(GRAPHS["inference-gateway"], PATHS["components"], 7)
     pickers = [child for child in children if child["kind"] == "Deployment" and is_picker(child)]
     assert [picker["spec"]["replicas"] for picker in pickers] == [1]
