@@ -15,6 +15,7 @@ from typing import Any
 from flask import Flask, Response, g, request
 
 from hooks import contract
+from hooks.api.base import build_models
 from hooks.clients.api_server import ApiServer
 from hooks.clients.etcd import EtcdClient
 from hooks.clients.key_removal import KeyRemoval
@@ -228,6 +229,7 @@ def create_app(
     `clock` returns the time, aware and in UTC. By default the prober is that of the settings, effects are only logged
     (`carry_out`), everybody may call, and all hooks are served.
     """
+    build_models()
     app = create_bare_app("hooks", _KNOWN_PATHS, settings.max_body_bytes, served_by)
     context = AppContext(
         settings=settings,

@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=effort.STEPS,
         metavar="N",
         help="how many steps tests/sequences takes in the simulated cluster, over all roads"
-        " (default: 5000, or 100000 where CI=true)",
+        " (default: 5000, or 40000 where CI=true)",
     )
     parser.addoption(
         "--sequence",

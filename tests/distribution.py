@@ -13,8 +13,32 @@ from xdist.scheduler import LoadScopeScheduling
 PLANES = 3
 """Control planes that are started, each on a worker of its own."""
 
-LONGEST = ("test_mutations", "test_chart", "test_admission", "test_examples", "test_admission_rights")
+LONGEST = (
+    "test_mutations",
+    "test_chart",
+    "test_metacontroller_contract",
+    "test_conversion",
+    "test_planner",
+    "test_doctor",
+    "test_migration",
+    "test_v1beta1",
+    "test_multinode",
+    "test_examples",
+    "test_request",
+    "test_chart_lifecycle",
+)
 """Modules of tests/cluster that begin first, so that no plane is left alone with one of them at the end."""
+
+LONG = (
+    "tests/test_image.py",
+    "tests/test_chart.py",
+    "tests/docs/test_commands.py",
+    "tests/graph/test_properties.py",
+    "tests/migration/test_run.py",
+    "tests/test_chart_options.py",
+    "tests/doctor/test_objects.py",
+)
+"""Other modules that begin before the slow tests, which are many and fill the cores until the end."""
 
 _CLUSTER = "tests/cluster/"
 _SLOW = (
@@ -23,7 +47,6 @@ _SLOW = (
     "tests/simulator/",
     "tests/serving/test_serve",
     "tests/test_bench",
-    "tests/testing/test_readme",
 )
 
 
@@ -59,9 +82,11 @@ def unit_of(nodeid: str) -> str:
 
 
 def rank_of(nodeid: str) -> int:
-    """What begins first: tests of the cluster, the longest modules before the others, then what is slow."""
+    """What begins first: tests of the cluster, the longest modules before the others, then what is long or slow."""
+    if unit_of(nodeid) in LONG:
+        return len(LONGEST) + 1
     if not nodeid.startswith(_CLUSTER):
-        return len(LONGEST) + (1 if nodeid.startswith(_SLOW) else 2)
+        return len(LONGEST) + (2 if nodeid.startswith(_SLOW) else 3)
     name = unit_of(nodeid).removeprefix(_CLUSTER).removesuffix(".py")
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 

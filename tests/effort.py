@@ -4,7 +4,7 @@ import os
 
 IN_CI = os.environ.get("CI") == "true"
 
-STEPS = 100_000 if IN_CI else 5_000
+STEPS = 40_000 if IN_CI else 5_000
 """Steps of tests/sequences in the simulated cluster, over all roads."""
 
 

@@ -77,12 +77,12 @@ def _compared(repository: Path, tag: str, corpus: Corpus) -> Iterator[tuple[str,
     for file in _list(repository, tag, GOLDEN):
         path = Path(file)
         if file.startswith(f"{EXAMPLES}/"):
-            before = [found for found in yaml.safe_load_all(_show(repository, tag, file)) if found]
+            before = [found for found in yaml.load_all(_show(repository, tag, file), yaml.CSafeLoader) if found]
             folder = path.parent.relative_to(EXAMPLES).name
             after = corpus.render(_show(repository, tag, _source_of(path, sources)), folder)
         elif path.match("*/sync/*/response.yaml"):
-            before = yaml.safe_load(_show(repository, tag, file)).get("children", [])
-            body = yaml.safe_load(_show(repository, tag, path.with_name("request.yaml").as_posix()))
+            before = yaml.load(_show(repository, tag, file), yaml.CSafeLoader).get("children", [])
+            body = yaml.load(_show(repository, tag, path.with_name("request.yaml").as_posix()), yaml.CSafeLoader)
             after = corpus.call(path.parts[-4], body)
         else:
             continue

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.distribution import LONGEST, PLANES, choose_units, count_workers, rank_of, unit_of
+from tests.distribution import LONG, LONGEST, PLANES, choose_units, count_workers, rank_of, unit_of
 
 TESTS = Path(__file__).parent
 CLUSTER, OTHER = "tests/cluster/test_rules.py", "tests/k8s/test_names.py"
@@ -12,6 +12,7 @@ CLUSTER, OTHER = "tests/cluster/test_rules.py", "tests/k8s/test_names.py"
 
 def test_longest_modules_exist() -> None:
     assert {path.stem for path in (TESTS / "cluster").glob("test_*.py")} > set(LONGEST)
+    assert all((TESTS.parent / path).is_file() for path in LONG)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,8 @@ def test_unit_follows_from_where_a_test_is(test: str, unit: str) -> None:
 
 def test_longest_modules_of_the_cluster_begin_first_and_the_slow_tests_before_the_rest() -> None:
     longest = [f"tests/cluster/{name}.py::test_a" for name in LONGEST]
-    tests = [*longest, f"{CLUSTER}::test_a", "tests/simulation/test_run.py::test_a", f"{OTHER}::test_a"]
+    others = [f"{LONG[0]}::test_a", "tests/simulation/test_run.py::test_a", f"{OTHER}::test_a"]
+    tests = [*longest, f"{CLUSTER}::test_a", *others]
     assert sorted([*tests[3:], *tests[:3]], key=rank_of) == tests
 
 

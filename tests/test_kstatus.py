@@ -22,8 +22,8 @@ DECORATED = frozenset({contract.MODEL.kind, contract.SCALING_ADAPTER.kind})
 
 def read_call(call: Path) -> Manifest:
     """The parent as it is stored after the answer."""
-    request = yaml.safe_load((call / "request.yaml").read_text())
-    answer = yaml.safe_load((call / "response.yaml").read_text())
+    request = yaml.load((call / "request.yaml").read_text(), yaml.CSafeLoader)
+    answer = yaml.load((call / "response.yaml").read_text(), yaml.CSafeLoader)
     parent = request.get("parent") or request["object"]
     return store_answer(parent, answer["status"], decorator=parent["kind"] in DECORATED)
 

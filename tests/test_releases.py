@@ -62,14 +62,14 @@ def test_present_code_renders_the_present_corpus_as_recorded(tmp_path: Path) -> 
     client = create_app(Settings(), lambda: make.NOW).test_client()
     golden = ROOT / "tests" / "golden"
     example = (ROOT / "examples" / "vllm-disagg.yaml").read_text()
-    recorded = list(yaml.safe_load_all((golden / "examples" / "vllm-disagg.yaml").read_text()))
+    recorded = list(yaml.load_all((golden / "examples" / "vllm-disagg.yaml").read_text(), yaml.CSafeLoader))
     assert render_text(tmp_path, example, "") == recorded
     of_grove = (ROOT / "examples" / "grove" / "vllm-topology.yaml").read_text()
-    recorded = list(yaml.safe_load_all((golden / "examples" / "grove" / "vllm-topology.yaml").read_text()))
+    recorded = list(yaml.load_all((golden / "examples" / "grove" / "vllm-topology.yaml").read_text(), yaml.CSafeLoader))
     assert render_text(tmp_path, of_grove, "grove") == recorded
     call = golden / "component" / "sync" / "worker-new"
-    children = yaml.safe_load((call / "response.yaml").read_text())["children"]
-    assert post(client, "component", yaml.safe_load((call / "request.yaml").read_text())) == children
+    children = yaml.load((call / "response.yaml").read_text(), yaml.CSafeLoader)["children"]
+    assert post(client, "component", yaml.load((call / "request.yaml").read_text(), yaml.CSafeLoader)) == children
     assert render_text(tmp_path, example.replace("componentType", "componentKind"), "") is None
     assert post(client, "component", {}) is None
 
@@ -122,7 +122,7 @@ def released(tmp_path: Path) -> Path:
 def rendering(suffix: str = "", replicas: int = 1) -> Corpus:
     """Code that runs the image that it is given, with something behind its name."""
     return Corpus(
-        render=lambda text, _folder: [workload(yaml.safe_load(text)["image"] + suffix, replicas=replicas)],
+        render=lambda text, _folder: [workload(yaml.load(text, yaml.CSafeLoader)["image"] + suffix, replicas=replicas)],
         call=lambda _hook, body: [workload(body["image"] + suffix, "Job")] if body else [],
     )
 

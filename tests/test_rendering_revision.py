@@ -70,7 +70,11 @@ def _answers() -> Iterator[tuple[str, str, Iterable[Manifest]]]:
     client = create_app(NOW, lambda: make.NOW).test_client()
     for call in (call for call in CALLS if call.parent.name == "sync"):
         text = (call / "request.yaml").read_text()
-        yield name_of_call(call), text, json.loads(post(client, call, yaml.safe_load(text))).get("children", ())
+        yield (
+            name_of_call(call),
+            text,
+            json.loads(post(client, call, yaml.load(text, yaml.CSafeLoader))).get("children", ()),
+        )
 
 
 def _name_of_golden(example: Path, orchestrator: str = "") -> str:

@@ -214,7 +214,9 @@ def scaled(document: Manifest, given: Circumstances) -> Manifest:
 def documents() -> Iterable[Any]:
     """Each graph and component of the examples on each path that can run it."""
     for path in EXAMPLES:
-        for number, document in enumerate(found for found in yaml.safe_load_all(path.read_text()) if found):
+        for number, document in enumerate(
+            found for found in yaml.load_all(path.read_text(), yaml.CSafeLoader) if found
+        ):
             if gvk_of(document) not in HOOKS:
                 continue
             for name, installed in PATHS.items():
@@ -261,7 +263,7 @@ def name_of_call(path: Path) -> str:
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call.parts[-3] in {"graph", "component"}], ids=name_of_call)
 def test_recorded_call_has_the_same_templates_whatever_is_reported(call: Path) -> None:
-    body = yaml.safe_load((call / "request.yaml").read_text())
+    body = yaml.load((call / "request.yaml").read_text(), yaml.CSafeLoader)
     first = templates_of_call(body, make.NOW)
     parent = body["parent"]
     for status in ({}, failed(parent.get("status", {}))):

@@ -17,6 +17,7 @@ from hooks import contract
 from hooks.admission.conversion import PATH, add_conversion
 from hooks.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
 from hooks.admission.written import in_written_version
+from hooks.api.base import build_models
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.parent_key import make_parent_key
@@ -76,6 +77,7 @@ def create_admission_app(
     served_by: ServedBy = BY_ITSELF,
 ) -> Flask:
     """Build the application; `rules` and `defaults` are by plural, and a kind may have none."""
+    build_models()
     app = create_bare_app("admission", _KNOWN_PATHS, settings.max_body_bytes, served_by)
     context = AdmissionContext(
         settings=settings,

@@ -21,7 +21,13 @@ _ROUNDS = 16
 class ApiModel(BaseModel):
     """A part of a custom resource; attributes are the JSON names in snake_case."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        defer_build=True,  # a command reads a few kinds only; building all models takes longer than most commands
+    )
 
     rules: ClassVar[tuple[SchemaRule, ...]] = ()
     """What the API server checks beyond single fields."""
@@ -46,6 +52,14 @@ class ParentMetadata(ApiModel):
     annotations: Mapping[str, str] = Field(default_factory=dict)
     owner_references: tuple[Mapping[str, Any], ...] = ()
     deletion_timestamp: str | None = None
+
+
+def build_models() -> None:
+    """Build all models that are imported: before threads read objects, as pydantic builds none safely among threads."""
+    models: list[type[ApiModel]] = [ApiModel]
+    for model in models:
+        model.model_rebuild()
+        models += model.__subclasses__()
 
 
 def parse_parent(model: type[Model], manifest: ReadManifest) -> Model:

@@ -13,7 +13,7 @@ from hooks import __version__
 from hooks.errors import InvalidSettings
 from hooks.k8s.names import is_dns_label
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
-from hooks.model.prober_client import read_token
+from hooks.model.prober_token import read_token
 from hooks.settings import Settings, parse_settings
 
 _OWN_IMAGE = f"dynamo-hooks:{__version__}"

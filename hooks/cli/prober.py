@@ -13,7 +13,7 @@ from hooks.model.prober.connections import kept_engines, raise_file_limit
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_session, perform
-from hooks.model.prober_client import TOKEN_VARIABLE
+from hooks.model.prober_token import TOKEN_VARIABLE
 from hooks.serving.logs import set_up_logging
 from hooks.serving.server import JsonLog, freeze_memory
 from hooks.serving.standard_input import end_with_stdin_option, stop_with_stdin

@@ -12,18 +12,19 @@ from hooks.component.plan import ComponentPlan
 from hooks.component.pod_template import build_pod
 from hooks.k8s.types import Manifest, build_metadata, name_of, sort_manifests
 from hooks.k8s.workloads import PodTemplate, build_deployment
+from hooks.metacontroller.children import Children
 from hooks.problems import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """A component's children, in a fixed order.
+    """A component's children, in a fixed order; if they are cached, so are their check and their JSON.
 
     `workloads` are its Deployment or LeaderWorkerSets, including those that this answer leaves out. `warnings` are
     about its pods. `held` names the workloads that wait with new defaults, and stay as they were last applied.
     """
 
-    children: tuple[Manifest, ...]
+    children: Children
     workloads: tuple[Manifest, ...]
     warnings: tuple[Problem, ...]
     held: tuple[str, ...] = ()
@@ -52,7 +53,7 @@ def build_component(plan: ComponentPlan) -> Built:
     workloads = _build_groups(plan, plan.groups) if plan.groups else _build_deployment(plan)
     running = () if plan.waits_for else workloads.children
     return Built(
-        children=tuple(sort_manifests([*running, *key, *exposed])),
+        children=Children(sort_manifests([*running, *key, *exposed])),
         workloads=workloads.wanted,
         warnings=workloads.warnings,
     )

@@ -1,5 +1,6 @@
 """Decides which workloads of a component wait with new defaults, and marks those that do not."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hooks.component.build import Built
@@ -8,6 +9,7 @@ from hooks.component.observe import ObservedComponent
 from hooks.component.plan import ComponentPlan
 from hooks.k8s.readiness import has_ready_pods
 from hooks.k8s.types import Manifest, gvk_of, name_of, sort_manifests
+from hooks.metacontroller.children import Children
 from hooks.metacontroller.held import mark
 from hooks.metacontroller.holding import (
     WORKLOADS,
@@ -21,29 +23,36 @@ from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
 
 
+def mark_workloads(built: Built, digest: str) -> Built:
+    """The children with marked workloads; `digest` is that of the component's spec."""
+    return _replace_workloads(built, {name_of(workload): mark(workload, digest) for workload in built.workloads})
+
+
 def hold_component(
-    plan: ComponentPlan, built: Built, request: SyncRequest, *, seen: ObservedComponent, digest: str, settings: Settings
+    plan: ComponentPlan, built: Built, request: SyncRequest, *, seen: ObservedComponent, settings: Settings
 ) -> Built:
-    """The children with marked workloads; a held one, and what belongs to its pods, is as it was last applied.
+    """The children, whose workloads are marked; a held one, and what belongs to its pods, is as it was last applied.
 
-    `digest` is that of the component's spec. A workload without a ready pod has nothing to lose, and one whose pods
-    need another account or Secret restarts anyway, so neither is held.
+    A workload without a ready pod has nothing to lose, and one whose pods need another account or Secret restarts
+    anyway, so neither is held.
     """
-    marked = {name_of(workload): mark(workload, digest) for workload in built.workloads}
+    marked = {name_of(workload): workload for workload in built.workloads}
     held = {} if takes_new_defaults(request.parent, settings) else _find_held(marked, plan, seen)
-    workloads = tuple({**marked, **held}[name_of(workload)] for workload in built.workloads)
-    chosen = {name_of(workload): workload for workload in workloads}
-    children: list[Manifest] = [
-        chosen[name_of(child)] if gvk_of(child) in WORKLOADS else child for child in built.children
-    ]
-    if held:
-        observed = index_children(request.children.all())
-        kept = keep_following(children, observed)
-        children = sort_manifests([*kept, *find_unwanted(kept, observed)])
-    return replace(built, children=tuple(children), workloads=workloads, held=tuple(sorted(held)))
+    if not held:
+        return built
+    chosen, observed = _replace_workloads(built, {**marked, **held}), index_children(request.children.all())
+    kept = keep_following(chosen.children, observed)
+    children = Children(sort_manifests([*kept, *find_unwanted(kept, observed)]))
+    return replace(chosen, children=children, held=tuple(sorted(held)))
 
 
-def _find_held(marked: dict[str, Manifest], plan: ComponentPlan, seen: ObservedComponent) -> dict[str, Manifest]:
+def _replace_workloads(built: Built, workloads: Mapping[str, Manifest]) -> Built:
+    children = (workloads[name_of(child)] if gvk_of(child) in WORKLOADS else child for child in built.children)
+    chosen = tuple(workloads[name_of(workload)] for workload in built.workloads)
+    return replace(built, children=Children(children), workloads=chosen)
+
+
+def _find_held(marked: Mapping[str, Manifest], plan: ComponentPlan, seen: ObservedComponent) -> dict[str, Manifest]:
     """The held workloads as they are returned, by name."""
     deployment = seen.workloads.deployment
     live = dict(seen.workloads.leader_worker_sets) if plan.groups else {}

@@ -1,13 +1,13 @@
 """What a component's sync observes: its workloads, pods, ServiceAccounts, Secrets, and the optional kinds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.k8s import kinds
-from hooks.k8s.types import ReadManifest, is_deleting, labels_of, name_of
+from hooks.k8s.types import ReadManifest, annotations_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.optional_kinds import can_use_leader_worker_sets
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
@@ -57,6 +57,16 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
     )
 
 
+def without_progress(seen: ObservedComponent) -> ObservedComponent:
+    """The part that a plan depends on: of live workloads, whether they exist and can stay; no pods."""
+    sets, deployment = seen.workloads.leader_worker_sets, seen.workloads.deployment
+    workloads = Workloads(
+        deployment=None if deployment is None else _without_state(deployment),
+        leader_worker_sets={name: _without_state(found) for name, found in sets.items()},
+    )
+    return replace(seen, workloads=workloads, pods=())
+
+
 def observe_workloads(request: SyncRequest) -> Workloads:
     """The live workloads of the component in a request."""
     metadata = request.parent["metadata"]
@@ -64,3 +74,12 @@ def observe_workloads(request: SyncRequest) -> Workloads:
         deployment=request.children.get(kinds.DEPLOYMENT, metadata["name"], metadata["namespace"]),
         leader_worker_sets={name_of(found): found for found in request.children.of(kinds.LEADER_WORKER_SET)},
     )
+
+
+def _without_state(workload: ReadManifest) -> ReadManifest:
+    """The name of a workload, whether it is being deleted, and the hash of what can never change in it."""
+    metadata = workload["metadata"]
+    known = {key: metadata[key] for key in ("name", "deletionTimestamp") if key in metadata}
+    annotations = annotations_of(workload)
+    immutable = {key: annotations[key] for key in (contract.ANNOTATION_IMMUTABLE_HASH,) if key in annotations}
+    return {"metadata": {**known, "annotations": immutable}}

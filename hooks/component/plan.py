@@ -17,6 +17,7 @@ from hooks.component.kept_fields import find_frontend_container, find_kept_warni
 from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.pod_template import PodPlan, users_account
+from hooks.component.projection import project
 from hooks.component.pull_secrets import find_pull_secrets
 from hooks.component.runtime_version import find_runtime_container, resolve_runtime_version
 from hooks.component.sidecars import images_of_sidecars
@@ -44,7 +45,8 @@ class ComponentPlan:
 
     The workload is a Deployment, or `groups` if the replicas span nodes. It is left out while `waits_for` names another
     workload that must be gone first; `waits_for` is half a sentence. `mpi_key` is None if no key is copied. `kept` is
-    what a workload's pods keep of an earlier discovery, by name of the workload.
+    what a workload's pods keep of an earlier discovery, by name of the workload. `projection` has the fields of
+    `status.service` that follow from the spec.
     """
 
     subject: Subject
@@ -60,6 +62,7 @@ class ComponentPlan:
     pod: PodPlan
     kept: Mapping[str, Discovered]
     exposure: Exposure
+    projection: Mapping[str, Json]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -113,6 +116,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         pod=pod,
         kept={},
         exposure=exposure,
+        projection=project(spec, subject.dynamo_namespace),
         warnings=(
             *warnings,
             *(key.warnings if key else ()),

@@ -13,7 +13,7 @@ from hooks.component.groups import GroupsPlan
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress
-from hooks.component.projection import keep_projected, project
+from hooks.component.projection import keep_projected
 from hooks.component.reasons import ComponentReason
 from hooks.k8s.conditions import READY, Condition, Truth, find_condition, merge_conditions
 from hooks.k8s.deadlines import seconds_left
@@ -69,7 +69,7 @@ def report(
     waiting = build_held_condition(request.parent, progress.held)
     conditions = (*of_workloads, progress.applied.condition, judge_spec(), *waiting)
     counts = _count_groups(plan.subject.name, plan.groups, seen.workloads) if plan.groups else _count(seen.workloads)
-    service = {**counts, **project(plan.pod.spec, plan.subject.dynamo_namespace)} if counts else {}
+    service = {**counts, **plan.projection} if counts else {}
     seconds = min((one for one in (state.seconds, progress.applied.resync_after_seconds) if one), default=0.0)
     return Report(status=_write(request, conditions, service, now), resync_after_seconds=seconds)
 

@@ -1,15 +1,16 @@
 """The component hook's sync and customize: the stages in order. The deletion is in `removal`."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from hooks.api.base import read_parent
 from hooks.api.component import ComponentDeployment
-from hooks.component.build import build_component
+from hooks.component.build import Built, build_component
 from hooks.component.events import build_change_events
-from hooks.component.holding import hold_component
+from hooks.component.holding import hold_component, mark_workloads
 from hooks.component.keeping import keep_discovered
-from hooks.component.observe import ObservedComponent, observe, observe_workloads
-from hooks.component.plan import plan_component, refuse_multinode
+from hooks.component.observe import ObservedComponent, observe, observe_workloads, without_progress
+from hooks.component.plan import ComponentPlan, plan_component, refuse_multinode
 from hooks.component.progress import find_component_deviations, measure_progress
 from hooks.component.reasons import ComponentReason
 from hooks.component.related import resolve_related
@@ -23,6 +24,7 @@ from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.problems import Problem, sort_problems, texts_of
+from hooks.settings import Settings
 from hooks.validation.reading import add_problems
 
 
@@ -37,10 +39,11 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     seen = observe(request, facts.settings)
     refusal: tuple[Problem, ...] = ()
     try:
-        component, problems = _read(make_parent_key(request.parent))
+        parent_key = make_parent_key(request.parent)
+        component, problems = _read(parent_key)
         refusal = refuse_multinode(component, seen)
         if not refusal and not problems:
-            return _render(request, component, seen, facts)
+            return _render(request, parent_key, seen, facts)
     except InvalidSpec as error:
         # Sorted, because the order of keys in a request must not change the answer.
         problems = sort_problems(error.problems)
@@ -60,7 +63,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     return [] if problems else resolve_related(component, facts.settings, request.child_kinds)
 
 
-@lru_cache(maxsize=4 * CACHED_PARENTS)
+@lru_cache(maxsize=2 * CACHED_PARENTS)
 def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     """The component, and its problems in a fixed order.
 
@@ -74,21 +77,50 @@ def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     return component, sort_problems(problems)
 
 
-@lru_cache(maxsize=4 * CACHED_PARENTS)
+@lru_cache(maxsize=2 * CACHED_PARENTS)
 def _digest(parent_key: bytes) -> str:
     return digest_component(read_parent_key(parent_key)["spec"])
 
 
-def _render(request: SyncRequest, component: ComponentDeployment, seen: ObservedComponent, facts: Facts) -> SyncAnswer:
-    plan = keep_discovered(plan_component(component, seen, facts.settings), seen)
-    digest = _digest(make_parent_key(request.parent))
-    built = hold_component(plan, build_component(plan), request, seen=seen, digest=digest, settings=facts.settings)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """All inputs of a component's plan. It is the key of the plan's cache, so `plan_on` receives nothing else.
+
+    Two are equal if all their fields are equal. The hash is that of one field, because live objects have no hash.
+    """
+
+    parent_key: bytes
+    seen: ObservedComponent
+    settings: Settings
+
+    def __hash__(self) -> int:
+        return hash(self.parent_key)
+
+
+@lru_cache(maxsize=2 * CACHED_PARENTS)
+def plan_on(grounds: Grounds) -> tuple[ComponentPlan, Built]:
+    """The plan of a component without problems, and its marked children, built once."""
+    component, _ = _read(grounds.parent_key)
+    plan = plan_component(component, grounds.seen, grounds.settings)
+    return plan, _build(plan, grounds.parent_key)
+
+
+def _build(plan: ComponentPlan, parent_key: bytes) -> Built:
+    return mark_workloads(build_component(plan), _digest(parent_key))
+
+
+def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, facts: Facts) -> SyncAnswer:
+    found, built = plan_on(Grounds(parent_key=parent_key, seen=without_progress(seen), settings=facts.settings))
+    plan = keep_discovered(found, seen)
+    if plan is not found:
+        built = _build(plan, parent_key)
+    built = hold_component(plan, built, request, seen=seen, settings=facts.settings)
     applied = judge_deviations(request, find_component_deviations(plan, built, request), facts.now)
     progress = measure_progress(plan, built, seen, applied)
     warnings = (*plan.warnings, *texts_of(built.warnings))
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     return SyncAnswer(
-        children=list(built.children),
+        children=built.children,
         status=reported.status,
         effects=build_change_events(request, reported.status),
         resync_after_seconds=reported.resync_after_seconds,

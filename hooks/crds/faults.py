@@ -96,7 +96,7 @@ def _find_value_faults(value: Json, schema: SchemaNode, path: FieldPath) -> Iter
         for rule in schema.get("x-kubernetes-validations", ()):
             yield from _RULES[rule["rule"]](value, path)
         for name, item in value.items():
-            part = schema_of(name, schema)
+            part = schema_of(name, schema) if isinstance(item, dict | list) else None
             if part is not None:
                 yield from _find_value_faults(item, part, add_name(path, name, schema))
     elif isinstance(value, list) and "items" in schema:

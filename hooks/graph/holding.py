@@ -22,6 +22,8 @@ from hooks.metacontroller.holding import (
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
 
+_WORKLOADS = frozenset({contract.COMPONENT.kind, kinds.POD_CLIQUE_SET.kind})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
@@ -80,7 +82,7 @@ def _ask(component: Manifest) -> Manifest:
 
 
 def _is_workload(child: ReadManifest) -> bool:
-    return child["kind"] in {contract.COMPONENT.kind, kinds.POD_CLIQUE_SET.kind}
+    return child["kind"] in _WORKLOADS
 
 
 def _find_held(

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
+from hooks.graph.components import clean_json
 from hooks.graph.grove.observe import ObservedGrove, observe_grove
 from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.k8s import kinds
@@ -13,6 +15,7 @@ from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.pod_reasons import cannot_pull
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
+from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
 from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.last_applied import read_applied_spec
@@ -100,7 +103,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
     foreign = frozenset(name_of(claim) for claim in related if not is_controlled_by(claim, uid))
     pods = _observe_pods(request)
     return ObservedGraph(
-        components={name_of(child): _observe_component(child) for child in children.of(contract.COMPONENT)},
+        components={name_of(child): _observe_component(Same(child)) for child in children.of(contract.COMPONENT)},
         adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
         claims={**{name_of(claim): _observe_claim(claim) for claim in own}, **claims},
         foreign_claims=foreign - claims.keys(),
@@ -142,7 +145,10 @@ def _observe_pods(request: SyncRequest) -> dict[str, tuple[ReadManifest, ...]]:
     return pods
 
 
-def _observe_component(child: ReadManifest) -> ChildComponent:
+@lru_cache(maxsize=MAX_KEPT)
+def _observe_component(same: Same) -> ChildComponent:
+    """The component, read once: most calls have the same parsed object as the one before."""
+    child = same.value
     status = child.get("status") or {}
     conditions = status.get("conditions") or ()
     available, ready = (find_condition(conditions, type_) or {} for type_ in ("Available", READY))
@@ -157,7 +163,7 @@ def _observe_component(child: ReadManifest) -> ChildComponent:
         message=str(available.get("message") or ""),
         unready=str(ready.get("message") or "") if is_unready else "",
         reason=str(ready.get("reason") or "") if is_unready else "",
-        service=status.get("service") or {},
+        service=clean_json(status.get("service") or {}),
         is_held=is_true(conditions, HELD),
     )
 

@@ -77,7 +77,7 @@ def report(
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
     message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])
     ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
-    counts = clean_json(report_grove_services(plan.grove, seen.grove) if plan.grove else _services(plan, seen))
+    counts = clean_json(report_grove_services(plan.grove, seen.grove)) if plan.grove else _services(plan, seen)
     services = {service: _project(entry, plan.projections[service]) for service, entry in counts.items()}
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     worst = _find_worst(plan, progress, explained) if waiting else ""

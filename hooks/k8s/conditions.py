@@ -63,7 +63,10 @@ def _write(condition: Condition, before: Mapping[str, Json] | None, now: datetim
 
 def find_condition(conditions: Iterable[Mapping[str, Json]], condition_type: str) -> Mapping[str, Json] | None:
     """The condition of that type, or None."""
-    return next((c for c in conditions if c.get("type") == condition_type), None)
+    for condition in conditions:  # several times faster than a generator, and called some 20 times in each sync
+        if condition.get("type") == condition_type:
+            return condition
+    return None
 
 
 def is_true(conditions: Iterable[Mapping[str, Json]], condition_type: str) -> bool:

@@ -27,16 +27,21 @@ class GroupVersionKind:
     group: str
     version: str
     kind: str
+    _hash: int = field(init=False, compare=False, repr=False)
     api_version: str = field(init=False, compare=False)
     """`v1` or `apps/v1`."""
     key: str = field(init=False, compare=False)
     """Metacontroller's key in `children` and `related`: `Service.v1`, `Deployment.apps/v1`."""
 
     def __post_init__(self) -> None:
-        """Join the parts once: the key is used at every access to a request's children."""
+        """Join and hash the parts once: both are used at every access to a request's children."""
         api_version = f"{self.group}/{self.version}" if self.group else self.version
         object.__setattr__(self, "api_version", api_version)
         object.__setattr__(self, "key", f"{self.kind}.{api_version}")
+        object.__setattr__(self, "_hash", hash((self.group, self.version, self.kind)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @classmethod
     def of(cls, api_version: str, kind: str) -> "GroupVersionKind":

@@ -8,6 +8,7 @@ Source: Metacontroller v4.17, pkg/controller/common/children.go and dynamic/appl
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -15,7 +16,8 @@ import orjson
 
 from hooks import contract
 from hooks.errors import ChildTooLarge, InvalidAnswer, UndeclaredKinds
-from hooks.k8s.types import GroupVersionKind, Json, Manifest
+from hooks.k8s.same import Same
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, gvk_of, name_of
 
 MAX_CHILD_BYTES = 200 * 1024
 """Metacontroller stores each child in an annotation of the child; all annotations together may have 256 KiB."""
@@ -27,6 +29,16 @@ DECLARE = (
 """What to do about kinds that the request's children do not have."""
 
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a wanted child is in a request; `namespace` is empty for that of the parent."""
+
+    same: Same
+    kind: GroupVersionKind
+    name: str
+    namespace: str
 
 
 class Children(tuple[Manifest, ...]):
@@ -74,6 +86,13 @@ class Children(tuple[Manifest, ...]):
             namespaces.add(namespace)
             texts.append(_write_child(child))
         return b"[%s]" % b",".join(texts)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The place of each child, in their order."""
+        return tuple(
+            Place(Same(child), gvk_of(child), name_of(child), child["metadata"].get("namespace", "")) for child in self
+        )
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
@@ -141,7 +160,7 @@ def _write_child(child: Manifest) -> bytes:
     return text
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def _check_text(text: bytes) -> None:
     """Check the values of a child; most syncs return the same text again, which is checked only once."""
     child = orjson.loads(text)

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from hooks import contract
 from hooks.k8s.differences import Difference, find_difference
+from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import (
     GroupVersionKind,
     Json,
@@ -24,6 +25,7 @@ from hooks.k8s.types import (
     labels_of,
     name_of,
 )
+from hooks.metacontroller.children import Children
 from hooks.metacontroller.last_applied import read_last_applied
 from hooks.metacontroller.protocol import SyncRequest
 
@@ -65,8 +67,7 @@ class Deviation:
 
 
 NO_OWNER = "no owner"
-_MAX_COMPARED = 512
-"""About as many as the objects whose parsed values are kept, so that the cache keeps few others in memory."""
+_COMPARED_METADATA = ("name", "namespace", "uid", "labels", "annotations")
 _MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT})
 
 
@@ -89,47 +90,69 @@ def find_deviations(
     wanted: Iterable[Manifest], request: SyncRequest, unmanaged: Unmanaged = UPDATED
 ) -> tuple[Deviation, ...]:
     """The wanted children that are missing or not as wanted, in the order given."""
-    return tuple(_find(wanted, request, unmanaged))
+    return tuple(_find(Children.of(wanted), request, unmanaged))
 
 
-def _find(wanted: Iterable[Manifest], request: SyncRequest, unmanaged: Unmanaged) -> Iterator[Deviation]:
+def _find(wanted: Children, request: SyncRequest, unmanaged: Unmanaged) -> Iterator[Deviation]:
     default = request.parent["metadata"]["namespace"]
-    for child in wanted:
-        kind, name, namespace = gvk_of(child), name_of(child), child["metadata"].get("namespace", default)
-        live = request.children.get(kind, name, namespace)
+    for place in wanted.places:
+        kind, name = place.kind, place.name
+        live = request.children.get(kind, name, place.namespace or default)
         if live is None:
-            found = request.related.get(kind, name, namespace)
+            found = request.related.get(kind, name, place.namespace or default)
             left, holder = is_left_behind(found, request.parent), _find_holder(found, request.parent)
             yield Deviation(kind=kind, name=name, state=Deviance.MISSING, holder=holder, is_left_behind=left)
         elif is_deleting(live):
             yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why="it is being deleted")
         elif kind in unmanaged.fixed:
-            if difference := find_difference({**child, "metadata": {}}, live):
-                yield Deviation(kind=kind, name=name, state=Deviance.CHANGED, difference=difference, is_updated=False)
-        elif kind not in unmanaged.existing and (deviation := _compare(_Same(child), _Same(live))):
+            if deviation := _compare_fixed(place.same, Same(live)):
+                yield deviation
+        elif kind not in unmanaged.existing and (deviation := _compare(place.same, Same(live))):
             yield deviation
 
 
-class _Same:
-    """An object as a key of a cache, equal to itself alone; the cache refers to it, so no other gets its identity."""
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The part of a live object that is compared, as the key of a cache; two are equal if their values are.
 
-    __slots__ = ("value",)
+    If only the status changes, the fields are the same objects as before, and the comparison costs little.
+    """
 
-    def __init__(self, value: ReadManifest) -> None:
-        self.value = value
+    value: ReadManifest
+
+    @classmethod
+    def of(cls, live: ReadManifest) -> "_Content":
+        """The object without its status and what the API server alone writes into its metadata."""
+        metadata = live["metadata"]
+        known = {key: metadata[key] for key in _COMPARED_METADATA if key in metadata}
+        return cls({**{key: value for key, value in live.items() if key != "status"}, "metadata": known})
 
     def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
+        metadata = self.value["metadata"]
+        return hash((str(metadata.get("uid")), str(metadata["name"])))
 
 
-@lru_cache(maxsize=_MAX_COMPARED)
-def _compare(returned: _Same, live: _Same) -> Deviation | None:
+@lru_cache(maxsize=MAX_KEPT)
+def _compare_fixed(wanted: Same, live: Same) -> Deviation | None:
+    """Compare the content of two objects once, without labels and annotations."""
+    difference = find_difference({**wanted.value, "metadata": {}}, live.value)
+    if difference is None:
+        return None
+    kind, name = gvk_of(wanted.value), name_of(wanted.value)
+    return Deviation(kind=kind, name=name, state=Deviance.CHANGED, difference=difference, is_updated=False)
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _compare(returned: Same, live: Same) -> Deviation | None:
     """Compare two objects once: plans and parsed objects are cached, so most calls have the same two."""
-    wanted, applied = _without_marks(returned.value), read_last_applied(live.value)
-    kind, name, difference = gvk_of(wanted), name_of(wanted), find_difference(wanted, live.value)
+    return _compare_content(returned, _Content.of(live.value))
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _compare_content(returned: Same, content: _Content) -> Deviation | None:
+    wanted, live = _without_marks(returned.value), content.value
+    kind, name, applied = gvk_of(wanted), name_of(wanted), read_last_applied(live)
+    difference = find_difference(wanted, live)
     if applied is not None and applied != returned.value and _without_marks(applied) != wanted:
         return Deviation(kind=kind, name=name, state=Deviance.BEING_APPLIED, difference=difference)
     if difference is not None:

@@ -5,11 +5,13 @@ the hook that renders it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.conditions import Condition
 from hooks.k8s.pod_defaults import without_defaults
+from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, name_of
 from hooks.metacontroller.held import NOT_ROLLING, read_mark
 from hooks.metacontroller.last_applied import read_last_applied
@@ -43,9 +45,16 @@ def find_held(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:
     """
     if live is None or is_deleting(live):
         return None
-    applied, now = read_last_applied(live), read_mark(wanted)
-    before = None if applied is None else read_mark(applied)
-    if applied is None or before is None or now is None:
+    applied = read_last_applied(live)
+    return None if applied is None else _choose_held(Same(wanted), Same(applied))
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _choose_held(returned: Same, last: Same) -> Manifest | None:
+    """The same for a workload that was last applied like this; plans and last-applied objects are cached."""
+    wanted, applied = returned.value, last.value
+    now, before = read_mark(wanted), read_mark(applied)
+    if before is None or now is None:
         return None
     if before.revision == now.revision or before.digest != now.digest:
         return None
@@ -111,7 +120,7 @@ def _key(manifest: ReadManifest) -> tuple[GroupVersionKind, str]:
     return gvk_of(manifest), name_of(manifest)
 
 
-def _with_replicas(applied: ReadManifest, wanted: Manifest) -> Manifest:
+def _with_replicas(applied: ReadManifest, wanted: ReadManifest) -> Manifest:
     spec = applied.get("spec") or {}
     if wanted["kind"] == kinds.POD_CLIQUE_SET.kind:
         return {**applied, "spec": {**spec, "template": _scale_template(spec["template"], wanted["spec"]["template"])}}

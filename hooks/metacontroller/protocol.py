@@ -58,7 +58,7 @@ class Objects:
     def of(self, kind: GroupVersionKind) -> tuple[ReadManifest, ...]:
         """All objects of a kind, sorted by their key."""
         found = self._by_kind.get(kind.key)
-        return tuple(found[key] for key in sorted(found)) if found else ()
+        return tuple(map(found.__getitem__, sorted(found))) if found else ()
 
     def all(self) -> tuple[ReadManifest, ...]:
         """All objects of all kinds, sorted by kind and key."""
@@ -222,8 +222,7 @@ def write_sync_answer(
     children.check(declared, expected)
     document: dict[str, Json] = {}
     if answer.status is not None:
-        _check_status(answer.status)
-        document["status"] = answer.status
+        document["status"] = orjson.Fragment(_write_status(answer.status))
     elif not decorator:
         raise InvalidAnswer("the answer has no status; Metacontroller would wipe the parent's")
     if answer.resync_after_seconds:
@@ -339,13 +338,16 @@ def _check_observed(key: str, kind: str, name: str, manifest: Any) -> None:
         raise InvalidRequest(f"{key}[{kind}] has the key {name}, which is that of hook version v1; declare version v2")
 
 
-def _check_status(status: Any) -> None:
+def _write_status(status: Any) -> bytes:
+    """The checked status as JSON."""
     if not isinstance(status, dict):
         raise InvalidAnswer(f"the status is {describe_type(status)}, must be an object")
     try:
-        _check_status_text(write_values(status))
+        text = write_values(status)
     except TypeError as error:
         raise InvalidAnswer(f"the status is not JSON: {error}") from error
+    _check_status_text(text)
+    return text
 
 
 @lru_cache(maxsize=512)

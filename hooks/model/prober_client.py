@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -11,32 +10,11 @@ from pydantic import ValidationError
 from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
-from hooks.errors import InvalidSettings, ProberUnavailable
+from hooks.errors import ProberUnavailable
 from hooks.model.prober_messages import LoadReport, LoadRequest
-
-TOKEN_VARIABLE = "DYNAMO_PROBER_TOKEN"  # noqa: S105 - the variable's name, not a token
-"""Environment variable with the token that hooks and prober share; absent or empty for none."""
+from hooks.model.prober_token import read_token
 
 _HINT = "check that the prober container runs (`dynamo-hooks prober`)"
-
-
-def read_token(environment: Mapping[str, str]) -> str:
-    """The token that hooks and prober share; empty for none.
-
-    Whitespace around it is removed, because a Secret that was made from a file ends in a newline.
-
-    Raises:
-        InvalidSettings: the token is blank, or an HTTP header cannot carry it.
-    """
-    written = environment.get(TOKEN_VARIABLE, "")
-    token = written.strip()
-    if written and not token:
-        raise InvalidSettings(f"{TOKEN_VARIABLE} is blank; set it to a token, or leave it unset")
-    if not (token.isascii() and token.isprintable()):
-        raise InvalidSettings(
-            f"{TOKEN_VARIABLE} holds a character that a token must not have; use one line of printable ASCII"
-        )
-    return token
 
 
 class ProberClient:

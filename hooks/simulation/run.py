@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from hooks import contract
-from hooks.crds import apply_defaults, find_faults, prune
+from hooks.crds import apply_defaults, build_crds, find_faults, prune
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.manifests.document import Document
@@ -191,7 +191,7 @@ def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> Simulated
     setup = Setup(
         hook=hook,
         controllers=install_files.controllers(hooks_url, plan.installed),
-        crds=install_files.crds(),
+        crds=build_crds(),
         optional=plan.installed,
         admit=admit_custom,
         namespaces=sorted({"default", *namespaces, *_target_namespaces(plan.documents)}),

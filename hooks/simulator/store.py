@@ -173,7 +173,7 @@ class Store:
         resource, old = self._existing(obj)
         if not resource.status:
             raise ApiError(404, "NotFound", f"{resource.plural} have no status subresource")
-        new = _with_status(old, _as_sent(obj))
+        new = _with_status(old, _as_sent({key: value for key, value in obj.items() if key == "status"}))
         return self._commit(resource, old, self._admit(resource, new, old))
 
     def delete(self, ref: Ref, propagation: Propagation = "Background", uid: str = "") -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from flask import Flask
 
 from hooks.app import create_app
+from hooks.crds import build_crds
 from hooks.effects import Effect
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of
 from hooks.manifests.object_header import OUR_KINDS
@@ -166,7 +167,7 @@ class Dynamo:
         setup = Setup(
             hook=hook,
             controllers=controllers,
-            crds=_read_crds(),
+            crds=_crds(),
             optional=installed,
             admit=admit_custom,
             identify=choose_uid,
@@ -175,6 +176,6 @@ class Dynamo:
 
 
 @cache
-def _read_crds() -> tuple[Manifest, ...]:
-    """The CRDs, read once in a process: they are large, and nothing changes them."""
-    return tuple(install_files.crds())
+def _crds() -> tuple[Manifest, ...]:
+    """The CRDs, built once in a process: they are large, and nothing changes them."""
+    return tuple(build_crds())

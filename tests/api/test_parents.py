@@ -1,17 +1,23 @@
 """Whole parents read into models."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from hooks.admission.app import create_admission_app
+from hooks.admission.rules import DEFAULTS, RULES
 from hooks.api.base import ApiModel, parse_parent, read_parent
 from hooks.api.component import ComponentDeployment
 from hooks.api.graph import GraphDeployment
 from hooks.api.graph_request import GraphRequest
 from hooks.api.model import Model
 from hooks.api.scaling_adapter import GraphScalingAdapter
+from hooks.app import create_app
 from hooks.errors import InvalidSpec
 from hooks.problems import SPEC, Key, texts_of
+from hooks.settings import Settings, parse_settings
 
 
 def parent(spec: Any, status: Any = None, **metadata: Any) -> dict[str, Any]:
@@ -238,3 +244,26 @@ def test_object_that_fits_is_read_without_problems() -> None:
 def test_object_without_metadata_is_read_too() -> None:
     graph, problems = read_parent(GraphDeployment, {"metadata": []})
     assert (graph.metadata.name, texts_of(problems)) == ("", ("metadata: is an array, should be an object",))
+
+
+@pytest.mark.parametrize(
+    "create",
+    [
+        lambda settings: create_app(settings, lambda: datetime.now(UTC)),
+        lambda settings: create_admission_app(settings, RULES, DEFAULTS),
+    ],
+    ids=["hooks", "admission"],
+)
+def test_servers_build_all_models_before_a_thread_needs_one(create: Callable[[Settings], object]) -> None:
+    class Outer(ApiModel):
+        number: int = 0
+
+    class Inner(Outer):
+        pass
+
+    def are_built() -> list[bool]:
+        return [model.__pydantic_complete__ for model in (Outer, Inner)]
+
+    assert are_built() == [False, False]
+    create(parse_settings({}))
+    assert are_built() == [True, True]

@@ -53,7 +53,7 @@ class Judged:
 @cache
 def _bases() -> tuple[tuple[Manifest, str], ...]:
     """Every service of every example: a manifest, and the service's name; empty for a component."""
-    documents = [document for path in EXAMPLES for document in yaml.safe_load_all(path.read_text())]
+    documents = [document for path in EXAMPLES for document in yaml.load_all(path.read_text(), yaml.CSafeLoader)]
     graphs = [
         (one, service) for one in documents if one["kind"] == contract.GRAPH.kind for service in one["spec"]["services"]
     ]

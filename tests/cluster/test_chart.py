@@ -102,7 +102,9 @@ def test_every_object_of_the_chart_is_accepted(
     path = tmp_path / "values.yaml"
     path.write_text(yaml.safe_dump(values))
     options = ("--namespace", api.namespace, "--values", str(path), "--dry-run=server")
-    objects = [found for found in yaml.safe_load_all(plane.helm("template", RELEASE, CHART, *options)) if found]
+    objects = [
+        found for found in yaml.load_all(plane.helm("template", RELEASE, CHART, *options), yaml.CSafeLoader) if found
+    ]
     assert {"Deployment", "Service", "CompositeController"} <= {found["kind"] for found in objects}
     for found in objects:
         api.apply(found, strict=True, dry_run=True)
@@ -111,7 +113,9 @@ def test_every_object_of_the_chart_is_accepted(
 def test_optional_kinds_of_the_chart_follow_the_cluster(plane: ControlPlane, api: ApiClient) -> None:
     options = ("--namespace", api.namespace, "--set=crds.install=false", "--validate")
     out = plane.helm("template", RELEASE, CHART, *options)
-    graph = next(found for found in yaml.safe_load_all(out) if found and found["metadata"]["name"] == "dynamo-graph")
+    graph = next(
+        found for found in yaml.load_all(out, yaml.CSafeLoader) if found and found["metadata"]["name"] == "dynamo-graph"
+    )
     declared = {(rule["apiVersion"], rule["resource"]) for rule in graph["spec"]["childResources"]}
     expected = next(
         found for found in install_files.controllers("", OPTIONAL_KINDS) if found["metadata"]["name"] == "dynamo-graph"

@@ -115,7 +115,7 @@ def starting_controllers(admin: ApiClient, url: str) -> Iterator[None]:
 def uninstaller(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> Iterator[ApiServer]:
     """The API server as the Job before `helm uninstall` sees it: with its account and the chart's rights for it."""
     out = plane.helm("template", RELEASE, CHART, "--namespace", api.namespace, "--set=crds.install=false")
-    found = [document for document in yaml.safe_load_all(out) if document]
+    found = [document for document in yaml.load_all(out, yaml.CSafeLoader) if document]
     name = f"{RELEASE}-uninstall"
     rights = [d for d in found if d["metadata"]["name"] == name and d["kind"] != "Job"]
     for document in rights:

@@ -19,7 +19,7 @@ def render(example: Path, namespace: str) -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "hooks", "render", *options, str(example)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return list(yaml.safe_load_all(done.stdout))
+    return list(yaml.load_all(done.stdout, yaml.CSafeLoader))
 
 
 def differences(sent: Any, stored: Any, path: str = "") -> list[str]:

@@ -21,7 +21,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.judged_mutations import Judged, judge, key_of
 from tests.contract.backend import ApiRefused
 
-MUTATIONS = 5_000 if effort.IN_CI else 500
+MUTATIONS = 2_000 if effort.IN_CI else 500
 THREADS = 6
 FIRST_SEED = 0
 

@@ -67,7 +67,7 @@ def strict(schema: Any) -> Any:
 
 def validator(path: str) -> tuple[str, Any]:
     """The kind that a CRD is of, and a validator of its manifests."""
-    crd = yaml.safe_load((FOLDER / path).read_text())["spec"]
+    crd = yaml.load((FOLDER / path).read_text(), yaml.CSafeLoader)["spec"]
     version = next(found for found in crd["versions"] if found["storage"])
     schema = strict(version["schema"]["openAPIV3Schema"])
     schema["properties"]["metadata"] = {"type": "object"}
@@ -81,7 +81,7 @@ def rendered() -> Iterator[tuple[str, Manifest]]:
         for child in answer(make.component("c", "g", **fields), installed=INSTALLED).children:
             yield name, child
     for path in EXAMPLES:
-        document = yaml.safe_load(path.read_text())
+        document = yaml.load(path.read_text(), yaml.CSafeLoader)
         document["metadata"]["namespace"] = "default"
         for child in every_child(render([document], facts, installed=frozenset(INSTALLED))):
             yield path.stem, child

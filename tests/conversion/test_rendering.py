@@ -38,7 +38,7 @@ PUBLISHED = _templates()
 
 def read(path: Path) -> list[Manifest]:
     """The documents of a file that have two versions."""
-    return [one for one in yaml.safe_load_all(path.read_text()) if saved_kind(one)]
+    return [one for one in yaml.load_all(path.read_text(), yaml.CSafeLoader) if saved_kind(one)]
 
 
 def saved_kind(document: Manifest) -> bool:
@@ -57,7 +57,7 @@ def children(document: Manifest, installed: frozenset[str]) -> str:
 @pytest.mark.parametrize("installed", INSTALLED.values(), ids=INSTALLED)
 @pytest.mark.parametrize(("old", "new"), WRITTEN.values(), ids=WRITTEN)
 def test_a_graph_written_in_both_versions_has_the_same_children(old: str, new: str, installed: frozenset[str]) -> None:
-    alpha, beta = yaml.safe_load(old), yaml.safe_load(new)
+    alpha, beta = yaml.load(old, yaml.CSafeLoader), yaml.load(new, yaml.CSafeLoader)
     found = children(convert(beta, "v1alpha1"), installed)
     assert found == children(alpha, installed)
     assert "Deployment" in found or "PodCliqueSet" in found or "multinode" in old
@@ -118,7 +118,7 @@ def test_no_child_has_an_annotation_of_the_conversion(installed: frozenset[str])
     keys = dict.fromkeys(CONVERSION_ANNOTATIONS, '{"version":1,"spec":{}}')
     assert len(keys) == 6
     for _, new in WRITTEN.values():
-        document = convert(yaml.safe_load(new), "v1alpha1")
+        document = convert(yaml.load(new, yaml.CSafeLoader), "v1alpha1")
         metadata = {**document["metadata"], "annotations": {**document["metadata"].get("annotations", {}), **keys}}
         (rendered,) = render([{**document, "metadata": metadata}], facts(), installed=installed)
         text = json.dumps(list(every_child([rendered])))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hooks.crds import build_crds
 from hooks.doctor.facts import Backend, Facts
 from hooks.doctor.finding import Finding, Level
 from hooks.k8s.types import Manifest, ReadManifest
@@ -101,7 +102,7 @@ def controller_crds() -> dict[str, Manifest]:
 
 def good(**changes: Any) -> Facts:
     """The facts of a good installation, with changes."""
-    crds = {crd["metadata"]["name"]: crd for crd in install_files.crds()}
+    crds = {crd["metadata"]["name"]: crd for crd in build_crds()}
     facts = Facts(
         now=NOW,
         kubernetes="v1.31.4+k3s1",

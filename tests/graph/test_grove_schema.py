@@ -86,7 +86,7 @@ def rendered() -> Iterator[Manifest]:
             answer = world.ask(graph, installed=["grove"], settings=settings)
             yield world.child(answer.children, "PodCliqueSet", graph["metadata"]["name"])
     for path in sorted((ROOT / "examples").glob("*.yaml")):
-        for document in yaml.safe_load_all(path.read_text()):
+        for document in yaml.load_all(path.read_text(), yaml.CSafeLoader):
             if document["kind"] == "DynamoGraphDeployment":
                 document["metadata"].update(namespace="default", uid="u")
                 answer = world.ask(document, installed=["grove", "istio", "inference-pool"])

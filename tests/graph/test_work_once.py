@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from hooks import contract
 from hooks.graph import build as graph_build
 from hooks.graph import sync as graph_sync
 from hooks.graph.grove import plan as grove_plan
 from hooks.graph.grove import service as grove_service
-from hooks.graph.observe import observe, without_progress
+from hooks.graph.observe import ChildComponent, observe, without_progress
+from hooks.k8s.types import Manifest, name_of
 from hooks.metacontroller import deviations
+from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.parent_key import make_parent_key
 from tests import make
 from tests.graph import test_grove as grove
@@ -90,3 +93,40 @@ def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
     assert all(replace(grounds, **{name: other}) != grounds for name, other in others.items())
     assert replace(grounds, restarts={}) == grounds
     assert hash(replace(grounds, restarts={})) == hash(grounds)
+
+
+def test_component_is_observed_again_when_any_part_of_it_changes() -> None:
+    graph, settings = make.graph(), make.facts().settings
+    running = world.run(world.apply([], world.ask(graph).children))
+    index, one = next((i, child) for i, child in enumerate(running) if child["kind"] == contract.COMPONENT.kind)
+
+    def see(component: Manifest) -> ChildComponent:
+        children = [*running[:index], component, *running[index + 1 :]]
+        return observe(make.sync_request(graph, children), settings).components[name_of(component)]
+
+    before, metadata, status = see(one), one["metadata"], one["status"]
+    assert see(one) is before
+    lacking = [{**condition, "status": "False", "message": "m"} for condition in status["conditions"]]
+    unready = [*status["conditions"], {"type": "Ready", "status": "False", "message": "m", "reason": "r"}]
+    held = [*status["conditions"], {"type": HELD, "status": "True"}]
+    changes: dict[tuple[str, ...], Manifest] = {
+        ("generation",): {**one, "metadata": {**metadata, "generation": 9}},
+        ("is_deleting",): {**one, "metadata": {**metadata, "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        ("applied_spec",): {**one, "metadata": {**metadata, "annotations": {}}},
+        ("spec",): {**one, "spec": {**one["spec"], "replicas": 9}},
+        ("observed_generation",): {**one, "status": {**status, "observedGeneration": 9}},
+        ("service",): {**one, "status": {**status, "service": {"readyReplicas": 9, "lost": None}}},
+        ("is_held",): {**one, "status": {**status, "conditions": held}},
+        ("is_available", "message"): {**one, "status": {**status, "conditions": lacking}},
+        ("reason", "unready"): {**one, "status": {**status, "conditions": unready}},
+    }
+    assert {name for names in changes for name in names} == {field.name for field in fields(ChildComponent)}
+    for names, changed in changes.items():
+        found = see(changed)
+        assert {name for name in fields_of(before) if getattr(found, name) != getattr(before, name)} == set(names)
+    assert see(changes[("service",)]).service == {"readyReplicas": 9}
+    assert see(one) is before
+
+
+def fields_of(value: ChildComponent) -> list[str]:
+    return [field.name for field in fields(value)]

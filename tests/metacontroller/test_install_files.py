@@ -145,7 +145,7 @@ def test_child_kinds_are_in_order_of_group_and_resource() -> None:
 
 def test_files_themselves_are_in_that_order() -> None:
     for name in install_files.CONTROLLER_FILES:
-        text = yaml.safe_load(install_files.controller_text(name))
+        text = yaml.load(install_files.controller_text(name), yaml.CSafeLoader)
         assert text in install_files.controllers("")
 
 
@@ -192,7 +192,7 @@ def test_parents_ignore_their_own_status() -> None:
 
 
 def test_token_secret_stands_in_every_webhook() -> None:
-    found = list(yaml.safe_load_all(run(controllers, "--token-secret", "dynamo-system/a.b").stdout))
+    found = list(yaml.load_all(run(controllers, "--token-secret", "dynamo-system/a.b").stdout, yaml.CSafeLoader))
     secret = {"namespace": "dynamo-system", "name": "a.b", "key": "token"}
     for controller in found:
         for hook in controller["spec"]["hooks"].values():
@@ -203,7 +203,7 @@ def test_token_secret_stands_in_every_webhook() -> None:
 def test_controllers_prints_the_same_as_yaml_and_as_json() -> None:
     options = ("--url", "http://127.0.0.1:1", "--with", "grove,lws", "--discovery-backend", "etcd")
     expected = install_files.controllers("http://127.0.0.1:1", {"grove", "lws"}, etcd_finalize=True)
-    assert list(yaml.safe_load_all(run(controllers, *options).stdout)) == expected
+    assert list(yaml.load_all(run(controllers, *options).stdout, yaml.CSafeLoader)) == expected
     assert json.loads(run(controllers, *options, "-o", "json").stdout) == expected
 
 
@@ -223,7 +223,7 @@ def test_controllers_declare_the_finalize_hook_where_etcd_may_be_used(options: t
 
 def test_crds_prints_the_files() -> None:
     assert json.loads(run(crds, "-o", "json").stdout) == install_files.crds()
-    assert list(yaml.safe_load_all(run(crds).stdout)) == install_files.crds()
+    assert list(yaml.load_all(run(crds).stdout, yaml.CSafeLoader)) == install_files.crds()
 
 
 @pytest.mark.parametrize(

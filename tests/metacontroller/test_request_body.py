@@ -111,10 +111,22 @@ def test_object_larger_than_all_that_may_be_kept_is_read_anew_each_time() -> Non
         b"{" * 100_000,
         b'{"parent":{},"children":{"a":{"b":' + b"[" * 2000 + b"]" * 2000 + b"}}}",
         b'{"parent":{},"children":{"a":{"b":"\xff"}}}',
+        b'{"parent":{},"children":{"a":{"b":{"\xff":1}}}}',
+        b'{"parent":{},"children":{"\xff":{}}}',
         b'{"parent":{},"children":{"a":{"b":1e999}}}',
         b'{"parent":{},"children":{}} x',
     ],
-    ids=["empty", "cut off", "deep", "deep child", "no UTF-8", "infinite", "more behind it"],
+    ids=[
+        "empty",
+        "cut off",
+        "deep",
+        "deep child",
+        "no UTF-8",
+        "no UTF-8 in a field",
+        "no UTF-8 in a kind",
+        "infinite",
+        "more behind it",
+    ],
 )
 def test_body_that_is_not_json_is_refused_with_its_fault(body: bytes) -> None:
     with pytest.raises(orjson.JSONDecodeError) as caught:
@@ -129,3 +141,49 @@ def test_object_that_is_a_child_and_related_is_read_once() -> None:
     read = memory.read_call(call(one, related={"ConfigMap.v1": {"default/a": one}}))
     assert read["children"]["ConfigMap.v1"]["default/a"] is read["related"]["ConfigMap.v1"]["default/a"]
     assert memory.kept_bytes == 0, "in another call it may be another one"
+
+
+def long_child(revision: int, **more: Any) -> dict[str, Any]:
+    """A child with fields long enough to be cached, a new resourceVersion, and the server's record of writers."""
+    metadata = {
+        "name": "a",
+        "resourceVersion": f"{revision}",
+        "managedFields": [{"manager": "m", "fieldsV1": {"f:data": {f"f:{revision}": {}}}}],
+        "annotations": {"long": "x" * 300},
+    }
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"k": "y" * 300}, **more}
+
+
+def test_fields_of_a_changed_object_that_are_as_before_are_not_read_again() -> None:
+    memory = JsonCache()
+    read = [read_children(memory, long_child(n, status={"n": n}))["default/a"] for n in range(4)]
+    assert [(one["metadata"]["resourceVersion"], one["status"]) for one in read] == [
+        (f"{n}", {"n": n}) for n in range(4)
+    ]
+    assert read[1]["data"] is not read[0]["data"]
+    assert all(one["data"] is read[2]["data"] for one in read[1:])
+    assert all(one["metadata"]["annotations"] is read[2]["metadata"]["annotations"] for one in read[1:])
+
+
+@pytest.mark.parametrize("field", ["annotations", "labels"])
+def test_changed_field_of_the_metadata_is_read_again(field: str) -> None:
+    memory, found = JsonCache(), []
+    for text in ("x", "x", "y", "x"):
+        one = long_child(1)
+        changed = {**one, "metadata": {**one["metadata"], field: {"long": text * 300}}}
+        found.append(read_children(memory, changed)["default/a"]["metadata"][field]["long"][0])
+    assert found == ["x", "x", "y", "x"]
+
+
+def test_record_of_writers_is_left_out_at_every_reading() -> None:
+    memory, one = JsonCache(), long_child(1)
+    wanted = {**one, "metadata": {key: value for key, value in one["metadata"].items() if key != "managedFields"}}
+    assert [read_children(memory, one)["default/a"] for _ in range(3)] == [wanted] * 3
+
+
+def test_long_fields_of_secrets_are_not_kept() -> None:
+    memory = JsonCache()
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"token": "c2Vj" * 100}}
+    for _ in range(3):
+        read_children(memory, secret, kind="Secret.v1")
+    assert memory.kept_bytes == len(orjson.dumps(make.graph())), "only the graph"

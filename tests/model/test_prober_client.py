@@ -9,8 +9,9 @@ from click.testing import CliRunner
 from hooks.cli.prober import prober
 from hooks.cli.serve import serve
 from hooks.errors import ProberUnavailable
-from hooks.model.prober_client import TOKEN_VARIABLE, ProberClient, read_token
+from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
+from hooks.model.prober_token import TOKEN_VARIABLE, read_token
 
 URL = "http://127.0.0.1:9191/v1/models/default/m"
 WANTED = LoadRequest(namespace="default", name="m")

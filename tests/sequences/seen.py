@@ -6,8 +6,7 @@ from typing import Any
 from hooks import contract, identity
 from hooks.graph.progress import ON_DELETE
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.simulator.equality import are_equal
-from hooks.simulator.metacontroller.merge import apply_update
+from hooks.simulator.metacontroller.merge import is_up_to_date
 from tests.sequences.calls import Call
 from tests.sequences.truth import USERS, Asked, asked_of, is_condition_true, nodes_of, replicas_of, run_by
 
@@ -44,7 +43,7 @@ def pending_writes(call: Call) -> Iterator[str]:
         desired = desired if live is None else _with_marks_of(live, desired)
         if live is None:
             yield f"create {kind.kind} {metadata['name']}"
-        elif kind not in ON_DELETE and not are_equal(apply_update(live, desired), live):
+        elif kind not in ON_DELETE and not is_up_to_date(live, desired):
             yield f"update {kind.kind} {metadata['name']}"
 
 

@@ -3,7 +3,7 @@
 A lie takes request, honest answer and time, and gives the answer that is sent instead.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -20,7 +20,7 @@ from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.simulator.store import copy_json
 from hooks.simulator.workloads import deployments
 from tests import make
-from tests.sequences import invariants, restarts
+from tests.sequences import invariants, rest, restarts
 from tests.sequences.secrets import secrets_roll_nothing
 from tests.sequences.sequence import Temper, run_sequence
 from tests.sequences.upgrades import upgrades_roll_nothing
@@ -199,7 +199,10 @@ def is_told(request: SyncRequest) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A lie of a hook, the invariant that is asked alone, and on which road; no invariant for what is asked at rest."""
+    """A lie of a hook, the invariant that is asked alone, and on which road; no invariant for what is asked at rest.
+
+    `seed` is of a sequence that shows the lie soon; if it no longer does, those after it are tried.
+    """
 
     lie: Callable[[], Lie]
     invariant: Check | None
@@ -207,10 +210,11 @@ class Case:
     road: str = "components"
     says: str = ""
     disturbed_by: tuple[str, ...] = ()
+    seed: int = 0
 
 
 CASES = {
-    "pull secrets are followed": Case(lie=lambda: follow_secrets, invariant=secrets_roll_nothing),
+    "pull secrets are followed": Case(lie=lambda: follow_secrets, invariant=secrets_roll_nothing, seed=2),
     "new defaults go to all": Case(
         lie=lambda: let_new_defaults_in,
         invariant=upgrades_roll_nothing,
@@ -237,9 +241,10 @@ CASES = {
         lie=lambda: without("PersistentVolumeClaim"),
         invariant=invariants.claims_outlive_everything_but_their_graph,
         hook="graph",
+        seed=1,
     ),
     "mistake takes children along": Case(
-        lie=lambda: forget_children_of_mistake, invariant=invariants.mistake_changes_no_child, hook="graph"
+        lie=lambda: forget_children_of_mistake, invariant=invariants.mistake_changes_no_child, hook="graph", seed=1
     ),
     "image of nobody": Case(lie=lambda: other_image, invariant=invariants.pods_run_what_was_asked),
     "template follows status": Case(
@@ -247,27 +252,30 @@ CASES = {
         invariant=invariants.templates_follow_from_the_wish,
         disturbed_by=("edit", "cure", "mend", "failing-pod"),
     ),
-    "time moves": Case(lie=lambda: say_time, invariant=invariants.conditions_keep_their_time),
-    "no condition at first": Case(lie=lambda: say_nothing_at_first, invariant=invariants.conditions_are_always_there),
+    "time moves": Case(lie=lambda: say_time, invariant=invariants.conditions_keep_their_time, seed=6),
+    "no condition at first": Case(
+        lie=lambda: say_nothing_at_first, invariant=invariants.conditions_are_always_there, seed=4
+    ),
     "all restart at once": Case(
-        lie=lambda: tell(asked_restart), invariant=restarts.restart_keeps_its_order, hook="graph"
+        lie=lambda: tell(asked_restart), invariant=restarts.restart_keeps_its_order, hook="graph", seed=8
     ),
     "restart is taken back": Case(
-        lie=lambda: tell(no_restart), invariant=restarts.told_services_stay_told, hook="graph"
+        lie=lambda: tell(no_restart), invariant=restarts.told_services_stay_told, hook="graph", seed=2
     ),
     "restart runs again": Case(
-        lie=lambda: tell(completed_restart), invariant=restarts.finished_restart_stays_finished, hook="graph"
+        lie=lambda: tell(completed_restart), invariant=restarts.finished_restart_stays_finished, hook="graph", seed=8
     ),
     "status never the same": Case(lie=drift, invariant=None, says="cluster_comes_to_rest"),
     "never ready": Case(lie=lambda: say_unready, invariant=None, hook="graph", says="the graph is valid, but"),
     "past in a label": Case(
-        lie=lambda: remember_in_label, invariant=None, hook="graph", says="of a new graph it would be"
+        lie=lambda: remember_in_label, invariant=None, hook="graph", says="of a new graph it would be", seed=4
     ),
 }
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_invariant_objects_to_a_lie(case: Case) -> None:
+def test_invariant_objects_to_a_lie(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "MAX_STEPS", 500)  # no sequence without a lie needs more
     checks = (case.invariant,) if case.invariant else _ALL_AT_REST
     temper = Temper(names=case.disturbed_by, weights=(1,) * len(case.disturbed_by), chance=0.1)
     found = find_violation(
@@ -275,6 +283,7 @@ def test_invariant_objects_to_a_lie(case: Case) -> None:
         checks,
         lambda world: teach(world, case.hook, case.lie()),
         temper=temper if case.disturbed_by else None,
+        first=case.seed,
     )
     assert found.startswith(f"{case.invariant.__name__}: ") if case.invariant else case.says in found
 
@@ -294,7 +303,7 @@ def test_deletion_objects_to_what_a_hook_wrote_by_itself() -> None:
 
         teach(world, "graph", lie)
 
-    assert find_violation("components", _ALL_AT_REST, leave).startswith("deletion_leaves_nothing: ConfigMap")
+    assert find_violation("components", _ALL_AT_REST, leave, first=1).startswith("deletion_leaves_nothing: ConfigMap")
 
 
 def test_each_invariant_has_its_lie() -> None:
@@ -317,16 +326,12 @@ def find_violation(
     checks: tuple[Check, ...],
     prepare: Callable[[World], None] = lambda _world: None,
     temper: Temper | None = None,
+    first: int = 0,
 ) -> str:
-    """The message of the first violation among some sequences."""
-    return next(_find_violations(road, checks, prepare, temper), "nobody objects")
-
-
-def _find_violations(
-    road: str, checks: tuple[Check, ...], prepare: Callable[[World], None], temper: Temper | None
-) -> Iterator[str]:
-    for seed in range(SEEDS):
+    """The message of the first violation among some sequences, from the seed `first` on."""
+    for seed in range(first, first + SEEDS):
         try:
             run_sequence(road, seed, checks, prepare=prepare, temper=temper)
         except Violation as found:
-            yield str(found)
+            return str(found)
+    return "nobody objects"

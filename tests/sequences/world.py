@@ -11,6 +11,7 @@ from functools import cache
 from random import Random
 
 from hooks import contract
+from hooks.crds import build_crds
 from hooks.effects import Effect
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
@@ -222,7 +223,7 @@ class World:
 
 @cache
 def _crds() -> tuple[Manifest, ...]:
-    return tuple(install_files.crds())
+    return tuple(build_crds())
 
 
 @cache

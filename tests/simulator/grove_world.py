@@ -5,6 +5,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.component import sync as component
+from hooks.crds import build_crds
 from hooks.effects import Effect, permitted_effects
 from hooks.facts import Facts
 from hooks.graph import sync as graph
@@ -40,7 +41,7 @@ class GroveWorld:
         self.carries_out = True
         self._facts = Facts(now=make.NOW, settings=parse_settings({}, {"hooks_image": "hooks:1", **settings}))
         controllers = [c for c in install_files.controllers("", installed) if c["metadata"]["name"] != "dynamo-model"]
-        setup = Setup(hook=self.answer, controllers=controllers, crds=install_files.crds(), optional=installed)
+        setup = Setup(hook=self.answer, controllers=controllers, crds=build_crds(), optional=installed)
         self.cluster = SimulatedCluster(setup)
 
     def answer(self, path: str, body: bytes) -> HookAnswer:

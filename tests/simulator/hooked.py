@@ -5,6 +5,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.component import sync as component
+from hooks.crds import build_crds
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
@@ -44,7 +45,7 @@ def build_cluster(
     setup = Setup(
         hook=_call_cores(clock, settings),
         controllers=[_with_secrets(found) for found in controllers],
-        crds=install_files.crds(),
+        crds=build_crds(),
         optional=frozenset(installed),
         admit=admit,
     )

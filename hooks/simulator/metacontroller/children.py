@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.simulator.equality import are_equal
-from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, with_last_applied
+from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, is_up_to_date, with_last_applied
 from hooks.simulator.metacontroller.parents import SyncTools, ignore_refusals
 from hooks.simulator.metacontroller.related import ObjectMap
 from hooks.simulator.metacontroller.webhook import SyncFailed
@@ -65,9 +64,9 @@ def _apply(tools: SyncTools, parent: Manifest, observed: Manifest | None, desire
             raise SyncFailed(f'can\'t find kind "{desired["kind"]}" in apiVersion ""')
         ignore_refusals(lambda: tools.client.create(owned), 409)
         return
-    wanted = apply_update(observed, desired)
-    if are_equal(wanted, observed) or "deletionTimestamp" in observed["metadata"]:
+    if is_up_to_date(observed, desired) or "deletionTimestamp" in observed["metadata"]:
         return
+    wanted = apply_update(observed, desired)
     match tools.spec.methods[GroupVersionKind.of(desired["apiVersion"], desired["kind"])]:
         case "InPlace":
             ignore_refusals(lambda: tools.client.update(wanted), 404, 409)
