@@ -43,7 +43,7 @@ unit: $(VENV)/.tested ## tests that need no cluster
 golden: $(VENV)/.tested ## write anew what is generated: golden answers, CRDs, the chart's copies, the reference
 	$(BIN)/pytest -q --update-golden tests/test_crds.py tests/test_chart.py tests/test_platform_chart.py tests/test_pages.py \
 		tests/test_golden.py tests/test_rendering_revision.py tests/graph/request/test_profiling_job.py \
-		tests/docs/test_reference.py tests/docs/test_argocd_health.py tests/monitoring/test_dashboards.py
+		tests/docs/test_reference.py tests/docs/test_argocd_health.py tests/picture/test_forms.py tests/monitoring/test_dashboards.py
 
 docs: $(VENV)/.tested ## build the pages in docs/ as a site, into site/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -12,6 +12,7 @@ A map, from the ground up. An import points to the same floor or a lower one, ne
   share. `graph.request` and `graph.scaling_adapter` are hooks of their own.
 * `model`: a DynamoModel's endpoints and adapters; it has only the types above in common with the other two.
 * `rendering`: every child of every manifest, without a cluster; `admission`: rules for an object about to be stored.
+* `picture`: what a picture of a graph shows, and its forms.
 
 From here on modules touch the outside (`tests/test_layers.py` lists them):
 
@@ -81,6 +82,7 @@ Where is …?
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
+* what a picture of a graph shows, and its forms: hooks/picture/plan.py, hooks/picture/svg.py, hooks/picture/page.py
 * the JSON Schemas for editors: hooks/crds/json_schema.py
 * what `helm test` asks: hooks/cli/self_test.py
 * what is done before an uninstall: hooks/clients/departure.py

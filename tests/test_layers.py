@@ -80,6 +80,7 @@ FLOORS = {
     "hooks.graph": 3,
     "hooks.model": 3,
     "hooks.admission": 4,
+    "hooks.picture": 4,
     "hooks.rendering": 4,
     "hooks.serving": 5,
     "hooks.clients": 6,

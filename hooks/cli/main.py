@@ -16,6 +16,7 @@ class LazyGroup(click.Group):
         "render": "Print every child of every manifest, down to the Deployments.",
         "validate": "Check manifests; print every problem with file and line.",
         "simulate": "Run manifests in an in-memory cluster, with the real hooks, until all is Ready.",
+        "graph": "Draw graphs as Mermaid, DOT, SVG or HTML, from manifests or from a cluster.",
         "convert": "Write manifests in the other version: v1alpha1 or v1beta1.",
         "crds": "Print the CustomResourceDefinitions.",
         "schema": "Print JSON Schemas of the kinds, for editors and checkers.",
@@ -69,5 +70,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    Only `render`, `validate`, `simulate`, `convert`, `crds`, `schema` and `controllers` need no cluster.
+    Only `render`, `validate`, `simulate`, `graph`, `convert`, `crds`, `schema` and `controllers` need no cluster.
     """

@@ -18,6 +18,8 @@ from hooks.k8s.types import EnvVar
 _MODEL_FLAGS = ("--served-model-name", "--model-name", "--model", "--model-path")
 """Flags that name the model, the strongest first; SGLang and the mocker serve `--model-path` if they get no name."""
 
+_MODE_FLAG = "--disaggregation-mode"
+_MODES = ("prefill", "decode")
 _ENDPOINT_FLAG = "--endpoint"
 _SCHEME = "dyn://"
 _REFERENCE = re.compile(r"\$(?:\((?P<kubelet>[^()]+)\)|\{(?P<braced>\w+)\}|(?P<shell>\w+))")
@@ -36,6 +38,13 @@ def find_served_model(spec: ComponentSpec) -> str:
     words = _words_of(spec)
     found = next((value for flag in _MODEL_FLAGS if (value := _value_of(words, flag))), "")
     return "" if _UNKNOWN.search(found) else found
+
+
+def find_disaggregation_mode(spec: ComponentSpec) -> str:
+    """`prefill` or `decode` if the command line lets the engine do only that; empty otherwise."""
+    words = _words_of(spec)
+    found = next((mode for mode in _MODES if f"--is-{mode}-worker" in words), _value_of(words, _MODE_FLAG))
+    return found if found in _MODES else ""
 
 
 def find_runtime_component(spec: ComponentSpec) -> str:

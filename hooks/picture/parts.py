@@ -1,0 +1,99 @@
+"""The parts of a picture, as values that all forms share: boxes, and the links between them.
+
+All texts are already clean: on one line, and without characters that cannot be seen. They are not escaped.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a box stands for; the value is the word that the picture shows."""
+
+    GATEWAY = "entry"
+    FRONTEND = "frontend"
+    PICKER = "endpoint picker"
+    PLANNER = "planner"
+    OTHER = "service"
+    PREFILL = "prefill"
+    DECODE = "decode"
+    WORKER = "worker"
+    ADAPTER = "LoRA adapter"
+    MODEL = "model"
+    DISCOVERY = "discovery"
+
+
+class LinkKind(StrEnum):
+    """What a link means; the value is the word that the picture shows."""
+
+    REQUESTS = "requests"
+    PICKING = "asks which worker"
+    TRANSFER = "KV transfer"
+    SCALING = "scales"
+    LOADING = "served by"
+    DISCOVERY = "found through"
+
+
+class Mood(StrEnum):
+    """How well something live is; the value is the sign that the picture shows."""
+
+    READY = "✓"
+    WAITING = "…"
+    UNREADY = "✗"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """How well something live is, and a few words about it."""
+
+    mood: Mood
+    text: str
+
+    @property
+    def line(self) -> str:
+        """The sign and the words."""
+        return f"{self.mood.value} {self.text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """One part of a graph. `key` is made by us and unique within a picture; `state` is None without a cluster."""
+
+    key: str
+    role: Role
+    title: str
+    lines: tuple[str, ...]
+    state: State | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A relation of each source to each target, by the keys of their boxes."""
+
+    kind: LinkKind
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """One graph: `subtitle` says in a line what it is; `state` is None without a cluster."""
+
+    title: str
+    subtitle: str
+    boxes: tuple[Box, ...]
+    links: tuple[Link, ...]
+    state: State | None = None
+
+
+def clean(text: str) -> str:
+    """The text on one line; a character that no one sees, such as one that turns the direction, becomes a mark."""
+    return " ".join("".join(map(_visible, text)).split())
+
+
+def _visible(char: str) -> str:
+    category = unicodedata.category(char)
+    if char.isspace():
+        return " "
+    return "\N{REPLACEMENT CHARACTER}" if category.startswith("C") else char

@@ -1,0 +1,1 @@
+"""Pictures of graphs: what they show, where, and in which forms."""
