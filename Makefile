@@ -11,16 +11,17 @@ LOCK = $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --python-versio
 	--no-emit-index-url --custom-compile-command "make lock" --output-file
 # One of its dependencies is on NVIDIA's own index alone; the extra `planner` has those that its planner needs here.
 PLANNER := ai-dynamo==1.6.1
+GRAPHS ?= 10
 EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 
 # Tests start the project's programs hundreds of times: without bytecode each compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests unit golden docs cluster alone bench compatibility lock sbom schemas clean
+.PHONY: help demo test lint types tests unit golden docs cluster alone bench bench-cluster compatibility lock sbom schemas clean
 
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## bring example graphs and a LoRA adapter to Ready in the in-memory cluster
 	$(BIN)/dynamo-hooks simulate --given Secret/hf-token-secret $(EXAMPLE)
@@ -66,6 +67,9 @@ bench: $(VENV)/.tested ## requests per second and latency against an echo on the
 
 compatibility: $(VENV)/.tested $(VENV)/.released ## rendered pods as processes of each release of Dynamo: 15 minutes, downloads 1 GB
 	$(BIN)/python -m tests.compatibility
+
+bench-cluster: $(VENV)/.tested ## many graphs on a real control plane, beside a floor: GRAPHS=100 (10)
+	$(BIN)/python -m bench.cluster $(GRAPHS)
 
 lock: $(VENV)/.released ## newest versions of what the image installs, with hashes: requirements/
 	@echo hatchling | $(LOCK) requirements/build.txt -

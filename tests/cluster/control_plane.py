@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class ControlPlane:
     server: str
     certificate: Path
     tokens: dict[str, str]
+    audit_policy: Path = HERE / "audit_policy.yaml"
 
     @property
     def audit_log(self) -> Path:
@@ -83,7 +84,13 @@ class ControlPlane:
 
 
 @contextmanager
-def control_plane(binaries: Binaries, folder: Path, crds: Iterable[Manifest]) -> Iterator[ControlPlane]:
+def control_plane(
+    binaries: Binaries,
+    folder: Path,
+    crds: Iterable[Manifest],
+    *,
+    audit_policy: Path = HERE / "audit_policy.yaml",
+) -> Iterator[ControlPlane]:
     """Start a control plane, with the CRDs installed before the controllers that must know them; stop it at the end.
 
     The garbage collector looks for new kinds only every 30 s, hence the order.
@@ -98,7 +105,7 @@ def control_plane(binaries: Binaries, folder: Path, crds: Iterable[Manifest]) ->
 
         stack.callback(shutil.rmtree, folder / "etcd", ignore_errors=True)  # pytest keeps its folders for three runs
         etcd = _start_etcd(start, binaries, folder)
-        plane = _plan(binaries, folder)
+        plane = replace(_plan(binaries, folder), audit_policy=audit_policy)
         apiserver = _start_apiserver(start, plane, etcd)
         api = plane.client()
         apiserver.wait_until(lambda: plane.certificate.exists() and api.is_ready())
@@ -173,7 +180,7 @@ def _start_apiserver(start: Callable[..., Server], plane: ControlPlane, etcd: st
         "--disable-admission-plugins=ServiceAccount",
         "--endpoint-reconciler-type=none",
         "--allow-privileged=true",
-        f"--audit-policy-file={HERE / 'audit_policy.yaml'}",
+        f"--audit-policy-file={plane.audit_policy}",
         f"--audit-log-path={folder / 'audit.log'}",
         "--audit-log-mode=blocking",
         # Debian's etcd 3.4 cannot serve such streams: each watch that asks for one breaks off and starts again.

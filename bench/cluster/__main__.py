@@ -1,0 +1,105 @@
+"""`python -m bench.cluster [GRAPHS]`: the hooks beside the floor: a table, and bench/results/cluster-<time>.json."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from bench.cluster.run import Phase, Run, run
+from bench.cluster.simulated import SERVICES, simulate
+from bench.server import count_processors
+from tests.cluster import binaries
+from tests.cluster.programs import find_metacontroller
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+@click.command()
+@click.argument("graphs", default=10)
+@click.option("--rest-seconds", default=10.0, show_default=True, help="How long to count calls once all is ready.")
+@click.option("--statuses", is_flag=True, help="Only the hooks: print what each status write changed.")
+def main(*, graphs: int, rest_seconds: float, statuses: bool) -> None:
+    """Bring GRAPHS graphs of four services to Ready on a real control plane, and measure what that costs.
+
+    Needs the programs of the cluster tests, and Metacontroller on PATH or in $METACONTROLLER. Without it, the
+    simulator's controller shows calls and writes, and nothing else.
+    """
+    program = find_metacontroller()
+    lacking = binaries.missing() or ("" if program else "no metacontroller on PATH or in $METACONTROLLER")
+    if lacking:
+        click.echo(f"with the simulator's controller: {lacking}")
+        _show_simulation(graphs)
+        return
+    binaries.build(click.echo)
+    click.echo(f"with the real Metacontroller {program}, on {count_processors()} processors")
+    if statuses:
+        click.echo("\n".join(run("hooks", graphs, rest_seconds=rest_seconds, with_statuses=True).statuses))
+        return
+    runs = {server: run(server, graphs, rest_seconds=rest_seconds) for server in ("floor", "hooks")}
+    _show(runs)
+    RESULTS.mkdir(exist_ok=True)
+    file = RESULTS / f"cluster-{datetime.now(UTC):%Y%m%dT%H%M%S}.json"
+    result = {"graphs": graphs, "services": SERVICES, **{server: asdict(found) for server, found in runs.items()}}
+    file.write_text(json.dumps(result, indent=2) + "\n")
+    click.echo(f"written to {file}")
+
+
+def _show_simulation(graphs: int) -> None:
+    recorder, writes = simulate(graphs)
+    table = Table("per graph of 4 services, to Ready", "number")
+    for title, number in (*sorted(recorder.calls.items()), *writes.items()):
+        table.add_row(title, f"{number / graphs:.2f}")
+    Console(width=120).print(table)
+
+
+def _show(runs: Mapping[str, Run]) -> None:
+    console = Console(width=140)
+    for title, phase in (
+        ("until all children exist", "children"),
+        ("until all graphs are ready", "ready"),
+        ("rest", "rest"),
+    ):
+        console.print(_compare(title, {server: getattr(found, phase) for server, found in runs.items()}, runs))
+    table = Table("status writes until all children of their graph exist", *runs)
+    for name in runs["hooks"].first_writes:
+        table.add_row(
+            f"{name}, a graph", *(f"{one.first_writes.get(name, 0) / one.graphs:.2f}" for one in runs.values())
+        )
+    console.print(table)
+    table = Table("largest process, MiB", *runs)
+    for name in runs["hooks"].memory:
+        table.add_row(name, *(f"{found.memory.get(name, 0):.0f}" for found in runs.values()))
+    console.print(table)
+
+
+def _compare(title: str, phases: Mapping[str, Phase], runs: Mapping[str, Run]) -> Table:
+    graphs = runs["hooks"].graphs
+    table = Table(title, *phases, "times the floor")
+
+    def add(name: str, values: list[float], unit: float = 1.0) -> None:
+        floor, found = values
+        ratio = f"{found / floor:.2f}" if floor > 0 else ""
+        table.add_row(name, *(f"{value / unit:.2f}" for value in values), ratio)
+
+    found = list(phases.values())
+    add("seconds", [one.seconds for one in found])
+    add("processor seconds, all", [one.total_processor_seconds for one in found])
+    for program in sorted(found[-1].processor_seconds):
+        add(f"  {program}", [one.processor_seconds.get(program, 0) for one in found])
+    add("hook calls a graph", [sum(one.calls.values()) for one in found], graphs)
+    for name in found[-1].calls:
+        add(f"  {name}", [one.calls.get(name, 0) for one in found], graphs)
+    add("API calls a graph", [sum(one.api_calls.values()) for one in found], graphs)
+    for name in found[-1].api_calls:
+        add(f"  {name}", [one.api_calls.get(name, 0) for one in found], graphs)
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,196 @@
+"""One run on a real control plane with a real Metacontroller: the graphs are created, become ready, and rest."""
+
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+from bench.cluster.audit_log import ApiCall, AuditLog, count, count_first_writes, describe_statuses
+from bench.cluster.processors import read_memory, read_seconds
+from bench.cluster.simulated import NAMESPACE, SERVICES, build_graph, is_ready
+from hooks.k8s.types import Manifest
+from hooks.metacontroller import install_files
+from tests import third_party
+from tests.cluster import binaries
+from tests.cluster.api_client import wait_for
+from tests.cluster.control_plane import METACONTROLLER, ControlPlane, control_plane
+from tests.cluster.dynamo import DYNAMO, GRAPH, running_controllers
+from tests.cluster.processes import running
+from tests.cluster.programs import HttpServer, hooks_server, metacontroller_server
+from tests.ports import free_port
+
+_HERE = Path(__file__).parent
+_QUIET_SECONDS = 2.0
+_PATIENCE_PER_GRAPH = 5.0
+_WARM_UP = 99_999
+"""Number of a graph that exists before the measurement, so that rules are compiled and watches are open."""
+_CALLS = re.compile(
+    r'^metacontroller_(\w+?)_requests_total{[^}]*controller_name="dynamo-([^"]*)"[^}]*} (\S+)$', re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """What was done until a moment; `calls` by hook and `api_calls` are Metacontroller's.
+
+    `seconds` lead to the last write of Metacontroller.
+    """
+
+    seconds: float
+    processor_seconds: Mapping[str, float]
+    calls: Mapping[str, int]
+    api_calls: Mapping[str, int]
+
+    @property
+    def total_processor_seconds(self) -> float:
+        return sum(self.processor_seconds.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Until all children exist, until all graphs are ready (both from the beginning), and rest; MiB by program.
+
+    `first_writes` are the status writes by resource before all children of their own graph existed.
+    """
+
+    graphs: int
+    children: Phase
+    ready: Phase
+    rest: Phase
+    first_writes: Mapping[str, int]
+    memory: Mapping[str, float]
+    statuses: tuple[str, ...]
+
+
+def run(server: str, graphs: int, *, rest_seconds: float, with_statuses: bool = False) -> Run:
+    """Measure `hooks` or the `floor`; `with_statuses` logs status writes, and the API server's time counts for less.
+
+    Raises:
+        RuntimeError: the graphs do not become ready in time.
+    """
+    policy = _HERE / f"audit_policy{'_statuses' if with_statuses else ''}.yaml"
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-cluster-")))
+        plane = stack.enter_context(control_plane(binaries.found(), folder, _crds(), audit_policy=policy))
+        hooks, metacontroller = _server(server, folder), metacontroller_server(plane, folder)
+        stack.enter_context(running(hooks))
+        stack.enter_context(running(metacontroller))
+        stack.enter_context(running_controllers(plane.client(), hooks.url))
+        return _Measurement(plane, metacontroller).measure(graphs, rest_seconds)
+
+
+def _crds() -> list[Manifest]:
+    theirs = [crd for crd in third_party.crds() if crd["spec"]["group"] == "metacontroller.k8s.io"]
+    return [*theirs, *install_files.crds()]
+
+
+def _server(name: str, folder: Path) -> HttpServer:
+    port = free_port()
+    if name == "hooks":
+        return hooks_server(folder, port)
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "bench.cluster.floor", f"127.0.0.1:{port}", "2"]
+    return HttpServer("floor", command, folder, url=url, health=f"{url}/readyz")
+
+
+class _Measurement:
+    """Reads the audit log and the counters of one run as it goes on."""
+
+    def __init__(self, plane: ControlPlane, metacontroller: HttpServer) -> None:
+        self._api = plane.client().within(NAMESPACE)
+        self._log = AuditLog(plane.audit_log)
+        self._metacontroller = metacontroller
+        self._seen: list[ApiCall] = []
+        self._begin()
+
+    def measure(self, graphs: int, rest_seconds: float) -> Run:
+        self._api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        self._api.create(build_graph(_WARM_UP))
+        wait_for(lambda: self._count_ready() == 1, "the first graph is ready", 60)
+        self._wait_for_silence()
+        deadline = time.monotonic() + 60 + _PATIENCE_PER_GRAPH * graphs
+        self._begin()
+        self._create(graphs, deadline)
+        children = self._phase()
+        self._wait_until_ready(graphs, deadline)
+        ready, seen = self._phase(), self._seen
+        memory = read_memory()
+        self._begin()
+        time.sleep(rest_seconds)
+        self._read()
+        return Run(
+            graphs=graphs,
+            children=children,
+            ready=ready,
+            rest=self._phase(),
+            first_writes=count_first_writes(seen),
+            memory=memory,
+            statuses=tuple(describe_statuses(seen)),
+        )
+
+    def _begin(self) -> None:
+        self._seen, self._started = [], time.time()
+        self._seconds, self._calls = read_seconds(), self._hook_calls()
+
+    def _phase(self) -> Phase:
+        after, calls = read_seconds(), self._hook_calls()
+        last = max((one.time for one in self._seen if one.is_write), default=self._started)
+        return Phase(
+            seconds=last - self._started,
+            processor_seconds={name: after[name] - self._seconds.get(name, 0) for name in after},
+            calls={name: calls[name] - self._calls.get(name, 0) for name in sorted(calls)},
+            api_calls=count(self._seen),
+        )
+
+    def _create(self, graphs: int, deadline: float) -> None:
+        """Create the graphs, and wait until Metacontroller has created all Deployments."""
+        for number in range(graphs):
+            self._api.create(build_graph(number))
+        while (made := sum(one.title == "create deployments" for one in self._seen)) < SERVICES * graphs:
+            _refuse_after(deadline, f"{made} of {SERVICES * graphs} Deployments exist")
+            time.sleep(0.1)
+            self._read()
+
+    def _wait_until_ready(self, graphs: int, deadline: float) -> None:
+        while True:
+            self._wait_for_silence()
+            ready = self._count_ready() - 1
+            if ready == graphs:
+                return
+            _refuse_after(deadline, f"{ready} of {graphs} graphs are ready")
+
+    def _read(self) -> bool:
+        """Read the log; gives whether Metacontroller has written."""
+        new = [one for one in self._log.read() if one.user == METACONTROLLER and one.namespace == NAMESPACE]
+        self._seen += new
+        return any(one.is_write for one in new)
+
+    def _wait_for_silence(self) -> None:
+        """Wait until Metacontroller has written nothing for a while."""
+        since = time.monotonic()
+        while time.monotonic() - since < _QUIET_SECONDS:
+            time.sleep(0.2)
+            if self._read():
+                since = time.monotonic()
+
+    def _count_ready(self) -> int:
+        return sum(is_ready(graph) for graph in self._api.list(DYNAMO, GRAPH))
+
+    def _hook_calls(self) -> Mapping[str, int]:
+        """Calls by hook, such as `graph sync`, since Metacontroller started."""
+        text = requests.get(f"{self._metacontroller.url}/metrics", timeout=30).text
+        calls: dict[str, int] = {}
+        for stage, controller, number in _CALLS.findall(text):
+            calls[f"{controller} {stage}"] = calls.get(f"{controller} {stage}", 0) + int(float(number))
+        return calls
+
+
+def _refuse_after(deadline: float, state: str) -> None:
+    if time.monotonic() > deadline:
+        raise RuntimeError(f"it takes too long: {state}")

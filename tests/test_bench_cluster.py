@@ -1,0 +1,95 @@
+"""The bench of many graphs counts what it says, and its floor brings graphs to Ready."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from bench.cluster.audit_log import AuditLog, count, count_first_writes, describe_statuses
+from bench.cluster.floor import create_floor, precompute
+from bench.cluster.processors import read_memory, read_seconds
+from bench.cluster.rules import GROUPS, build_crd
+from bench.cluster.simulated import build_graph, is_ready, simulate
+from hooks.metacontroller import install_files
+from hooks.simulator.cluster import Setup, SimulatedCluster
+from hooks.simulator.metacontroller.webhook import HookAnswer
+
+
+def entry(verb: str, resource: str, name: str, second: int, **fields: Any) -> str:
+    where = {"resource": resource.partition("/")[0], "subresource": resource.partition("/")[2], "name": name}
+    return json.dumps(
+        {
+            "verb": verb,
+            "user": {"username": "metacontroller"},
+            "objectRef": {**where, "namespace": "bench", "apiGroup": "g"},
+            "responseStatus": {"code": 200},
+            "stageTimestamp": f"2026-03-01T12:00:{second:02}.000000Z",
+            **fields,
+        }
+    )
+
+
+def test_log_is_counted_and_split_where_the_last_deployment_exists(tmp_path: Path) -> None:
+    log = tmp_path / "audit.log"
+    lines = [
+        entry("update", "graphs/status", "bench-00001", 1, requestObject={"status": {"state": "pending"}}),
+        entry("update", "graphs/status", "bench-00001", 2, requestObject={"status": {"state": "pending", "a": [1]}}),
+        entry("create", "deployments", "bench-00001-a", 3),
+        entry("update", "parts/status", "bench-00001-a", 4),
+        entry("update", "graphs/status", "bench-00001", 5, requestObject={"status": {"state": "successful", "a": [1]}}),
+    ]
+    log.write_text("\n".join(lines) + "\nunfinished")
+    calls = AuditLog(log).read()
+    assert count(calls) == {"update graphs/status": 3, "create deployments": 1, "update parts/status": 1}
+    assert count_first_writes(calls) == {"graphs": 2, "parts": 1}
+    told = [line.strip() for line in describe_statuses(calls)]
+    assert told == [
+        f"{calls[0].time % 1000:.3f} graphs/bench-00001: the first",
+        f"{calls[1].time % 1000:.3f} graphs/bench-00001",
+        "a[0]: - -> 1",
+        f"{calls[4].time % 1000:.3f} graphs/bench-00001",
+        'state: "pending" -> "successful"',
+    ]
+
+
+def test_floor_brings_another_graph_to_ready() -> None:
+    client = create_floor(precompute()).test_client()
+
+    def hook(path: str, body: bytes) -> HookAnswer:
+        answer = client.post(path, data=body)
+        return answer.status_code, dict(answer.headers), answer.data
+
+    controllers = install_files.controllers("http://floor.invalid")
+    setup = Setup(hook=hook, controllers=controllers, crds=install_files.crds(), namespaces=("bench",))
+    cluster = SimulatedCluster(setup)
+    cluster.create(build_graph(7))
+    cluster.settle()
+    found = [obj for obj in cluster.everything() if obj["kind"].startswith("DynamoGraph")]
+    assert [obj["metadata"]["name"] for obj in found] == ["bench-00007"]
+    assert is_ready(found[0])
+
+
+def test_simulation_counts_calls_and_writes() -> None:
+    recorder, writes = simulate(2)
+    assert writes["create deployments"] == 8
+    assert recorder.calls["/component/customize"] == 8
+    # one service after another appears and becomes ready here, each in several steps
+    assert 2 <= writes["update dynamographdeployments/status"] <= 2 * 21
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_definition_has_the_rules_of_its_group(name: str) -> None:
+    text = orjson.dumps(build_crd(1, GROUPS[name])).decode()
+    assert ("x-kubernetes-validations" in text) == (name != "no rules")
+
+
+def test_groups_have_every_rule_once() -> None:
+    texts = {name: orjson.dumps(build_crd(1, keep)).decode().count('"rule":') for name, keep in GROUPS.items()}
+    assert sum(texts.values()) == 2 * texts["all rules"]
+
+
+def test_processor_seconds_are_those_of_children_by_program() -> None:
+    assert all(seconds >= 0 for seconds in read_seconds().values())
+    assert read_seconds().keys() == read_memory().keys()
