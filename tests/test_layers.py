@@ -96,6 +96,7 @@ FLOORS = {
     "hooks.model.prober_client": 5,
     "hooks.output_copier": 7,
     "hooks.simulator": 8,
+    "hooks.diff": 9,
     "hooks.migration": 9,
     "hooks.simulation": 9,
     "hooks.cli": 10,

@@ -16,6 +16,7 @@ class LazyGroup(click.Group):
         "render": "Print every child of every manifest, down to the Deployments.",
         "validate": "Check manifests; print every problem with file and line.",
         "simulate": "Run manifests in an in-memory cluster, with the real hooks, until all is Ready.",
+        "diff": "Say what a change of manifests will do: objects, restarts, GPUs.",
         "graph": "Draw graphs as Mermaid, DOT, SVG or HTML, from manifests or from a cluster.",
         "convert": "Write manifests in the other version: v1alpha1 or v1beta1.",
         "crds": "Print the CustomResourceDefinitions.",
@@ -70,5 +71,5 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    Only `render`, `validate`, `simulate`, `graph`, `convert`, `crds`, `schema` and `controllers` need no cluster.
+    `render`, `validate`, `simulate`, `diff`, `graph`, `convert`, `crds`, `schema` and `controllers` need no cluster.
     """

@@ -113,7 +113,7 @@ class Conversation:
         if left <= 0:
             raise Refused(f"{method} {path}: not sent, because earlier requests took the {self.seconds:g} s allowed")
         try:
-            headers = {"Authorization": f"Bearer {self.server.token_file.read_text().strip()}"}
+            headers = {"Authorization": write_bearer(self.server.token_file.read_text().strip())}
             headers |= {"Accept": "application/json"}
             if body is not None:
                 headers["Content-Type"] = patch if method == "PATCH" else "application/json"
@@ -131,6 +131,17 @@ class Conversation:
         """
         answer = self.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
         return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
+
+
+def write_bearer(token: str) -> str:
+    """The value of the header `Authorization`.
+
+    Raises:
+        Refused: no header can carry the token. The message does not have it; that of an HTTP library would.
+    """
+    if not (token.isascii() and token.isprintable()):
+        raise Refused("the bearer token has a character that no header can carry, such as a line break")
+    return f"Bearer {token}"
 
 
 def read_answer(response: requests.Response, request: str, also: tuple[HTTPStatus, ...] = ()) -> Answer:

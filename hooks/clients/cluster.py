@@ -19,7 +19,7 @@ from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 from urllib3.exceptions import InsecureRequestWarning
 
-from hooks.clients.api_server import MERGE_PATCH, Answer, Refused, read_answer
+from hooks.clients.api_server import MERGE_PATCH, Answer, Refused, read_answer, write_bearer
 from hooks.clients.exec_plugin import Credential, run_plugin
 from hooks.clients.kubeconfig import Access, Pem, Plugin, User
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of
@@ -196,12 +196,12 @@ class _Account:
 
     def authorize(self) -> str:
         if self.user.token_file is not None:
-            return f"Bearer {self.user.token_file.read_text().strip()}"
+            return write_bearer(self.user.token_file.read_text().strip())
         expires = self._credential.expires
         if self.user.plugin is not None and expires is not None and expires - _EARLY <= datetime.now(UTC):
             self._renew(self.user.plugin)
         token = self._credential.token or self.user.token
-        return f"Bearer {token}" if token else ""
+        return write_bearer(token) if token else ""
 
     def _renew(self, plugin: Plugin) -> None:
         self._credential = run_plugin(plugin)

@@ -53,6 +53,23 @@ def read_found(cluster: Cluster, namespace: str, facts: Facts) -> Found:
     )
 
 
+def read_objects(cluster: Cluster, namespaces: Iterable[str], facts: Facts) -> Found:
+    """Read the objects of Dynamo in some namespaces, with their children and related objects, and nothing else.
+
+    Raises:
+        Refused: the API server does not answer, or refuses to show the objects of Dynamo.
+    """
+    readers = [_Reader(cluster=cluster, namespace=namespace, facts=facts) for namespace in namespaces]
+    installed = frozenset(name for name, entry in OPTIONAL_KINDS.items() if readers and readers[0].has(entry.kind))
+    for reader in readers:
+        reader.read_parents()
+        reader.read_children(installed)
+        reader.read_related(installed)
+    objects = {key: one for reader in readers for key, one in reader.objects.items()}
+    warnings = dict.fromkeys(warning for reader in readers for warning in reader.warnings)
+    return Found(objects=tuple(objects.values()), installed=installed, warnings=tuple(warnings))
+
+
 @dataclass(slots=True, kw_only=True)
 class _Reader:
     """Collects objects, each once; what the user may not read is a warning."""

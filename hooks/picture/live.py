@@ -30,10 +30,10 @@ def read_graph_state(graph: GraphDeployment) -> State:
     if found.get("status") == "True" and status.observed_generation >= graph.metadata.generation:
         return State(mood=Mood.READY, text="Ready")
     if status.observed_generation < graph.metadata.generation:
-        return State(mood=Mood.WAITING, text="not known: the status is about an earlier spec")
+        return State(mood=Mood.WAITING, text="not known", why="the status is about an earlier spec")
     is_stuck = status.state == "failed" or status.not_ready_reason not in _PASSING
     message = clean(str(found.get("message") or "")) or "no status yet"
-    return State(mood=Mood.UNREADY if is_stuck else Mood.WAITING, text=f"not ready: {message}")
+    return State(mood=Mood.UNREADY if is_stuck else Mood.WAITING, text="not ready", why=message)
 
 
 def read_service_state(wanted: int, status: ComponentReplicaStatus | None, reason: str) -> State:

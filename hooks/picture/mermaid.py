@@ -44,7 +44,7 @@ def _write(pictures: Sequence[Picture]) -> Iterator[str]:
     yield "flowchart LR"
     for index, picture in enumerate(pictures):
         # On one line, because Mermaid draws boxes over a second one.
-        state = f", {picture.state.line.partition(':')[0]}" if picture.state else ""
+        state = f", {picture.state.title}" if picture.state else ""
         yield f'  subgraph g{index}["{escape_label(f"{picture.title}: {picture.subtitle}{state}")}"]'
         yield "    direction LR"
         for box in picture.boxes:

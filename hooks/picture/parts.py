@@ -45,15 +45,21 @@ class Mood(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """How well something live is, and a few words about it."""
+    """How well something live is, in a few words, and why; `why` may be empty."""
 
     mood: Mood
     text: str
+    why: str = ""
+
+    @property
+    def title(self) -> str:
+        """The sign and the few words."""
+        return f"{self.mood.value} {self.text}"
 
     @property
     def line(self) -> str:
-        """The sign and the words."""
-        return f"{self.mood.value} {self.text}"
+        """The title, and why."""
+        return f"{self.title}: {self.why}" if self.why else self.title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

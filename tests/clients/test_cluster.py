@@ -133,6 +133,18 @@ def test_certificate_and_token_reach_the_server(server: TlsServer, tmp_path: Pat
     assert server.seen == [("Bearer fresh", False), ("Bearer plain", False), ("Bearer printed", False), ("", True)]
 
 
+@pytest.mark.parametrize("token", ["hunter2\nhunter2", "hunter2\u00e9"])
+def test_token_that_no_header_carries_is_refused_without_showing_it(
+    server: TlsServer, tmp_path: Path, token: str
+) -> None:
+    (tmp_path / "token").write_text(token)
+    for user in (User(token_file=tmp_path / "token"), User(token=token)):
+        with pytest.raises(Refused, match="a character that no header can carry") as refused:
+            ask(access(server, user=user))
+        assert "hunter2" not in str(refused.value)
+    assert server.seen == []
+
+
 def test_plugin_is_asked_again_once_its_token_expires(server: TlsServer, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     status = '"status": {"token": "t", "expirationTimestamp": "2020-01-01T00:00:00Z"}'

@@ -87,13 +87,13 @@ def test_graph_is_not_ready_while_one_pod_is_pending(api: ApiClient) -> None:
 
 def test_spec_change_rolls_the_changed_component_only(ready: ApiClient) -> None:
     before = {item["metadata"]["name"]: item["metadata"]["generation"] for item in ready.list("apps/v1", "Deployment")}
-    image = {"mainContainer": {"image": "my-registry/vllm-runtime:0.9.2"}}
+    image = {"mainContainer": {"image": "my-registry/vllm-runtime:1.6.2"}}
     ready.patch(DYNAMO, GRAPH, NAME, service_patch("VllmPrefillWorker", extraPodSpec=image))
     wait_until_ready(ready, NAME)
     after = {item["metadata"]["name"]: item["metadata"]["generation"] for item in ready.list("apps/v1", "Deployment")}
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"vllm-disagg-vllmprefillworker"}
-    wait_for(lambda: _images(ready) == ["0.9.1", "0.9.1", "0.9.2", "0.9.2"], "only new pods of the prefill worker")
+    wait_for(lambda: _images(ready) == ["1.6.1", "1.6.1", "1.6.2", "1.6.2"], "only new pods of the prefill worker")
 
 
 def _images(api: ApiClient) -> list[str]:

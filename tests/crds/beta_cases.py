@@ -38,7 +38,14 @@ def of(*components: Json, **fields: Json) -> Json:
 
 
 A, B = one("a"), one("B")
-EPP = {"type": "epp", "eppConfig": {"config": {"plugins": []}}}
+
+
+def picker(config: Json) -> Json:
+    """The fields of an endpoint picker of the last release that takes a configuration."""
+    return {"type": "epp", "runtimeVersionOverride": "1.4.2", "eppConfig": config}
+
+
+EPP = picker({"config": {"plugins": []}})
 FIXED = (
     "is immutable and cannot be added, removed, or changed after creation; delete and recreate the "
     "DynamoGraphDeployment to change topology constraints"
@@ -136,15 +143,15 @@ PODS = (
 EPPS = (
     broken("picker-twice", of(A, one("p", replicas=2, **EPP)), "spec.components[1]: EPP component must have exactly 1"),
     broken("picker-on-nodes", of(one("p", multinode={}, **EPP)), "spec.components[0]: EPP component cannot be multi"),
-    broken("picker-of-nothing", of(one("p", type="epp", eppConfig={})), "eppConfig: either configMapRef or config"),
+    broken("picker-of-nothing", of(one("p", **picker({}))), "eppConfig: either configMapRef or config"),
     broken(
         "picker-of-both",
-        of(one("p", type="epp", eppConfig={"config": {}, "configMapRef": {"name": "n", "key": "k"}})),
+        of(one("p", **picker({"config": {}, "configMapRef": {"name": "n", "key": "k"}}))),
         "spec.components[0].eppConfig: configMapRef and config are mutually exclusive",
     ),
     broken(
         "picker-of-nameless",
-        of(one("p", type="epp", eppConfig={"configMapRef": {"key": "k"}})),
+        of(one("p", **picker({"configMapRef": {"key": "k"}}))),
         "spec.components[0].eppConfig.configMapRef.name is required",
     ),
 )

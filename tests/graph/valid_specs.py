@@ -80,6 +80,8 @@ PODS = st.fixed_dictionaries(
         "initContainers": st.just([{"name": "warm", "image": "busybox:1", "command": ["true"]}]),
     },
 )
+NATIVE = ("1.5.0", "1.6.1")
+"""Releases in which an endpoint picker takes no configuration."""
 OF_ANY = {
     "envs": ENVS,
     "envFromSecret": st.just("s"),
@@ -95,7 +97,7 @@ OF_ANY = {
     "frontendSidecar": st.fixed_dictionaries(
         {"image": st.sampled_from(["f:1.6.1", "f"])}, optional={"envs": ENVS, "envFromSecret": st.just("t")}
     ),
-    "runtimeVersionOverride": st.sampled_from(["0.9.1", "1.5.0", "1.6.1"]),
+    "runtimeVersionOverride": st.sampled_from(["0.9.1", *NATIVE]),
     "gpuMemoryService": st.just({"enabled": False}),
 }
 REPLICAS = st.integers(0, 3)
@@ -134,10 +136,14 @@ def _several_nodes(engine: str) -> Spec:
 
 
 def _picker() -> Spec:
-    """An endpoint picker with its configuration."""
+    """An endpoint picker; before 1.5 with its configuration."""
     optional = {"replicas": st.just(1)}
     picker = _service(st.just("epp"), st.just({}), optional)
-    return st.builds(lambda spec, config: {**spec, "eppConfig": config}, picker, PICKERS)
+    return st.builds(
+        lambda spec, config: spec if spec.get("runtimeVersionOverride") in NATIVE else {**spec, "eppConfig": config},
+        picker,
+        PICKERS,
+    )
 
 
 def _service(kind: st.SearchStrategy[str], command: Spec, optional: dict[str, Any]) -> Spec:

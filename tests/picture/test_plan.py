@@ -53,7 +53,7 @@ def test_disaggregated_graph_with_planner() -> None:
         "1 replica × 1 GPU = 1 GPU",
         "replicas by scaling adapter vllm-planner-vllmprefillworker",
         "Service vllm-planner-vllmprefillworker :9090",
-        "vllm-runtime:0.9.1",
+        "vllm-runtime:1.6.1",
     )
 
 

@@ -1,0 +1,260 @@
+"""Compares manifests with manifests, or with what is live: makes both estates, and leaves out what would be refused."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import orjson
+
+from hooks.admission.rules import RULES
+from hooks.conversion import Version, convert
+from hooks.conversion.versions import CONVERSION_ANNOTATIONS
+from hooks.crds import apply_defaults
+from hooks.crds.served_versions import is_beta
+from hooks.diff.estate import Estate, ObjectId, Owned
+from hooks.diff.fields import KUBECTLS_RECORD, compare_objects
+from hooks.diff.plan import Difference, Notice, plan_difference
+from hooks.diff.settling import Grounds, settle
+from hooks.facts import Facts
+from hooks.k8s import kinds
+from hooks.k8s.types import (
+    Json,
+    Manifest,
+    ReadManifest,
+    annotations_of,
+    controller_of,
+    gvk_of,
+    is_controlled_by,
+    is_deleting,
+)
+from hooks.manifests.checking import ANY_TIME, Checked, check_manifests, check_rendered
+from hooks.manifests.document import Document
+from hooks.manifests.object_header import OUR_KINDS
+from hooks.manifests.reading import Loaded, ManifestFaults
+from hooks.metacontroller.protocol import plural_of
+from hooks.migration.found import CHILD_KINDS, Found
+from hooks.problems import Problem
+from hooks.rendering import declared_kinds
+from hooks.settings import Settings
+from hooks.validation.review import Review
+
+
+def compare_manifests(old: Loaded, new: Loaded, settings: Settings, installed: frozenset[str]) -> Difference:
+    """What changes if the new manifests replace the old ones, and objects that are only in the old ones are deleted.
+
+    Raises:
+        ManifestFaults: the problems of one side.
+    """
+    facts = Facts(now=ANY_TIME, settings=settings)
+    for loaded in (old, new):
+        _check(loaded, check_manifests(loaded, settings, installed))
+    olds, news = _index(old.documents), _index(new.documents)
+    stored = {key: _store(document) for key, document in olds.items()}
+    before = settle(stored.values(), Estate(), Grounds(facts=facts, world=tuple(stored.values()), installed=installed))
+    if before.problems:
+        _check(old, check_rendered(old, settings, installed))
+    wanted = {key: _store(document) for key, document in news.items()}
+    return _compare(
+        before,
+        wanted,
+        new,
+        is_settled=_find_others(stored) == _find_others(wanted),
+        grounds=Grounds(facts=facts, world=tuple(wanted.values()), installed=installed),
+        written={key: _written_pair(olds[key], news[key]) for key in olds.keys() & news.keys()},
+    )
+
+
+def compare_with_cluster(found: Found, new: Loaded, facts: Facts) -> Difference:
+    """What changes in the cluster if the new manifests are applied; objects that they do not have stay.
+
+    Raises:
+        ManifestFaults: the problems of the manifests.
+    """
+    _check(new, check_manifests(new, facts.settings, found.installed))
+    news = {key: one for key, one in _index(new.documents).items() if one.is_ours}
+    live = {ObjectId.of(one): one for one in found.objects if gvk_of(one) in OUR_KINDS}
+    roots = {key: live[key] for key in news if key in live}
+    owners = {key: one for key, one in live.items() if key not in news and _owns_any(one, roots.values())}
+    before = Estate(objects=dict(_find_live([*owners.values(), *roots.values()], found)))
+    applied = {key: _apply(roots.get(key), _store(document)) for key, document in news.items()}
+    wanted = {**{key: dict(one) for key, one in owners.items()}, **applied}
+    others = len(new.documents) - len(news)
+    said = "1 object of another kind is" if others == 1 else f"{others} objects of other kinds are"
+    notes = (f"{said} not compared; kubectl diff does that",) if others else ()
+    compared = _compare(
+        before,
+        wanted,
+        new,
+        grounds=Grounds(facts=facts, world=found.objects, installed=found.installed),
+        written={key: (roots[key], wanted[key]) for key in roots},
+    )
+    return replace(compared, notes=(*notes, *found.warnings, *compared.notes))
+
+
+def _compare(
+    before: Estate,
+    wanted: Mapping[ObjectId, Manifest],
+    new: Loaded,
+    *,
+    grounds: Grounds,
+    written: Mapping[ObjectId, tuple[ReadManifest, ReadManifest]],
+    is_settled: bool = False,
+) -> Difference:
+    refused = dict(_find_refused(before, wanted, new, grounds))
+    roots = [before.objects[key].manifest if key in refused else one for key, one in wanted.items()]
+    after = settle(roots, before, grounds, is_settled=is_settled)
+    if after.problems:
+        _check(new, check_rendered(new, grounds.facts.settings, grounds.installed))
+    with_claims = {one.owner for key, one in before.objects.items() if key.is_a(kinds.PERSISTENT_VOLUME_CLAIM)}
+    fresh = settle((one for key, one in wanted.items() if key in with_claims), Estate(), grounds)
+    return plan_difference(
+        before,
+        after,
+        written={key: pair for key, pair in written.items() if key not in refused},
+        refused=[Notice(id=key, text=text) for key, text in refused.items()],
+        notes=_find_kept(before, after, fresh, refused),
+    )
+
+
+def _check(loaded: Loaded, checked: Checked) -> None:
+    if faults := {*checked.faults, *loaded.namesakes}:
+        raise ManifestFaults(faults)
+
+
+def _find_others(objects: Mapping[ObjectId, Manifest]) -> dict[ObjectId, Manifest]:
+    """The objects of other kinds, which hooks may see as related ones."""
+    return {key: one for key, one in objects.items() if gvk_of(one) not in OUR_KINDS}
+
+
+def _index(documents: Iterable[Document]) -> dict[ObjectId, Document]:
+    return {ObjectId.of(document.object): document for document in documents}
+
+
+def _store(document: Document) -> Manifest:
+    """The object as the API server creates it; one of another kind as it was written."""
+    if not document.is_ours:
+        return document.object
+    return {key: value for key, value in apply_defaults(document.object).items() if key != "status"}
+
+
+def _written_pair(old: Document, new: Document) -> tuple[ReadManifest, ReadManifest]:
+    """Both objects as they were written; if that was in two versions, as the newer one says them."""
+    if (old.beta is None) is (new.beta is None):
+        return old.written, new.written
+    return _say_anew(old.object), _say_anew(new.object)
+
+
+def _say_anew(manifest: Manifest) -> Manifest:
+    """The object as v1alpha1 says it after v1beta1 has said it, without what the conversion recorded on the way."""
+    anew = convert(_without_records(convert(manifest, Version.BETA)), Version.ALPHA)
+    return apply_defaults(_without_records(anew))
+
+
+def _without_records(manifest: Manifest) -> Manifest:
+    kept = {k: v for k, v in annotations_of(manifest).items() if k not in CONVERSION_ANNOTATIONS}
+    others = {key: value for key, value in manifest["metadata"].items() if key != "annotations"}
+    return {**manifest, "metadata": {**others, **({"annotations": kept} if kept else {})}}
+
+
+def _owns_any(owner: ReadManifest, objects: Iterable[ReadManifest]) -> bool:
+    """Whether some of the objects follow it: as the graph of a scaling adapter does when the adapter changes."""
+    uid = str(owner["metadata"].get("uid"))
+    return any(is_controlled_by(one, uid) for one in objects)
+
+
+def _find_live(roots: Iterable[ReadManifest], found: Found) -> Iterator[tuple[ObjectId, Owned]]:
+    """The roots and all that they own, owners first."""
+    by_owner: dict[str, list[ReadManifest]] = {}
+    for one in found.objects:
+        if gvk_of(one) in CHILD_KINDS and not is_deleting(one):
+            for reference in one["metadata"].get("ownerReferences") or ():
+                if is_controlled_by(one, str(reference.get("uid"))):
+                    by_owner.setdefault(str(reference["uid"]), []).append(one)
+    first = sorted(roots, key=lambda root: controller_of(root) is not None)  # a graph before its scaling adapters
+    waiting: list[tuple[ReadManifest, ObjectId | None]] = [(root, None) for root in reversed(first)]
+    seen: set[ObjectId] = set()
+    while waiting:
+        manifest, owner = waiting.pop()
+        key = ObjectId.of(manifest)
+        if key in seen:
+            continue
+        seen.add(key)
+        yield key, Owned(manifest=dict(manifest), owner=owner)
+        waiting.extend((child, key) for child in by_owner.get(str(manifest["metadata"].get("uid")), ()))
+
+
+def _apply(live: ReadManifest | None, new: Manifest) -> Manifest:
+    """The object after `kubectl apply`: fields that it applied earlier and that are no longer there are removed."""
+    if live is None:
+        return new
+    record = annotations_of(live).get(KUBECTLS_RECORD)
+    last = apply_defaults(_parse_record(record)) if record else {}
+    metadata = {
+        **live["metadata"],
+        **{
+            key: merged
+            for key in ("labels", "annotations")
+            if (merged := _merge(*(one.get("metadata", {}).get(key) or {} for one in (live, last, new))))
+        },
+    }
+    merged = _merge(live.get("spec") or {}, last.get("spec") or {}, new.get("spec") or {})
+    return {**live, "metadata": metadata, "spec": merged}
+
+
+def _parse_record(record: str) -> Manifest:
+    """What kubectl applied last, as v1alpha1; nothing if it is no object."""
+    try:
+        found = orjson.loads(record)
+    except orjson.JSONDecodeError:
+        return {}
+    if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict) or "kind" not in found:
+        return {}
+    return convert(found, Version.ALPHA) if is_beta(found) else found
+
+
+def _merge(live: Json, last: Json, new: Json) -> Json:
+    if not all(isinstance(one, Mapping) for one in (live, new)):
+        return new
+    before = last if isinstance(last, Mapping) else {}
+    kept = {key: value for key, value in live.items() if key in new or key not in before}
+    return {**kept, **{key: _merge(live.get(key), before.get(key), value) for key, value in new.items()}}
+
+
+def _find_refused(
+    before: Estate, wanted: Mapping[ObjectId, Manifest], new: Loaded, grounds: Grounds
+) -> Iterator[tuple[ObjectId, str]]:
+    """The objects whose change the API server or admission refuses, with why."""
+    documents = _index(new.documents)
+    for key, manifest in wanted.items():
+        old, document = before.find(key), documents.get(key)
+        if old is None or document is None or not document.is_ours:
+            continue
+        review = Review(
+            new=manifest,
+            old=old,
+            user=None,
+            settings=grounds.facts.settings,
+            installed=frozenset(declared_kinds(grounds.installed)),
+        )
+        problems = RULES[plural_of(document.kind)](review).problems
+        if problems:
+            texts = "; ".join(dict.fromkeys(_describe(document.as_written(problem)) for problem in problems))
+            yield key, f"the change is refused, and nothing of it happens: {texts}"
+
+
+def _describe(problem: Problem) -> str:
+    return problem.text if problem.rule.names_field or not problem.path.parts else f"{problem.path}: {problem.text}"
+
+
+def _find_kept(before: Estate, after: Estate, fresh: Estate, refused: Mapping[ObjectId, str]) -> Iterator[str]:
+    """Sentences about claims that stay, although a new installation of the manifests would have others."""
+    for key, owned in before.objects.items():
+        now, wanted = after.find(key), fresh.find(key)
+        if not key.is_a(kinds.PERSISTENT_VOLUME_CLAIM) or owned.owner is None or now is None:
+            continue
+        if owned.owner in refused or owned.owner in after.problems:
+            continue
+        if wanted is None:
+            yield f"{key} stays with its data, although {owned.owner} no longer asks for it"
+            continue
+        for change in compare_objects({**wanted, "spec": now.get("spec")}, wanted):
+            yield f"{key} keeps {change.path} {change.old}; {change.new} needs a claim of another name"

@@ -1,0 +1,208 @@
+"""What the hooks and Metacontroller make of manifests, on top of what exists: asked again until nothing changes.
+
+The hooks themselves are asked about the existing children, and every answer is applied with Metacontroller's own merge.
+So what a hook keeps, holds back or takes away first is kept, held back or taken away here too. Pods are taken to become
+ready, and a restart is taken to its end. Pure.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hooks import contract
+from hooks.diff.estate import Estate, ObjectId, Owned, index_owned
+from hooks.errors import InvalidSpec
+from hooks.facts import Facts
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of, labels_of, sort_manifests
+from hooks.metacontroller.holding import HELD
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest, plural_of
+from hooks.problems import Problem
+from hooks.rendering import HOOKS, declared_kinds, find_related
+from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, with_last_applied
+
+_ROUNDS = 6
+"""A move between Grove and components takes three answers; more than this means that an answer never settles."""
+_NEVER_UPDATED = frozenset({kinds.PERSISTENT_VOLUME_CLAIM, contract.SCALING_ADAPTER, kinds.ROLE_BINDING})
+"""Children of a graph of which Metacontroller changes no existing object (OnDelete); of a request they are all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What the hooks see beside the manifests: `world` are the objects that may be related ones."""
+
+    facts: Facts
+    world: Sequence[ReadManifest] = ()
+    installed: frozenset[str] = frozenset()
+
+    def index_world(self) -> Mapping[tuple[str, str], Sequence[ReadManifest]]:
+        """The objects by apiVersion and plural, as rules name them."""
+        found: dict[tuple[str, str], list[ReadManifest]] = {}
+        for one in self.world:
+            found.setdefault((gvk_of(one).api_version, plural_of(gvk_of(one))), []).append(one)
+        return found
+
+
+def settle(roots: Iterable[ReadManifest], before: Estate, grounds: Grounds, *, is_settled: bool = False) -> Estate:
+    """The objects that exist at the end, if the roots replace those of their names in `before`.
+
+    Objects of `before` that belong to no root are left out. `is_settled`: `before` was made by this function on the
+    same grounds, so what belongs to an unchanged object is as it was.
+    """
+    written = {ObjectId.of(root): dict(root) for root in roots}
+    settling = _Settling(
+        grounds=grounds,
+        before=_index_rewritten(before, written),
+        settled=before.objects if is_settled else {},
+        world=grounds.index_world(),
+        declared=tuple(declared_kinds(grounds.installed)),
+    )
+    for key in sorted(written, key=lambda key: _is_child(before, key)):  # children last: their owner may add them
+        if key not in settling.objects:
+            settling.add(written[key], None)
+    handed_over = (key for key in settling.objects if _is_handed_over(before.objects.get(key), settling.objects[key]))
+    return Estate(
+        objects=settling.objects,
+        recreated=frozenset({*settling.recreated, *handed_over}),
+        problems=settling.problems,
+        held=tuple(dict.fromkeys(settling.held)),
+    )
+
+
+def _index_rewritten(
+    before: Estate, written: Mapping[ObjectId, Manifest]
+) -> Mapping[ObjectId, Mapping[ObjectId, Manifest]]:
+    """The children by owner, with those that the user writes too, such as a scaling adapter, as they are written."""
+    owned = index_owned(before)
+    return {owner: {key: written.get(key, one) for key, one in found.items()} for owner, found in owned.items()}
+
+
+def _is_child(estate: Estate, key: ObjectId) -> bool:
+    found = estate.objects.get(key)
+    return found is not None and found.owner is not None
+
+
+def _is_handed_over(old: Owned | None, new: Owned) -> bool:
+    """Whether the object had another owner: it is deleted with that one, and created by the new one."""
+    return old is not None and None not in {old.owner, new.owner} and old.owner != new.owner
+
+
+@dataclass(slots=True, kw_only=True)
+class _Settling:
+    grounds: Grounds
+    before: Mapping[ObjectId, Mapping[ObjectId, Manifest]]
+    settled: Mapping[ObjectId, Owned]
+    world: Mapping[tuple[str, str], Sequence[ReadManifest]]
+    declared: Sequence[GroupVersionKind]
+    objects: dict[ObjectId, Owned] = field(default_factory=dict)
+    recreated: set[ObjectId] = field(default_factory=set)
+    problems: dict[ObjectId, tuple[Problem, ...]] = field(default_factory=dict)
+    held: list[str] = field(default_factory=list)
+
+    def add(self, manifest: Manifest, owner: ObjectId | None) -> None:
+        """Add an object and all that it leads to."""
+        key = ObjectId.of(manifest)
+        self.objects[key] = Owned(manifest=manifest, owner=owner)
+        if gvk_of(manifest) not in HOOKS:
+            return
+        if key in self.settled and self.settled[key].manifest == manifest:
+            for child in (self.before.get(key) or {}).values():
+                self.add(child, key)
+        else:
+            for child in sort_manifests(list(self._settle_children(key, manifest).values())):
+                self.add(child, key)
+
+    def _settle_children(self, key: ObjectId, parent: Manifest) -> Mapping[ObjectId, Manifest]:
+        existing = self.before.get(key) or {}
+        present, missed = existing, set[ObjectId]()
+        problems: tuple[Problem, ...] = ()
+        held: Iterable[str] = ()
+        for _ in range(_ROUNDS):
+            try:
+                answer = self._ask(parent, present)
+            except InvalidSpec as error:
+                self.problems[key] = error.problems
+                return existing
+            problems, held = answer.problems, _find_held(answer.status, key)
+            after = {ObjectId.of(one): one for one in _apply(answer.children, present, parent)}
+            missed |= existing.keys() - after.keys()
+            if after == present:
+                break
+            present = after
+        if problems:
+            self.problems[key] = problems
+        self.held.extend(held)
+        self.recreated |= missed & present.keys()
+        return present
+
+    def _ask(self, parent: Manifest, children: Mapping[ObjectId, Manifest]) -> SyncAnswer:
+        hook, asked = HOOKS[gvk_of(parent)], _restarting_at_once(parent)
+        by_kind: dict[str, dict[str, ReadManifest]] = {kind.key: {} for kind in self.declared}
+        for child in children.values():
+            by_kind.setdefault(gvk_of(child).key, {})[_name_in_namespace(child)] = child
+        question = CustomizeRequest(parent=asked, child_kinds=frozenset(self.declared))
+        rules = hook.customize(question, self.grounds.facts)
+        kinds_asked = dict.fromkeys((rule.api_version, rule.resource) for rule in rules)
+        related = find_related(rules, [one for kind in kinds_asked for one in self.world.get(kind, ())])
+        request = SyncRequest(parent=asked, children=Objects(by_kind), related=related)
+        return hook.sync(request, self.grounds.facts)
+
+
+def _restarting_at_once(parent: Manifest) -> Manifest:
+    """The graph with a restart of all services together: the end is that of a restart in order."""
+    restart = (parent.get("spec") or {}).get("restart")
+    if gvk_of(parent) != contract.GRAPH or not isinstance(restart, Mapping) or not restart.get("id"):
+        return parent
+    return {**parent, "spec": {**parent["spec"], "restart": {**restart, "strategy": {"type": "Parallel"}}}}
+
+
+def _apply(
+    wanted: Iterable[Manifest], present: Mapping[ObjectId, Manifest], parent: ReadManifest
+) -> Iterable[Manifest]:
+    """The children after Metacontroller has applied the answer; those that are not wanted are gone."""
+    namespace = str(parent["metadata"].get("namespace") or "")
+    for child in wanted:
+        placed = {**child, "metadata": {"namespace": namespace, **child["metadata"]}}
+        live = present.get(ObjectId.of(placed))
+        if live is None:
+            yield with_last_applied(_adopt(placed, parent), placed)
+        elif _is_never_updated(gvk_of(child), gvk_of(parent)):
+            yield live
+        else:
+            yield _update(live, placed)
+
+
+def _is_never_updated(kind: GroupVersionKind, parent: GroupVersionKind) -> bool:
+    return parent == contract.GRAPH_REQUEST or (parent == contract.GRAPH and kind in _NEVER_UPDATED)
+
+
+def _update(live: Manifest, wanted: Manifest) -> Manifest:
+    uid = labels_of(live).get(contract.LABEL_CONTROLLER_UID)
+    labels = {"labels": {**labels_of(wanted), contract.LABEL_CONTROLLER_UID: uid}} if uid else {}
+    try:
+        return apply_update(live, {**wanted, "metadata": {**wanted["metadata"], **labels}})
+    except MergeRefused:
+        return live
+
+
+def _adopt(child: Manifest, owner: ReadManifest) -> Manifest:
+    reference = {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"].get("uid", ""),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return {**child, "metadata": {**child["metadata"], "ownerReferences": [reference]}}
+
+
+def _find_held(status: Mapping[str, Json] | None, key: ObjectId) -> Iterable[str]:
+    for condition in (status or {}).get("conditions") or ():
+        if condition.get("type") == HELD and condition.get("status") == "True":
+            yield f"{key}: {condition.get('message', '')}"
+
+
+def _name_in_namespace(manifest: ReadManifest) -> str:
+    metadata = manifest["metadata"]
+    namespace = metadata.get("namespace")
+    return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
