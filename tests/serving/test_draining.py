@@ -24,15 +24,41 @@ def running_hooks(folder: Path, *arguments: str) -> AbstractContextManager[Runni
 
 @dataclass
 class Load:
-    """What clients saw; `enough` is set once `threshold` answers came, `moved` once the Service sends no more."""
+    """What clients saw; `enough` is set once `threshold` answers came.
+
+    Once the Service has `moved`, it sends no new connection; `settled` is set once those before have an answer.
+    """
 
     threshold: int
+    opening: int = 0
     statuses: list[int] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     polite: int = 0
     enough: threading.Event = field(default_factory=threading.Event)
     moved: threading.Event = field(default_factory=threading.Event)
+    settled: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def may_open(self) -> bool:
+        """Whether the Service sends one more connection; the caller tells `opened` once it has an answer."""
+        with self.lock:
+            if not self.moved.is_set():
+                self.opening += 1
+            return not self.moved.is_set()
+
+    def opened(self) -> None:
+        with self.lock:
+            self.opening -= 1
+            self._settle()
+
+    def move(self) -> None:
+        with self.lock:
+            self.moved.set()
+            self._settle()
+
+    def _settle(self) -> None:
+        if self.moved.is_set() and not self.opening:
+            self.settled.set()
 
     def note(self, status: int, is_polite: bool) -> None:
         with self.lock:
@@ -45,17 +71,17 @@ class Load:
 def send_requests(server: Running, load: Load, is_kept: bool) -> None:
     """Post until the Service sends no new connection here; a kept connection is used until the server closes it."""
     connection: http.client.HTTPConnection | None = None
-    while connection is not None or not load.moved.is_set():
+    while connection is not None or load.may_open():
         is_new = connection is None
         try:
             connection = connection or server.connect()
             status, _, closes = post_on(connection, *server.call)
         except (OSError, http.client.HTTPException) as error:
-            # Between the look at `moved` and the connection the Service may have moved; then it goes elsewhere.
-            went_elsewhere = is_new and load.moved.is_set() and isinstance(error, ConnectionRefusedError)
-            if not went_elsewhere:
-                load.lost.append(repr(error))
+            load.lost.append(f"{'new' if is_new else 'kept'} connection: {error!r}")
             return
+        finally:
+            if is_new:
+                load.opened()
         load.note(status, closes and is_kept)
         if closes or not is_kept:
             connection.close()
@@ -79,7 +105,8 @@ def test_stop_under_load_loses_no_request(start: Start, tmp_path: Path) -> None:
         subprocess.run(["sh", "-c", f"touch {drain_file} && exec sleep 1"], check=True)  # the chart's preStop
         assert server.get("/readyz")[0] == 503
         before = len(load.statuses)
-        load.moved.set()
+        load.move()
+        assert load.settled.wait(30), load.lost
         server.process.send_signal(signal.SIGTERM)
         for thread in threads:
             thread.join(timeout=30)
