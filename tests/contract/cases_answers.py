@@ -1,6 +1,8 @@
 """What Metacontroller sends to a sync hook and what it makes of the answer: status, errors, retries, resyncs."""
 
-from tests.contract.backend import GROUP_VERSION, Backend
+from typing import Any
+
+from tests.contract.backend import GROUP_VERSION, Answer, Backend
 from tests.contract.parts import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -15,6 +17,7 @@ from tests.contract.parts import (
     the_config_map,
     the_thing,
     there,
+    thing,
     touch,
     widget,
 )
@@ -192,9 +195,18 @@ def a_childs_status_change_brings_a_sync_that_shows_it(cluster: Backend) -> None
 
 
 def a_drifted_child_is_released_and_stays(cluster: Backend) -> None:
-    script = Script([config_map()])
-    run(cluster, script, composite(CONFIG_MAPS))
-    script.children = []
+    released: list[str] = []
+
+    def hook(_path: str, request: dict[str, Any]) -> Answer:
+        """Want the child until it was released, and then nothing: a sync that comes late must not delete it."""
+        observed = list(request["children"]["ConfigMap.v1"])
+        wanted = [config_map()] if observed or not released else []
+        return 200, {}, {"status": {}, "children": wanted}
+
+    cluster.create(thing(cluster))
+    cluster.start_controller(composite(CONFIG_MAPS), hook)
+    cluster.settle()
+    released.append("child")
     cluster.patch("v1", "ConfigMap", "child", {"metadata": {"labels": {"controller-uid": None}}})
     cluster.settle()
     assert "ownerReferences" not in the_config_map(cluster)["metadata"]

@@ -123,9 +123,9 @@ def a_failing_finalize_keeps_the_parent_and_its_children(cluster: Backend) -> No
 
 
 def finalize_under_foreground_deletion_does_not_manage_children(cluster: Backend) -> None:
-    script = Script([widget(finalizers=["example.com/hold"])], finalized=False)
+    held = widget(finalizers=["example.com/hold"])
+    script = Script([held], finalized=False, finalize_children=[held, widget("late")])
     run(cluster, script, composite(WIDGETS, stages=BOTH))
-    script.children = [widget(finalizers=["example.com/hold"]), widget("late")]
     cluster.delete(GROUP_VERSION, "Thing", "one", propagation="Foreground")
     cluster.until(lambda: "/finalize" in paths(cluster), "the finalize hook is called")
     cluster.settle()

@@ -29,6 +29,8 @@ class Script:
     extra: dict[str, Any] = field(default_factory=dict)
     related: list[Any] = field(default_factory=list)
     finalized: bool = True
+    finalize_children: list[Any] | None = None
+    """What /finalize answers, where it is not what /sync answers: a sync that comes late must not act on it."""
     answer: Answer | None = None
 
     def __call__(self, path: str, _request: dict[str, Any]) -> Answer:
@@ -39,6 +41,8 @@ class Script:
         body = {"status": self.status, "children": self.children, **self.extra}
         if path == "/finalize":
             body["finalized"] = self.finalized
+            if self.finalize_children is not None:
+                body["children"] = self.finalize_children
         return 200, {}, body
 
 
