@@ -147,6 +147,11 @@ class Problem:
     values: tuple[tuple[str, Value], ...] = ()
 
     @property
+    def sentence(self) -> str:
+        """The text, behind the path if it does not name the field itself."""
+        return self.text if self.rule.names_field or not self.path.parts else f"{self.path}: {self.text}"
+
+    @property
     def text(self) -> str:
         """One line for a person, which names the field."""
         values: Mapping[str, Value] = dict(self.values)

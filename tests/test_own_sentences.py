@@ -34,7 +34,6 @@ FOREIGN = {
     "hooks.component.strategy": "percentages in annotations that users write",
     "hooks.crds.cel": "characters that a literal of CEL must escape",
     "hooks.diff.markdown": "characters that Markdown must escape",
-    "hooks.diff.pods": "percentages in a workload's strategy",
     "hooks.graph.request.profiler_output": "the profiler's report",
     "hooks.k8s.container_reasons": "messages of the kubelet and of registries",
     "hooks.manifests.directories": "the files of Helm and Kustomize",

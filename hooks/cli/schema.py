@@ -4,13 +4,11 @@ from pathlib import Path
 
 import click
 
-from hooks import contract
-from hooks.crds.json_schema import all_resources, build_file, build_files, format_schema
+from hooks.conversion import Version
+from hooks.crds.definitions import ALL_RESOURCES, suggest_kind
+from hooks.crds.json_schema import build_file, build_files, format_schema
 from hooks.crds.resources import CustomResource
 from hooks.manifests.writing import guard_output
-from hooks.rules.values import suggest
-
-_VERSIONS = (contract.VERSION, contract.BETA_VERSION)
 
 
 @click.command(
@@ -28,8 +26,8 @@ Then:
 @click.argument("kind", required=False)
 @click.option(
     "--version",
-    type=click.Choice(_VERSIONS),
-    default=contract.VERSION,
+    type=click.Choice([one.value for one in Version]),
+    default=Version.ALPHA.value,
     show_default=True,
     help="The version of KIND; only graphs, components and scaling adapters have v1beta1.",
 )
@@ -56,11 +54,9 @@ def schema(*, kind: str | None, version: str, directory: Path | None) -> None:
 
 
 def _find_resource(kind: str, version: str) -> CustomResource:
-    named = [found for found in all_resources() if kind.lower() in {found.kind.lower(), found.short_name, found.plural}]
+    named = [found for found in ALL_RESOURCES if kind.lower() in {found.kind.lower(), found.short_name, found.plural}]
     if not named:
-        kinds = [found.kind for found in all_resources() if found.version == contract.VERSION]
-        hint = suggest(kind, kinds) or f"should be one of {', '.join(kinds)}"
-        raise click.BadParameter(f"there is no kind {kind!r}; {hint}", param_hint="KIND")
+        raise click.BadParameter(f"there is no kind {kind!r}; {suggest_kind(kind)}", param_hint="KIND")
     found = next((found for found in named if found.version == version), None)
     if found is None:
         raise click.BadParameter(f"{named[0].kind} has no version {version}", param_hint="--version")

@@ -39,6 +39,7 @@ from hooks.crds.resources import (
 )
 from hooks.crds.v1beta1 import V1BETA1_RESOURCES
 from hooks.k8s.types import Json, Manifest, ReadManifest
+from hooks.rules.values import suggest
 
 CATEGORY = "dynamo"
 OPEN = "x-kubernetes-preserve-unknown-fields"
@@ -133,6 +134,16 @@ CUSTOM_RESOURCES = (
 )
 
 
+ALL_RESOURCES = (*CUSTOM_RESOURCES, *V1BETA1_RESOURCES)
+"""Our kinds in each of their versions, v1alpha1 first."""
+
+
+def suggest_kind(kind: str) -> str:
+    """What a kind that is not ours should be."""
+    kinds = [resource.kind for resource in CUSTOM_RESOURCES]
+    return suggest(kind, kinds) or f"should be one of {', '.join(kinds)}"
+
+
 def build_crds(converter: ReadManifest | None = None) -> list[Manifest]:
     """Build all definitions, the graph's first.
 
@@ -151,8 +162,7 @@ def build_v1beta1_versions() -> Mapping[str, Json]:
 def _root_schemas() -> Mapping[tuple[str, str], SchemaNode]:
     """Schemas of whole objects by version and kind, with all of `metadata`, which definitions leave to the server."""
     metadata = build_kubernetes_schema(OBJECT_META)
-    resources = (*CUSTOM_RESOURCES, *V1BETA1_RESOURCES)
-    schemas = {(resource.api_version, resource.kind): build_root_schema(resource) for resource in resources}
+    schemas = {(resource.api_version, resource.kind): build_root_schema(resource) for resource in ALL_RESOURCES}
     return {key: s | {"properties": s["properties"] | {"metadata": metadata}} for key, s in schemas.items()}
 
 

@@ -15,7 +15,7 @@ from hooks import contract
 from hooks.api.checkpoint import ServiceCheckpoint
 from hooks.api.graph import PersistentVolumeClaimRequest
 from hooks.api.structural import SchemaNode
-from hooks.crds.definitions import CUSTOM_RESOURCES, read_root_schema
+from hooks.crds.definitions import read_root_schema, suggest_kind
 from hooks.crds.json_schema import build_closed_schema
 from hooks.crds.paths import add_name, name_path
 from hooks.crds.schema_problems import describe_error, describe_unknown
@@ -25,7 +25,6 @@ from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
 from hooks.problems import HERE, FieldPath, Problem
 from hooks.rules import graph as graph_rules
 from hooks.rules import schema as rules
-from hooks.rules.values import suggest
 
 _STATUS = HERE / "status"
 
@@ -55,9 +54,7 @@ def _find_kind_faults(manifest: ReadManifest) -> list[Problem]:
     if problem := find_version_problem(GroupVersionKind.of(version, kind)):
         return [problem]
     ours = contract.GRAPH.api_version
-    kinds = [resource.kind for resource in CUSTOM_RESOURCES]
-    hint = suggest(kind, kinds) or f"should be one of {', '.join(kinds)}"
-    return [rules.KIND.at(HERE / "kind", kind=kind or "nothing", version=ours, hint=hint)]
+    return [rules.KIND.at(HERE / "kind", kind=kind or "nothing", version=ours, hint=suggest_kind(kind))]
 
 
 @cache

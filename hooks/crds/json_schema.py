@@ -11,9 +11,8 @@ from collections.abc import Mapping
 
 from hooks import contract
 from hooks.api.structural import SchemaNode
-from hooks.crds.definitions import CUSTOM_RESOURCES, OPEN, read_root_schema
+from hooks.crds.definitions import ALL_RESOURCES, OPEN, read_root_schema
 from hooks.crds.resources import CustomResource
-from hooks.crds.v1beta1 import V1BETA1_RESOURCES
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 ALL = "all.json"
@@ -24,19 +23,14 @@ _SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$
 _LABEL_VALUE = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
 
 
-def all_resources() -> tuple[CustomResource, ...]:
-    """Our kinds in each of their versions, v1alpha1 first."""
-    return (*CUSTOM_RESOURCES, *V1BETA1_RESOURCES)
-
-
 def build_file(resource: CustomResource) -> SchemaNode:
     """Build the schema of a file with one object of that kind and version."""
     closed = build_closed_schema(resource.api_version, resource.kind)
-    header = {"apiVersion": {"const": resource.api_version}, "kind": {"const": resource.kind}}
     required = {"apiVersion", "kind", "metadata", *closed.get("required", ())}
     readable = _allow_nulls(closed | {"required": sorted(required)})
     properties = readable["properties"]
-    said = {name: {"description": properties[name]["description"], **constant} for name, constant in header.items()}
+    header = _header(resource).items()
+    said = {name: {"description": properties[name]["description"], **constant} for name, constant in header}
     return {
         "$schema": DIALECT,
         "title": f"{resource.kind} {resource.api_version}",
@@ -47,7 +41,7 @@ def build_file(resource: CustomResource) -> SchemaNode:
 
 def build_files() -> Mapping[str, SchemaNode]:
     """Build all files by their paths: one for each kind and version, and `ALL`."""
-    files = {_path_of(resource): build_file(resource) for resource in all_resources()}
+    files = {_path_of(resource): build_file(resource) for resource in ALL_RESOURCES}
     return files | {ALL: _build_choice()}
 
 
@@ -86,13 +80,17 @@ def _build_choice() -> SchemaNode:
     return {
         "$schema": DIALECT,
         "title": f"All kinds of {contract.GROUP}",
-        "allOf": [{"if": _match(resource), "then": {"$ref": _path_of(resource)}} for resource in all_resources()],
+        "allOf": [{"if": _match(resource), "then": {"$ref": _path_of(resource)}} for resource in ALL_RESOURCES],
     }
 
 
 def _match(resource: CustomResource) -> SchemaNode:
-    header = {"apiVersion": {"const": resource.api_version}, "kind": {"const": resource.kind}}
+    header = _header(resource)
     return {"properties": header, "required": list(header)}
+
+
+def _header(resource: CustomResource) -> SchemaNode:
+    return {"apiVersion": {"const": resource.api_version}, "kind": {"const": resource.kind}}
 
 
 def _close(schema: SchemaNode) -> SchemaNode:

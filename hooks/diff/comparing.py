@@ -32,7 +32,6 @@ from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Loaded, ManifestFaults
 from hooks.metacontroller.protocol import plural_of
 from hooks.migration.found import CHILD_KINDS, Found
-from hooks.problems import Problem
 from hooks.rendering import declared_kinds
 from hooks.settings import Settings
 from hooks.validation.review import Review
@@ -237,12 +236,8 @@ def _find_refused(
         )
         problems = RULES[plural_of(document.kind)](review).problems
         if problems:
-            texts = "; ".join(dict.fromkeys(_describe(document.as_written(problem)) for problem in problems))
+            texts = "; ".join(dict.fromkeys(document.as_written(problem).sentence for problem in problems))
             yield key, f"the change is refused, and nothing of it happens: {texts}"
-
-
-def _describe(problem: Problem) -> str:
-    return problem.text if problem.rule.names_field or not problem.path.parts else f"{problem.path}: {problem.text}"
 
 
 def _find_kept(before: Estate, after: Estate, fresh: Estate, refused: Mapping[ObjectId, str]) -> Iterator[str]:

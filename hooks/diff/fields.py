@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.differences import MERGE_KEYS
+from hooks.k8s.differences import MERGE_KEYS, SECRET_FIELDS, name_part
 from hooks.k8s.pod_defaults import without_defaults
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of
 from hooks.problems import HERE, FieldPath, Key
@@ -28,7 +28,6 @@ _HIDDEN_ANNOTATIONS = frozenset(
 _HIDDEN_LABELS = frozenset({contract.LABEL_CONTROLLER_UID})
 _METADATA = frozenset({"labels", "annotations"})
 """What a person writes of the metadata, beside the name."""
-_SECRET_FIELDS = frozenset({"data", "stringData"})
 _USERS_KEYS = frozenset(
     {"labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData"} | {"services", "custom"}
 )
@@ -80,7 +79,7 @@ def compare_values(old: Json, new: Json, path: FieldPath) -> Iterator[FieldChang
         old, new = (value if isinstance(value, Mapping) else {} for value in (old, new))
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted(old.keys() | new.keys()):
-            yield from compare_values(old.get(key), new.get(key), path / _part(path, key))
+            yield from compare_values(old.get(key), new.get(key), path / name_part(path, key, _USERS_KEYS))
     elif _is_list_of_maps(old) and _is_list_of_maps(new):
         yield from _compare_lists(old, new, path)
     else:
@@ -111,14 +110,9 @@ def _is_list_of_maps(value: Json) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
-def _part(path: FieldPath, key: str) -> str:
-    is_users = not key.isalnum() or (bool(path.parts) and path.parts[-1] in _USERS_KEYS)
-    return Key(key) if is_users else key
-
-
 def _hide(change: FieldChange) -> FieldChange:
     """Without values if they are of a Secret's data."""
-    if change.path.parts[0] not in _SECRET_FIELDS:
+    if change.path.parts[0] not in SECRET_FIELDS:
         return change
     return FieldChange(path=change.path, is_secret=True)
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import ceil
 
 from hooks import contract
 from hooks.diff.estate import ObjectId
 from hooks.diff.fields import visible
 from hooks.k8s import kinds
+from hooks.k8s.quantities import scale_amount
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import SPEC, FieldPath, Key
 
@@ -67,7 +66,7 @@ def _of_template(key: ObjectId, spec: Mapping[str, Json]) -> PodSet:
     rolling = strategy.get("rollingUpdate") or {}
     rolls = strategy.get("type", "RollingUpdate") == "RollingUpdate"
     built = _build(key, spec.get("template") or {}, SPEC / "template", count=count)
-    surge = scale_amount(rolling.get("maxSurge", _DEPLOYMENTS_SURGE), count) if rolls else 0
+    surge = scale_amount(rolling.get("maxSurge", _DEPLOYMENTS_SURGE), count, up=True) if rolls else 0
     return replace(built, surge=surge, is_recreated=strategy.get("type") == "Recreate")
 
 
@@ -75,7 +74,7 @@ def _of_groups(key: ObjectId, spec: Mapping[str, Json]) -> Iterator[PodSet]:
     group = spec.get("leaderWorkerTemplate") or {}
     replicas, size = int(spec.get("replicas", 1)), int(group.get("size", 1))
     rolling = (spec.get("rolloutStrategy") or {}).get("rollingUpdateConfiguration") or {}
-    surge = scale_amount(rolling.get("maxSurge", 0), replicas)
+    surge = scale_amount(rolling.get("maxSurge", 0), replicas, up=True)
     leader = "leaderTemplate" if group.get("leaderTemplate") else "workerTemplate"
     for role, field, pods in (("leader", leader, 1), ("worker", "workerTemplate", size - 1)):
         if pods:
@@ -132,9 +131,3 @@ def place_in_object(path: FieldPath, pod_set: PodSet) -> FieldPath:
             case "priorityClassName":
                 return SPEC / "template" / "priorityClassName"
     return FieldPath((*pod_set.path.parts, *parts))
-
-
-def scale_amount(amount: Json, count: int) -> int:
-    """A number of pods, or a percentage of `count` rounded up, as Kubernetes does with `maxSurge`."""
-    text = str(amount)
-    return ceil(Fraction(int(text[:-1]), 100) * count) if text.endswith("%") else int(text)

@@ -4,7 +4,7 @@ The server's defaults and the fields of other writers are no difference: a map m
 Metacontroller merges by key more items, and the items of any other list more fields. It does not know who changed what.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import orjson
@@ -23,7 +23,7 @@ Source: Metacontroller v4.17, pkg/dynamic/apply/apply.go, knownMergeKeys.
 
 _LONGEST = 80
 _ENV = frozenset({"env", "envs"})
-_SECRET_FIELDS = frozenset({"data", "stringData"})
+SECRET_FIELDS = frozenset({"data", "stringData"})
 _QUANTITY_MAPS = frozenset({"limits", "requests", "overhead"})
 _QUANTITIES = frozenset({"sizeLimit", "divisor", "storage"})
 _USERS_KEYS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "data", "limits", "requests"})
@@ -62,7 +62,7 @@ def find_difference(wanted: ReadManifest, live: ReadManifest) -> Difference | No
 def find_differences(wanted: ReadManifest, live: ReadManifest) -> Iterator[Difference]:
     """All differences between a wanted object and the live one of its name, in the order of their paths."""
     for path, ours, theirs in _find_in_object(wanted, live):
-        secret = wanted["kind"] == kinds.SECRET.kind and path.parts[0] in _SECRET_FIELDS
+        secret = wanted["kind"] == kinds.SECRET.kind and path.parts[0] in SECRET_FIELDS
         yield Difference(path=path, wanted=ours, live=theirs, is_secret=secret or not _ENV.isdisjoint(path.parts))
 
 
@@ -92,7 +92,7 @@ def _find(wanted: Json, live: Json, path: FieldPath) -> Iterator[_Found]:
         return
     if isinstance(wanted, dict) and isinstance(live, dict):
         for key in sorted(wanted):
-            yield from _find(wanted[key], live.get(key), path / _part(path, key))
+            yield from _find(wanted[key], live.get(key), path / name_part(path, key, _USERS_KEYS))
     elif isinstance(wanted, list | tuple) and isinstance(live, list):
         yield from _find_in_list(wanted, live, path)
     elif not _is_same_quantity(wanted, live, path):
@@ -124,9 +124,9 @@ def _merge_key(*versions: Sequence[Json]) -> str | None:
     return next((key for key in MERGE_KEYS if all(key in item for item in items)), None)
 
 
-def _part(path: FieldPath, key: str) -> str:
-    """The key as a part of a path: in brackets if it is not the name of a field."""
-    is_users = not key.isalnum() or (bool(path.parts) and path.parts[-1] in _USERS_KEYS)
+def name_part(path: FieldPath, key: str, maps: Set[str]) -> str:
+    """The key as a part of a path: in brackets if it is not the name of a field, as in `maps`."""
+    is_users = not key.isalnum() or (bool(path.parts) and path.parts[-1] in maps)
     return Key(key) if is_users else key
 
 

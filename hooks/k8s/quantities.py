@@ -83,3 +83,15 @@ def _write_decimal(amount: Fraction, *, exponent: bool) -> str:
             number = nanos // unit
             return f"{number}e{power}" if exponent and power else f"{number}{suffix}"
     return f"{nanos}n"
+
+
+def scale_amount(amount: Json, count: int, *, up: bool) -> int:
+    """A number of pods, or a percentage of `count`, rounded `up` or down.
+
+    Source: Kubernetes, apimachinery pkg/util/intstr, GetScaledValueFromIntOrPercent.
+    """
+    text = str(amount)
+    if not text.endswith("%"):
+        return int(text)
+    percent = int(text[:-1]) * count
+    return -(-percent // 100) if up else percent // 100

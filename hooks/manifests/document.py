@@ -23,10 +23,7 @@ class Fault:
 
     def __str__(self) -> str:
         """`file:line: field: message`, as compilers write it."""
-        problem = self.problem
-        is_named = problem.rule.names_field or not problem.path.parts
-        field = "" if is_named else f"{problem.path}: "
-        return f"{self.file}:{self.mark.line}: {field}{problem.text}"
+        return f"{self.file}:{self.mark.line}: {self.problem.sentence}"
 
     def __lt__(self, other: "Fault") -> bool:
         """By place, then by field."""

@@ -1,6 +1,6 @@
 """Decides the boxes and links of a picture, from the plans that the hooks make of the same objects."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hooks import contract, identity
@@ -26,8 +26,6 @@ from hooks.picture.relations import find_relations
 from hooks.picture.services import ShownService, count, describe_service, read_service
 from hooks.settings import Settings
 
-_NO_WORKLOADS = Workloads(deployment=None, leader_worker_sets={})
-_NO_KEY = ObservedKey(source=None, copy=None, can_copy=False)
 _POOLED = "worker"
 """The type of the components whose pods an InferencePool selects."""
 
@@ -74,15 +72,7 @@ def draw_components(parents: Sequence[Manifest], around: Surroundings) -> Pictur
     Raises:
         InvalidSpec: a component cannot be rendered.
     """
-    seen = ObservedComponent(
-        workloads=_NO_WORKLOADS,
-        pods=(),
-        mpi_key=_NO_KEY,
-        accounts=(),
-        registry_secrets=(),
-        has_virtual_services=kinds.VIRTUAL_SERVICE in around.declared,
-        has_leader_worker_sets=kinds.LEADER_WORKER_SET in around.declared,
-    )
+    seen = _observe_nothing(around.declared, has_leader_worker_sets=kinds.LEADER_WORKER_SET in around.declared)
     components = [parse_parent(ComponentDeployment, parent) for parent in parents]
     services = tuple(
         read_service(component, seen, around.settings, key=f"s{index}") for index, component in enumerate(components)
@@ -111,15 +101,7 @@ def _observe(parent: Manifest, around: Surroundings) -> ObservedGraph:
 def _read_services(plan: GraphPlan, seen: ObservedGraph, settings: Settings) -> Iterator[ShownService]:
     adapters = {adapter.service: adapter.name for adapter in plan.adapters}
     left = {one.service for one in plan.grove.services if one.replicas is None} if plan.grove else set()
-    observed = ObservedComponent(
-        workloads=_NO_WORKLOADS,
-        pods=(),
-        mpi_key=_NO_KEY,
-        accounts=(),
-        registry_secrets=(),
-        has_virtual_services=kinds.VIRTUAL_SERVICE in seen.installed,
-        has_leader_worker_sets=True,
-    )
+    observed = _observe_nothing(seen.installed, has_leader_worker_sets=True)
     for index, component in enumerate(plan.components):
         yield read_service(
             _as_component(plan, component),
@@ -129,6 +111,19 @@ def _read_services(plan: GraphPlan, seen: ObservedGraph, settings: Settings) -> 
             adapter=adapters.get(component.service, ""),
             is_autoscaled=component.service in left,
         )
+
+
+def _observe_nothing(declared: Container[GroupVersionKind], *, has_leader_worker_sets: bool) -> ObservedComponent:
+    """What is observed of a component before it has any object."""
+    return ObservedComponent(
+        workloads=Workloads(deployment=None, leader_worker_sets={}),
+        pods=(),
+        mpi_key=ObservedKey(source=None, copy=None, can_copy=False),
+        accounts=(),
+        registry_secrets=(),
+        has_virtual_services=kinds.VIRTUAL_SERVICE in declared,
+        has_leader_worker_sets=has_leader_worker_sets,
+    )
 
 
 def _as_component(plan: GraphPlan, component: GraphServicePlan) -> ComponentDeployment:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from hooks.diff.estate import ObjectId
-from hooks.diff.pods import PodSet, scale_amount
+from hooks.diff.pods import PodSet
 from hooks.diff.resources import ResourceRow, Rollout, add_up, request_of
+from hooks.k8s.quantities import scale_amount
 from hooks.problems import SPEC
 from tests.diff.compared import annotated, compare, edited, edited_service, example, resources
 
@@ -94,7 +95,7 @@ def test_limit_counts_where_nothing_is_requested() -> None:
     ("amount", "count", "expected"), [("25%", 1, 1), ("25%", 4, 1), ("25%", 5, 2), (2, 9, 2), ("0%", 9, 0)]
 )
 def test_percentage_of_pods_is_rounded_up(amount: str | int, count: int, expected: int) -> None:
-    assert scale_amount(amount, count) == expected
+    assert scale_amount(amount, count, up=True) == expected
 
 
 def test_gpus_of_all_nodes_count() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json, short_hash
-from hooks.k8s.types import Json, Manifest
+from hooks.k8s.quantities import scale_amount
+from hooks.k8s.types import Manifest
 from hooks.simulator.client import Client
 from hooks.simulator.conditions import WorkloadCondition, build_conditions
 from hooks.simulator.equality import are_equal
@@ -59,8 +60,8 @@ def _plan_sizes(
     if spec["strategy"]["type"] == "Recreate":
         return [*((item, 0) for item in old), (current, 0 if old_total else wanted)]
     rolling = spec["strategy"]["rollingUpdate"]
-    surge = _absolute(rolling["maxSurge"], wanted, up=True)
-    unavailable = _absolute(rolling["maxUnavailable"], wanted, up=False)
+    surge = scale_amount(rolling["maxSurge"], wanted, up=True)
+    unavailable = scale_amount(rolling["maxUnavailable"], wanted, up=False)
     if surge == unavailable == 0:
         unavailable = 1
     have = len(pods_of(store, current))
@@ -79,13 +80,6 @@ def _shrink(store: Store, old: Sequence[Manifest], keep_ready: int) -> list[tupl
         keep_ready -= kept
         sizes.append((item, kept))
     return sizes
-
-
-def _absolute(value: Json, of: int, *, up: bool) -> int:
-    if isinstance(value, int):
-        return value
-    percent = int(str(value).removesuffix("%")) * of
-    return -(-percent // 100) if up else percent // 100
 
 
 def _ensure_current_set(store: Store, client: Client, deployment: Manifest) -> Manifest:
@@ -223,7 +217,7 @@ def _write_status(client: Client, deployment: Manifest, counts: Counts, now: str
 def _conditions(deployment: Manifest, counts: Counts) -> Iterable[WorkloadCondition]:
     spec: Mapping[str, Any] = deployment["spec"]
     rolling = spec["strategy"].get("rollingUpdate", {"maxUnavailable": 0})
-    least = counts.wanted - _absolute(rolling["maxUnavailable"], counts.wanted, up=False)
+    least = counts.wanted - scale_amount(rolling["maxUnavailable"], counts.wanted, up=False)
     if counts.ready >= least:
         yield WorkloadCondition("Available", True, "MinimumReplicasAvailable", "Deployment has minimum availability.")
     else:

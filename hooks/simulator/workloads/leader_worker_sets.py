@@ -11,6 +11,7 @@ from typing import Any
 
 from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json, short_hash
+from hooks.k8s.quantities import scale_amount
 from hooks.k8s.types import Json, Manifest
 from hooks.simulator.client import Client
 from hooks.simulator.conditions import WorkloadCondition, build_conditions
@@ -155,7 +156,7 @@ def _replace_old(step: _Step, groups: Sequence[_Group]) -> None:
 
 def _absolute(value: Json, of: int) -> int:
     """A number or percentage of groups, at least one."""
-    return max(1, value if isinstance(value, int) else int(str(value).removesuffix("%")) * of // 100)
+    return max(1, scale_amount(value, of, up=False))
 
 
 def _drop(client: Client, group: _Group) -> None:
