@@ -36,7 +36,7 @@ types: $(VENV)/.tested
 	$(BIN)/mypy
 
 tests: $(VENV)/.tested
-	$(BIN)/pytest -n auto --cluster
+	$(BIN)/python -m tests.run
 
 unit: $(VENV)/.tested ## tests that need no cluster
 	$(BIN)/pytest -n auto
@@ -56,7 +56,7 @@ cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd ar
 alone: $(VENV)/.tested ## cluster tests of what is committed, in a clone that has nothing beside it
 	@clone=$$(mktemp -d) && trap 'rm -rf "$$clone"' EXIT && git clone --quiet . "$$clone/project" \
 		&& cd "$$clone/project" && CLUSTER_PROGRAMS=$${CLUSTER_PROGRAMS:-$(CURDIR)/tests/cluster/.bin} \
-		PYTHONPATH="$$PWD" $(CURDIR)/$(BIN)/python -m pytest -n auto --cluster $(ALONE_TESTS)
+		PYTHONPATH="$$PWD" $(CURDIR)/$(BIN)/python -m tests.run $(ALONE_TESTS)
 
 bench: $(VENV)/.tested ## requests per second and latency against an echo on the same server
 	$(BIN)/python -m bench
