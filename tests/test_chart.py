@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,17 @@ VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 VALUE_OF = {name: camel(name.replace("-", "_")) for name in OPTIONAL_KINDS}
 KUBERNETES = "1.36.0"
+WITHOUT_CRDS = ("--set", "crds.install=false")
 SELECTORS = {"namespaceSelector", "objectSelector"}
 CALLERS = install_files.SecretKey(namespace="dynamo-system", name="dynamo-hooks-callers")
 REVISION = re.compile(r"\?revision=[0-9a-f]{10}\"")
 ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
-def template(*options: str, name: str = "dynamo-hooks") -> list[dict[str, Any]]:
+def template(*options: str, name: str = "dynamo-hooks", crds: bool = False) -> list[dict[str, Any]]:
     """What installing and upgrading create: not what waits for `helm uninstall` or `helm test`."""
-    return [found for found in render(*options, name=name) if hook_events(found).isdisjoint({"pre-delete", "test"})]
+    found = render(*options, name=name, crds=crds)
+    return [document for document in found if hook_events(document).isdisjoint({"pre-delete", "test"})]
 
 
 def hook_events(document: Mapping[str, Any]) -> set[str]:
@@ -59,14 +62,21 @@ def hook_events(document: Mapping[str, Any]) -> set[str]:
     return set(document["metadata"].get("annotations", {}).get("helm.sh/hook", "").split(",")) - {""}
 
 
-def render(*options: str, name: str = "dynamo-hooks") -> list[dict[str, Any]]:
-    """Every document of the chart."""
+def render(*options: str, name: str = "dynamo-hooks", crds: bool = False) -> list[dict[str, Any]]:
+    """Every document of the chart; the CRDs, nine tenths of the text, where they are asked for."""
+    text = render_text(name, options if crds else (*WITHOUT_CRDS, *options))
+    return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document]
+
+
+@cache
+def render_text(name: str, options: tuple[str, ...]) -> str:
+    """What helm prints; the same options give the same text, but for tokens that the chart makes up."""
     command = [program("helm"), "template", name, str(CHART), "--namespace", "dynamo-system"]
     run = subprocess.run(
         [*command, "--kube-version", KUBERNETES, *options], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
-    return [document for document in yaml.load_all(run.stdout, yaml.CSafeLoader) if document]
+    return run.stdout
 
 
 def controllers_of(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -78,7 +88,8 @@ def controllers_of(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def refusal(*options: str) -> str:
-    command = [program("helm"), "template", "dynamo-hooks", str(CHART), "--kube-version", KUBERNETES, *options]
+    command = [program("helm"), "template", "dynamo-hooks", str(CHART), "--kube-version", KUBERNETES]
+    command += [*WITHOUT_CRDS, *options]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode != 0
     return run.stderr
@@ -335,14 +346,25 @@ def test_controllers_call_the_service_of_the_release() -> None:
 
 
 def test_chart_renders_the_crds_of_the_files() -> None:
-    by_name = sorted(of_kind(template(), "CustomResourceDefinition"), key=lambda crd: crd["metadata"]["name"])
+    by_name = sorted(of_kind(template(crds=True), "CustomResourceDefinition"), key=lambda crd: crd["metadata"]["name"])
     assert by_name == install_files.crds()
-    assert of_kind(template("--set", "crds.install=false"), "CustomResourceDefinition") == []
+    assert of_kind(template(), "CustomResourceDefinition") == []
+
+
+def test_crds_are_all_that_their_value_decides() -> None:
+    """So that other tests leave them out."""
+    without = [found for found in render(crds=True) if found["kind"] != "CustomResourceDefinition"]
+    assert [_without_token(found) for found in without] == [_without_token(found) for found in render()]
+
+
+def _without_token(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without the data of a Secret, which the chart makes up each time."""
+    return {key: value for key, value in document.items() if document["kind"] != "Secret" or key != "data"}
 
 
 def test_chart_renders_definitions_of_both_versions() -> None:
     service = {"name": "dynamo-hooks-admission", "namespace": "dynamo-system", "path": "/convert", "port": 443}
-    rendered = of_kind(template("--set", "v1beta1.enabled=true"), "CustomResourceDefinition")
+    rendered = of_kind(template("--set", "v1beta1.enabled=true", crds=True), "CustomResourceDefinition")
     by_name = {crd["metadata"]["name"]: crd for crd in build_crds({"service": service})}
     assert {crd["metadata"]["name"]: crd for crd in rendered} == by_name
 
@@ -459,6 +481,7 @@ def token_sources(documents: list[dict[str, Any]]) -> dict[str, Any]:
 def test_hooks_and_prober_share_a_random_token() -> None:
     tokens = set()
     for _ in range(2):
+        render_text.cache_clear()
         documents = template()
         secret = named(documents, "Secret", "dynamo-hooks-prober")
         reference = {"name": secret["metadata"]["name"], "key": "token"}
@@ -519,7 +542,10 @@ def test_metacontroller_shows_the_token_that_the_hooks_ask_for(options: tuple[st
 
 
 def test_token_of_callers_is_random_and_not_that_of_the_prober() -> None:
-    tokens = {secret["data"]["token"] for _ in range(2) for secret in of_kind(template(), "Secret")}
+    tokens = set()
+    for _ in range(2):
+        render_text.cache_clear()
+        tokens |= {secret["data"]["token"] for secret in of_kind(template(), "Secret")}
     assert {len(base64.b64decode(token)) for token in tokens} == {32}
     assert len(tokens) == 4
 

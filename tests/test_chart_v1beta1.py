@@ -24,7 +24,7 @@ def source(name: str) -> tuple[str, ...]:
 
 
 def definitions(*options: str) -> dict[str, dict[str, Any]]:
-    found = of_kind(template(*options), "CustomResourceDefinition")
+    found = of_kind(template(*options, crds=True), "CustomResourceDefinition")
     return {one["metadata"]["name"]: one for one in found}
 
 
