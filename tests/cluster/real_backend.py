@@ -28,6 +28,18 @@ QUIET_SECONDS = 0.5
 SETTLE_SECONDS = 20.0
 UNTIL_SECONDS = 90.0
 
+_KINDS = (
+    (GROUP_VERSION, "Thing"),
+    (GROUP_VERSION, "Widget"),
+    ("v1", "ConfigMap"),
+    ("v1", "Service"),
+    ("apps/v1", "Deployment"),
+)
+"""What the cases make, parents first."""
+
+_OF_EVERY_NAMESPACE = {"kube-root-ca.crt"}
+"""The controller manager would make it anew."""
+
 
 @contextlib.contextmanager
 def real_backend(plane: ControlPlane) -> Iterator["RealBackend"]:
@@ -55,15 +67,18 @@ class RealBackend:
             admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
     def close(self) -> None:
-        """Remove controllers first, then finalizers, objects and namespaces."""
+        """Remove controllers first, then finalizers and objects.
+
+        The next case may ask for objects of all namespaces. The namespaces stay, until the control plane goes: to take
+        one down the API server looks for objects of each of its kinds.
+        """
         for name in list(self._controllers):
             self.stop_controller(name)
         for namespace in self._namespaces:
-            # A namespace takes seconds to go, and the next case may ask for objects of all namespaces.
-            for api_version, kind in ((GROUP_VERSION, "Thing"), (GROUP_VERSION, "Widget"), ("v1", "ConfigMap")):
-                for found in self._api.list(api_version, kind, namespace):
-                    self._remove(api_version, kind, found["metadata"]["name"], namespace)
-            self._api.delete("v1", "Namespace", namespace)
+            for api_version, kind in _KINDS:
+                names = {found["metadata"]["name"] for found in self._api.list(api_version, kind, namespace)}
+                for name in names - _OF_EVERY_NAMESPACE:
+                    self._remove(api_version, kind, name, namespace)
 
     @property
     def hook_calls(self) -> Sequence[HookCall]:
