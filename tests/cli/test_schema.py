@@ -4,19 +4,20 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from jsonschema import Draft7Validator
-from referencing import Registry, Resource
 
 from hooks import contract
 from hooks.cli.schema import schema
 from hooks.conversion import CONVERTIBLE_KINDS, convert
 from hooks.crds.faults import find_faults
 from hooks.k8s.types import Manifest
+
+if TYPE_CHECKING:
+    from jsonschema import Draft7Validator
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus" / "upstream-0.9.json.gz"
@@ -31,8 +32,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(folder: Path) -> Draft7Validator:
+def whole(folder: Path) -> "Draft7Validator":
     """The schema of all kinds."""
+    # Importing it takes two seconds: too long for each process that only collects tests.
+    from jsonschema import Draft7Validator  # noqa: PLC0415
+    from referencing import Registry, Resource  # noqa: PLC0415
+
     files = [(str(path.relative_to(folder)), read(path)) for path in folder.rglob("*.json")]
     registry = Registry().with_resources([(name, Resource.from_contents(content)) for name, content in files])
     return Draft7Validator(dict(files)["all.json"], registry=registry)
@@ -65,17 +70,17 @@ def in_both_versions(found: Manifest) -> Iterator[Manifest]:
         yield convert(found, contract.BETA_VERSION)
 
 
-def test_every_kind_and_version_has_a_file_that_is_a_schema(folder: Path) -> None:
+def test_every_kind_and_version_has_a_file_that_is_a_schema(folder: Path, whole: "Draft7Validator") -> None:
     paths = {str(path.relative_to(folder)): read(path) for path in folder.rglob("*.json")}
     for found in paths.values():
-        Draft7Validator.check_schema(found)
+        whole.check_schema(found)
     assert {"all.json", "nvidia.com/dynamographdeployment_v1beta1.json", "nvidia.com/dynamomodel_v1alpha1.json"} < set(
         paths
     )
     assert len(paths) == 1 + 6 + len(CONVERTIBLE_KINDS)
 
 
-def test_what_the_api_server_takes_is_valid(whole: Draft7Validator) -> None:
+def test_what_the_api_server_takes_is_valid(whole: "Draft7Validator") -> None:
     judged = [one for found in objects() for one in in_both_versions(found) if not find_faults(one)]
     assert len(judged) > 40
     assert [(one, error.message) for one in judged for error in whole.iter_errors(one)] == []
@@ -94,12 +99,12 @@ def test_what_the_api_server_takes_is_valid(whole: Draft7Validator) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_mistake_is_found_in_its_place(whole: Draft7Validator, changed: Manifest, words: str) -> None:
+def test_mistake_is_found_in_its_place(whole: "Draft7Validator", changed: Manifest, words: str) -> None:
     (error,) = whole.iter_errors(changed)
     assert words in error.message
 
 
-def test_objects_of_other_projects_pass(whole: Draft7Validator) -> None:
+def test_objects_of_other_projects_pass(whole: "Draft7Validator") -> None:
     assert list(whole.iter_errors({"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "b"}})) == []
 
 
