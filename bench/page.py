@@ -1,0 +1,110 @@
+"""`python -m bench.page [--lines FILE] RESULT…`: writes the tables of docs/benchmarks.md from what the benches wrote.
+
+A result is a file of bench/results/: one of `make bench`, and one of `make bench-cluster` for each number of graphs.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+Result = Mapping[str, Any]
+
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+_VERDICT = re.compile(r"(reached|missed) +(.*)")
+_PHASES = (("children", "until all children exist"), ("ready", "until all graphs are ready"))
+
+
+@click.command()
+@click.option(
+    "--lines", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What `make bench` printed."
+)
+@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def main(*, lines: Path | None, results: tuple[Path, ...]) -> None:
+    """Write the parts of the page for which there are RESULTS; the other parts stay."""
+    found = [json.loads(path.read_text()) for path in results]
+    page = PAGE.read_text()
+    if calls := [one for one in found if "cases" in one]:
+        page = replace_part(page, "calls", write_calls(calls[-1]))
+    if clusters := [one for one in found if "floor" in one]:
+        page = replace_part(page, "cluster", write_clusters(clusters))
+    if lines:
+        page = replace_part(page, "targets", write_targets(lines.read_text().splitlines()))
+    PAGE.write_text(page)
+    click.echo(f"written to {PAGE}")
+
+
+def replace_part(page: str, name: str, table: str) -> str:
+    """The page with another table between the marks of that name.
+
+    Raises:
+        ValueError: the page has no such marks.
+    """
+    part = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    if not part.search(page):
+        raise ValueError(f"the page has no part {name}")
+    return part.sub(lambda found: f"{found[1]}{table}{found[2]}", page)
+
+
+def write_calls(result: Result) -> str:
+    """Requests per second and latency of sync calls beside those of the echo."""
+    machine, options = result["machine"], result["options"]
+    said = (
+        f"{machine['processors']} processors shared with the load generator, Python {machine['python']}, "
+        f"{options['workers']} workers, {options['connections']} connections; {result['time'][:10]}.\n\n"
+    )
+    head = ("request", "body KB", "requests/s", "echo", "ratio", "p50 ms", "echo", "p99 ms", "echo")
+    rows = [
+        (
+            case["name"],
+            f"{case['body_bytes'] / 1000:.0f}",
+            *_pair(case, "requests_per_second", "{:.0f}".format),
+            f"{case['ratio']:.2f}",
+            *_pair(case, "p50_ms", "{:.1f}".format),
+            *_pair(case, "p99_ms", "{:.1f}".format),
+        )
+        for case in result["cases"]
+    ]
+    memory = max(worker["rss"] for worker in result["worker_memory_mib"])
+    cold = result["cold_start_ms"]["first_sync"]
+    return (
+        f"{said}{_table(head, rows)}\nLargest worker: {memory:.0f} MiB. From start to the first sync: {cold:.0f} ms.\n"
+    )
+
+
+def write_clusters(results: Iterable[Result]) -> str:
+    """What many graphs cost on a real control plane, hooks beside the floor, by the number of graphs."""
+    head = ("graphs", "phase", "seconds", "floor", "processor s", "floor", "times the floor", "calls a graph")
+    rows = []
+    for result in sorted(results, key=lambda one: int(one["graphs"])):
+        for phase, title in _PHASES:
+            hooks, floor = result["hooks"][phase], result["floor"][phase]
+            spent, least = (sum(one["processor_seconds"].values()) for one in (hooks, floor))
+            calls = sum(hooks["calls"].values()) / result["graphs"]
+            seconds = (f"{hooks['seconds']:.1f}", f"{floor['seconds']:.1f}")
+            ratio = f"{spent / least:.2f}"
+            rows.append((result["graphs"], title, *seconds, f"{spent:.1f}", f"{least:.1f}", ratio, f"{calls:.1f}"))
+    return _table(head, rows)
+
+
+def write_targets(lines: Iterable[str]) -> str:
+    """The verdicts that the benches printed."""
+    found = [match for line in lines if (match := _VERDICT.fullmatch(line.strip()))]
+    return _table(("target", "measured"), [(match[1], match[2].replace("|", "\\|")) for match in found])
+
+
+def _pair(case: Result, key: str, write: Callable[[float], str]) -> tuple[str, str]:
+    return write(case["hook"][key]), write(case["echo"][key])
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    titles = list(head)
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""The tables of docs/benchmarks.md are made of what the benches wrote."""
+
+from typing import Any
+
+import pytest
+
+from bench.page import PAGE, replace_part, write_calls, write_clusters, write_targets
+
+
+def load(requests: float, p50: float, p99: float) -> dict[str, float]:
+    return {"requests_per_second": requests, "p50_ms": p50, "p99_ms": p99}
+
+
+def phase(seconds: float, calls: int, **spent: float) -> dict[str, Any]:
+    return {"seconds": seconds, "processor_seconds": spent, "calls": {"graph": calls}}
+
+
+def test_calls_stand_beside_the_echo() -> None:
+    result = {
+        "time": "2026-01-02T03:04:05+00:00",
+        "machine": {"processors": 2, "python": "3.11.7"},
+        "options": {"workers": 2, "connections": 4},
+        "cases": [
+            {
+                "name": "component",
+                "body_bytes": 41_700,
+                "ratio": 0.4,
+                "hook": load(400, 2.5, 9),
+                "echo": load(1000, 1, 4),
+            }
+        ],
+        "worker_memory_mib": [{"rss": 70.4}, {"rss": 71.6}],
+        "cold_start_ms": {"first_sync": 999.6},
+    }
+    text = write_calls(result)
+    assert text.startswith(
+        "2 processors shared with the load generator, Python 3.11.7, 2 workers, 4 connections; 2026-01-02."
+    )
+    assert "| component | 42 | 400 | 1000 | 0.40 | 2.5 | 1.0 | 9.0 | 4.0 |\n" in text
+    assert text.endswith("\nLargest worker: 72 MiB. From start to the first sync: 1000 ms.\n")
+
+
+def test_graphs_stand_beside_the_floor_in_the_order_of_their_number() -> None:
+    results = [
+        {
+            "graphs": number,
+            "hooks": {
+                "children": phase(4, 24 * number, hooks=2, api=3),
+                "ready": phase(8, 40 * number, hooks=4, api=6),
+            },
+            "floor": {"children": phase(2, number, floor=1, api=3), "ready": phase(4, number, floor=2, api=3)},
+        }
+        for number in (100, 10)
+    ]
+    lines = write_clusters(results).splitlines()
+    assert lines[2] == "| 10 | until all children exist | 4.0 | 2.0 | 5.0 | 4.0 | 1.25 | 24.0 |"
+    assert lines[3] == "| 10 | until all graphs are ready | 8.0 | 4.0 | 10.0 | 5.0 | 2.00 | 40.0 |"
+    assert [line.split(" | ")[0] for line in lines[4:]] == ["| 100", "| 100"]
+
+
+def test_targets_are_the_verdicts_among_the_lines() -> None:
+    text = write_targets(["make: nothing", "reached  memory: 70 MiB", "missed   p99: +9 ms", "all reached"])
+    assert text.splitlines()[2:] == ["| reached | memory: 70 MiB |", "| missed | p99: +9 ms |"]
+
+
+def test_a_part_is_replaced_and_the_others_stay() -> None:
+    page = "a\n<!-- one -->\nold\n<!-- /one -->\n<!-- two -->\n<!-- /two -->\n"
+    assert replace_part(page, "one", "new\n") == page.replace("old", "new")
+    with pytest.raises(ValueError, match="no part three"):
+        replace_part(page, "three", "")
+
+
+@pytest.mark.parametrize("part", ["calls", "targets", "cluster"])
+def test_page_has_a_place_for_each_table(part: str) -> None:
+    page = PAGE.read_text()
+    assert replace_part(page, part, "") != page, "there is a table"
