@@ -25,16 +25,16 @@ from hooks import contract
 from hooks.admission.conversion import PATH
 from hooks.conversion import Version, convert
 from hooks.k8s.types import Manifest
+from hooks.serving.server import freeze_memory
 
 TARGET_MS = 5.0
 """The most milliseconds that the p99 may lie above the echo's."""
 TARGET_PROCESSOR_MS = 2.0
 """The most milliseconds of processor time of a conversion; the median counts.
 
-It is the target for a graph that is read again, as most conversions are: a planner polls, a watch sees a new status.
-For a graph of which all components changed, the time is only printed.
+Most conversions are of a graph that is read again: a planner polls, a watch sees a new status. The target is the same
+for a graph of which all components changed.
 """
-_AGAIN, _CHANGED = "read again", "all changed"
 
 
 @click.command()
@@ -47,6 +47,7 @@ def main(*, services: int, seconds: float, rounds: int, connections: int, calls:
     """Measure conversions, compared with an echo of the same body; exit status 1 if a target is missed."""
     cases = build_cases(services)
     app = load_app(lambda: False)
+    freeze_memory()  # as the server does before it answers
     spent = {case.name: measure_processor_time(app, case, calls) for case in cases}
     command = ["bench.admission", "--serve", "ADDRESS"]
     with run_server(command, cases[0].body, cases[0].path) as server, tempfile.TemporaryDirectory() as directory:
@@ -60,22 +61,16 @@ def main(*, services: int, seconds: float, rounds: int, connections: int, calls:
 
 def describe(result: Mapping[str, Any], processor_ms: float) -> str:
     """The result of one kind of conversion, in one line."""
-    target = f", target at most {TARGET_PROCESSOR_MS:g} ms" if _has_processor_target(result) else ""
     return (
         f"{'missed ' if _misses(result, processor_ms) else 'reached'}  {result['name']}: "
-        f"{processor_ms:.2f} ms of processor time{target}; "
+        f"{processor_ms:.2f} ms of processor time, target at most {TARGET_PROCESSOR_MS:g} ms; "
         f"p99 {result['p99_over_echo_ms']:+.2f} ms above the echo's, target at most {TARGET_MS:g} ms "
         f"(p50 {result['hook']['p50_ms']:.2f} ms, echo {result['echo']['p50_ms']:.2f} ms)"
     )
 
 
 def _misses(result: Mapping[str, Any], processor_ms: float) -> bool:
-    is_dear = _has_processor_target(result) and processor_ms > TARGET_PROCESSOR_MS
-    return is_dear or bool(result["p99_over_echo_ms"] > TARGET_MS)
-
-
-def _has_processor_target(result: Mapping[str, Any]) -> bool:
-    return not str(result["name"]).endswith(_CHANGED)
+    return processor_ms > TARGET_PROCESSOR_MS or bool(result["p99_over_echo_ms"] > TARGET_MS)
 
 
 def measure_processor_time(app: Flask, case: Case, calls: int) -> float:
@@ -108,7 +103,7 @@ def build_cases(services: int) -> list[Case]:
             children=0,
         )
         for version in (Version.BETA, Version.ALPHA)
-        for what, graph in ((_AGAIN, again), (_CHANGED, changed))
+        for what, graph in (("read again", again), ("all changed", changed))
     ]
 
 

@@ -39,6 +39,3 @@ def test_line_says_whether_both_targets_are_reached() -> None:
     assert describe(result, 1.5).startswith("reached  n: 1.50 ms of processor time, target at most 2 ms; p99 +4.00 ms")
     assert describe(result, 2.5).startswith("missed   n: 2.50 ms of processor time")
     assert describe({**result, "p99_over_echo_ms": 6.0}, 1.5).startswith("missed   n")
-    changed = {**result, "name": "n, all changed"}
-    assert describe(changed, 2.5).startswith("reached  n, all changed: 2.50 ms of processor time; p99 +4.00 ms above")
-    assert describe({**changed, "p99_over_echo_ms": 6.0}, 2.5).startswith("missed   n, all changed")

@@ -4,7 +4,7 @@
 nothing below the edges (files, admission, the API server's conversion reviews) sees v1beta1.
 
 Where versions differ, a table of pairs says how: `component_pairs` and `pod_pairs` for a component, `graph_pairs` for a
-graph and its status. `pairs` applies a table: what one version cannot say is kept in an annotation of the object
+graph and its status. `tables` applies a table: what one version cannot say is kept in an annotation of the object
 (`payloads`), and comes back only while the live fields are still those that it was kept with.
 
 Source: Dynamo operator, api/v1alpha1/shared_spec_conversion.go and dynamographdeployment_conversion.go.

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 
 from hooks.conversion.env_sources import env_from_pair, env_pair
 from hooks.conversion.mounts import mounts_pair
-from hooks.conversion.pairs import Frame, Pair, Slot, Slots, Table, moved, top
+from hooks.conversion.pairs import Frame, Pair, Slot, Slots, moved, top
 from hooks.conversion.resources import resources_pair
 from hooks.conversion.sidecars import sidecar_pair
+from hooks.conversion.tables import Table
 from hooks.conversion.versions import Version
 from hooks.k8s.overlay import has_handler
 from hooks.k8s.quantities import parse_quantity
@@ -195,6 +196,7 @@ COMPONENT_TABLE = Table(
             to_alpha=_name_to_alpha,
             reads=(OBJECT_NAME,),
             fills=True,
+            changing=True,
         ),
     ),
     own=_ONE_VERSION | {(Frame.MAIN, "name"), (Frame.POD, "mainContainer")},

@@ -2,6 +2,7 @@
 
 from hooks.conversion.json_values import is_text, name_of_item, same
 from hooks.conversion.pairs import Frame, Pair, Slot, Slots, top
+from hooks.conversion.versions import Version
 from hooks.k8s.pods import merge_env
 from hooks.k8s.types import Json
 
@@ -12,7 +13,14 @@ _ENV_FROM: Slot = (Frame.MAIN, "envFrom")
 
 def env_pair() -> Pair:
     """`envs` with the main container's `env`, and that `env`."""
-    return Pair(alpha=(_ENVS, _ENV), beta=(_ENV,), to_beta=_env_to_beta, to_alpha=_env_to_alpha)
+    return Pair(
+        alpha=(_ENVS, _ENV),
+        beta=(_ENV,),
+        to_beta=_env_to_beta,
+        to_alpha=_env_to_alpha,
+        exact=frozenset({Version.ALPHA}),
+        changing=True,
+    )
 
 
 def env_from_pair() -> Pair:
@@ -38,7 +46,7 @@ def only_secret(env_from: Json) -> str:
 def _env_to_beta(slots: Slots) -> Slots:
     """Both lists in one; of variables with one name, that of `envs` counts, as the hooks render them."""
     envs, env = slots.get(_ENVS), slots.get(_ENV)
-    if _are_variables(envs) and envs and _are_variables(env) and env:
+    if envs and env and _are_variables(envs) and _are_variables(env):
         return {_ENV: merge_env(env, envs)}
     if _ENVS in slots and (envs or _ENV not in slots):
         return {_ENV: envs}
@@ -55,7 +63,7 @@ def _are_variables(envs: Json) -> bool:
 
 def _env_from_to_beta(slots: Slots) -> Slots:
     secret, env_from = slots.get(_ENV_SECRET), slots.get(_ENV_FROM)
-    if not is_text(secret) or not isinstance(env_from, list | None):
+    if not is_text(secret) or not (env_from is None or isinstance(env_from, list)):
         return {_ENV_FROM: env_from} if _ENV_FROM in slots else {}
     return {_ENV_FROM: [*(env_from or ()), secret_source(secret)]}
 

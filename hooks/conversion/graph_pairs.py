@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from hooks.conversion.json_values import is_text
-from hooks.conversion.pairs import Frame, Pair, Slot, Slots, Table, moved, renamed_within, top
+from hooks.conversion.pairs import Pair, Slot, Slots, moved, renamed_within, top
+from hooks.conversion.tables import Table
 from hooks.conversion.versions import Version
-from hooks.k8s.types import Json
 
 LISTED: Mapping[Version, str] = {Version.ALPHA: "services", Version.BETA: "components"}
 """The components of a graph: a map of v1alpha1, a list of v1beta1; in the status two maps."""
@@ -51,7 +51,7 @@ COMPONENT_STATUS_TABLE = Table((), own=_own("podSelector", *OBSERVED.values()))
 """A component's status without its replicas."""
 
 REPLICAS_TABLE = Table(
-    (Pair(alpha=(_NAME, _NAMES), beta=(_NAMES,), to_beta=_names_to_beta, to_alpha=_names_to_alpha),),
+    (Pair(alpha=(_NAME, _NAMES), beta=(_NAMES,), to_beta=_names_to_beta, to_alpha=_names_to_alpha, changing=True),),
 )
 """The observed replicas of one component."""
 
@@ -60,13 +60,3 @@ ADAPTER_TABLE = Table((renamed_within(_REFERENCE, _REFERENCE, REFERENCE_NAMES),)
 
 SAME_TABLE = Table(())
 """A scaling adapter's status: the same in both versions."""
-
-
-def as_slots(fields: Mapping[str, Json]) -> dict[Slot, Json]:
-    """The fields of an object, each as a slot."""
-    return {top(name): value for name, value in fields.items()}
-
-
-def as_fields(slots: Slots) -> dict[str, Json]:
-    """The object with these slots."""
-    return {name: value for (frame, name), value in slots.items() if frame is Frame.TOP and name is not None}

@@ -15,6 +15,8 @@ _CLAIM_MOUNTS, _CACHE = top("volumeMounts"), top("compilationCache")
 _MOUNTS: Slot = (Frame.MAIN, "volumeMounts")
 _VOLUMES: Slot = (Frame.POD, "volumes")
 _IS_CACHE = "useAsCompilationCache"
+_MOUNT_FIELDS = frozenset({"name", "mountPath"})
+_CLAIM_MOUNT_FIELDS = frozenset({"name", "mountPoint", _IS_CACHE})
 
 
 def mounts_pair() -> Pair:
@@ -40,7 +42,9 @@ def _to_beta(slots: Slots) -> Slots:
     """The main container's mounts, then those of claims; the first one for compiled kernels is a field of its own."""
     claims, mounts = slots.get(_CLAIM_MOUNTS), slots.get(_MOUNTS)
     made: dict[Slot, Json] = {_MOUNTS: mounts} if _MOUNTS in slots else {}
-    if not isinstance(claims, list) or not all(map(_is_claim_mount, claims)) or not isinstance(mounts, list | None):
+    if not isinstance(claims, list) or not (mounts is None or isinstance(mounts, list)):
+        return made
+    if not all(map(_is_claim_mount, claims)):
         return made
     at = find_cache(claims)
     shown = (one for i, one in enumerate(claims) if i != at and "mountPoint" in one)
@@ -61,16 +65,20 @@ def _to_alpha(slots: Slots) -> Slots:
         kept: dict[Slot, Json] = {_MOUNTS: mounts} if _MOUNTS in slots else {}
     else:
         defined = names_of(slots.get(_VOLUMES))
-        shown = [one for one in mounts if not claims or not _is_mount_of_cache(one, cache)]
-        claims += [_claim_mount(one) for one in shown if _is_of_claim(one, defined)]
-        native = [one for one in shown if not _is_of_claim(one, defined)]
+        shown = [one for one in mounts if not _is_mount_of_cache(one, cache)] if claims else mounts
+        native: list[Json] = []
+        for mount in shown:
+            if _is_of_claim(mount, defined):
+                claims.append({"name": mount["name"], "mountPoint": mount["mountPath"]})
+            else:
+                native.append(mount)
         kept = {_MOUNTS: native} if native or not mounts else {}
-    return {**kept, **({_CLAIM_MOUNTS: claims} if claims else {})}
+    return {**kept, _CLAIM_MOUNTS: claims} if claims else kept
 
 
 def _is_claim_mount(mount: Json) -> bool:
     """Whether a mount of v1alpha1 has what it needs, and nothing else."""
-    if not isinstance(mount, dict) or not mount.keys() <= {"name", "mountPoint", _IS_CACHE}:
+    if not isinstance(mount, dict) or not mount.keys() <= _CLAIM_MOUNT_FIELDS:
         return False
     path, is_cache = mount.get("mountPoint"), mount.get(_IS_CACHE, False)
     return is_text(mount.get("name")) and (is_text(path) or ("mountPoint" not in mount and is_cache is True))
@@ -93,11 +101,9 @@ def _is_mount_of_cache(mount: Json, cache: Json) -> bool:
 
 def _is_of_claim(mount: Json, defined: frozenset[str | None]) -> bool:
     """Whether a mount says no more than the name of a claim, and a path."""
-    if not isinstance(mount, dict) or mount.keys() != {"name", "mountPath"}:
+    if not isinstance(mount, dict) or mount.keys() != _MOUNT_FIELDS:
         return False
     name = mount["name"]
-    return is_text(name) and is_text(mount["mountPath"]) and name not in {*defined, contract.SHARED_MEMORY_VOLUME}
-
-
-def _claim_mount(mount: Mapping[str, Json]) -> dict[str, Json]:
-    return {"name": mount["name"], "mountPoint": mount["mountPath"]}
+    if not is_text(name) or not is_text(mount["mountPath"]):
+        return False
+    return name not in defined and name != contract.SHARED_MEMORY_VOLUME

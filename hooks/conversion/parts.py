@@ -1,6 +1,7 @@
 """The spec and the status of each kind in the other version, and what that version cannot say."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from hooks import contract
 from hooks.conversion.component_lists import list_components, map_services
@@ -14,11 +15,11 @@ from hooks.conversion.graph_pairs import (
     OBSERVED,
     REPLICAS_TABLE,
     SAME_TABLE,
-    as_fields,
-    as_slots,
 )
-from hooks.conversion.pairs import Table, translate
+from hooks.conversion.pairs import Frame
+from hooks.conversion.remembered import remembered
 from hooks.conversion.shapes import gather, spread
+from hooks.conversion.tables import Table, translate
 from hooks.conversion.versions import Version
 from hooks.k8s.types import Json
 
@@ -29,10 +30,11 @@ Converted = tuple[dict[str, Json], dict[str, Json]]
 Conversion = Callable[[Version, Fields, Fields, str], Converted]
 """From the wanted version, a part, what was kept of it in the wanted version, and the object's name."""
 
+_NOTHING: Fields = {}
 _OTHER: Mapping[Version, Version] = {Version.ALPHA: Version.BETA, Version.BETA: Version.ALPHA}
 
 
-def _convert_graph_spec(version: Version, spec: Fields, saved: Fields, _name: str) -> Converted:
+def _convert_graph_spec(version: Version, spec: Fields, saved: Fields) -> Converted:
     ours, theirs = LISTED[_OTHER[version]], LISTED[version]
     made, kept = _convert_fields(GRAPH_TABLE, version, _without(spec, ours), _without(saved, theirs))
     former = saved.get(theirs)
@@ -50,7 +52,7 @@ def _convert_graph_spec(version: Version, spec: Fields, saved: Fields, _name: st
     return made, {**kept, ours: written}
 
 
-def _convert_graph_status(version: Version, status: Fields, saved: Fields, _name: str) -> Converted:
+def _convert_graph_status(version: Version, status: Fields, saved: Fields) -> Converted:
     ours, theirs = LISTED[_OTHER[version]], LISTED[version]
     made, kept = _convert_fields(GRAPH_STATUS_TABLE, version, _without(status, ours), _without(saved, theirs))
     observed, former = status.get(ours), saved.get(theirs)
@@ -89,7 +91,12 @@ def _convert_component_status(version: Version, status: Fields, saved: Fields, _
 def _convert_replicas(version: Version, replicas: Json, saved: Json) -> tuple[Json, dict[str, Json]]:
     if not isinstance(replicas, dict):
         return replicas, {}
-    return _convert_fields(REPLICAS_TABLE, version, replicas, saved if isinstance(saved, dict) else {})
+    return _CONVERT_REPLICAS[version](replicas, saved if isinstance(saved, dict) else _NOTHING)
+
+
+def _remember(convert: Callable[[Version, Fields, Fields], Converted]) -> Conversion:
+    known = {version: remembered(partial(convert, version), results=128, max_bytes=2**16) for version in Version}
+    return lambda version, fields, saved, _name: known[version](fields, saved)
 
 
 def _convert_by(table: Table) -> Conversion:
@@ -97,16 +104,20 @@ def _convert_by(table: Table) -> Conversion:
 
 
 def _convert_fields(table: Table, version: Version, fields: Fields, saved: Fields) -> Converted:
-    translated = translate(table, version, as_slots(fields), saved=as_slots(saved))
-    return as_fields(translated.result), as_fields(translated.kept)
+    translated = translate(table, version, {Frame.TOP: fields}, saved={Frame.TOP: saved} if saved else {})
+    return dict(translated.result.get(Frame.TOP, {})), dict(translated.kept.get(Frame.TOP, {}))
 
 
 def _without(fields: Fields, name: str) -> dict[str, Json]:
     return {key: value for key, value in fields.items() if key != name}
 
 
+_CONVERT_REPLICAS: Mapping[Version, Callable[[Fields, Fields], Converted]] = {
+    version: remembered(partial(_convert_fields, REPLICAS_TABLE, version), results=4096, max_bytes=2**10)
+    for version in Version
+}
 CONVERSIONS: Mapping[str, tuple[Conversion, Conversion]] = {
-    contract.GRAPH.kind: (_convert_graph_spec, _convert_graph_status),
+    contract.GRAPH.kind: (_remember(_convert_graph_spec), _remember(_convert_graph_status)),
     contract.COMPONENT.kind: (_convert_component_spec, _convert_component_status),
     contract.SCALING_ADAPTER.kind: (_convert_by(ADAPTER_TABLE), _convert_by(SAME_TABLE)),
 }

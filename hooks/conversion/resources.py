@@ -4,7 +4,7 @@ v1alpha1 names GPUs apart from other resources, and all amounts are strings.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hooks import contract
 from hooks.conversion.json_values import is_text
@@ -14,10 +14,10 @@ from hooks.k8s.types import Json
 _RESOURCES = top("resources")
 _MAIN: Slot = (Frame.MAIN, "resources")
 _SIDES = ("limits", "requests")
-_CLAIMS = "claims"
+_CLAIMS, _CUSTOM = "claims", "custom"
 _PLAIN = ("cpu", "memory")
-_FIELDS = frozenset({*_SIDES, _CLAIMS})
-_ITEM_FIELDS = frozenset({*_PLAIN, "gpu", "gpuType", "custom"})
+_NUMBERS = (*_PLAIN, "gpu")
+_TEXTS = frozenset({*_NUMBERS, "gpuType"})
 _GPU = re.compile(r"(^|[./])gpu([./]|$)|/mig-")
 """Names of other makers' GPUs and of parts of GPUs."""
 
@@ -37,16 +37,17 @@ def resource_name(item: Json, key: str) -> str:
 
 def _to_beta(slots: Slots) -> Slots:
     """`resources` laid over those of the main container, as the hooks render them."""
-    written, base = slots.get(_RESOURCES), slots.get(_MAIN)
-    if not isinstance(written, dict) or not written or not _is_readable(written):
+    written: Json = slots.get(_RESOURCES)
+    base: Json = slots.get(_MAIN)
+    sides = _read_sides(written, _amounts)
+    if sides is None:
         return {_MAIN: base} if _MAIN in slots else {}
     if not isinstance(base, dict):
         base = {}
     laid: dict[str, Json] = dict(base)
-    for side in _SIDES:
-        if side in written:
-            below = base.get(side)
-            laid[side] = {**(below if isinstance(below, dict) else {}), **_amounts(written[side])}
+    for side, amounts in sides.items():
+        below = base.get(side)
+        laid[side] = {**below, **amounts} if isinstance(below, dict) else amounts
     if _CLAIMS in written:
         below = base.get(_CLAIMS)
         laid[_CLAIMS] = [*(below if isinstance(below, list) else []), *written[_CLAIMS]]
@@ -54,60 +55,70 @@ def _to_beta(slots: Slots) -> Slots:
 
 
 def _to_alpha(slots: Slots) -> Slots:
-    native = slots.get(_MAIN)
-    if not isinstance(native, dict) or not native or not _is_native(native):
+    native: Json = slots.get(_MAIN)
+    sides = _read_sides(native, _item)
+    if sides is None:
         return {_MAIN: native} if _MAIN in slots else {}
-    sides = {side: _item(native[side]) for side in _SIDES if side in native}
     return {_RESOURCES: {**sides, **({_CLAIMS: native[_CLAIMS]} if _CLAIMS in native else {})}}
 
 
-def _is_readable(resources: Mapping[str, Json]) -> bool:
-    if not resources.keys() <= _FIELDS or not isinstance(resources.get(_CLAIMS, []), list):
-        return False
-    return all(_is_readable_item(resources[side]) for side in _SIDES if side in resources)
+def _read_sides(
+    resources: Json, read: Callable[[Mapping[str, Json]], dict[str, Json] | None]
+) -> dict[str, dict[str, Json]] | None:
+    """Limits and requests as `read` gives them; None if there is a value that the other version cannot say."""
+    if not isinstance(resources, dict) or not resources:
+        return None
+    sides: dict[str, dict[str, Json]] = {}
+    for key, value in resources.items():
+        if key == _CLAIMS and isinstance(value, list):
+            continue
+        amounts = read(value) if key in _SIDES and isinstance(value, dict) else None
+        if amounts is None:
+            return None
+        sides[key] = amounts
+    return sides
 
 
-def _is_readable_item(item: Json) -> bool:
-    if not isinstance(item, dict) or not item.keys() <= _ITEM_FIELDS:
-        return False
-    custom = item.get("custom", {})
-    if not isinstance(custom, dict) or not all(isinstance(value, str) for value in custom.values()):
-        return False
-    return all(isinstance(value, str) for key, value in item.items() if key != "custom")
+def _amounts(item: Mapping[str, Json]) -> dict[str, Json] | None:
+    """The amounts by the name of the resource; those of `custom` win. None if a value is no string."""
+    for key, value in item.items():
+        if not (isinstance(value, str) if key in _TEXTS else key == _CUSTOM and _are_texts(value)):
+            return None
+    named = {resource_name(item, key): item[key] for key in _NUMBERS if item.get(key)}
+    return {**named, **item.get(_CUSTOM, {})}
 
 
-def _amounts(item: Mapping[str, Json]) -> dict[str, Json]:
-    """The amounts by the name of the resource; those of `custom` win."""
-    named = {resource_name(item, key): item[key] for key in (*_PLAIN, "gpu") if is_text(item.get(key))}
-    return {**named, **item.get("custom", {})}
+def _are_texts(values: Json) -> bool:
+    return isinstance(values, dict) and all(isinstance(value, str) for value in values.values())
 
 
-def _is_native(native: Mapping[str, Json]) -> bool:
-    if not native.keys() <= _FIELDS or not isinstance(native.get(_CLAIMS, []), list):
-        return False
-    sides = [native[side] for side in _SIDES if side in native]
-    return all(isinstance(side, dict) and all(map(_is_amount, side.values())) for side in sides)
+def _item(amounts: Mapping[str, Json]) -> dict[str, Json] | None:
+    """Amounts in v1alpha1's fields; GPUs get their own field, because multi-node replicas count them only there.
+
+    None if a value is no amount.
+    """
+    gpu = _gpu_of(amounts)
+    item: dict[str, Json] = {}
+    custom: dict[str, Json] = {}
+    for name, value in amounts.items():
+        if not _is_amount(value):
+            return None
+        if name == gpu:
+            item["gpu"] = str(value)
+            if gpu != contract.GPU_RESOURCE:
+                item["gpuType"] = gpu
+        else:
+            (item if name in _PLAIN else custom)[name] = str(value)
+    return {**item, _CUSTOM: custom} if custom else item
 
 
 def _is_amount(value: Json) -> bool:
     return isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _item(amounts: Mapping[str, Json]) -> dict[str, Json]:
-    """Amounts in v1alpha1's fields; GPUs get their own field, because multi-node replicas count them only there."""
-    gpu = _gpu_of(amounts)
-    item: dict[str, Json] = {name: str(amounts[name]) for name in _PLAIN if name in amounts}
-    if gpu:
-        item["gpu"] = str(amounts[gpu])
-        if gpu != contract.GPU_RESOURCE:
-            item["gpuType"] = gpu
-    custom = {name: str(value) for name, value in amounts.items() if name not in _PLAIN and name != gpu}
-    return {**item, **({"custom": custom} if custom else {})}
-
-
 def _gpu_of(amounts: Mapping[str, Json]) -> str:
     """The resource that counts as the GPU: NVIDIA's, otherwise the only one with such a name; empty for none."""
     if contract.GPU_RESOURCE in amounts:
         return contract.GPU_RESOURCE
-    named = [name for name in amounts if _GPU.search(name)]
+    named = [name for name in amounts if name not in _PLAIN and _GPU.search(name)]
     return named[0] if len(named) == 1 else ""

@@ -1,140 +1,130 @@
-"""A component as slots, in the shape of each version.
+"""A component as frames, in the shape of each version.
 
 v1alpha1 has the main container in `extraPodSpec.mainContainer`, v1beta1 as the container `main` of `podTemplate`.
-A frame that is empty or no object is a slot of its own, and counts only while nothing else fills the frame.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from hooks import contract
 from hooks.conversion.json_values import name_of_item
-from hooks.conversion.pairs import Frame, Slot, Slots
+from hooks.conversion.pairs import Frame, Frames, Slot
 from hooks.conversion.versions import Version
 from hooks.k8s.types import Json
 
 CONTAINERS: Slot = (Frame.POD, "containers")
-_ORDER: Slot = (Frame.ORDER, None)
 
 
-def spread(version: Version, component: Mapping[str, Json]) -> dict[Slot, Json]:
-    """The slots of a component or of a service."""
+def spread(version: Version, component: Mapping[str, Json]) -> Frames:
+    """The frames of a component or of a service."""
     return _spread_alpha(component) if version is Version.ALPHA else _spread_beta(component)
 
 
-def gather(version: Version, slots: Slots, *, sparse: bool = False) -> dict[str, Json]:
-    """The component or service with these slots; if it is `sparse`, names stand for its other containers."""
-    frames: dict[Frame, dict[str, Json]] = {}
-    bare: dict[Frame, Json] = {}
-    for (frame, key), value in slots.items():
-        if key is None:
-            bare[frame] = value
-        else:
-            frames.setdefault(frame, {})[key] = value
-    if version is Version.ALPHA:
-        return _gather_alpha(frames, bare)
-    return _gather_beta(frames, bare, sparse=sparse)
+def gather(version: Version, frames: Frames, *, sparse: bool = False) -> dict[str, Json]:
+    """The component or service with these frames; if it is `sparse`, names stand for its other containers."""
+    return _gather_alpha(frames) if version is Version.ALPHA else _gather_beta(frames, sparse=sparse)
 
 
 def find_main(containers: Json) -> int | None:
     """The index of the first container `main`."""
     if not isinstance(containers, list):
         return None
-    return next((i for i, one in enumerate(containers) if name_of_item(one) == contract.MAIN_CONTAINER), None)
+    for at, container in enumerate(containers):
+        if name_of_item(container) == contract.MAIN_CONTAINER:
+            return at
+    return None
 
 
-def _spread_alpha(service: Mapping[str, Json]) -> dict[Slot, Json]:
-    slots = _fields_of(Frame.TOP, service, "extraPodSpec", "extraPodMetadata")
+def _spread_alpha(service: Mapping[str, Json]) -> Frames:
+    frames = _with_fields(Frame.TOP, service, "extraPodSpec", "extraPodMetadata")
     if "extraPodMetadata" in service:
-        slots |= _spread_frame(Frame.META, service["extraPodMetadata"])
-    pod = service.get("extraPodSpec")
+        frames[Frame.META] = service["extraPodMetadata"]
+    if "extraPodSpec" not in service:
+        return frames
+    pod = service["extraPodSpec"]
     if isinstance(pod, dict) and "mainContainer" in pod:
-        return slots | _spread_frame(Frame.MAIN, pod["mainContainer"]) | _fields_of(Frame.POD, pod, "mainContainer")
-    return slots | _spread_frame(Frame.POD, pod) if "extraPodSpec" in service else slots
+        return {**frames, Frame.MAIN: pod["mainContainer"], **_with_fields(Frame.POD, pod, "mainContainer")}
+    return {**frames, Frame.POD: pod}
 
 
-def _spread_beta(component: Mapping[str, Json]) -> dict[Slot, Json]:
-    slots = _fields_of(Frame.TOP, component, "experimental", "podTemplate")
+def _spread_beta(component: Mapping[str, Json]) -> Frames:
+    frames = _with_fields(Frame.TOP, component, "experimental", "podTemplate")
     if "experimental" in component:
-        slots |= _spread_frame(Frame.EXPERIMENTAL, component["experimental"])
-    template = component.get("podTemplate")
+        frames[Frame.EXPERIMENTAL] = component["experimental"]
+    if "podTemplate" not in component:
+        return frames
+    template = component["podTemplate"]
     if isinstance(template, dict) and template:
-        return slots | _spread_template(template)
-    return slots | {(Frame.TEMPLATE, None): template} if "podTemplate" in component else slots
+        return {**frames, **_spread_template(template)}
+    return {**frames, Frame.TEMPLATE: template}
 
 
-def _spread_template(template: Mapping[str, Json]) -> dict[Slot, Json]:
-    slots = _fields_of(Frame.TEMPLATE, template, "metadata", "spec")
+def _spread_template(template: Mapping[str, Json]) -> Frames:
+    frames = _with_fields(Frame.TEMPLATE, template, "metadata", "spec")
     if "metadata" in template:
-        slots |= _spread_frame(Frame.META, template["metadata"])
-    pod = template.get("spec")
-    if isinstance(pod, dict) and (at := find_main(pod.get("containers"))) is not None:
-        return slots | _spread_containers(pod["containers"], at) | _fields_of(Frame.POD, pod, "containers")
-    return slots | _spread_frame(Frame.POD, pod) if "spec" in template else slots
+        frames[Frame.META] = template["metadata"]
+    if "spec" not in template:
+        return frames
+    pod = template["spec"]
+    at = find_main(pod.get("containers")) if isinstance(pod, dict) else None
+    return {**frames, **({Frame.POD: pod} if at is None else _spread_pod(pod, at))}
 
 
-def _spread_containers(containers: Sequence[Json], at: int) -> dict[Slot, Json]:
-    """The container `main`, which is at this index, and the others."""
-    slots = _spread_frame(Frame.MAIN, {key: value for key, value in containers[at].items() if key != "name"})
+def _spread_pod(pod: Mapping[str, Json], at: int) -> Frames:
+    """The container `main`, which is at this index, and the pod with the other containers."""
+    containers = pod["containers"]
+    frames = _with_fields(Frame.POD, pod, "containers")
+    frames[Frame.MAIN] = {key: value for key, value in containers[at].items() if key != "name"}
     if len(containers) > 1:
-        slots[CONTAINERS] = [*containers[:at], *containers[at + 1 :]]
+        others = [*containers[:at], *containers[at + 1 :]]
+        frames[Frame.POD] = {**frames.get(Frame.POD, {}), "containers": others}
     if at > 0:
-        slots[_ORDER] = [name_of_item(one) for one in containers]
-    return slots
+        frames[Frame.ORDER] = [name_of_item(one) for one in containers]
+    return frames
 
 
-def _spread_frame(frame: Frame, value: Json) -> dict[Slot, Json]:
-    return _fields_of(frame, value) if isinstance(value, dict) and value else {(frame, None): value}
+def _with_fields(frame: Frame, fields: Mapping[str, Json], *others: str) -> dict[Frame, Json]:
+    """The frame with these fields without some others; nothing if none is left."""
+    left = dict(fields)
+    for key in others:
+        left.pop(key, None)
+    return {frame: left} if left else {}
 
 
-def _fields_of(frame: Frame, fields: Mapping[str, Json], *others: str) -> dict[Slot, Json]:
-    """The fields as slots of the frame, without some others."""
-    return {(frame, key): value for key, value in fields.items() if key not in others}
-
-
-_Frames = Mapping[Frame, Mapping[str, Json]]
-_Bare = Mapping[Frame, Json]
-
-
-def _gather_alpha(frames: _Frames, bare: _Bare) -> dict[str, Json]:
+def _gather_alpha(frames: Frames) -> dict[str, Json]:
+    pod = {**_fields(frames, Frame.POD), **_entry("mainContainer", frames, Frame.MAIN)}
     return {
-        **frames.get(Frame.TOP, {}),
-        **_frame("extraPodMetadata", frames.get(Frame.META), bare, Frame.META),
-        **_frame(
-            "extraPodSpec",
-            {
-                **frames.get(Frame.POD, {}),
-                **_frame("mainContainer", frames.get(Frame.MAIN), bare, Frame.MAIN),
-            },
-            bare,
-            Frame.POD,
-        ),
+        **_fields(frames, Frame.TOP),
+        **_entry("extraPodMetadata", frames, Frame.META),
+        **({"extraPodSpec": pod} if pod else _entry("extraPodSpec", frames, Frame.POD)),
     }
 
 
-def _gather_beta(frames: _Frames, bare: _Bare, *, sparse: bool) -> dict[str, Json]:
-    pod = dict(frames.get(Frame.POD, {}))
-    main = _frame("main", frames.get(Frame.MAIN), bare, Frame.MAIN)
-    is_named = Frame.ORDER in bare or find_main(pod.get("containers")) is not None
-    if "main" in main or (sparse and is_named):
-        order = bare.get(Frame.ORDER)
-        pod["containers"] = _join_containers(main.get("main", {}), pod.get("containers"), order, sparse=sparse)
+def _gather_beta(frames: Frames, *, sparse: bool) -> dict[str, Json]:
+    pod = _fields(frames, Frame.POD)
+    others, order = pod.get("containers"), frames.get(Frame.ORDER)
+    if Frame.MAIN in frames or (sparse and (Frame.ORDER in frames or find_main(others) is not None)):
+        pod = {**pod, "containers": _join_containers(frames.get(Frame.MAIN), others, order, sparse=sparse)}
     template = {
-        **frames.get(Frame.TEMPLATE, {}),
-        **_frame("metadata", frames.get(Frame.META), bare, Frame.META),
-        **_frame("spec", pod, bare, Frame.POD),
+        **_fields(frames, Frame.TEMPLATE),
+        **_entry("metadata", frames, Frame.META),
+        **({"spec": pod} if pod else _entry("spec", frames, Frame.POD)),
     }
     return {
-        **frames.get(Frame.TOP, {}),
-        **_frame("podTemplate", template, bare, Frame.TEMPLATE),
-        **_frame("experimental", frames.get(Frame.EXPERIMENTAL), bare, Frame.EXPERIMENTAL),
+        **_fields(frames, Frame.TOP),
+        **({"podTemplate": template} if template else _entry("podTemplate", frames, Frame.TEMPLATE)),
+        **_entry("experimental", frames, Frame.EXPERIMENTAL),
     }
 
 
-def _frame(key: str, fields: Mapping[str, Json] | None, bare: _Bare, frame: Frame) -> dict[str, Json]:
-    """The frame below its key: with its fields, or as the slot of its own; nothing without either."""
-    if fields:
-        return {key: fields}
-    return {key: bare[frame]} if frame in bare else {}
+def _fields(frames: Frames, frame: Frame) -> Mapping[str, Json]:
+    """The fields of a frame; none if it is no object."""
+    fields = frames.get(frame)
+    return fields if isinstance(fields, dict) else {}
+
+
+def _entry(key: str, frames: Frames, frame: Frame) -> dict[str, Json]:
+    """The frame below its key; nothing without it."""
+    return {key: frames[frame]} if frame in frames else {}
 
 
 def _join_containers(main: Json, others: Json, order: Json, *, sparse: bool) -> list[Json]:

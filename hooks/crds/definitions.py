@@ -8,7 +8,7 @@ Source: Dynamo operator, api/v1alpha1/*_types.go (kubebuilder markers).
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from hooks import contract
 from hooks.api.component import ComponentDeployment
@@ -137,6 +137,8 @@ CUSTOM_RESOURCES = (
 ALL_RESOURCES = (*CUSTOM_RESOURCES, *V1BETA1_RESOURCES)
 """Our kinds in each of their versions, v1alpha1 first."""
 
+_RESOURCES = {(resource.api_version, resource.kind): resource for resource in ALL_RESOURCES}
+
 
 def suggest_kind(kind: str) -> str:
     """What a kind that is not ours should be."""
@@ -158,17 +160,24 @@ def build_v1beta1_versions() -> Mapping[str, Json]:
     return {_name_of(resource): _build_version(resource) for resource in V1BETA1_RESOURCES}
 
 
-@cache
-def _root_schemas() -> Mapping[tuple[str, str], SchemaNode]:
-    """Schemas of whole objects by version and kind, with all of `metadata`, which definitions leave to the server."""
-    metadata = build_kubernetes_schema(OBJECT_META)
-    schemas = {(resource.api_version, resource.kind): build_root_schema(resource) for resource in ALL_RESOURCES}
-    return {key: s | {"properties": s["properties"] | {"metadata": metadata}} for key, s in schemas.items()}
-
-
 def read_root_schema(manifest: ReadManifest) -> SchemaNode | None:
     """The schema of an object of ours, with all of `metadata`; None for any other version or kind. Do not change it."""
-    return _root_schemas().get((str(manifest.get("apiVersion")), str(manifest.get("kind"))))
+    return _read_root_schema(str(manifest.get("apiVersion")), str(manifest.get("kind")))
+
+
+@cache
+def _build_metadata_schema() -> SchemaNode:
+    """The schema of all of `metadata`, which definitions leave to the server."""
+    return build_kubernetes_schema(OBJECT_META)
+
+
+@lru_cache(maxsize=64)
+def _read_root_schema(api_version: str, kind: str) -> SchemaNode | None:
+    resource = _RESOURCES.get((api_version, kind))
+    if resource is None:
+        return None
+    schema = build_root_schema(resource)
+    return schema | {"properties": schema["properties"] | {"metadata": _build_metadata_schema()}}
 
 
 def build_root_schema(resource: CustomResource) -> SchemaNode:

@@ -220,8 +220,8 @@ def _split_list(document: YamlDocument) -> Iterator[YamlDocument]:
 
 
 def _place(file: str, faults: Iterable[YamlFault], value: Any) -> Iterator[Fault]:
-    schema = read_root_schema(value) if isinstance(value, dict) else None
     for fault in faults:
+        schema = read_root_schema(value) if isinstance(value, dict) else None
         yield Fault(file, fault.mark, rules.YAML.at(name_path(fault.path, schema), why=fault.message))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from cryptography import x509
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -102,6 +101,8 @@ class CertificateEnd(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """The end in Unix time; nothing if the file cannot be read, as no connection works then either."""
+        from cryptography import x509  # noqa: PLC0415 - large, and only a server with a certificate needs it
+
         with suppress(OSError, ValueError):
             found = x509.load_pem_x509_certificate(self._certificate.read_bytes())
             yield GaugeMetricFamily(

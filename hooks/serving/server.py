@@ -175,9 +175,9 @@ def _find_memory_dir() -> str:
 def freeze_memory() -> None:
     """Exclude everything loaded so far from garbage collection: a collection would copy pages that the forks share.
 
+    There is next to no garbage in it, so it is not looked for: that would delay the first answer.
     The larger threshold suits bodies of thousands of small objects, which reference counting alone frees.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 

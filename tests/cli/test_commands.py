@@ -1,5 +1,6 @@
 """`validate` and `render` as a user runs them: what is printed where, and the exit status."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from hooks.cli.main import main
+from hooks.cli.main import GC_THRESHOLD, main
 
 ROOT = Path(__file__).parents[2]
 Write = Callable[..., str]
@@ -300,3 +301,13 @@ def test_wrong_usage_says_what_would_be_right(write: Write, arguments: tuple[str
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert all(word in result.stderr for word in words)
+
+
+def test_command_looks_for_garbage_less_often_than_python_does_by_itself() -> None:
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(700, 10, 10)
+        assert run("crds").exit_code == 0
+        assert gc.get_threshold() == GC_THRESHOLD
+    finally:
+        gc.set_threshold(*before)

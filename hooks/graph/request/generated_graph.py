@@ -15,7 +15,6 @@ from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
 from hooks.conversion import GROUP_VERSIONS, Version, convert, written_path
-from hooks.crds import find_faults, prune
 from hooks.errors import InvalidSpec
 from hooks.graph.components import clean_json
 from hooks.graph.request.applied_graph import with_image
@@ -92,19 +91,26 @@ def check_graph(
     found = _find_problems(graph, namespace, workers_image)
     if written is None:
         return found
-    own = (*find_faults(prune(written)), *find_v1beta1_problems(written))
+    own = (*_find_faults(written), *find_v1beta1_problems(written))
     return sort_problems((*own, *drop_repetitions((_as_written(one, written) for one in found), own)))
 
 
 def _find_problems(graph: ReadManifest, namespace: str, workers_image: str) -> tuple[Problem, ...]:
     named: Manifest = {**graph, "metadata": {**graph["metadata"], "namespace": namespace}}
-    if faults := find_faults(prune(named)):
+    if faults := _find_faults(named):
         return sort_problems(faults)
     created = {**named, "spec": with_image(named.get("spec") or {}, workers_image)}
     try:
         return validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL}))
     except InvalidSpec as error:
         return error.problems
+
+
+def _find_faults(graph: ReadManifest) -> tuple[Problem, ...]:
+    """The fields that the API server would refuse, among those that it would keep."""
+    from hooks.crds import find_faults, prune  # noqa: PLC0415 - schemas of all kinds, of which no other sync needs one
+
+    return tuple(find_faults(prune(graph)))
 
 
 def refuse_graph(problems: Iterable[Problem]) -> tuple[Problem, ...]:
