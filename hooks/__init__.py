@@ -23,6 +23,7 @@ From here on modules touch the outside (`tests/test_layers.py` lists them):
 * `doctor`: what is wrong with an installation, by what the API server answers.
 * `migration`: takes over what the Go operator left, through the API server.
 * `diff`: what a change of manifests will do, compared with other manifests or with what is live.
+* `explain`: where each value of a rendered object comes from, by experiments on the build.
 * `simulator`: a Kubernetes in memory. `simulation`: runs manifests in it until they are ready. `cli`: the commands.
 * `testing`: the hooks for unit tests of users; `pytest_plugin`: its fixture.
 
@@ -85,6 +86,7 @@ Where is …?
 * a command: hooks/cli
 * what a picture of a graph shows, and its forms: hooks/picture/plan.py, hooks/picture/svg.py, hooks/picture/page.py
 * what a change of manifests will restart, and the GPUs of its rollout: hooks/diff/rollouts.py, hooks/diff/resources.py
+* where a rendered value comes from: hooks/explain/experiments.py, hooks/explain/writers.py, hooks/explain/levers.py
 * the JSON Schemas for editors: hooks/crds/json_schema.py
 * what `helm test` asks: hooks/cli/self_test.py
 * what is done before an uninstall: hooks/clients/departure.py

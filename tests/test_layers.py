@@ -97,6 +97,7 @@ FLOORS = {
     "hooks.output_copier": 7,
     "hooks.simulator": 8,
     "hooks.diff": 9,
+    "hooks.explain": 9,
     "hooks.migration": 9,
     "hooks.simulation": 9,
     "hooks.cli": 10,

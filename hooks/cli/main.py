@@ -21,6 +21,7 @@ class LazyGroup(click.Group):
         "validate": "Check manifests; print every problem with file and line.",
         "simulate": "Run manifests in an in-memory cluster, with the real hooks, until all is Ready.",
         "diff": "Say what a change of manifests will do: objects, restarts, GPUs.",
+        "explain": "Say where a rendered value comes from, and what would change it.",
         "graph": "Draw graphs as Mermaid, DOT, SVG or HTML, from manifests or from a cluster.",
         "convert": "Write manifests in the other version: v1alpha1 or v1beta1.",
         "crds": "Print the CustomResourceDefinitions.",
@@ -80,5 +81,6 @@ class LazyGroup(click.Group):
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-    `render`, `validate`, `simulate`, `diff`, `graph`, `convert`, `crds`, `schema` and `controllers` need no cluster.
+    `render`, `validate`, `simulate`, `diff`, `explain`, `graph`, `convert`, `crds`, `schema` and `controllers` need no
+    cluster.
     """

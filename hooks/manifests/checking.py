@@ -125,10 +125,10 @@ def _as_written(document: Document, problems: Iterable[Problem]) -> tuple[Proble
 
 
 def _render(documents: Sequence[Document], settings: Settings, installed: frozenset[str]) -> list[Rendered]:
-    objects = [_store(document.object) if document.is_ours else document.object for document in documents]
+    objects = [store(document.object) if document.is_ours else document.object for document in documents]
     return render(objects, Facts(now=ANY_TIME, settings=settings), installed=installed)
 
 
-def _store(obj: Manifest) -> Manifest:
+def store(obj: Manifest) -> Manifest:
     """The object as the API server creates it: with defaults, and without the status that a user wrote."""
     return {key: value for key, value in apply_defaults(obj).items() if key != "status"}
