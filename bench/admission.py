@@ -16,8 +16,7 @@ from bench.comparison import LoadRun, compare, summarise
 from bench.echo_app import echo
 from bench.server import run_server
 from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import Manifest, plural_of
 from hooks.serving.logs import set_up_logging
 from hooks.serving.server import ServerOptions
 from hooks.serving.server import run_server as serve

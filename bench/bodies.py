@@ -17,8 +17,7 @@ from flask.testing import FlaskClient
 from bench.load import NEW_EACH_TIME
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of, plural_of
 from hooks.rendering import declared_kinds
 
 NAMESPACE = "inference"

@@ -1,6 +1,7 @@
-"""`python -m bench.page [--lines FILE] RESULT…`: writes the tables of docs/benchmarks.md from what the benches wrote.
+"""`python -m bench.page [--lines FILE] [RESULT…]`: writes the tables of docs/benchmarks.md from what the benches wrote.
 
-A result is a file of bench/results/: one of `make bench`, and one of `make bench-cluster` for each number of graphs.
+A result is a file of bench/results/, by default all: of those of `make bench` the newest counts, of those of
+`make bench-cluster` the newest for each number of graphs.
 """
 
 import json
@@ -14,6 +15,8 @@ import click
 Result = Mapping[str, Any]
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+RESULTS = Path(__file__).parent / "results"
+"""Their names end with the time, so the newest of a bench is the last."""
 _VERDICT = re.compile(r"(reached|missed) +(.*)")
 _PHASES = (("children", "until all children exist"), ("ready", "until all graphs are ready"))
 
@@ -22,15 +25,19 @@ _PHASES = (("children", "until all children exist"), ("ready", "until all graphs
 @click.option(
     "--lines", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What `make bench` printed."
 )
-@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("results", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def main(*, lines: Path | None, results: tuple[Path, ...]) -> None:
     """Write the parts of the page for which there are RESULTS; the other parts stay."""
-    found = [json.loads(path.read_text()) for path in results]
+    paths = results or sorted(RESULTS.glob("*.json"))
+    if not paths:
+        raise click.UsageError(f"there is no result in {RESULTS}: make bench")
+    found = [json.loads(path.read_text()) for path in paths]
     page = PAGE.read_text()
     if calls := [one for one in found if "cases" in one]:
         page = replace_part(page, "calls", write_calls(calls[-1]))
     if clusters := [one for one in found if "floor" in one]:
-        page = replace_part(page, "cluster", write_clusters(clusters))
+        newest = {one["graphs"]: one for one in clusters}
+        page = replace_part(page, "cluster", write_clusters(newest.values()))
     if lines:
         page = replace_part(page, "targets", write_targets(lines.read_text().splitlines()))
     PAGE.write_text(page)

@@ -84,9 +84,11 @@ Where is …?
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
+* a command of `kubectl dynamo`: hooks/cli/kubectl
 * what a picture of a graph shows, and its forms: hooks/picture/plan.py, hooks/picture/svg.py, hooks/picture/page.py
 * what a change of manifests will restart, and the GPUs of its rollout: hooks/diff/rollouts.py, hooks/diff/resources.py
 * where a rendered value comes from: hooks/explain/experiments.py, hooks/explain/writers.py, hooks/explain/levers.py
+* which pods of a change would find no node: hooks/diff/fitting.py, hooks/diff/nodes.py
 * the JSON Schemas for editors: hooks/crds/json_schema.py
 * what `helm test` asks: hooks/cli/self_test.py
 * what is done before an uninstall: hooks/clients/departure.py

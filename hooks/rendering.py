@@ -21,11 +21,12 @@ from hooks.k8s.types import (
     gvk_of,
     labels_of,
     name_of,
+    plural_of,
     sort_manifests,
 )
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
-from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest, plural_of
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest
 from hooks.problems import HERE, SPEC, Key, Problem
 from hooks.rules import reading as rules
 

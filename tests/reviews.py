@@ -8,8 +8,7 @@ from flask import Flask
 
 from hooks import contract
 from hooks.admission.app import create_admission_app
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import Manifest, plural_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
 from tests import make

@@ -22,8 +22,7 @@ from hooks.app import create_app
 from hooks.cli.main import main
 from hooks.effects import Effect
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, gvk_of
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import Manifest, gvk_of, plural_of
 from hooks.settings import parse_settings
 from tests import make
 from tests.reviews import post, review

@@ -13,7 +13,7 @@ from typing import Any
 from hooks import contract
 from hooks.clients.api_server import ApiServer, Refused
 from hooks.graph.request.validate import find_target_to_review
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import plural_of
 from hooks.problems import SPEC, Problem
 from hooks.rules import request as rules
 from hooks.validation.review import Review, User, Verdict

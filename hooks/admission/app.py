@@ -19,9 +19,8 @@ from hooks.admission.wire import AdmissionCall, parse_admission_review, write_al
 from hooks.admission.written import in_written_version
 from hooks.api.base import build_models
 from hooks.errors import InvalidSpec
-from hooks.k8s.types import GroupVersionKind, Json
+from hooks.k8s.types import GroupVersionKind, Json, plural_of
 from hooks.metacontroller.parent_key import make_parent_key
-from hooks.metacontroller.protocol import plural_of
 from hooks.problems import HERE, texts_of
 from hooks.rules import reading
 from hooks.serving.logs import logger

@@ -9,7 +9,7 @@ from hooks.component.validate import review_component
 from hooks.graph.request.validate import review_request
 from hooks.graph.scaling_adapter.validate import review_adapter
 from hooks.graph.validate import review_graph
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import plural_of
 from hooks.model.validate import review_model
 from hooks.validation.defaulting import JsonPatch, default_any, default_graph
 from hooks.validation.review import Review, Verdict

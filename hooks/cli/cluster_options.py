@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from hooks.cli.options import parse_positive
+from hooks.cli.values import parse_positive
 from hooks.clients.api_server import ApiServer
 from hooks.clients.cluster import Cluster, open_cluster
 from hooks.clients.kubeconfig import Access, InvalidKubeconfig, User, find_files, read_files, resolve_access

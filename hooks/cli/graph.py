@@ -10,13 +10,13 @@ from hooks.cli.cluster_options import Connection, connect, connection_options
 from hooks.cli.live_graphs import draw_live_graph
 from hooks.cli.options import (
     known_kinds_option,
-    parse_namespace,
     read_offline_settings,
     read_settings,
     settings_option,
 )
 from hooks.cli.render import check_whole, load_together
 from hooks.cli.validate import refuse
+from hooks.cli.values import parse_namespace
 from hooks.clients.api_server import Refused
 from hooks.errors import InvalidSpec
 from hooks.manifests.checking import Checked

@@ -6,9 +6,8 @@ from hooks import contract
 from hooks.clients.cluster import Cluster
 from hooks.crds import apply_defaults
 from hooks.doctor.reader import Reader
-from hooks.k8s.types import GroupVersionKind
+from hooks.k8s.types import GroupVersionKind, plural_of
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
-from hooks.metacontroller.protocol import plural_of
 from hooks.picture.models import read_models
 from hooks.picture.parts import Picture
 from hooks.picture.plan import Surroundings, draw_graph

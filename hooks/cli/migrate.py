@@ -25,7 +25,8 @@ import click
 import orjson
 
 from hooks.cli.cluster_options import Connection, connect, connection_options
-from hooks.cli.options import parse_namespace, read_settings, settings_option
+from hooks.cli.options import read_settings, settings_option
+from hooks.cli.values import parse_namespace
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
 from hooks.facts import Facts

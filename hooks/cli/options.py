@@ -1,7 +1,6 @@
 """Options that several commands share, and the messages when a value is refused."""
 
 import ipaddress
-import math
 import os
 import re
 import sys
@@ -10,8 +9,8 @@ from collections.abc import Iterable
 import click
 
 from hooks import __version__
+from hooks.cli.values import parse_namespace
 from hooks.errors import InvalidSettings
-from hooks.k8s.names import is_dns_label
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_token import read_token
 from hooks.settings import Settings, parse_settings
@@ -43,21 +42,6 @@ def is_loopback(bind: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def parse_positive(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
-    """Read a finite number above 0.
-
-    Raises:
-        click.BadParameter: it is not a finite number above 0.
-    """
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise click.BadParameter(f"{text!r} is not a number above 0; write a number such as 0.5 or 120")
-    return number
 
 
 def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:
@@ -107,19 +91,6 @@ def _parse_kinds(_context: click.Context, _parameter: click.Parameter, lists: tu
     if unknown is not None:
         raise click.BadParameter(f"{unknown} is not an optional kind; choose from {', '.join(OPTIONAL_KINDS)}")
     return frozenset(chosen)
-
-
-def parse_namespace(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
-    """Check the name of a namespace.
-
-    Raises:
-        click.BadParameter: no namespace can have it.
-    """
-    if not is_dns_label(name):
-        raise click.BadParameter(
-            f"{name!r} is not a namespace; write at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
-        )
-    return name
 
 
 settings_option = click.option(

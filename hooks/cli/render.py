@@ -1,6 +1,6 @@
 """`dynamo-hooks render`: every child of every manifest, without a cluster."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import click
@@ -24,9 +24,9 @@ def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, i
     return check_whole(load_together(paths, namespace), settings, installed)
 
 
-def load_together(paths: Iterable[str], namespace: str) -> Loaded:
+def load_together(paths: Iterable[str], namespace: str, rename: Callable[[str], str] = str) -> Loaded:
     """Read manifests that are to be applied together, without the components that their graphs make anyway."""
-    loaded = load_manifests(paths, namespace)
+    loaded = load_manifests(paths, namespace, rename)
     return replace(loaded, documents=without_made(loaded.documents))
 
 

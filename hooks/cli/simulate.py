@@ -12,9 +12,10 @@ import click
 from rich.console import Console
 
 from hooks import contract
-from hooks.cli.options import namespace_option, parse_positive, read_offline_settings, settings_option, with_option
+from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.render import check_whole, load_together
 from hooks.cli.validate import refuse
+from hooks.cli.values import parse_positive
 from hooks.manifests.reading import ManifestFaults
 from hooks.manifests.writing import guard_output
 from hooks.rendering import every_child

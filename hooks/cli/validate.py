@@ -8,6 +8,7 @@ import orjson
 
 from hooks import contract
 from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
+from hooks.manifests.annotations import write_annotations
 from hooks.manifests.checking import check_manifests, check_rendered
 from hooks.manifests.document import Fault
 from hooks.manifests.reading import Loaded, load_manifests
@@ -41,9 +42,9 @@ Examples:
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(["text", "json", "github"]),
     default="text",
-    help="The form in which problems are printed.",
+    help="The form in which problems are printed; github marks their lines in a pull request of GitHub.",
 )
 def validate(
     *,
@@ -71,12 +72,15 @@ def validate(
         with guard_output():
             click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         sys.exit(1 if faults else 0)
+    if output == "github":
+        with guard_output():
+            click.echo(write_annotations(faults, warnings), nl=False)
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
     if faults:
         refuse(faults, loaded.skipped)
     with guard_output():
-        click.echo(_summary(loaded, len(warnings)))
+        click.echo(_summary(loaded, len(warnings)), err=output == "github")
 
 
 def _row(fault: Fault) -> dict[str, str | int]:

@@ -12,8 +12,7 @@ from typing import Any
 import requests
 
 from hooks.k8s.names import is_dns_label, is_subdomain
-from hooks.k8s.types import GroupVersionKind
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import GroupVersionKind, plural_of
 
 ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 MERGE_PATCH = "application/merge-patch+json"

@@ -22,8 +22,7 @@ from urllib3.exceptions import InsecureRequestWarning
 from hooks.clients.api_server import MERGE_PATCH, Answer, Refused, read_answer, write_bearer
 from hooks.clients.exec_plugin import Credential, run_plugin
 from hooks.clients.kubeconfig import Access, Pem, Plugin, User
-from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of, plural_of
 
 PAGE = 500
 """How many objects one answer to a list holds at most."""
@@ -73,13 +72,23 @@ class Cluster:
             headers["Content-Type"] = patch if method == "PATCH" else "application/json"
         options: dict[str, Any] = {"timeout": self.seconds, "allow_redirects": False}
         try:
-            if authorization := self.authorize():
-                headers["Authorization"] = authorization
-            address = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
-            response = self.session.request(method, address, headers=headers, json=body, **options)
+            headers |= self._prove()
+            response = self.session.request(method, self._address(path, query), headers=headers, json=body, **options)
         except (requests.RequestException, OSError) as error:
             raise Refused(f"{method} {self.url}{path}: {error}") from error
         return read_answer(response, f"{method} {path}", also)
+
+    def read_lines(self, path: str, query: Mapping[str, str]) -> Iterator[str]:
+        """The lines of a text, such as a log, as they come; between two of them any time may pass."""
+        options: dict[str, Any] = {"timeout": (self.seconds, None), "allow_redirects": False, "stream": True}
+        try:
+            with self.session.get(self._address(path, query), headers=self._prove(), **options) as response:
+                if response.status_code != HTTPStatus.OK:
+                    read_answer(response, f"GET {path}")
+                for line in response.iter_lines():
+                    yield line.decode(errors="replace")
+        except (requests.RequestException, OSError) as error:
+            raise Refused(f"GET {self.url}{path}: {error}") from error
 
     def read(self, path: str) -> Mapping[str, Any] | None:
         """The JSON object at a path; None if there is nothing (404)."""
@@ -145,6 +154,14 @@ class Cluster:
         if metadata.get("uid"):
             options["preconditions"] = {"uid": metadata["uid"]}
         self.ask("DELETE", path, options, also=(HTTPStatus.NOT_FOUND,))
+
+    def _address(self, path: str, query: Mapping[str, str | int] | None) -> str:
+        return f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
+
+    def _prove(self) -> dict[str, str]:
+        """The header that shows who asks."""
+        authorization = self.authorize()
+        return {"Authorization": authorization} if authorization else {}
 
 
 @contextmanager

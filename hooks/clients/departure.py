@@ -16,9 +16,8 @@ from typing import Any
 from hooks import contract
 from hooks.clients.api_server import Conversation, Refused
 from hooks.crds.versions import find_foreign_storage, find_serving_patch
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
 from hooks.metacontroller import install_files
-from hooks.metacontroller.protocol import plural_of
 
 KINDS = (contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER)
 SETTLE_SECONDS = 3.0

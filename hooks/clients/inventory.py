@@ -20,8 +20,7 @@ from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, parse_lease, write_lease
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.deadlines import seconds_since
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, plural_of
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
 from hooks.serving.resource_counts import NOTHING, Key, ResourceCounts

@@ -2,6 +2,7 @@
 
 from hooks.diff.estate import ObjectId
 from hooks.diff.fields import FieldChange
+from hooks.diff.fitting import Fit
 from hooks.diff.plan import Difference, Notice, ObjectChange
 from hooks.diff.resources import ResourceRow
 from hooks.diff.rollouts import PodChange
@@ -19,6 +20,7 @@ def write_json(difference: Difference) -> dict[str, Json]:
         "lost": [_notice(one) for one in difference.lost],
         "refused": [_notice(one) for one in difference.refused],
         "notes": list(difference.notes),
+        "fit": _fit(difference.fit) if difference.fit else None,
     }
 
 
@@ -64,6 +66,22 @@ def _resource(row: ResourceRow) -> dict[str, Json]:
     amounts = {"now": row.now, "peak": row.peak, "after": row.after}
     numbers = {key: int(one) if one.denominator == 1 else float(one) for key, one in amounts.items()}
     return {"resource": row.resource, **numbers}
+
+
+def _fit(fit: Fit) -> dict[str, Json]:
+    short = [
+        {
+            "workload": _id(one.set.workload),
+            "role": one.set.role,
+            "graph": one.set.graph,
+            "service": one.set.service,
+            "pods": one.pods,
+            "lasting": one.is_lasting,
+            "because": one.why,
+        }
+        for one in fit.shortages
+    ]
+    return {"verdict": fit.verdict.value, "nodes": fit.nodes, "pending": short, "notes": list(fit.notes)}
 
 
 def _notice(notice: Notice) -> dict[str, Json]:

@@ -25,12 +25,12 @@ from hooks.k8s.types import (
     gvk_of,
     is_controlled_by,
     is_deleting,
+    plural_of,
 )
 from hooks.manifests.checking import ANY_TIME, Checked, check_manifests, check_rendered
 from hooks.manifests.document import Document
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Loaded, ManifestFaults
-from hooks.metacontroller.protocol import plural_of
 from hooks.migration.found import CHILD_KINDS, Found
 from hooks.rendering import declared_kinds
 from hooks.settings import Settings

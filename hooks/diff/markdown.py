@@ -8,6 +8,7 @@ from hooks.diff.text import write_objects
 from hooks.diff.wording import (
     changed_rows,
     describe_amount,
+    describe_fit,
     describe_notice,
     describe_pods,
     reasons,
@@ -28,6 +29,7 @@ def write_markdown(difference: Difference) -> str:
         list(_write_list("Gone afterwards", map(describe_notice, difference.lost))),
         list(_write_pods(difference)),
         list(_write_resources(difference)),
+        list(_write_list("Nodes (an estimate)", describe_fit(difference.fit) if difference.fit else ())),
         list(_write_list("Notes", difference.notes)),
         list(_write_folded(difference)),
     )

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from hooks.diff.estate import Estate, ObjectId
 from hooks.diff.fields import FieldChange, compare_objects
+from hooks.diff.fitting import Fit
 from hooks.diff.lost import find_lost
 from hooks.diff.refusals import find_refusals
 from hooks.diff.resources import ResourceRow, add_up
@@ -51,7 +52,8 @@ class Difference:
     """All that a change does.
 
     `pods` are all sets of pods, also those that stay; `lost` are claims, Services and names that are gone afterwards;
-    `refused` is what the API server, admission or the hooks do not let happen; `notes` are what is good to know.
+    `refused` is what the API server, admission or the hooks do not let happen; `notes` are what is good to know; `fit`
+    says whether the pods find nodes, if that was asked.
     """
 
     objects: tuple[ObjectChange, ...] = ()
@@ -61,6 +63,7 @@ class Difference:
     refused: tuple[Notice, ...] = ()
     notes: tuple[str, ...] = ()
     owners: Mapping[ObjectId, ObjectId | None] = field(default_factory=dict)
+    fit: Fit | None = None
 
     @property
     def is_empty(self) -> bool:

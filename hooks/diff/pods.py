@@ -12,6 +12,7 @@ from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import SPEC, FieldPath, Key
 
 _DEPLOYMENTS_SURGE = "25%"
+_DEPLOYMENTS_UNAVAILABLE = "25%"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +21,8 @@ class PodSet:
 
     `role` is empty where a workload has one template. Sets with the same `rolls_with` are replaced together. `template`
     has no defaults of the API server if the workload is native; `path` is its place in the workload. While the pods are
-    replaced, `surge` pods may run beyond `count`; `is_recreated`: the new ones come when all old ones are gone. `graph`
-    and `service` are empty for pods that are not of Dynamo.
+    replaced, `surge` pods may run beyond `count`, and `unavailable` may be missing; `is_recreated`: the new ones come
+    when all old ones are gone. `graph` and `service` are empty for pods that are not of Dynamo.
     """
 
     workload: ObjectId
@@ -31,6 +32,7 @@ class PodSet:
     template: Mapping[str, Json]
     path: FieldPath
     surge: int = 0
+    unavailable: int = 1
     is_recreated: bool = False
     graph: str = ""
     service: str = ""
@@ -67,7 +69,9 @@ def _of_template(key: ObjectId, spec: Mapping[str, Json]) -> PodSet:
     rolls = strategy.get("type", "RollingUpdate") == "RollingUpdate"
     built = _build(key, spec.get("template") or {}, SPEC / "template", count=count)
     surge = scale_amount(rolling.get("maxSurge", _DEPLOYMENTS_SURGE), count, up=True) if rolls else 0
-    return replace(built, surge=surge, is_recreated=strategy.get("type") == "Recreate")
+    missing = scale_amount(rolling.get("maxUnavailable", _DEPLOYMENTS_UNAVAILABLE), count, up=False) if rolls else 1
+    is_recreated = strategy.get("type") == "Recreate"
+    return replace(built, surge=surge, unavailable=missing if surge else max(1, missing), is_recreated=is_recreated)
 
 
 def _of_groups(key: ObjectId, spec: Mapping[str, Json]) -> Iterator[PodSet]:
@@ -75,12 +79,13 @@ def _of_groups(key: ObjectId, spec: Mapping[str, Json]) -> Iterator[PodSet]:
     replicas, size = int(spec.get("replicas", 1)), int(group.get("size", 1))
     rolling = (spec.get("rolloutStrategy") or {}).get("rollingUpdateConfiguration") or {}
     surge = scale_amount(rolling.get("maxSurge", 0), replicas, up=True)
+    missing = max(0 if surge else 1, scale_amount(rolling.get("maxUnavailable", 1), replicas, up=False))
     leader = "leaderTemplate" if group.get("leaderTemplate") else "workerTemplate"
     for role, field, pods in (("leader", leader, 1), ("worker", "workerTemplate", size - 1)):
         if pods:
             path = SPEC / "leaderWorkerTemplate" / field
             built = _build(key, group.get(field) or {}, path, count=replicas * pods)
-            yield replace(built, surge=surge * pods, role=role, rolls_with="group")
+            yield replace(built, surge=surge * pods, unavailable=missing * pods, role=role, rolls_with="group")
 
 
 def _of_cliques(key: ObjectId, spec: Mapping[str, Json]) -> Iterator[PodSet]:

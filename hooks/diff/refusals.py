@@ -20,10 +20,9 @@ class _Fixed(NamedTuple):
     free: tuple[str, ...] = ()
 
 
-_STATEFUL_SET = GroupVersionKind("apps", "v1", "StatefulSet")
 _FIXED: Mapping[GroupVersionKind, tuple[_Fixed, ...]] = {
     kinds.DEPLOYMENT: (_Fixed(("spec", "selector")),),
-    _STATEFUL_SET: (
+    kinds.STATEFUL_SET: (
         *(_Fixed(("spec", field)) for field in ("selector", "serviceName", "podManagementPolicy")),
         _Fixed(("spec", "volumeClaimTemplates")),
     ),

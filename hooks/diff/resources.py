@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hooks.diff.pods import PodSet
-from hooks.k8s.quantities import parse_quantity
+from hooks.k8s.quantities import canonical_quantity, parse_quantity
 from hooks.k8s.types import Json
 
 Amounts = Mapping[str, Fraction]
 """By name of the resource (`nvidia.com/gpu`, `cpu`, `memory`): cores, bytes or pieces."""
 
+BASIC = ("cpu", "memory")
 _ZERO = Fraction(0)
-_BASIC = ("cpu", "memory")
+_GIB = 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ def add_up(rollouts: Iterable[Rollout]) -> tuple[ResourceRow, ...]:
     """The rows of all resources that some pod requests: extended ones (GPUs) first, then CPU and memory."""
     found = [_measure(one) for one in rollouts]
     names = sorted({name for one in found for amounts in (one.now, one.after) for name in amounts})
-    ordered = [*(name for name in names if name not in _BASIC), *(name for name in _BASIC if name in names)]
+    ordered = [*(name for name in names if name not in BASIC), *(name for name in BASIC if name in names)]
     return tuple(_row(name, found) for name in ordered)
 
 
@@ -68,6 +69,14 @@ def request_of(pod_spec: Mapping[str, Json]) -> dict[str, Fraction]:
     for container in pod_spec.get("containers") or ():
         running = _plus(running, _of_container(container))
     return _plus(_most(running, starting), _read(pod_spec.get("overhead") or {}))
+
+
+def write_amount(resource: str, amount: Fraction) -> str:
+    """A number of GPUs or cores, or memory in GiB."""
+    if resource == "memory":
+        gib = amount / _GIB
+        return f"{int(gib)}Gi" if gib.denominator == 1 else f"{float(gib):.1f}Gi"
+    return canonical_quantity(str(int(amount))) if amount.denominator == 1 else f"{float(amount):g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +140,7 @@ def _read(quantities: Mapping[str, Json]) -> dict[str, Fraction]:
     """The amounts that are counted; one that cannot be read is left out, because `validate` says so."""
     found: dict[str, Fraction] = {}
     for name, amount in quantities.items():
-        if name in _BASIC or "/" in name:
+        if name in BASIC or "/" in name:
             try:
                 found[name] = parse_quantity(str(amount))
             except ValueError:

@@ -13,9 +13,9 @@ from hooks.diff.estate import Estate, ObjectId, Owned, index_owned
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of, labels_of, sort_manifests
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of, labels_of, plural_of, sort_manifests
 from hooks.metacontroller.holding import HELD
-from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest, plural_of
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest
 from hooks.problems import Problem
 from hooks.rendering import HOOKS, declared_kinds, find_related
 from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, with_last_applied

@@ -7,17 +7,17 @@ from fractions import Fraction
 import orjson
 
 from hooks.diff.fields import FieldChange
+from hooks.diff.fitting import Fit, Verdict
 from hooks.diff.plan import Difference, Fate, Notice
-from hooks.diff.resources import ResourceRow
+from hooks.diff.pods import PodSet
+from hooks.diff.resources import ResourceRow, write_amount
 from hooks.diff.rollouts import PodChange, PodFate
 from hooks.k8s.messages import one_line
-from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json
 
 _LONGEST = 100
 _LONGEST_PATH = 300
 _LONGEST_TEXT = 2000
-_GIB = 2**30
 _ABSENT = "(none)"
 _REASONS = 4
 
@@ -98,17 +98,36 @@ def reasons(change: PodChange) -> Iterator[str]:
 
 def title_of(change: PodChange) -> str:
     """The workload, and which of its pods."""
-    found = change.set
+    return title_of_set(change.set)
+
+
+def title_of_set(found: PodSet) -> str:
+    """The workload, and which of its pods."""
     role = f" {found.role}" if found.role else ""
     return f"{found.workload}{role}"
 
 
 def describe_amount(row: ResourceRow, amount: Fraction) -> str:
     """A number of GPUs or cores, or memory in GiB."""
-    if row.resource == "memory":
-        gib = amount / _GIB
-        return f"{int(gib)}Gi" if gib.denominator == 1 else f"{float(gib):.1f}Gi"
-    return canonical_quantity(str(int(amount))) if amount.denominator == 1 else f"{float(amount):g}"
+    return write_amount(row.resource, amount)
+
+
+def describe_fit(fit: Fit) -> Iterator[str]:
+    """What the estimate says: which pods find no node and why, or that all find one."""
+    for one in sorted(fit.shortages, key=lambda shortage: not shortage.is_lasting):
+        what = f"{one.set.service} ({title_of_set(one.set)})" if one.set.service else title_of_set(one.set)
+        if one.is_lasting and fit.verdict is Verdict.PACKED:
+            will = "may stay Pending, unless pods are packed more tightly than the default scheduler does"
+        elif one.is_lasting:
+            will = "would stay Pending"
+        else:
+            will = f"{_verb(one.pods, 'wait')} until old pods are gone"
+        yield one_line(f"{what}: {pods(one.pods)} {will}, because {one.why}", _LONGEST_TEXT)
+    if fit.verdict is Verdict.FITS:
+        count = f"{fit.nodes} node{'' if fit.nodes == 1 else 's'}"
+        other = "In the end all" if fit.shortages else "All"
+        yield f"{other} pods find room on the {count}."
+    yield from fit.notes
 
 
 def describe_notice(notice: Notice) -> str:

@@ -23,8 +23,6 @@ from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-STATEFUL_SET = GroupVersionKind("apps", "v1", "StatefulSet")
-EVENT = GroupVersionKind("", "v1", "Event")
 _CONTROLLERS = tuple(
     GroupVersionKind("metacontroller.k8s.io", "v1alpha1", kind)
     for kind in ("CompositeController", "DecoratorController")
@@ -57,7 +55,9 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
         parents=tuple(_slim(p) for kind in _PARENTS for p in reader.read_all(_plural(kind), kind)),
         workloads=_read_workloads(reader),
         webhooks=tuple(w for kind in _WEBHOOKS for w in reader.read_all(_plural(kind), kind)),
-        events=tuple(e for reason in _TOLD for e in reader.read_all("events", EVENT, fieldSelector=f"reason={reason}")),
+        events=tuple(
+            e for reason in _TOLD for e in reader.read_all("events", kinds.EVENT, fieldSelector=f"reason={reason}")
+        ),
     )
     facts = replace(facts, pods=_read_pods(reader, facts), certificates=_read_certificates(reader, facts))
     facts = replace(facts, backends=_read_backends(reader, facts))
@@ -98,7 +98,7 @@ def _read_workloads(reader: Reader) -> tuple[ReadManifest, ...]:
     """The workloads of the hooks, of Metacontroller and of the Go operator."""
     found = [
         *reader.read_all("deployments", kinds.DEPLOYMENT),
-        *reader.read_all("statefulsets", STATEFUL_SET),
+        *reader.read_all("statefulsets", kinds.STATEFUL_SET),
     ]
     operator = {contract.LABEL_APP_NAME: "dynamo-operator"}
     return tuple(w for w in found if is_hooks(w) or is_metacontroller(w) or operator.items() <= labels_of(w).items())

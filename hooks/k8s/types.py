@@ -145,6 +145,12 @@ def build_manifest(gvk: GroupVersionKind, metadata: ObjectMeta, **fields: Json) 
     return {"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata, **fields}
 
 
+def plural_of(kind: GroupVersionKind) -> str:
+    """The plural (resource name) of a kind; all kinds that this project knows have a regular one."""
+    word = kind.kind.lower()
+    return f"{word}es" if word.endswith("s") else f"{word}s"
+
+
 def gvk_of(manifest: ReadManifest) -> GroupVersionKind:
     """The kind of a manifest that has apiVersion and kind."""
     return GroupVersionKind.of(manifest["apiVersion"], manifest["kind"])

@@ -10,13 +10,12 @@ from datetime import UTC, datetime
 from hooks.admission.rules import RULES
 from hooks.crds import apply_defaults, find_faults
 from hooks.facts import Facts
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
 from hooks.manifests.across import find_collisions, find_shared_slips
 from hooks.manifests.document import Document, Fault
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Loaded
 from hooks.manifests.two_meanings import find_two_meanings
-from hooks.metacontroller.protocol import plural_of
 from hooks.problems import Problem
 from hooks.rendering import Rendered, declared_kinds, render
 from hooks.rules.offline import OFFLINE

@@ -4,7 +4,7 @@ One unreadable file does not hide the others: objects and problems are returned 
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -60,14 +60,16 @@ class Loaded:
         return [found.namesake for found in self.documents if found.namesake is not None]
 
 
-def load_manifests(paths: Iterable[str], namespace: str) -> Loaded:
+def load_manifests(paths: Iterable[str], namespace: str, rename: Callable[[str], str] = str) -> Loaded:
     """Read all objects of the paths in order; objects of ours without a namespace get the given one, unless it is "".
+
+    `rename` gives the name under which problems name a file, by its path.
 
     Problems are: a named file that is empty or cannot be read as text or YAML; an object without apiVersion, kind or
     name, of a misspelt kind of ours, or with the name of an earlier object of its file. In a directory, files and
     objects that are not about Dynamo have no problems.
     """
-    parts = [_read_file(file, namespace) for file in _expand(paths)]
+    parts = [_read_file(file, namespace) for file in _expand(paths, rename)]
     documents = [document for part in parts for document in part.documents]
     return Loaded(
         documents=tuple(_mark_duplicates(documents)),
@@ -82,12 +84,9 @@ class _File:
     """A file to read; `is_named` says that the user named it, and not only its directory."""
 
     path: str
+    name: str
     is_named: bool = True
     is_build_file: bool = False
-
-    @property
-    def name(self) -> str:
-        return "<stdin>" if self.path == "-" else self.path
 
     def refuse(self, problem: Problem) -> Loaded:
         return Loaded(documents=(), unreadable=(Fault(self.name, Mark(), problem),))
@@ -96,16 +95,17 @@ class _File:
 _SKIPPED = Loaded(documents=(), skipped=1)
 
 
-def _expand(paths: Iterable[str]) -> Iterator[_File]:
+def _expand(paths: Iterable[str], rename: Callable[[str], str]) -> Iterator[_File]:
     for path in paths:
         if path == "-" or not Path(path).is_dir():
-            yield _File(path)
+            yield _File(path, "<stdin>" if path == "-" else rename(path))
             continue
         found = list_files(Path(path))
         build_files = find_build_files(found)
-        yield from (_File(str(one), is_named=False, is_build_file=one.resolve() in build_files) for one in found)
+        for one in found:
+            yield _File(str(one), rename(str(one)), is_named=False, is_build_file=one.resolve() in build_files)
         if not found:
-            yield _File(path)
+            yield _File(path, rename(path))
 
 
 def _read_file(file: _File, namespace: str) -> Loaded:

@@ -17,7 +17,7 @@ import orjson
 from hooks.effects import Effect
 from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s.messages import describe_type
-from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, plural_of
 from hooks.metacontroller.calling_controller import check_versions, read_controller, read_declared
 from hooks.metacontroller.children import Children, find_fault, write_values
 from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
@@ -199,12 +199,6 @@ def parse_customize_request(body: bytes, parent_kind: GroupVersionKind) -> Custo
         parent=_read_parent(call, "parent", parent_kind),
         child_kinds=frozenset(kind for kind in OPTIONAL_CHILD_KINDS if (kind.api_version, plural_of(kind)) in declared),
     )
-
-
-def plural_of(kind: GroupVersionKind) -> str:
-    """The plural (resource name) of a kind; all our kinds and those of our children have a regular plural."""
-    word = kind.kind.lower()
-    return f"{word}es" if word.endswith("s") else f"{word}s"
 
 
 def write_sync_answer(

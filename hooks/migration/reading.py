@@ -10,9 +10,9 @@ from hooks.clients.cluster import Cluster
 from hooks.errors import HookError
 from hooks.facts import Facts
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, name_of
+from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, name_of, plural_of
 from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS, OPTIONAL_KINDS
-from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, plural_of
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
 from hooks.migration.definitions import DEFINITION, needs_change
 from hooks.migration.found import CHILD_KINDS, PARENTS, Found, declared_by
 from hooks.migration.upstream import OPERATOR_NAME

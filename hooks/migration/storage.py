@@ -15,8 +15,7 @@ from hooks import contract
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
 from hooks.crds.versions import find_foreign_storage, find_serving_patch, find_storage_patch
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, name_of
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, name_of, plural_of
 from hooks.migration.definitions import DEFINITION, find_status_patch
 from hooks.migration.found import PARENTS
 

@@ -2,9 +2,8 @@
 
 from functools import cache
 
-from hooks.k8s.types import GroupVersionKind
+from hooks.k8s.types import GroupVersionKind, plural_of
 from hooks.metacontroller import install_files
-from hooks.metacontroller.protocol import plural_of
 from hooks.rendering import declared_kinds
 
 

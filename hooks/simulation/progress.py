@@ -7,12 +7,13 @@ from typing import Any
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.conditions import find_condition
+from hooks.k8s.types import Manifest
+from hooks.simulation.trees import ObjectTree, is_ready, kind_of, request_state
 from hooks.simulator.metacontroller.controller import RecordedEvent
-from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import ref_of
-from hooks.simulator.workloads.kubelet import phase_of
 from hooks.simulator.workloads.pods import is_ready as is_pod_ready
+from hooks.simulator.workloads.pods import phase_of
 from hooks.simulator.workloads.references import Reference
 
 _LAST_STATES = frozenset({"Failed", "DeploymentDeleted"})
@@ -49,39 +50,6 @@ class ObjectProgress:
         return "; ".join(parts)
 
 
-class ObjectTree:
-    """All objects of a cluster at one moment, by controlling owner.
-
-    `missing` says by the uid of a pod which object it waits for.
-    """
-
-    def __init__(self, objects: Iterable[Manifest], missing: Mapping[str, Reference] | None = None) -> None:
-        self.missing = missing or {}
-        self.by_uid: dict[str, Manifest] = {}
-        self._children: dict[str, list[Manifest]] = {}
-        for obj in objects:
-            self.by_uid[obj["metadata"]["uid"]] = obj
-            owner = controller_of(obj)
-            if owner is not None:
-                self._children.setdefault(owner["uid"], []).append(obj)
-
-    def children(self, obj: Manifest) -> list[Manifest]:
-        """Objects that an object controls, sorted by kind and name."""
-        return sorted(self._children.get(obj["metadata"]["uid"], ()), key=ref_of)
-
-    def describe_pod(self, pod: Manifest) -> str:
-        """The phase of a pod in a word, and the object that it waits for."""
-        missing = self.missing.get(pod["metadata"]["uid"])
-        return phase_of(pod) if missing is None else f"Pending ({missing} is missing)"
-
-    def descendants(self, obj: Manifest) -> list[Manifest]:
-        """All objects below an object, parents before their children."""
-        found: list[Manifest] = []
-        for child in self.children(obj):
-            found += [child, *self.descendants(child)]
-        return found
-
-
 def measure_progress(tree: ObjectTree, root: Manifest, events: Iterable[RecordedEvent]) -> ObjectProgress:
     """Measure the progress of one applied object."""
     below = tree.descendants(root)
@@ -105,31 +73,9 @@ def measure_progress(tree: ObjectTree, root: Manifest, events: Iterable[Recorded
     )
 
 
-def is_ready(obj: Mapping[str, Any]) -> bool:
-    """Whether a Dynamo object reports that it is ready, for its current spec.
-
-    The condition Ready decides; an object without one is ready when `status.state` is `successful`.
-    """
-    status = obj.get("status", {})
-    if status.get("observedGeneration", obj["metadata"].get("generation")) != obj["metadata"].get("generation"):
-        return False
-    condition = _condition(status, "Ready")
-    return bool(condition["status"] == "True" if condition else status.get("state") == "successful")
-
-
-def request_state(obj: Mapping[str, Any]) -> str:
-    """The `status.state` of a request; empty for other kinds."""
-    return str(obj.get("status", {}).get("state", "")) if kind_of(obj) == contract.GRAPH_REQUEST else ""
-
-
 def has_ended(obj: Mapping[str, Any]) -> bool:
     """Whether an object is not ready and never will be: a request stays Failed."""
     return request_state(obj) in _LAST_STATES
-
-
-def kind_of(obj: Mapping[str, Any]) -> GroupVersionKind:
-    """The kind of a manifest."""
-    return GroupVersionKind.of(obj["apiVersion"], obj["kind"])
 
 
 def _find_reasons(tree: ObjectTree, objects: list[Manifest], events: Iterable[RecordedEvent]) -> Iterable[str]:
@@ -140,7 +86,7 @@ def _find_reasons(tree: ObjectTree, objects: list[Manifest], events: Iterable[Re
     root = objects[0]
     if "status" not in root:
         yield f"{ref_of(root)}: no hook has reported a status yet"
-    condition = _condition(root.get("status", {}), "Ready")
+    condition = find_condition(root.get("status", {}).get("conditions") or (), "Ready")
     if condition is not None:
         yield f"{ref_of(root)}: {condition.get('message') or condition.get('reason') or 'not ready'}"
     for obj in objects:
@@ -165,7 +111,3 @@ def _pod_message(pod: Manifest) -> str:
     states = [state for container in status.get("containerStatuses", ()) for state in container["state"].values()]
     messages = [found["message"] for found in [*states, *status.get("conditions", ())] if found.get("message")]
     return f" ({messages[0]})" if messages else ""
-
-
-def _condition(status: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
-    return next((found for found in status.get("conditions", ()) if found["type"] == kind), None)

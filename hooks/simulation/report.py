@@ -1,6 +1,6 @@
 """Shows a simulation: its progress, then the tree of objects, or the statuses of the applied ones."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -8,15 +8,14 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.text import Text
-from rich.tree import Tree
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, labels_of
+from hooks.k8s.types import Manifest, labels_of
 from hooks.manifests.writing import format_documents
-from hooks.simulation.progress import ObjectProgress, ObjectTree, is_ready, kind_of, request_state
+from hooks.simulation.progress import ObjectProgress
 from hooks.simulation.run import Snapshot
-from hooks.simulator.resources import REPLICA_SET
+from hooks.simulation.trees import ObjectTree, build_tree, describe_restart, kind_of
 
 _LINES_OF_OBJECT = 3
 """Lines of one object in the live table: its name, and its progress, which may need two."""
@@ -93,106 +92,14 @@ def count_endpoints(root: Manifest) -> str:
     return f"{status.get('readyEndpoints', 0)}/{total - unsupported}" if _is_adapter(root) else str(total)
 
 
-def describe_restart(root: Manifest) -> str:
-    """`r1 Restarting Frontend` or `r1 Completed`; empty without a restart."""
-    restart = root.get("status", {}).get("restart") or {}
-    if not restart:
-        return ""
-    return " ".join(filter(None, [restart["observedID"], restart["phase"], ", ".join(restart.get("inProgress", ()))]))
-
-
 def _is_adapter(root: Manifest) -> bool:
     return str(root["spec"].get("modelType", "")).lower() == "lora"
 
 
-def build_trees(snapshot: Snapshot) -> list[Tree]:
-    """One tree for each applied object: everything that it controls, directly or not, and a model's endpoints."""
-    return [_grow(Tree(_label(root, snapshot.tree)), snapshot.tree, root) for root in snapshot.roots]
-
-
-def _grow(tree: Tree, objects: ObjectTree, obj: Manifest) -> Tree:
-    if kind_of(obj) == contract.MODEL:
-        for title, state in describe_model(obj):
-            tree.add(Text.assemble(title, (f"  {state}" if state else "", "dim")))
-    for child in objects.children(obj):
-        _grow(tree.add(_label(child, objects)), objects, child)
-    return tree
-
-
-def _label(obj: Manifest, objects: ObjectTree) -> Text:
-    state = objects.describe_pod(obj) if kind_of(obj) == kinds.POD else describe_state(obj)
-    return Text.assemble(f"{obj['kind']} {obj['metadata']['name']}", (f"  {state}" if state else "", "dim"))
-
-
-def describe_model(model: Manifest) -> Iterator[tuple[str, str]]:
-    """The adapters of a model's status with their sources, then its endpoints with their phases."""
-    status = model.get("status", {})
-    for adapter in status.get("adapters", ()):
-        yield f"adapter {adapter['name']}", f"from {adapter['source']}"
-    for endpoint in status.get("endpoints", ()):
-        error = f": {endpoint['lastError']}" if endpoint.get("lastError") else ""
-        name = endpoint.get("podName") or endpoint["address"]
-        yield f"endpoint {name}", f"{endpoint.get('phase', 'Discovered')}{error}"
-
-
-def describe_state(obj: Manifest) -> str:
-    """An object's state in a few words; empty if it has none."""
-    describe = _DESCRIPTIONS.get(kind_of(obj))
-    if describe is not None:
-        return describe(obj)
-    if any(found["type"] == "Ready" for found in obj.get("status", {}).get("conditions", ())):
-        return "Ready" if is_ready(obj) else "not ready"
-    return ""
-
-
-def _describe_replicas(obj: Manifest) -> str:
-    return f"{obj.get('status', {}).get('readyReplicas', 0)}/{obj['spec']['replicas']} ready"
-
-
-def _describe_available(obj: Manifest) -> str:
-    return f"{obj.get('status', {}).get('availableReplicas', 0)}/{obj['spec']['replicas']} ready"
-
-
-def _describe_service(obj: Manifest) -> str:
-    ports = ", ".join(str(port["port"]) for port in obj["spec"].get("ports", []))
-    return f"{'headless ' if obj['spec'].get('clusterIP') == 'None' else ''}{ports}"
-
-
-def _describe_slice(obj: Manifest) -> str:
-    endpoints = obj.get("endpoints", [])
-    return f"{sum(endpoint['conditions']['ready'] for endpoint in endpoints)}/{len(endpoints)} ready"
-
-
-def _describe_phase(obj: Manifest) -> str:
-    return str(obj.get("status", {}).get("phase", "Pending"))
-
-
-def _describe_job(obj: Manifest) -> str:
-    status = obj.get("status", {})
-    ends = [
-        condition["type"] for condition in status.get("conditions", ()) if condition["type"] in {"Complete", "Failed"}
-    ]
-    return ends[0] if ends else f"{status.get('active', 0)} active"
-
-
-_DESCRIPTIONS: Mapping[GroupVersionKind, Callable[[Manifest], str]] = {
-    contract.GRAPH_REQUEST: request_state,
-    kinds.JOB: _describe_job,
-    kinds.DEPLOYMENT: _describe_replicas,
-    kinds.LEADER_WORKER_SET: _describe_replicas,
-    kinds.POD_CLIQUE: _describe_replicas,
-    kinds.POD_CLIQUE_SCALING_GROUP: _describe_available,
-    REPLICA_SET: _describe_replicas,
-    kinds.SERVICE: _describe_service,
-    kinds.ENDPOINT_SLICE: _describe_slice,
-    kinds.PERSISTENT_VOLUME_CLAIM: _describe_phase,
-}
-
-
 def print_trees(console: Console, snapshot: Snapshot) -> None:
     """Print the tree of every applied object."""
-    for tree in build_trees(snapshot):
-        console.print(tree, soft_wrap=True)
+    for root in snapshot.roots:
+        console.print(build_tree(root, snapshot.tree), soft_wrap=True)
 
 
 def format_statuses(snapshot: Snapshot) -> str:

@@ -18,7 +18,8 @@ from hooks.manifests.object_header import OUR_KINDS
 from hooks.metacontroller import install_files
 from hooks.problems import join_texts
 from hooks.simulation.processes import Servers, run_servers
-from hooks.simulation.progress import ObjectProgress, ObjectTree, has_ended, is_ready, kind_of, measure_progress
+from hooks.simulation.progress import ObjectProgress, has_ended, measure_progress
+from hooks.simulation.trees import ObjectTree, is_ready, kind_of
 from hooks.simulator.clock import Clock
 from hooks.simulator.cluster import Setup, SimulatedCluster
 from hooks.simulator.engines import Engines, reserve_port, run_engines

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
-from hooks.metacontroller.protocol import plural_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +28,6 @@ def _builtin(kind: GroupVersionKind, plural: str, **traits: bool) -> Resource:
     return Resource(kind=kind, plural=plural, **traits)
 
 
-EVENT = GroupVersionKind("", "v1", "Event")
 REPLICA_SET = GroupVersionKind("apps", "v1", "ReplicaSet")
 CUSTOM_RESOURCE_DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
@@ -42,7 +40,7 @@ BUILT_IN = (
     _builtin(kinds.SERVICE_ACCOUNT, "serviceaccounts"),
     _builtin(kinds.POD, "pods", status=True, generation=True),
     _builtin(kinds.PERSISTENT_VOLUME_CLAIM, "persistentvolumeclaims", status=True),
-    _builtin(EVENT, "events"),
+    _builtin(kinds.EVENT, "events"),
     _builtin(kinds.DEPLOYMENT, "deployments", status=True, generation=True),
     _builtin(REPLICA_SET, "replicasets", status=True, generation=True),
     _builtin(kinds.JOB, "jobs", status=True, generation=True),

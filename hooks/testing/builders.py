@@ -9,7 +9,8 @@ from typing import Any
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of, name_of
 from hooks.manifests.object_header import OUR_KINDS
-from hooks.simulation.progress import ObjectTree, is_ready, measure_progress
+from hooks.simulation.progress import measure_progress
+from hooks.simulation.trees import ObjectTree, is_ready
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.store import Ref, ref_of
 from hooks.simulator.workloads.pods import PodFault

@@ -9,8 +9,8 @@ import pytest
 
 from hooks.clients.api_server import Refused
 from hooks.clients.departure import KINDS, SETTLE_SECONDS, Departure
+from hooks.k8s.types import plural_of
 from hooks.metacontroller import install_files
-from hooks.metacontroller.protocol import plural_of
 from tests.played_api_server import Answer, PlayedApiServer, played_api_server
 
 GRAPHS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments"

@@ -11,8 +11,7 @@ import responses
 from requests import PreparedRequest
 
 from hooks.clients.api_server import ApiServer
-from hooks.k8s.types import Manifest, gvk_of
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import Manifest, gvk_of, plural_of
 
 URL = "https://127.0.0.1:6443"
 

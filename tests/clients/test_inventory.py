@@ -11,8 +11,7 @@ import pytest
 
 from hooks import contract
 from hooks.clients.inventory import LEASE_NAME, ResourceCounter, find_reason, find_state
-from hooks.k8s.types import GroupVersionKind
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import GroupVersionKind, plural_of
 from hooks.serving.resource_counts import NOTHING
 from tests import make
 from tests.played_api_server import PlayedApiServer, played_api_server

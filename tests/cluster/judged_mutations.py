@@ -21,9 +21,8 @@ from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
 from hooks.graph.observe import observe as observe_graph
 from hooks.graph.plan import plan_graph
-from hooks.k8s.types import Manifest, gvk_of
+from hooks.k8s.types import Manifest, gvk_of, plural_of
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
-from hooks.metacontroller.protocol import plural_of
 from hooks.problems import Problem
 from hooks.rendering import declared_kinds, render
 from hooks.validation.review import Review

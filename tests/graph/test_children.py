@@ -7,10 +7,10 @@ import yaml
 
 from hooks.graph.progress import ON_DELETE
 from hooks.graph.sync import customize
-from hooks.k8s.types import name_of
+from hooks.k8s.types import name_of, plural_of
 from hooks.metacontroller.install_files import controllers
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
-from hooks.metacontroller.protocol import CustomizeRequest, plural_of
+from hooks.metacontroller.protocol import CustomizeRequest
 from tests import make
 from tests.graph import world
 

@@ -1,6 +1,6 @@
 """A user's cluster that a simulated one plays: the requests of `Cluster`, preconditions, and a kill at any write."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -9,12 +9,14 @@ import requests
 
 from hooks.clients.api_server import MERGE_PATCH, Answer, Refused
 from hooks.clients.cluster import Cluster
+from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.migration.reading import WEBHOOKS
 from hooks.simulator.client import merge_patch
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.resources import Resource, UnknownKind
 from hooks.simulator.store import ApiError
+from hooks.simulator.workloads.pods import is_ready
 
 
 class Killed(BaseException):
@@ -48,6 +50,19 @@ class PlayedCluster(Cluster):
                 return Answer(status=error.code, body={})
             raise Refused(f"{method} {path}: {error.code} {error}", error.code) from error
 
+    def read_lines(self, path: str, query: Mapping[str, str]) -> Iterator[str]:
+        """A log of two lines, which say what was asked."""
+        place = self._locate(path)
+        assert not isinstance(place, dict)
+        _, namespace, name, subresource = place
+        assert subresource == "log"
+        pod = self.simulated.get(kinds.POD, name, namespace)
+        assert pod is not None
+        if not is_ready(pod):
+            raise Refused(f"GET {path}: 400 container is waiting to start", 400)
+        yield f"{name} starts"
+        yield " ".join(f"{key}={value}" for key, value in query.items())
+
     def _act(self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, Any]) -> Manifest:
         place = self._locate(path)
         if isinstance(place, dict):
@@ -79,6 +94,8 @@ class PlayedCluster(Cluster):
             return {}
         assert method == "PATCH"
         change = {**body, "metadata": {k: v for k, v in body.get("metadata", {}).items() if k != "uid"}}
+        if subresource == "scale":
+            return self.simulated.replace({**found, "spec": {**found["spec"], **body["spec"]}})
         if subresource:
             return self.simulated.patch_status(kind, metadata["name"], change, where)
         return self.simulated.replace(merge_patch(found, change))

@@ -9,10 +9,9 @@ import pytest
 from hooks import contract
 from hooks.facts import Facts
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
+from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of, plural_of
 from hooks.metacontroller import install_files
 from hooks.metacontroller.held import FOREIGN_REVISION, Mark
-from hooks.metacontroller.protocol import plural_of
 from hooks.migration.changes import make_change
 from hooks.migration.found import CHILD_KINDS, Found, declared_by
 from hooks.migration.planner import plan_migration

@@ -17,8 +17,7 @@ from hooks.cli.cluster_options import Connection
 from hooks.cli.main import main
 from hooks.clients.api_server import MERGE_PATCH, Answer, Refused
 from hooks.clients.cluster import Cluster
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import Manifest, plural_of
 from hooks.migration.storage import SETTLE_SECONDS, plan_storage, store_all
 from hooks.simulator.client import merge_patch
 from tests import make

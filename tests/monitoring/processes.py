@@ -10,8 +10,7 @@ import orjson
 
 from hooks import contract
 from hooks.errors import ProberUnavailable
-from hooks.k8s.types import GroupVersionKind
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import GroupVersionKind, plural_of
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, LoadReport, LoadRequest
 from tests import make

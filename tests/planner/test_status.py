@@ -8,7 +8,7 @@ import pytest
 from hooks import contract
 from hooks.conversion import convert
 from hooks.k8s.types import Manifest
-from hooks.simulation.progress import is_ready
+from hooks.simulation.trees import is_ready
 from hooks.simulator.cluster import SimulatedCluster
 from tests import make
 from tests.planner.planner import Planner, running_planner

@@ -6,7 +6,8 @@ import pytest
 
 from hooks import contract
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.simulation.progress import ObjectTree, is_ready, measure_progress
+from hooks.simulation.progress import measure_progress
+from hooks.simulation.trees import ObjectTree, is_ready
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.ownership import controller_reference
 from hooks.simulator.resources import Resource

@@ -15,9 +15,10 @@ from rich.console import Console
 
 from hooks import contract
 from hooks.k8s.types import Manifest
-from hooks.simulation.progress import ObjectProgress, ObjectTree
+from hooks.simulation.progress import ObjectProgress
 from hooks.simulation.report import build_table
 from hooks.simulation.run import Snapshot
+from hooks.simulation.trees import ObjectTree
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vllm-disagg.yaml"
 COLUMNS = 80

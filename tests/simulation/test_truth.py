@@ -10,8 +10,8 @@ import pytest
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, labels_of, name_of
-from hooks.simulation.progress import is_ready
 from hooks.simulation.run import admit_custom
+from hooks.simulation.trees import is_ready
 from hooks.simulator.client import Write
 from hooks.simulator.cluster import AdmitCustom, SimulatedCluster
 from hooks.simulator.store import copy_json

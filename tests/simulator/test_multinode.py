@@ -11,7 +11,7 @@ from hooks import contract
 from hooks.cli.simulate import simulate
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, name_of
-from hooks.simulation.progress import is_ready
+from hooks.simulation.trees import is_ready
 from hooks.simulator.cluster import SimulatedCluster
 from tests import make
 from tests.simulator.hooked import build_cluster

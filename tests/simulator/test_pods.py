@@ -6,8 +6,7 @@ import pytest
 
 from hooks.k8s import kinds
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.workloads.kubelet import phase_of
-from hooks.simulator.workloads.pods import PodFault, is_ready
+from hooks.simulator.workloads.pods import PodFault, is_ready, phase_of
 from tests.simulator.worlds import deployment, pods, service, the_deployment, world
 
 

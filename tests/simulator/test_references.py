@@ -7,7 +7,7 @@ import pytest
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.workloads.kubelet import phase_of
+from hooks.simulator.workloads.pods import phase_of
 from hooks.simulator.workloads.references import find_references
 from tests.simulator.worlds import deployment, world
 

@@ -8,7 +8,7 @@ import pytest
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, annotations_of, labels_of
-from hooks.simulation.progress import is_ready
+from hooks.simulation.trees import is_ready
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.workloads.pods import is_ready as is_pod_ready
 from tests import make

@@ -4,8 +4,7 @@ The pure rules are held to them here, and a real API server in the cluster tests
 """
 
 from hooks.admission.rules import RULES
-from hooks.k8s.types import gvk_of
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import gvk_of, plural_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
 from tests.validation.cases_change import CHANGES, SCALING

@@ -9,8 +9,7 @@ from hooks.component import sync as component_sync
 from hooks.graph import sync as graph_sync
 from hooks.graph.request import sync as request_sync
 from hooks.graph.scaling_adapter import sync as adapter_sync
-from hooks.k8s.types import gvk_of
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import gvk_of, plural_of
 from hooks.model.plan import plan_model
 from hooks.problems import Problem
 from hooks.settings import parse_settings

@@ -16,10 +16,9 @@ from hooks.doctor.facts import (
 )
 from hooks.doctor.finding import Finding, describe, error, ok, warning
 from hooks.doctor.remedies import install_hooks
-from hooks.k8s.types import Json, Manifest, ReadManifest
+from hooks.k8s.types import Json, Manifest, ReadManifest, plural_of
 from hooks.metacontroller.install_files import controllers
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
-from hooks.metacontroller.protocol import plural_of
 
 _OPTIONAL = frozenset((entry.kind.api_version, plural_of(entry.kind)) for entry in OPTIONAL_KINDS.values())
 

@@ -12,9 +12,8 @@ from hooks.doctor.checks.optional_kinds import find_declared
 from hooks.doctor.facts import HOOKS_NAME, Facts, Right, account_of, variables_of
 from hooks.doctor.finding import Finding, error, ok, warning
 from hooks.doctor.remedies import upgrade_hooks
-from hooks.k8s.types import Json, ReadManifest
+from hooks.k8s.types import Json, ReadManifest, plural_of
 from hooks.metacontroller.install_files import controller_text, read_optional_kinds
-from hooks.metacontroller.protocol import plural_of
 
 ALL = "*"
 METACONTROLLER = "Metacontroller"

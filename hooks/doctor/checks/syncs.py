@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from hooks import contract
 from hooks.doctor.facts import Facts, parent_rules
 from hooks.doctor.finding import Finding, describe, error, ok, warning
-from hooks.k8s.types import ReadManifest, gvk_of
-from hooks.metacontroller.protocol import plural_of
+from hooks.k8s.types import ReadManifest, gvk_of, plural_of
 
 _GRACE = timedelta(seconds=60)
 """A parent that changed more recently may simply not be synced yet."""

@@ -262,19 +262,3 @@ class Kubelet:
         modes = bound["spec"].get("accessModes", [])
         status = {"phase": "Bound", "capacity": capacity, "accessModes": modes}
         self._client.update_status({**bound, "status": status})
-
-
-def phase_of(pod: Manifest) -> str:
-    """One word for a pod as `kubectl get pods` shows it: a waiting reason, else Ready, else the phase."""
-    status = pod.get("status", {})
-    for container in status.get("containerStatuses", ()):
-        reason: str = container["state"].get("waiting", {}).get("reason", "")
-        if reason:
-            return reason
-    for condition in status.get("conditions", ()):
-        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
-            return "Unschedulable"
-        if condition["type"] == "Ready" and condition["status"] == "True":
-            return "Ready"
-    phase: str = status.get("phase", "Pending")
-    return phase

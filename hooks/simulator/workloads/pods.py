@@ -60,6 +60,22 @@ def is_ready(pod: Manifest) -> bool:
     return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
+def phase_of(pod: Manifest) -> str:
+    """One word for a pod as `kubectl get pods` shows it: a waiting reason, else Ready, else the phase."""
+    status = pod.get("status", {})
+    for container in status.get("containerStatuses", ()):
+        reason: str = container.get("state", {}).get("waiting", {}).get("reason", "")
+        if reason:
+            return reason
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
+            return "Unschedulable"
+        if condition["type"] == "Ready" and condition["status"] == "True":
+            return "Ready"
+    phase: str = status.get("phase", "Pending")
+    return phase
+
+
 def runs_once(pod: Manifest) -> bool:
     """Whether the containers of the pod end, like those of Jobs; a failed one is not restarted."""
     return bool(pod["spec"].get("restartPolicy", "Always") != "Always")

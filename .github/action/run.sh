@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# The steps of action.yml. Inputs come as variables of the environment, so no text of a pull request is run as a command.
+set -euo pipefail
+
+venv="$RUNNER_TEMP/dynamo-hooks"
+largest=60000 # bytes of a comment; GitHub takes 65536 characters
+
+# `given` and `options` from the inputs that name manifests.
+read_inputs() {
+    mapfile -t given < <(sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' -e '/^$/d' <<<"$FILES")
+    options=(--namespace "$NAMESPACE")
+    if [[ -n $KINDS ]]; then options+=(--with "$KINDS"); fi
+    while IFS= read -r setting; do
+        if [[ -n ${setting// /} ]]; then options+=(--set "$setting"); fi
+    done <<<"$SETTINGS"
+}
+
+install() {
+    "$PYTHON" -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$GITHUB_ACTION_PATH"
+}
+
+validate() {
+    local status=0 report="$RUNNER_TEMP/dynamo-hooks-validate.txt"
+    read_inputs
+    "$venv/bin/dynamo-hooks" validate --output github "${options[@]}" -- "${given[@]}" 2>"$report" || status=$?
+    tail -n 1 "$report"
+    {
+        printf '### Dynamo manifests\n\n'
+        sed 's/^/    /' "$report" # an indented block, which no text can end
+        printf '\n'
+    } >>"$GITHUB_STEP_SUMMARY"
+    return "$status"
+}
+
+diff() {
+    local status=0 markdown="$RUNNER_TEMP/dynamo-hooks-diff.md" changed=false base
+    read_inputs
+    if [[ ! $BASE =~ [^0] ]]; then # none, or the zeros of a new branch
+        echo "There is no base to compare with."
+        return 0
+    fi
+    if ! base=$(git rev-parse --verify --quiet --end-of-options "$BASE^{commit}"); then
+        git fetch --quiet --no-tags --depth=1 --end-of-options origin "$BASE"
+        base=$(git rev-parse FETCH_HEAD)
+    fi
+    "$venv/bin/dynamo-hooks" diff --exit-code --from-git "$base" --output markdown "${options[@]}" -- "${given[@]}" \
+        >"$markdown" || status=$?
+    if ((status > 1)); then return "$status"; fi
+    if ((status == 1)); then changed=true; fi
+    { printf '### What it changes\n\n'; cat "$markdown"; } >>"$GITHUB_STEP_SUMMARY"
+    printf 'changed=%s\nmarkdown=%s\n' "$changed" "$markdown" >>"$GITHUB_OUTPUT"
+    head -n 1 "$markdown"
+}
+
+# Writes into the comment of the last run, which begins with the mark, or a new one.
+comment() {
+    local mark="<!-- dynamo-hooks -->" body="$RUNNER_TEMP/dynamo-hooks-comment.md" comments id
+    printf '%s\n' "$mark" >"$body"
+    if (($(wc -c <"$MARKDOWN") <= largest)); then
+        cat "$MARKDOWN" >>"$body"
+    else # without the folded part at the end, and no more lines than there is room for
+        sed '/^<details>/,$d' "$MARKDOWN" |
+            LC_ALL=C awk -v room="$largest" '(room -= length($0) + 1) > 0' >>"$body"
+        printf '\nThe rest is in the summary of the job.\n' >>"$body"
+    fi
+    comments="repos/$GITHUB_REPOSITORY/issues/$PULL_REQUEST/comments"
+    id=$(gh api --paginate "$comments" --jq ".[] | select(.body | startswith(\"$mark\")) | .id" | head -n 1)
+    if [[ -n $id ]]; then
+        gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" --field "body=@$body"
+    else
+        gh api --silent --method POST "$comments" --field "body=@$body"
+    fi
+}
+
+"$1"

@@ -1,0 +1,121 @@
+"""Manifests at a revision of git, beside the same files as they are now. Changes nothing in the repository."""
+
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hooks.cli.render import load_together
+from hooks.manifests.directories import SUFFIXES, list_files
+from hooks.manifests.reading import Loaded
+
+_SECONDS = 120
+_EMPTY = Loaded(documents=())
+
+
+class GitFailed(Exception):
+    """Git is missing, or refuses; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The manifests at a revision, whose problems name files as git does, `main:graph.yaml`; and those of now."""
+
+    old: Loaded
+    new: Loaded
+
+
+def load_revision(revision: str, paths: Sequence[str], namespace: str) -> Sides:
+    """Both sides of files and directories, which are relative to the current directory.
+
+    A path that has files on one side only is empty on the other. One that has none on either is a problem of the new
+    side.
+
+    Raises:
+        GitFailed: git is missing, this is no repository, it has no such revision, or a path is outside of it.
+    """
+    top = Path(_git(Path(), "rev-parse", "--show-toplevel").decode().removesuffix("\n"))
+    commit = _find_commit(revision, top)
+    places = [_place(path, top) for path in paths]
+    with TemporaryDirectory(prefix="dynamo-hooks-") as folder:
+        _write(_list_blobs(commit, places, top), Path(folder), top)
+        olds = [Path(folder) / place for place in places]
+        had = [str(old) for old in olds if _has_files(old)]
+        has = [path for path, old in zip(paths, olds, strict=True) if _has_files(Path(path)) or not _has_files(old)]
+        return Sides(
+            old=load_together(had, namespace, partial(_name_as_git, folder, revision)) if had else _EMPTY,
+            new=load_together(has, namespace) if has else _EMPTY,
+        )
+
+
+def _name_as_git(folder: str, revision: str, path: str) -> str:
+    return f"{revision}:{Path(path).relative_to(folder)}"
+
+
+def _find_commit(revision: str, top: Path) -> str:
+    try:
+        found = _git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    except GitFailed as error:
+        raise GitFailed(f"the repository has no revision {revision}; git fetch may bring it") from error
+    return found.decode().strip()
+
+
+def _place(path: str, top: Path) -> Path:
+    try:
+        return Path(path).absolute().resolve().relative_to(top.resolve())
+    except ValueError as error:
+        raise GitFailed(f"{path} is outside of the repository {top}") from error
+
+
+def _has_files(path: Path) -> bool:
+    return bool(list_files(path)) if path.is_dir() else path.exists()
+
+
+def _list_blobs(commit: str, places: Iterable[Path], top: Path) -> dict[Path, str]:
+    """The ids of the files that the places have in the commit: manifests by their suffix, and files that are named."""
+    named = [str(place) for place in places]
+    found: dict[Path, str] = {}
+    for entry in _git(top, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *named).split(b"\0"):
+        header, _, name = entry.decode(errors="surrogateescape").partition("\t")
+        path = Path(name)
+        if header.startswith("100") and (path.suffix in SUFFIXES or name in named):  # no link and no submodule
+            found[path] = header.split()[2]
+    return found
+
+
+def _write(blobs: dict[Path, str], folder: Path, top: Path) -> None:
+    for (path, _), content in zip(blobs.items(), _read_blobs(blobs.values(), top), strict=True):
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def _read_blobs(ids: Iterable[str], top: Path) -> Iterator[bytes]:
+    """The contents, in order: `git cat-file` prints `<id> blob <size>`, a line end, and the content with another."""
+    output = _git(top, "cat-file", "--batch", text="".join(f"{one}\n" for one in ids))
+    while output:
+        header, _, rest = output.partition(b"\n")
+        size = int(header.split()[2])
+        yield rest[:size]
+        output = rest[size + 1 :]
+
+
+def _git(folder: Path, *arguments: str, text: str = "") -> bytes:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            input=text.encode(),
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except FileNotFoundError as error:
+        raise GitFailed("there is no program git; --from-git needs it") from error
+    except subprocess.TimeoutExpired as error:
+        raise GitFailed(f"git {arguments[0]} took more than {_SECONDS} seconds") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise GitFailed(said[0] if said else f"git {arguments[0]} ended with status {done.returncode}")
+    return done.stdout

@@ -1,0 +1,134 @@
+"""Reads a graph with all that belongs to it: its objects, the models that it serves, and the last Events of all."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hooks import contract
+from hooks.cli.kubectl.target import Target
+from hooks.doctor.reader import Reader
+from hooks.k8s import kinds
+from hooks.k8s.pod_reasons import explain_pods
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, is_deleting, labels_of, name_of
+from hooks.simulation.trees import ObjectTree, describe_object, kind_of
+from hooks.simulator.resources import REPLICA_SET
+
+_LABELLED = (
+    contract.COMPONENT,
+    contract.SCALING_ADAPTER,
+    kinds.DEPLOYMENT,
+    REPLICA_SET,
+    kinds.LEADER_WORKER_SET,
+    kinds.POD,
+    kinds.SERVICE,
+    kinds.INGRESS,
+)
+"""Kinds whose objects carry the graph's label, because the hooks or the pod template give it."""
+_UNLABELLED = (
+    kinds.PERSISTENT_VOLUME_CLAIM,
+    kinds.STATEFUL_SET,
+    kinds.POD_CLIQUE_SET,
+    kinds.POD_CLIQUE,
+    kinds.POD_CLIQUE_SCALING_GROUP,
+)
+"""Kinds of which all objects of the namespace are read: those of the graph follow from their owners."""
+_MOST_EVENTS = 10
+_PROBLEMS = {"Ready": "False", "Applied": "False", "Valid": "False", "Held": "True"}
+"""Conditions of graphs and components that a user should know of, by the status that says so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveTree:
+    """A graph as it is. `reasons` say why it is not ready; `unread` are sentences about what the user may not read."""
+
+    graph: Manifest
+    models: tuple[Manifest, ...]
+    objects: ObjectTree
+    reasons: tuple[str, ...]
+    events: tuple[ReadManifest, ...]
+    unread: tuple[str, ...]
+
+
+def read_tree(target: Target, now: datetime) -> LiveTree:
+    """Read all objects of the graph.
+
+    Raises:
+        Refused: the API server does not answer. What it does not show to the user is noted instead.
+    """
+    reader, graph = Reader(cluster=target.cluster), dict(target.graph)
+    selector = {"labelSelector": f"{contract.LABEL_GRAPH}={target.name}"}
+    found = [
+        *(one for kind in _LABELLED for one in _read(reader, kind, target.namespace, selector)),
+        *(one for kind in _UNLABELLED for one in _read(reader, kind, target.namespace, {})),
+    ]
+    models = [one for one in _read(reader, contract.MODEL, target.namespace, {}) if _serves(graph, one)]
+    objects = ObjectTree([graph, *models, *(one for one in found if not _is_old(one))])
+    below = objects.descendants(graph)
+    known = {str(one["metadata"].get("uid")) for one in (graph, *models, *below)}
+    events = [one for one in _read(reader, kinds.EVENT, target.namespace, {}) if _subject_of(one) in known]
+    return LiveTree(
+        graph=graph,
+        models=tuple(models),
+        objects=objects,
+        reasons=tuple(dict.fromkeys(_find_reasons([graph, *below], now))),
+        events=tuple(sorted(events, key=time_of)[-_MOST_EVENTS:]),
+        unread=tuple(reader.unread.values()),
+    )
+
+
+def time_of(event: ReadManifest) -> str:
+    """When the event happened last, in RFC 3339; empty if it does not say."""
+    series = event.get("series") or {}
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return str(next(filter(None, times), "") or event["metadata"].get("creationTimestamp") or "")
+
+
+def describe_live(obj: Manifest, objects: ObjectTree) -> str:
+    """An object's state in a few words, as a simulation shows it; a pod's with restarts, an adapter's with replicas."""
+    state = describe_object(obj, objects)
+    if kind_of(obj) == contract.SCALING_ADAPTER:
+        wanted, has = obj["spec"].get("replicas"), (obj.get("status") or {}).get("replicas")
+        counted = f"{wanted} replicas wanted" if has is None else f"{has}/{wanted} replicas"
+        return ", ".join(filter(None, (counted, state)))
+    if kind_of(obj) != kinds.POD:
+        return state
+    counts = [one.get("restartCount", 0) for one in (obj.get("status") or {}).get("containerStatuses") or ()]
+    restarts = f", {sum(counts)} restart{'' if sum(counts) == 1 else 's'}" if sum(counts) else ""
+    return f"{'Terminating' if is_deleting(obj) else state}{restarts}"
+
+
+def _read(reader: Reader, kind: GroupVersionKind, namespace: str, selector: Mapping[str, str]) -> Iterator[Manifest]:
+    yield from map(dict, reader.read_all(f"{kind.kind} objects", kind, namespace, **selector))
+
+
+def _is_old(obj: ReadManifest) -> bool:
+    """Whether it is a ReplicaSet of an earlier rollout, of which a Deployment keeps ten."""
+    has = (obj.get("status") or {}).get("replicas", 0)
+    return kind_of(obj) == REPLICA_SET and not obj["spec"].get("replicas") and not has
+
+
+def _serves(graph: ReadManifest, model: ReadManifest) -> bool:
+    services: Iterable[Mapping[str, Json]] = (graph["spec"].get("services") or {}).values()
+    bases = {(service.get("modelRef") or {}).get("name") for service in services}
+    return model["spec"].get("baseModelName") in bases - {None}
+
+
+def _subject_of(event: ReadManifest) -> str:
+    return str((event.get("involvedObject") or {}).get("uid") or "")
+
+
+def _find_reasons(objects: Iterable[Manifest], now: datetime) -> Iterator[str]:
+    """What conditions of graphs and components say, then why the pods of each service are not ready."""
+    pods: dict[str, list[Manifest]] = {}
+    for obj in objects:
+        if kind_of(obj) in {contract.GRAPH, contract.COMPONENT}:
+            for condition in (obj.get("status") or {}).get("conditions") or ():
+                if _PROBLEMS.get(condition["type"]) == condition["status"]:
+                    said = condition.get("message") or condition.get("reason") or "no reason given"
+                    yield f"{obj['kind']} {name_of(obj)}: {condition['type']} is {condition['status']}: {said}"
+        elif kind_of(obj) == kinds.POD:
+            pods.setdefault(labels_of(obj).get(contract.LABEL_COMPONENT, ""), []).append(obj)
+    for service, found in sorted(pods.items()):
+        explanation = explain_pods(found, now)
+        if explanation is not None:
+            yield f"{service}: {explanation}"

@@ -1,0 +1,61 @@
+"""The command `kubectl-dynamo`, which kubectl runs as `kubectl dynamo`; loads only the subcommand that is called."""
+
+import importlib
+from typing import ClassVar
+
+import click
+
+from hooks import __version__
+from hooks.cli.main import LazyGroup
+from hooks.cli.main import main as dynamo_hooks
+
+_BORROWED = ("diff", "explain", "graph", "doctor")
+"""Commands of `dynamo-hooks` that are useful with a cluster; those that it does not have are not offered."""
+_OWN = {
+    "status": "Show a graph as it is: the tree of its objects, reasons, Events.",
+    "logs": "Print the logs of a service's pods.",
+    "restart": "Restart a graph, or some of its services.",
+    "scale": "Set the replicas of a service, through its scaling adapter where it has one.",
+}
+
+
+class PluginGroup(LazyGroup):
+    """The commands of this folder, and some of `dynamo-hooks`."""
+
+    modules: ClassVar[dict[str, str]] = {
+        **_OWN,
+        **{name: LazyGroup.modules[name] for name in _BORROWED if name in LazyGroup.modules},
+    }
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module; a borrowed one takes the cluster where `dynamo-hooks` takes files."""
+        if cmd_name in _OWN:
+            command = getattr(importlib.import_module(f"hooks.cli.kubectl.{cmd_name}"), cmd_name)
+            assert isinstance(command, click.Command)  # noqa: S101 - a module's command is named like the module
+            return command
+        if cmd_name not in self.modules:
+            return None
+        borrowed = dynamo_hooks.get_command(ctx, cmd_name)
+        if borrowed is None or cmd_name not in {"diff", "graph"}:
+            return borrowed
+        from hooks.cli.kubectl.borrowed import prefer_cluster  # noqa: PLC0415 - only these two need it
+
+        return prefer_cluster(borrowed)
+
+
+@click.command(
+    cls=PluginGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Try: kubectl dynamo status GRAPH",
+)
+@click.version_option(__version__, "--version", message="kubectl-dynamo %(version)s")
+def group() -> None:
+    """Graphs of NVIDIA Dynamo in a cluster: what they are doing, restart, scale, logs, and what a change would do.
+
+    Cluster, user and namespace are those that kubectl takes: --kubeconfig, --context and -n come after the command.
+    """
+
+
+def main() -> None:
+    """Run the command under the name that a user types."""
+    group(prog_name="kubectl dynamo")

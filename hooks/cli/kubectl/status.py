@@ -1,0 +1,135 @@
+"""`kubectl dynamo status`: a graph as it is."""
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from time import sleep
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from hooks.cli.cluster_options import Connection
+from hooks.cli.kubectl.live_tree import LiveTree, describe_live, read_tree, time_of
+from hooks.cli.kubectl.target import Target, find_graph, graph_options, open_graph
+from hooks.clients.api_server import Refused
+from hooks.k8s.messages import one_line
+from hooks.k8s.types import name_of
+from hooks.manifests.writing import guard_output
+from hooks.simulation.trees import build_tree, describe_restart, is_ready
+
+_SECONDS = 2.0
+_INTERRUPTED = 130
+_WIDTH = 200
+_LONGEST = 400
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kubectl dynamo status llm
+  kubectl dynamo status llm -n inference --watch"""
+)
+@graph_options
+@click.option("-w", "--watch", "watches", is_flag=True, help="Show it again when it changes, until Ctrl-C.")
+def status(*, name: str, namespace: str, connection: Connection, watches: bool) -> None:
+    """Show a graph as it is: the tree of its objects, why it is not ready, a restart under way, the last Events.
+
+    The models that it serves are shown below it. Nothing in the cluster is changed. What your account may not read is
+    named, and left out.
+    """
+    with open_graph(connection, namespace, name) as target, guard_output():
+        if watches:
+            _watch(target)
+        else:
+            _print(target)
+
+
+def build_view(found: LiveTree, now: datetime | None = None) -> RenderableType:
+    """Everything that is shown; Events with their age, or without `now` with their time."""
+    state = Text("Ready", style="green") if is_ready(found.graph) else Text("not ready", style="yellow")
+    namespace = found.graph["metadata"].get("namespace", "")
+    restart = describe_restart(found.graph)
+    parts: list[RenderableType] = [
+        Text.assemble(f"graph {name_of(found.graph)} in namespace {namespace}: ", state),
+        *([Text(f"restart {restart}")] if restart else ()),
+        *_titled("Reasons", found.reasons),
+        Text(""),
+        *(build_tree(root, found.objects, describe_live) for root in (found.graph, *found.models)),
+        *_titled("Events", tuple(_describe_events(found, now))),
+        *_titled("Not shown", found.unread),
+    ]
+    return Group(*parts)
+
+
+def _titled(title: str, lines: tuple[str, ...]) -> Iterator[RenderableType]:
+    if lines:
+        yield Text(f"\n{title}", style="bold")
+        yield from (Text(f"  {line}", overflow="fold") for line in lines)
+
+
+def _describe_events(found: LiveTree, now: datetime | None) -> Iterator[str]:
+    for event in found.events:
+        subject = event.get("involvedObject") or {}
+        said = one_line(str(event.get("message") or ""), _LONGEST)
+        when = time_of(event) if now is None else _age(time_of(event), now)
+        who = f"{subject.get('kind')} {subject.get('name')}"
+        yield " ".join(filter(None, (when, event.get("type"), event.get("reason"), f"{who}: {said}")))
+
+
+def _age(moment: str, now: datetime) -> str:
+    """`12s`, `5m`, `3h` or `2d`, as kubectl writes it; empty if the time is not known."""
+    try:
+        seconds = max(0, int((now - datetime.fromisoformat(moment)).total_seconds()))
+    except ValueError:
+        return ""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= 2 * size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+def _print(target: Target) -> None:
+    now = datetime.now(UTC)
+    console = Console() if sys.stdout.isatty() else Console(width=_WIDTH)
+    console.print(build_view(read_tree(target, now), now), soft_wrap=True)
+
+
+def _watch(target: Target) -> None:
+    """Show the graph until Ctrl-C, or until it is gone: on a terminal in place, elsewhere again after each change."""
+    try:
+        if sys.stdout.isatty():
+            with Live(auto_refresh=False) as live:
+                for view in _views(target, with_ages=True):
+                    live.update(view, refresh=True)
+        else:
+            _print_changes(target)
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+
+
+def _print_changes(target: Target) -> None:
+    console, last = Console(width=_WIDTH), ""
+    for view in _views(target, with_ages=False):
+        with console.capture() as captured:
+            console.print(view, soft_wrap=True)
+        if captured.get() != last:
+            last = captured.get()
+            click.echo(last)
+
+
+def _views(target: Target, *, with_ages: bool) -> Iterator[RenderableType]:
+    """The graph again and again; while the API server does not answer, why not.
+
+    Raises:
+        NotPossible: the graph is gone.
+    """
+    while True:
+        now = datetime.now(UTC)
+        try:
+            found = find_graph(target.cluster, target.namespace, target.name)
+            yield build_view(read_tree(found, now), now if with_ages else None)
+        except Refused as refused:
+            yield Text(str(refused), style="red")
+        sleep(_SECONDS)

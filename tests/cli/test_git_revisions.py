@@ -1,0 +1,114 @@
+"""`dynamo-hooks diff --from-git`: the files at a revision of a repository against the files as they are now."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hooks.cli.main import main
+
+AGG = (Path(__file__).parents[2] / "examples/mocker-agg.yaml").read_text()
+SCALED = AGG.replace("replicas: 2", "replicas: 3")
+GRAPH = "manifests/graph.yaml"
+
+
+def git(folder: Path, *arguments: str) -> None:
+    named = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *named, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose only commit has a graph, a patch of Kustomize, and a page."""
+    patch = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: mocker-agg}\n"
+    files = {
+        GRAPH: AGG,
+        "manifests/kustomization.yaml": "resources: [graph.yaml]\npatches: [{path: patch.yaml}]\n",
+        "manifests/patch.yaml": patch,
+        "page.md": "{{ kind: Dynamo",
+    }
+    write(tmp_path, files)
+    git(tmp_path, "init")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--message", "a graph")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def diff(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["diff", "--from-git", "HEAD", "--exit-code", *arguments])
+
+
+@pytest.mark.parametrize("path", [".", "manifests", GRAPH])
+def test_edit_is_compared_with_the_revision(repository: Path, path: str) -> None:
+    assert (diff(path).exit_code, diff(path).output) == (0, "No difference.\n")
+    write(repository, {GRAPH: SCALED})
+    changed = diff(path)
+    assert changed.exit_code == 1
+    assert "spec.services[MockerWorker].replicas: 2 → 3" in changed.output
+
+
+def test_paths_are_relative_to_the_current_directory(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(repository, {GRAPH: SCALED})
+    monkeypatch.chdir(repository / "manifests")
+    assert "2 → 3" in diff("graph.yaml").output
+    monkeypatch.chdir(repository)
+    assert "2 → 3" in diff(str(repository / GRAPH)).output
+
+
+def test_new_file_is_added_and_one_that_is_gone_removed(repository: Path) -> None:
+    write(repository, {"other/graph.yaml": AGG.replace("name: mocker-agg", "name: other")})
+    assert "+ DynamoGraphDeployment default/other added" in diff("manifests", "other").output
+    (repository / GRAPH).unlink()
+    for path in (GRAPH, "manifests"):
+        assert "- DynamoGraphDeployment default/mocker-agg removed" in diff(path).output
+
+
+def test_problem_of_an_old_file_names_the_revision(repository: Path) -> None:
+    write(repository, {GRAPH: AGG.replace("replicas: 2", "replicas: many")})
+    git(repository, "commit", "--all", "--message", "a mistake")
+    write(repository, {GRAPH: AGG})
+    found = diff("manifests")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.startswith(f"HEAD:{GRAPH}:")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--from-git", "v9", "manifests"], "the repository has no revision v9; git fetch may bring it\n"),
+        (["--from-git", "--output=x", "manifests"], "the repository has no revision --output=x; git fetch may bring"),
+        (["--from-git", "HEAD", "/"], "/ is outside of the repository"),
+        (["--from-git", "HEAD", "nowhere.yaml"], "nowhere.yaml:1: cannot be read: No such file or directory"),
+        (["--from-git", "HEAD", "-"], "--from-git takes files and directories"),
+        (["--from-git", "HEAD", "--from-cluster", "a"], "give one of them"),
+    ],
+    ids=lambda value: value[1] if isinstance(value, list) else "",
+)
+@pytest.mark.usefixtures("repository")
+def test_what_cannot_be_compared_is_one_sentence(arguments: list[str], said: str) -> None:
+    found = CliRunner().invoke(main, ["diff", *arguments])
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert said in found.stderr
+
+
+def test_outside_of_a_repository_git_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    found = diff(".")
+    assert found.exit_code == 2
+    assert "not a git repository" in found.stderr
+
+
+def test_without_git_a_sentence_says_so(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(repository))
+    found = diff(".")
+    assert (found.exit_code, found.stderr) == (2, "there is no program git; --from-git needs it\n")

@@ -1,0 +1,104 @@
+"""The real kubectl runs the plugin, whose commands act on a graph under a real Metacontroller."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hooks.cli.kubectl.restart import RESTARTED_AT
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.dynamo import DYNAMO, GRAPH, load_example, running_controllers, the_graph, wait_until_ready
+from tests.cluster.programs import HttpServer
+
+NAME = "vllm-agg"
+ADAPTER = "DynamoGraphDeploymentScalingAdapter"
+ROOT = Path(__file__).parents[2]
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def controllers(admin: ApiClient, metacontroller: HttpServer, hooks: HttpServer) -> Iterator[None]:
+    with running_controllers(admin, hooks.url):
+        yield
+
+
+@pytest.fixture
+def kubectl(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> Run:
+    """Runs `kubectl dynamo …` in the namespace of the test, with the plugin of this checkout."""
+    plugin = tmp_path / "kubectl-dynamo"
+    plugin.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from hooks.cli.kubectl.main import main; main()" "$@"\n')
+    plugin.chmod(0o755)
+    paths = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **paths, "KUBECONFIG": str(plane.kubeconfig())}
+
+    def run(command: str, *words: str) -> subprocess.CompletedProcess[str]:
+        line = [str(plane.binaries.kubectl), "dynamo", command, *words, "-n", str(api.namespace)]
+        return subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+
+    return run
+
+
+def test_commands_act_on_a_graph_that_runs(api: ApiClient, kubectl: Run, tmp_path: Path) -> None:
+    graph = load_example(NAME)
+    graph["spec"]["services"]["VllmWorker"]["scalingAdapter"] = {"enabled": True}
+    api.create(graph, strict=True)
+    wait_until_ready(api, NAME)
+
+    scaled = kubectl("scale", NAME, "vllmworker", "2")
+    assert (scaled.returncode, scaled.stderr) == (0, "")
+    adapter = api.get(DYNAMO, ADAPTER, f"{NAME}-vllmworker")
+    assert adapter is not None
+    assert adapter["spec"]["replicas"] == 2
+    wait_for(lambda: len(pods(api, "VllmWorker")) == 2, "the worker has two pods")
+    wait_until_ready(api, NAME)
+
+    before = pods(api, "VllmWorker")
+    restarted = kubectl("restart", NAME, "VllmWorker")
+    assert (restarted.returncode, restarted.stderr) == (0, "")
+    wait_for(lambda: len(pods(api, "VllmWorker")) == 2 and not pods(api, "VllmWorker") & before, "both are new")
+    wait_until_ready(api, NAME)
+    annotations = the_graph(api, NAME)["spec"]["services"]["VllmWorker"]["extraPodMetadata"]["annotations"]
+    assert list(annotations) == [RESTARTED_AT]
+
+    shown = kubectl("status", NAME)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    lines = [line.strip(" │├└─") for line in shown.stdout.splitlines()]
+    assert lines[0] == f"graph {NAME} in namespace {api.namespace}: Ready"
+    assert f"Deployment {NAME}-vllmworker  2/2 ready" in lines
+    assert f"{ADAPTER} {NAME}-vllmworker  2/2 replicas, Ready" in lines
+    assert sum(line.startswith("Pod ") and line.endswith("Ready") for line in lines) == 3
+    assert sum(line.startswith("ReplicaSet ") for line in lines) == 2
+    events = lines[lines.index("Events") + 1 :]
+    assert len(events) == 10
+    assert all(f" {NAME}" in event for event in events)
+
+    log = kubectl("logs", NAME, "Frontend")
+    assert log.returncode == 1
+    assert f"{NAME}-frontend" in log.stderr
+    assert "Traceback" not in log.stderr
+
+    graph["spec"]["services"]["VllmWorker"]["resources"] = {"limits": {"gpu": "1000"}}  # all that the node has
+    path = tmp_path / "graph.yaml"
+    path.write_text(yaml.safe_dump(graph))
+    compared = kubectl("diff", "--fit", str(path))
+    assert (compared.returncode, compared.stderr) == (0, "")
+    said = (
+        f"VllmWorker (Deployment {api.namespace}/{NAME}-vllmworker): 1 pod would stay Pending, because a pod needs 1k "
+    )
+    assert said in compared.stdout
+
+    lost = kubectl("status", "nowhere")
+    sentence = f"there is no graph nowhere in namespace {api.namespace}; it has {NAME}\n"
+    assert (lost.returncode, lost.stderr) == (1, sentence)
+    api.delete(DYNAMO, GRAPH, NAME)
+
+
+def pods(api: ApiClient, service: str) -> set[str]:
+    found = api.list("v1", "Pod", labelSelector=f"nvidia.com/dynamo-component={service}")
+    return {pod["metadata"]["uid"] for pod in found if "deletionTimestamp" not in pod["metadata"]}

@@ -1,0 +1,204 @@
+"""The files for CI: each hook of pre-commit does its work, and so do the steps of the GitHub Action, without GitHub."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from hooks.cli.main import main
+from hooks.k8s.yaml_reader import Mark
+from hooks.manifests.annotations import write_annotations
+from hooks.manifests.document import Fault
+from hooks.problems import HERE
+from hooks.rules import reading
+from tests.cli.test_git_revisions import AGG, GRAPH, SCALED, git, write
+
+ROOT = Path(__file__).parent.parent
+HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+BROKEN = AGG.replace("replicas: 2", "replicas: many")
+GH = """\
+#!/bin/bash
+printf '%s\\n' "$@" >> "$CALLS"
+for word; do [[ $word != body=@* ]] || cat "${word#body=@}" > "$CALLS.body"; done
+[[ $* != *--jq* ]] || echo "$COMMENT_ID"
+"""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A machine that runs jobs of GitHub: a checkout, and the files that steps write to."""
+
+    checkout: Path
+    temp: Path
+
+    def run(self, step: str, **inputs: str) -> subprocess.CompletedProcess[str]:
+        """Run a step of the action as GitHub does; inputs that are not given have their defaults."""
+        (found,) = (one for one in ACTION["runs"]["steps"] if one["name"] == step)
+        values = {f"inputs.{name}": str(one.get("default", "")) for name, one in ACTION["inputs"].items()}
+        values |= {f"inputs.{name}": value for name, value in inputs.items()}
+        values |= {
+            "steps.diff.outputs.markdown": self.outputs().get("markdown", ""),
+            "github.event.pull_request.number": "7",
+        }
+        env = {name: re.sub(r"\$\{\{ (.*?) \}\}", lambda m: values[m[1]], text) for name, text in found["env"].items()}
+        github = {
+            "GITHUB_ACTION_PATH": str(ROOT),
+            "GITHUB_STEP_SUMMARY": str(self.temp / "summary"),
+            "GITHUB_OUTPUT": str(self.temp / "output"),
+            "GITHUB_REPOSITORY": "owner/project",
+            "RUNNER_TEMP": str(self.temp),
+            "PATH": f"{self.temp}{os.pathsep}{os.environ['PATH']}",
+            "CALLS": str(self.temp / "calls"),
+            "COMMENT_ID": inputs.get("comment_id", ""),
+        }
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", found["run"]]
+        return subprocess.run(
+            command, cwd=self.checkout, env={**os.environ, **github, **env}, capture_output=True, text=True, check=False
+        )
+
+    def read(self, name: str) -> str:
+        path = self.temp / name
+        return path.read_text() if path.exists() else ""
+
+    def outputs(self) -> dict[str, str]:
+        return dict(line.split("=", 1) for line in self.read("output").splitlines())
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    """A checkout with an edited graph; the command is installed, and `gh` only writes down its calls."""
+    checkout, temp = tmp_path / "checkout", tmp_path / "temp"
+    write(checkout, {GRAPH: AGG})
+    git(checkout, "init")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "--message", "a graph")
+    write(checkout, {GRAPH: SCALED})
+    (temp / "dynamo-hooks/bin").mkdir(parents=True)
+    (temp / "dynamo-hooks/bin/dynamo-hooks").symlink_to(Path(sys.executable).parent / "dynamo-hooks")
+    (temp / "gh").write_text(GH)
+    (temp / "gh").chmod(0o755)
+    return Runner(checkout, temp)
+
+
+@pytest.mark.parametrize("hook", HOOKS.values(), ids=HOOKS)
+def test_hook_of_pre_commit_runs_a_command_of_the_wheel(hook: dict[str, Any], runner: Runner, monkeypatch: Any) -> None:
+    monkeypatch.chdir(runner.checkout)
+    program, *command = shlex.split(hook["entry"])
+    assert program == "dynamo-hooks"
+    done = CliRunner().invoke(main, [*command, *hook["args"]])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith(("1 manifest valid", "~ DynamoGraphDeployment default/mocker-agg changed"))
+
+
+def test_validate_passes_and_says_so_in_the_summary(runner: Runner) -> None:
+    done = runner.run("Validate")
+    assert (done.returncode, done.stdout) == (0, "1 manifest valid\n"), done.stderr
+    assert runner.read("summary") == "### Dynamo manifests\n\n    1 manifest valid\n\n"
+
+
+def test_validate_marks_the_line_of_a_problem_and_fails(runner: Runner) -> None:
+    write(runner.checkout, {GRAPH: BROKEN})
+    line = BROKEN.splitlines().index("      replicas: many") + 1
+    done = runner.run("Validate", files=f"\n {GRAPH} \n", settings="log_level=debug\nhooks_image=a:1\n")
+    assert done.returncode == 1
+    first, last = done.stdout.splitlines()
+    path = "spec.services[MockerWorker].replicas"
+    assert first.startswith(f"::error file={GRAPH},line={line},col=")
+    assert f"::{path}: " in first
+    assert last == "1 problem"
+    assert f"    {GRAPH}:{line}: {path}" in runner.read("summary")
+
+
+def test_no_text_of_a_manifest_ends_an_annotation() -> None:
+    mark = Mark(3, 5)
+    problem = reading.NOT_YAML.at(HERE, why="100%\n::error::x, y: z")
+    assert write_annotations([Fault("a,b:c%.yaml", mark, problem)], [Fault("d.yaml", mark, problem)]).splitlines() == [
+        f"::error file=a%2Cb%3Ac%25.yaml,line=3,col=5::{problem.sentence.replace('%', '%25').replace(chr(10), '%0A')}",
+        f"::warning file=d.yaml,line=3,col=5::{problem.sentence.replace('%', '%25').replace(chr(10), '%0A')}",
+    ]
+
+
+def test_inputs_are_no_commands(runner: Runner) -> None:
+    done = runner.run("Validate", files="$(touch pwned)\n`touch pwned`", namespace="a; touch pwned")
+    assert done.returncode == 2
+    assert not (runner.checkout / "pwned").exists()
+
+
+def test_diff_is_an_output_and_in_the_summary(runner: Runner) -> None:
+    done = runner.run("Compare", base="main")
+    assert done.returncode == 0, done.stderr
+    assert runner.outputs()["changed"] == "true"
+    markdown = Path(runner.outputs()["markdown"]).read_text()
+    assert markdown.startswith("**Objects: 3 changed. No pod restarts.**")
+    assert runner.read("summary") == f"### What it changes\n\n{markdown}"
+
+
+@pytest.mark.parametrize(("base", "changed"), [("HEAD", "false"), ("", None), ("0" * 40, None)])
+def test_nothing_changes_or_there_is_nothing_to_compare_with(runner: Runner, base: str, changed: str | None) -> None:
+    write(runner.checkout, {GRAPH: AGG})
+    done = runner.run("Compare", base=base)
+    assert done.returncode == 0, done.stderr
+    assert runner.outputs().get("changed") == changed
+
+
+def test_shallow_checkout_fetches_its_base(runner: Runner, tmp_path: Path) -> None:
+    git(runner.checkout, "commit", "--all", "--message", "scaled")
+    git(tmp_path, "clone", "--depth=1", f"file://{runner.checkout}", "shallow")
+    base = subprocess.check_output(["git", "rev-parse", "HEAD~"], cwd=runner.checkout, text=True).strip()
+    git(runner.checkout, "config", "uploadpack.allowAnySHA1InWant", "true")
+    done = Runner(tmp_path / "shallow", runner.temp).run("Compare", base=base)
+    assert done.returncode == 0, done.stderr
+    assert runner.outputs()["changed"] == "true"
+
+
+def test_diff_fails_if_the_two_cannot_be_compared(runner: Runner) -> None:
+    write(runner.checkout, {GRAPH: BROKEN})
+    done = runner.run("Compare", base="main")
+    assert done.returncode == 2
+    assert runner.outputs() == {}
+
+
+@pytest.mark.parametrize(
+    ("comment_id", "call"),
+    [
+        ("", ["--method", "POST", "repos/owner/project/issues/7/comments"]),
+        ("42", ["--method", "PATCH", "repos/owner/project/issues/comments/42"]),
+    ],
+    ids=["first run", "later run"],
+)
+def test_comment_is_written_once_and_then_changed(runner: Runner, comment_id: str, call: list[str]) -> None:
+    write(runner.temp, {"diff.md": "**Objects: none.**\n", "output": f"markdown={runner.temp}/diff.md\n"})
+    done = runner.run("Comment", comment_id=comment_id)
+    assert done.returncode == 0, done.stderr
+    assert runner.read("calls").splitlines()[-5:-2] == call
+    assert runner.read("calls.body") == "<!-- dynamo-hooks -->\n**Objects: none.**\n"
+
+
+def test_comment_that_is_too_long_keeps_whole_lines(runner: Runner) -> None:
+    markdown = runner.temp / "long.md"
+    markdown.write_text("**é**\n" + f"{'é' * 500}\n" * 100 + "<details>\nfolded\n")
+    write(runner.temp, {"output": f"markdown={markdown}\n"})
+    assert runner.run("Comment").returncode == 0
+    body = runner.read("calls.body")
+    assert len(body) < 65536
+    assert body.endswith(f"{'é' * 500}\n\nThe rest is in the summary of the job.\n")
+    assert "folded" not in body
+
+
+def test_every_input_reaches_a_step_and_every_expression_is_an_input_or_of_github() -> None:
+    steps = json.dumps(ACTION["runs"]["steps"])
+    assert [name for name in ACTION["inputs"] if f"inputs.{name}" not in steps] == []
+    for expression in re.findall(r"\b(inputs|steps)\.([\w.]+)", steps):
+        names = ACTION["inputs"] if expression[0] == "inputs" else {"diff.outputs.markdown"}
+        assert expression[1] in names
+    assert all("${{" not in step["run"] for step in ACTION["runs"]["steps"])
