@@ -18,7 +18,7 @@ EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests unit golden docs cluster alone bench bench-cluster compatibility lock sbom schemas clean
+.PHONY: help demo test lint types tests unit golden docs cluster alone bench bench-cluster faults compatibility lock sbom audit schemas clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ bench: $(VENV)/.tested ## requests per second and latency against an echo on the
 	$(BIN)/python -m bench.conversion
 	$(BIN)/python -m bench.model
 
+faults: $(VENV)/.tested ## what each fault does to a running graph, and how long it needs to recover: docs/reliability.md
+	$(BIN)/python -m tests.faults
+
 compatibility: $(VENV)/.tested $(VENV)/.released ## rendered pods as processes of each release of Dynamo: 15 minutes, downloads 1 GB
 	$(BIN)/python -m tests.compatibility
 
@@ -80,6 +83,10 @@ sbom: $(VENV)/.released ## what the image installs, as CycloneDX: dist/sbom.json
 	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.json \
 		requirements/image.txt
 	@echo "wrote dist/sbom.json"
+
+# Without --strict, a package that the index knows nothing about would count as one without advisories.
+audit: $(VENV)/.released ## published advisories about what the image installs; asks pypi.org, so it needs the Internet
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement requirements/image.txt
 
 schemas: $(VENV)/.installed ## JSON Schemas of all kinds and versions, for editors: dist/schemas.tar.gz
 	@$(BIN)/dynamo-hooks schema --directory dist/schemas

@@ -24,6 +24,7 @@ From here on modules touch the outside (`tests/test_layers.py` lists them):
 * `migration`: takes over what the Go operator left, through the API server.
 * `diff`: what a change of manifests will do, compared with other manifests or with what is live.
 * `explain`: where each value of a rendered object comes from, by experiments on the build.
+* `recording`: calls that a server kept, and what another version answers to them.
 * `simulator`: a Kubernetes in memory. `simulation`: runs manifests in it until they are ready. `cli`: the commands.
 * `testing`: the hooks for unit tests of users; `pytest_plugin`: its fixture.
 
@@ -89,6 +90,7 @@ Where is …?
 * what a change of manifests will restart, and the GPUs of its rollout: hooks/diff/rollouts.py, hooks/diff/resources.py
 * where a rendered value comes from: hooks/explain/experiments.py, hooks/explain/writers.py, hooks/explain/levers.py
 * which pods of a change would find no node: hooks/diff/fitting.py, hooks/diff/nodes.py
+* what a recorded call leaves out: hooks/recording/blanking.py
 * the JSON Schemas for editors: hooks/crds/json_schema.py
 * what `helm test` asks: hooks/cli/self_test.py
 * what is done before an uninstall: hooks/clients/departure.py

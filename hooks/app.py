@@ -57,7 +57,7 @@ from hooks.serving.expected_children import expected_keys
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.serving.metrics_page import serve_prober_page
-from hooks.serving.web import BY_ITSELF, ServedBy, create_bare_app, discard_body, read_body
+from hooks.serving.web import BY_ITSELF, Record, ServedBy, create_bare_app, discard_body, read_body
 from hooks.settings import Settings
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
@@ -111,6 +111,7 @@ class AppContext:
     json_cache: JsonCache
     refuse: RefuseCaller
     revision: str
+    record: Record | None
 
     def facts(self) -> Facts:
         """The current time and the settings, for one call."""
@@ -239,6 +240,7 @@ def create_app(
         json_cache=JsonCache(),
         refuse=served_by.refuse,
         revision=served_by.revision,
+        record=served_by.record,
     )
     for name, hook in (served_hooks(settings, ask_prober) if hooks is None else hooks).items():
         _add_hook(app, name, hook, context)
@@ -329,7 +331,17 @@ def _end(response: Response, context: AppContext) -> Response:
     log_call(report, sync_id=known["sync_id"], parent=known.get("parent"), answer=known.get("answer"), more=more)
     if logger.isEnabledFor(logging.DEBUG) and "parent" in known:
         log_bodies(known["sync_id"], known["body"], response.get_data())
+    if context.record is not None and "parent" in known:
+        _record(context.record, known, response)
     return response
+
+
+def _record(record: Record, known: Mapping[str, Any], response: Response) -> None:
+    """Keep a call; a failure never fails it."""
+    try:
+        record(request.path, known["body"], response.get_data())
+    except Exception:
+        logger.exception("a call is not recorded", extra={"fields": {"sync_id": known["sync_id"]}})
 
 
 def _report(response: Response, known: Mapping[str, Any]) -> CallReport:

@@ -1,6 +1,7 @@
 """What is said of an object never has the values of its variables, nor what a Secret holds.
 
-Said is: status, Events and other effects, log lines, metrics, errors, verdicts of admission, output of `validate`.
+Said is: status, Events and other effects, log lines, metrics, errors, verdicts of admission, output of `validate`, and
+calls that are recorded.
 """
 
 import base64
@@ -23,6 +24,8 @@ from hooks.cli.main import main
 from hooks.effects import Effect
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of, plural_of
+from hooks.recording.answering import Heard, record_call
+from hooks.recording.calls import write_call
 from hooks.settings import parse_settings
 from tests import make
 from tests.reviews import post, review
@@ -160,6 +163,34 @@ def test_hooks_never_say_what_a_secret_holds(caplog: pytest.LogCaptureFixture) -
             path = f"/{HOOKS[gvk_of(parent)]}/sync"
             bodies.append((path, make.wire_request(as_stored(parent), related=[secret])))
     assert leaks(calls(caplog, bodies)) == []
+
+
+@pytest.mark.parametrize("name", ["PASSWORD", "DYN_DEPLOYMENT_CONFIG"])
+@pytest.mark.parametrize("content", VALUES.values(), ids=VALUES)
+def test_recorded_calls_never_have_a_variables_value(name: str, content: Any) -> None:
+    found = []
+    for parent in parents():
+        changed = as_stored(with_variable(parent, name, content))
+        live = as_stored({**changed, "metadata": {**changed["metadata"], "annotations": {"x": json.dumps(changed)}}})
+        found.append(record(f"/{HOOKS[gvk_of(parent)]}/sync", make.wire_request(changed, related=[live])))
+    assert leaks(("recording", text) for text in found) == []
+
+
+def test_recorded_calls_never_have_what_a_secret_holds() -> None:
+    found = []
+    for data in ({".dockerconfigjson": ENCODED}, {".dockerconfigjson": f"{TEXT}ü"}, {"a": ENCODED}, {"a": TEXT}, {}):
+        secret = {**make.pull_secret("s", "nvcr.io"), "data": data, "stringData": {"a": TEXT}}
+        body = make.wire_request(as_stored(parents()[0]), related=[secret])
+        found.append(record(f"/{HOOKS[gvk_of(parents()[0])]}/sync", body))
+    assert leaks(("recording", text) for text in found) == []
+
+
+def record(path: str, body: dict[str, Any]) -> str:
+    settings = parse_settings({}, {})
+    answer = create_app(settings, lambda: make.NOW).test_client().post(path, json=body).data
+    call = record_call(Heard(path, json.dumps(body).encode(), answer), now=make.NOW, settings=settings, key=b"k")
+    assert call is not None
+    return write_call(call).decode()
 
 
 @pytest.mark.parametrize("live", [TEXT, None], ids=["changed", "removed"])

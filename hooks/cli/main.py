@@ -29,6 +29,7 @@ class LazyGroup(click.Group):
         "controllers": "Print the controllers that make Metacontroller call the hooks.",
         "doctor": "Check an installation, or say what is missing for one.",
         "migrate": "Take over what the Go operator left, or say what that would do.",
+        "replay": "Say where this version answers recorded calls otherwise.",
         "serve": "Serve the hooks over HTTP.",
         "serve-admission": "Serve admission over HTTPS.",
         "certificates": "Make and renew the certificate of admission.",

@@ -18,7 +18,7 @@ from hooks.errors import InvalidSettings
 from hooks.serving.callers import CallerToken, RefuseCaller
 from hooks.serving.logs import logger, set_up_logging
 from hooks.serving.server import ServerOptions, WsgiApp, run_server
-from hooks.serving.web import ServedBy
+from hooks.serving.web import Record, ServedBy
 from hooks.settings import Settings
 
 _ADMISSION = (
@@ -58,6 +58,13 @@ Examples:
     metavar="NAME",
     help="Name of this image with these settings. Who calls a URL with ?revision=OTHER is told to ask again soon.",
 )
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep calls, without values of Secrets and variables, for dynamo-hooks replay: at most 1000 calls and 32 MiB. "
+    "A call costs two to three times as much.",
+)
 @capacity_options
 @settings_option
 @retired_option("--admission-bind", _ADMISSION)
@@ -65,7 +72,13 @@ Examples:
 @retired_option("--tls-key", _ADMISSION)
 @retired_option("--drain", _DRAIN)
 def serve(
-    *, bind: str, token_file: Path | None, revision: str, capacity: Capacity, set_values: tuple[str, ...]
+    *,
+    bind: str,
+    token_file: Path | None,
+    revision: str,
+    record: Path | None,
+    capacity: Capacity,
+    set_values: tuple[str, ...],
 ) -> None:
     """Serve the hooks over HTTP, for Metacontroller to call.
 
@@ -81,6 +94,7 @@ def serve(
         locks=set_up_locks(settings, holds=True),
         refuse=_admit(bind, token_file, settings),
         revision=revision,
+        record=record,
     )
     options = ServerOptions(
         bind=bind,
@@ -119,6 +133,7 @@ class ServedHooks:
     locks: Locks
     refuse: RefuseCaller
     revision: str
+    record: Path | None
 
     def begin(self, is_draining: Callable[[], bool]) -> None:
         """Start a worker's background threads."""
@@ -140,10 +155,25 @@ class ServedHooks:
             lambda: datetime.now(UTC),
             carry_out=EffectsClient(server=server, settings=settings) if server else None,
             served_by=ServedBy(
-                is_draining=is_draining, at_once=self.at_once, refuse=self.refuse, revision=self.revision
+                is_draining=is_draining,
+                at_once=self.at_once,
+                refuse=self.refuse,
+                revision=self.revision,
+                record=build_record(self.record, settings),
             ),
             hooks=respect_locks(served_hooks(settings, server=server), self.locks.look),
         )
+
+
+def build_record(directory: Path | None, settings: Settings) -> Record | None:
+    """What keeps calls in a directory; None without one."""
+    if directory is None:
+        return None
+    from hooks.recording.answering import Heard  # noqa: PLC0415 - few servers record
+    from hooks.recording.keeping import Keeper  # noqa: PLC0415 - few servers record
+
+    keeper = Keeper(directory, settings, lambda: datetime.now(UTC))
+    return lambda path, body, answer: keeper.keep(Heard(path, body, answer))
 
 
 def find_api_server(settings: Settings) -> ApiServer | None:

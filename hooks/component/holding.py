@@ -8,7 +8,7 @@ from hooks.component.keeping import find_needing
 from hooks.component.observe import ObservedComponent
 from hooks.component.plan import ComponentPlan
 from hooks.k8s.readiness import has_ready_pods
-from hooks.k8s.types import Manifest, gvk_of, name_of, sort_manifests
+from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of, sort_manifests
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.held import mark
 from hooks.metacontroller.holding import (
@@ -17,6 +17,7 @@ from hooks.metacontroller.holding import (
     find_unwanted,
     index_children,
     keep_following,
+    keep_newer_mark,
     takes_new_defaults,
 )
 from hooks.metacontroller.protocol import SyncRequest
@@ -36,10 +37,12 @@ def hold_component(
     A workload without a ready pod has nothing to lose, and one whose pods need another account or Secret restarts
     anyway, so neither is held.
     """
-    marked = {name_of(workload): workload for workload in built.workloads}
+    live = {name_of(found): found for found in _live_workloads(plan, seen)}
+    marked = {name_of(one): keep_newer_mark(one, live.get(name_of(one))) for one in built.workloads}
     held = {} if takes_new_defaults(request.parent, settings) else _find_held(marked, plan, seen)
     if not held:
-        return built
+        is_same = all(marked[name_of(one)] is one for one in built.workloads)
+        return built if is_same else _replace_workloads(built, marked)
     chosen, observed = _replace_workloads(built, {**marked, **held}), index_children(request.children.all())
     kept = keep_following(chosen.children, observed)
     children = Children(sort_manifests([*kept, *find_unwanted(kept, observed)]))
@@ -54,10 +57,7 @@ def _replace_workloads(built: Built, workloads: Mapping[str, Manifest]) -> Built
 
 def _find_held(marked: Mapping[str, Manifest], plan: ComponentPlan, seen: ObservedComponent) -> dict[str, Manifest]:
     """The held workloads as they are returned, by name."""
-    deployment = seen.workloads.deployment
-    live = dict(seen.workloads.leader_worker_sets) if plan.groups else {}
-    if plan.groups is None and deployment is not None:
-        live = {name_of(deployment): deployment}
+    live = {name_of(found): found for found in _live_workloads(plan, seen)}
     withheld = plan.groups.withheld if plan.groups else {}
     serving = {
         name: found for name, found in live.items() if name in marked and name not in withheld and has_ready_pods(found)
@@ -65,3 +65,10 @@ def _find_held(marked: Mapping[str, Manifest], plan: ComponentPlan, seen: Observ
     found = {name: held for name in serving if (held := find_held(marked[name], serving[name])) is not None}
     needing = find_needing(plan, seen) if found else frozenset()
     return {name: held for name, held in found.items() if name not in needing}
+
+
+def _live_workloads(plan: ComponentPlan, seen: ObservedComponent) -> tuple[ReadManifest, ...]:
+    """The live workloads of the kind that the plan has."""
+    if plan.groups:
+        return tuple(seen.workloads.leader_worker_sets.values())
+    return () if seen.workloads.deployment is None else (seen.workloads.deployment,)

@@ -13,7 +13,7 @@ from hooks.k8s.conditions import Condition
 from hooks.k8s.pod_defaults import without_defaults
 from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, name_of
-from hooks.metacontroller.held import NOT_ROLLING, read_mark
+from hooks.metacontroller.held import NOT_ROLLING, mark, read_mark
 from hooks.metacontroller.last_applied import read_last_applied
 from hooks.settings import Settings
 
@@ -59,6 +59,19 @@ def _choose_held(returned: Same, last: Same) -> Manifest | None:
     if before.revision == now.revision or before.digest != now.digest:
         return None
     return _with_replicas(applied, wanted) if rolling_part(applied) != rolling_part(wanted) else None
+
+
+def keep_newer_mark(wanted: Manifest, live: ReadManifest | None) -> Manifest:
+    """The workload; with the live mark if newer hooks rendered the same from the same spec.
+
+    While two versions of the hooks answer in turn, during an upgrade, each would otherwise replace the other's mark.
+    """
+    found, ours = (read_mark(live) if live is not None else None), read_mark(wanted)
+    if live is None or found is None or ours is None or found.digest != ours.digest or found.revision <= ours.revision:
+        return wanted
+    applied = read_last_applied(live)
+    is_same = applied is not None and rolling_part(applied) == rolling_part(wanted)
+    return mark(wanted, found.digest, found.revision) if is_same else wanted
 
 
 def rolling_part(workload: ReadManifest) -> Json:

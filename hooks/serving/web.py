@@ -31,13 +31,17 @@ _TURNS = "turns"
 _PIECE = 2**16
 
 
+Record = Callable[[str, bytes, bytes], None]
+"""Keeps path, body and answer of a call."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedBy:
     """What an application takes from its server.
 
     Whether the server is draining, how many calls a process computes at once, which callers of hooks are refused, and
-    which revision of image and settings it is (an empty one is that of every caller), and the file of its certificate,
-    None without TLS.
+    which revision of image and settings it is (an empty one is that of every caller), the file of its certificate, None
+    without TLS, and what records calls of hooks, if anything does.
     """
 
     is_draining: Callable[[], bool] = lambda: False
@@ -45,6 +49,7 @@ class ServedBy:
     refuse: RefuseCaller = lambda _authorization: ""
     revision: str = ""
     certificate: Path | None = None
+    record: Record | None = None
 
 
 BY_ITSELF = ServedBy()

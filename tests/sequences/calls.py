@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Any
@@ -106,6 +106,10 @@ class Server:
         self.calls: list[Call] = []
         self.unheard: set[tuple[str, str]] = set()
         """Paths and parents whose last answer Metacontroller did not get."""
+        self.between: Callable[[str], HookAnswer | Loss | None] = lambda _path: None
+        """What becomes of a call to a path on its way: another answer, a loss, or None for nothing."""
+        self.skew = timedelta(0)
+        """How far the clock of the hooks is ahead of the cluster's."""
         self.version = 0
         """How often the hooks were replaced by a version that renders other pods."""
         self._clock = clock
@@ -114,22 +118,32 @@ class Server:
         forget()
 
     def __call__(self, path: str, body: bytes) -> HookAnswer:
+        loss = self.between(path)
         if path.endswith("/customize"):
-            _, name, _ = path.split("/")
-            hook = self.table[name]
-            rules = hook.customize(parse_customize_request(body, hook.kind), self._facts(self._clock.now))
-            return 200, {}, write_customize_answer(rules)
-        loss = self.losses.popleft() if self.losses else None
+            return self._customize(path, body) if loss is None else _lost(loss)
+        if loss is None and self.losses:
+            loss = self.losses.popleft()
         self._note(path, body, is_lost=loss is not None)
-        if loss is Loss.REFUSED:
-            return 503, {}, loss.value.encode()
-        now = self._clock.now
+        if loss is not None and loss is not Loss.TIMED_OUT:
+            return _lost(loss)
+        now = self.now
         code, answer, effects = self.answer(path, body, now)
         if loss is Loss.TIMED_OUT:
             code = 504
         self.calls.append(Call(path=path, body=body, now=now, code=code, answer=answer, effects=effects))
         self._carry_out(effects)
         return code, {}, answer
+
+    @property
+    def now(self) -> datetime:
+        """The time that the hooks believe it is."""
+        return self._clock.now + self.skew
+
+    def _customize(self, path: str, body: bytes) -> HookAnswer:
+        _, name, _ = path.split("/")
+        hook = self.table[name]
+        rules = hook.customize(parse_customize_request(body, hook.kind), self._facts(self.now))
+        return 200, {}, write_customize_answer(rules)
 
     def _note(self, path: str, body: bytes, *, is_lost: bool) -> None:
         call = orjson.loads(body) if is_lost or self.unheard else {}
@@ -160,6 +174,12 @@ class Server:
 
     def _facts(self, now: datetime) -> Facts:
         return Facts(now=now, settings=self._settings)
+
+
+def _lost(loss: HookAnswer | Loss) -> HookAnswer:
+    if isinstance(loss, Loss):
+        return (503 if loss is Loss.REFUSED else 504), {}, loss.value.encode()
+    return loss
 
 
 @contextmanager

@@ -1,0 +1,77 @@
+"""`dynamo-hooks replay`: what this version answers to calls that a server recorded."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+import orjson
+
+from hooks.cli.options import read_settings, settings_option
+from hooks.errors import InvalidRequest
+from hooks.manifests.writing import guard_output
+from hooks.recording.answering import replay_call
+from hooks.recording.calls import RecordedCall
+from hooks.recording.comparing import Group, group_differences
+from hooks.recording.keeping import read_calls
+
+_PARENTS = 5
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  dynamo-hooks serve --record /var/tmp/calls      # for some hours, in a cluster
+  dynamo-hooks replay /var/tmp/calls              # with another version, anywhere
+  dynamo-hooks replay --exit-code -o json /var/tmp/calls"""
+)
+@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR")
+@settings_option
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the output.")
+@click.option("--exit-code", is_flag=True, help="End with 1 if an answer differs.")
+def replay(*, directory: Path, set_values: tuple[str, ...], output: str, exit_code: bool) -> None:
+    """Answer recorded calls again, and say where this version answers otherwise than the one that recorded them.
+
+    `dynamo-hooks serve --record DIR` records calls. Nothing outside is asked, and nothing is changed. Settings are
+    those of the recording server; --set replaces single ones.
+    """
+    read_settings(set_values)  # refused here, with its sentence
+    overrides = dict(pair.partition("=")[::2] for pair in set_values)
+    try:
+        calls = [call for _, call in read_calls(directory)]
+    except InvalidRequest as error:
+        raise click.ClickException(f"{directory}: {error}") from error
+    if not calls:
+        raise click.ClickException(
+            f"{directory} holds no recorded call; record some with dynamo-hooks serve --record DIR"
+        )
+    replayed = [(call, replay_call(call, overrides)) for call in calls]
+    groups = group_differences(replayed)
+    with guard_output():
+        click.echo(_as_json(groups) if output == "json" else _as_text(calls, groups))
+    if exit_code and groups:
+        raise SystemExit(1)
+
+
+def _as_json(groups: Sequence[Group]) -> str:
+    return orjson.dumps([asdict(group) for group in groups], option=orjson.OPT_INDENT_2).decode()
+
+
+def _as_text(calls: Sequence[RecordedCall], groups: Sequence[Group]) -> str:
+    versions, parents = sorted({call.version for call in calls}), {call.parent for call in calls}
+    head = f"{_count(len(calls), 'call')} about {_count(len(parents), 'object')}, recorded by {', '.join(versions)}"
+    if not groups:
+        return f"{head}: all answers are the same."
+    lines = [f"{head}: {_count(len(groups), 'difference')}."]
+    for group in groups:
+        more = f" and {len(group.parents) - _PARENTS} more" if len(group.parents) > _PARENTS else ""
+        lines += [
+            "",
+            f"{group.path}, {group.about}: {group.what}",
+            f"  in {_count(group.calls, 'call')}: {', '.join(group.parents[:_PARENTS])}{more}",
+        ]
+    return "\n".join(lines)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

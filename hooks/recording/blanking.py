@@ -1,0 +1,150 @@
+"""A request without the data of Secrets and the values of variables.
+
+The same value becomes the same placeholder everywhere in a request, whatever holds it: a container, a record of what
+was last applied, a ConfigMap with manifests. So what was equal stays equal. The key makes a placeholder useless to
+whoever has a list of likely values.
+"""
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import yaml
+
+from hooks.k8s.types import Json
+
+_VARIABLES = frozenset({"env", "envs"})
+_DOCKER_CONFIG = frozenset({".dockerconfigjson", ".dockercfg"})
+_USER_OF_URL = re.compile(r"://[^/@\s]+@")
+_MARK = "blank-"
+_LENGTH = 12
+_LARGEST = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Blanks:
+    """The placeholders of one key; `known` are values of variables that are no secret, as the hooks write them."""
+
+    key: bytes
+    known: frozenset[str] = frozenset()
+
+    def text(self, value: object) -> str:
+        """`blank-0a1b2c3d4e5f`; an empty text stays empty, and so does a known one."""
+        if isinstance(value, str) and (not value or value in self.known):
+            return value
+        return f"{_MARK}{self._digest(value)[:_LENGTH]}"
+
+    def value(self, value: Json) -> Json:
+        """A placeholder of the value's own type, which decides whether a variable is valid."""
+        if isinstance(value, bool) or value is None:
+            return value
+        if isinstance(value, int):
+            return int(self._digest(value), 16) % _LARGEST
+        if isinstance(value, float):
+            return int(self._digest(value), 16) % _LARGEST + 0.5
+        if isinstance(value, Mapping):
+            return {self.text(key): self.value(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        return self.text(value)
+
+    def encoded(self, value: object) -> str:
+        """The placeholder in base64, as the data of a Secret."""
+        return base64.b64encode(self.text(value).encode()).decode()
+
+    def _digest(self, value: object) -> str:
+        return hmac.new(self.key, repr(value).encode(), hashlib.sha256).hexdigest()
+
+
+def blank(value: Json, blanks: Blanks) -> Any:
+    """The same JSON without secrets; what it does not change is equal to what was given."""
+    if isinstance(value, list):
+        return [blank(item, blanks) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    kind = value.get("kind")
+    return {key: _blank_entry(key, item, kind, blanks) for key, item in value.items()}
+
+
+def without_user(value: Any) -> Any:
+    """The same text with URLs that name neither user nor password; anything else as it is."""
+    return _USER_OF_URL.sub("://", value) if isinstance(value, str) else value
+
+
+def find_plain_values(value: Json) -> Iterator[str]:
+    """The values of variables in JSON that are no placeholders."""
+    if isinstance(value, list):
+        for item in value:
+            yield from find_plain_values(item)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if key in _VARIABLES and isinstance(item, list):
+                yield from (plain for plain in map(_value_of, item) if plain and not plain.startswith(_MARK))
+            else:
+                yield from find_plain_values(item)
+
+
+def _value_of(variable: Json) -> str:
+    value = variable.get("value") if isinstance(variable, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def _blank_entry(key: str, item: Json, kind: Json, blanks: Blanks) -> Json:
+    if key in _VARIABLES and isinstance(item, list):
+        return [_blank_variable(variable, blanks) for variable in item]
+    if key == "annotations" and isinstance(item, Mapping):
+        return {name: _blank_text(text, blanks) for name, text in item.items()}
+    if kind == "Secret" and key == "data" and isinstance(item, Mapping):
+        return {name: _blank_data(name, text, blanks) for name, text in item.items()}
+    if kind == "Secret" and key == "stringData" and isinstance(item, Mapping):
+        return {name: blanks.value(text) for name, text in item.items()}
+    if kind == "ConfigMap" and key == "data" and isinstance(item, Mapping):
+        return {name: _blank_text(text, blanks) for name, text in item.items()}
+    return blank(item, blanks)
+
+
+def _blank_variable(variable: Json, blanks: Blanks) -> Json:
+    if not isinstance(variable, Mapping):
+        return blanks.value(variable)
+    return {
+        key: blanks.value(without_user(item)) if key == "value" else blank(item, blanks)
+        for key, item in variable.items()
+    }
+
+
+def _blank_text(text: Json, blanks: Blanks) -> Json:
+    """A text that holds manifests as JSON or YAML, without secrets; any other text as it is."""
+    if not isinstance(text, str) or ("env" not in text and "Secret" not in text):
+        return text
+    try:
+        documents = [orjson.loads(text)] if text[:1] in {"{", "["} else list(yaml.safe_load_all(text))
+    except (ValueError, yaml.YAMLError):
+        return blanks.text(text)
+    blanked = [blank(document, blanks) for document in documents]
+    if blanked == documents:
+        return text
+    if text[:1] in {"{", "["}:
+        return orjson.dumps(blanked[0]).decode()
+    return str(yaml.safe_dump_all(blanked, sort_keys=False))
+
+
+def _blank_data(name: str, text: Json, blanks: Blanks) -> str:
+    """The data of a Secret; of a registry's, the names of the registries stay, from which pull secrets are found."""
+    if name in _DOCKER_CONFIG:
+        try:
+            config = orjson.loads(base64.b64decode(str(text)))
+        except ValueError:
+            return blanks.encoded(text)
+        return base64.b64encode(orjson.dumps(_blank_leaves(config, blanks))).decode()
+    return blanks.encoded(text)
+
+
+def _blank_leaves(value: Json, blanks: Blanks) -> Json:
+    if isinstance(value, Mapping):
+        return {key: _blank_leaves(item, blanks) for key, item in value.items()}
+    return [_blank_leaves(item, blanks) for item in value] if isinstance(value, list) else blanks.value(value)

@@ -1,0 +1,103 @@
+"""The directory of recorded calls: a file for each call, for its owner alone; the oldest make room for new ones."""
+
+import hashlib
+import os
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from hooks.recording.answering import Heard, record_call
+from hooks.recording.calls import RecordedCall, read_call, write_call
+from hooks.serving.logs import logger
+from hooks.settings import Settings
+
+MAX_CALLS = 1000
+MAX_BYTES = 32 * 2**20
+"""The chart's /tmp has 64 MiB."""
+_END = ".call.json"
+
+
+class Keeper:
+    """Keeps calls in a directory; several processes may share it. What cannot be written is logged once."""
+
+    def __init__(self, directory: Path, settings: Settings, clock: Callable[[], datetime]) -> None:
+        self._directory = directory
+        self._settings = settings
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._has_failed = False
+
+    def keep(self, heard: Heard) -> None:
+        """Keep a call, but for secrets. The same request again replaces the earlier one."""
+        call = record_call(heard, now=self._clock(), settings=self._settings, key=self._key)
+        if call is None:
+            return
+        try:
+            self._write(call)
+        except OSError as error:
+            if not self._has_failed:
+                fields = {"directory": str(self._directory), "reason": error.strerror or type(error).__name__}
+                logger.warning("calls cannot be recorded", extra={"fields": fields})
+            self._has_failed = True
+
+    def _write(self, call: RecordedCall) -> None:
+        text = write_call(call)
+        if len(text) > MAX_BYTES:
+            return
+        name = hashlib.sha256(write_call(_without_time(call))).hexdigest()[:32]
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=self._directory, prefix=".")  # its mode is 0600
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text)
+            Path(temporary).replace(self._directory / f"{name}{_END}")
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        make_room(self._directory)
+
+
+def make_room(directory: Path, max_calls: int = MAX_CALLS, max_bytes: int = MAX_BYTES) -> None:
+    """Remove the oldest calls until so many, of so many bytes, are left."""
+    kept = total = 0
+    for path, size in sorted(_sizes(directory), key=lambda one: _age(one[0]), reverse=True):
+        kept, total = kept + 1, total + size
+        if kept > max_calls or total > max_bytes:
+            path.unlink(missing_ok=True)
+
+
+def read_calls(directory: Path) -> Iterator[tuple[Path, RecordedCall]]:
+    """All calls of a directory, oldest first.
+
+    Raises:
+        InvalidRequest: a file holds no recorded call.
+    """
+    for path in sorted(directory.glob(f"*{_END}"), key=_age):
+        yield path, read_call(path.read_bytes())
+
+
+def _without_time(call: RecordedCall) -> RecordedCall:
+    return RecordedCall(
+        version=call.version,
+        path=call.path,
+        now="",
+        settings=call.settings,
+        request={key: item for key, item in call.request.items() if key != "controller"},
+        answered=call.answered,
+    )
+
+
+def _sizes(directory: Path) -> Iterator[tuple[Path, int]]:
+    for path in directory.glob(f"*{_END}"):
+        with suppress(FileNotFoundError):  # another process removed it
+            yield path, path.stat().st_size
+
+
+def _age(path: Path) -> tuple[int, str]:
+    try:
+        return path.stat().st_mtime_ns, path.name
+    except FileNotFoundError:
+        return 0, path.name

@@ -1,0 +1,16 @@
+"""`python -m tests.faults`: plays all faults and writes the tables of docs/reliability.md."""
+
+import click
+
+from tests.faults.page import PAGE, write_page
+
+
+@click.command()
+def main() -> None:
+    """Play each fault in the in-memory cluster, and write what came of it into the page."""
+    write_page()
+    click.echo(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()

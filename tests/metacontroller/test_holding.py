@@ -1,0 +1,43 @@
+"""Whose mark a workload keeps while two versions of the hooks answer in turn."""
+
+import orjson
+import pytest
+
+from hooks import contract
+from hooks.k8s.types import Manifest
+from hooks.metacontroller.held import RENDERING_REVISION, Mark, mark, read_mark
+from hooks.metacontroller.holding import keep_newer_mark
+
+OLDER, NEWER = RENDERING_REVISION - 1, RENDERING_REVISION + 1
+
+
+def component(image: str = "img:0") -> Manifest:
+    spec = {"componentType": "frontend", "extraPodSpec": {"mainContainer": {"image": image}}}
+    return {"apiVersion": contract.COMPONENT.api_version, "kind": contract.COMPONENT.kind, "metadata": {}, "spec": spec}
+
+
+def applied(workload: Manifest) -> Manifest:
+    """The workload as Metacontroller stored it."""
+    annotations = workload["metadata"]["annotations"]
+    record = {contract.ANNOTATION_LAST_APPLIED: orjson.dumps(workload).decode()}
+    return {**workload, "metadata": {"annotations": {**annotations, **record}}}
+
+
+@pytest.mark.parametrize(
+    ("live", "kept"),
+    [
+        (mark(component(), "abc", NEWER), NEWER),
+        (mark(component(), "abc", OLDER), RENDERING_REVISION),
+        (mark(component(), "def", NEWER), RENDERING_REVISION),
+        (mark(component("img:1"), "abc", NEWER), RENDERING_REVISION),
+    ],
+    ids=["of newer hooks", "of older hooks", "of another spec", "of another rendering"],
+)
+def test_mark_of_newer_hooks_stays_where_both_render_the_same(live: Manifest, kept: int) -> None:
+    assert read_mark(keep_newer_mark(mark(component(), "abc"), applied(live))) == Mark(kept, "abc")
+
+
+def test_new_workload_and_one_without_a_mark_get_ours() -> None:
+    wanted = mark(component(), "abc")
+    assert keep_newer_mark(wanted, None) is wanted
+    assert keep_newer_mark(wanted, {**component(), "metadata": {}}) is wanted
