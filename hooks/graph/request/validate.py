@@ -10,10 +10,12 @@ from hooks.api.graph_request import DeploymentOverrides, GraphRequest
 from hooks.component.runtime_version import parse_version
 from hooks.graph.request.phases import FIXED_STATES, RequestState
 from hooks.graph.request.reasons import RequestReason
+from hooks.k8s.canonical import find_unreadable
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_dns_label
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import SPEC, Key, Problem
 from hooks.rules import request as rules
+from hooks.rules.pod import QUANTITY
 from hooks.rules.spec import RUNTIME_VERSION
 from hooks.settings import Settings
 from hooks.validation.judging import Findings, judge
@@ -95,6 +97,8 @@ def _find_problems(request: GraphRequest, settings: Settings) -> Iterator[Proble
         yield rules.GPU_DISCOVERY.at(SPEC / "enableGpuDiscovery")
     if profiling.config is not None and not isinstance(profiling.config, Mapping):
         yield rules.PROFILING_CONFIG_OBJECT.at(SPEC / "profilingConfig.config")
+    of_pod = {"resources": profiling.resources, "tolerations": profiling.tolerations}
+    yield from (QUANTITY.at(at, why=why) for at, why in find_unreadable(of_pod, SPEC / "profilingConfig"))
     if request.spec.deployment_overrides is not None:
         yield from _find_override_problems(request.spec.deployment_overrides, request.metadata.namespace, settings)
 

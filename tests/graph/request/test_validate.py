@@ -51,6 +51,23 @@ def test_override_that_is_impossible_is_refused(overrides: Any, problem: str) ->
     assert found.text.startswith(problem)
 
 
+def test_fields_of_the_profilers_pod_that_cannot_be_read_are_refused_and_nothing_is_built() -> None:
+    profiling = {
+        **jobs.request()["spec"]["profilingConfig"],
+        "resources": {"limits": {"cpu": "10Gx"}, "requests": {"memory": "1Gi"}},
+        "tolerations": [{"key": "a", "operator": "Exists", "tolerationSeconds": 1.5}],
+    }
+    parent = jobs.request(profilingConfig=profiling)
+    problems = validate_request(parse_parent(GraphRequest, parent), parse_settings({}))
+    assert [str(problem.path) for problem in problems] == [
+        "spec.profilingConfig.resources.limits[cpu]",
+        "spec.profilingConfig.tolerations[0].tolerationSeconds",
+    ]
+    answer = world.ask(parent)
+    assert answer.children == []
+    assert problems[0].text in str(answer.status)
+
+
 def test_possible_overrides_pass() -> None:
     overrides: Any = {"name": "my.graph", "namespace": "default", "labels": {"a": "", "b": "B_1"}}
     request = parse_parent(GraphRequest, jobs.request(deploymentOverrides=overrides))
