@@ -23,7 +23,7 @@ ELSEWHERE = (
     HeldElsewhere(
         name="PodKill: a worker that hangs or dies",
         what="A worker hangs, dies or is recycled under load.",
-        holds="the server hears on",
+        holds="the server goes on answering",
         test="tests/serving/test_serve.py::test_server_hears_on_whatever_happens_to_a_worker",
     ),
     HeldElsewhere(
