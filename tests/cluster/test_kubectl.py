@@ -66,12 +66,18 @@ def test_commands_act_on_a_graph_that_runs(api: ApiClient, kubectl: Run, tmp_pat
     annotations = the_graph(api, NAME)["spec"]["services"]["VllmWorker"]["extraPodMetadata"]["annotations"]
     assert list(annotations) == [RESTARTED_AT]
 
-    shown = kubectl("status", NAME)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    lines = [line.strip(" │├└─") for line in shown.stdout.splitlines()]
+    def shown_lines() -> list[str]:
+        shown = kubectl("status", NAME)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        return [line.strip(" │├└─") for line in shown.stdout.splitlines()]
+
+    # The adapter has its status from a sync of its own, which may come after that of the graph.
+    adapter_line = f"{ADAPTER} {NAME}-vllmworker  2/2 replicas, Ready"
+    wait_for(lambda: adapter_line in shown_lines(), "the adapter is Ready too")
+    lines = shown_lines()
     assert lines[0] == f"graph {NAME} in namespace {api.namespace}: Ready"
     assert f"Deployment {NAME}-vllmworker  2/2 ready" in lines
-    assert f"{ADAPTER} {NAME}-vllmworker  2/2 replicas, Ready" in lines
+    assert adapter_line in lines
     assert sum(line.startswith("Pod ") and line.endswith("Ready") for line in lines) == 3
     assert sum(line.startswith("ReplicaSet ") for line in lines) == 2
     events = lines[lines.index("Events") + 1 :]
