@@ -1,9 +1,15 @@
-"""Alternating runs against a hook and against the echo, and their summary."""
+"""Alternating runs against a hook and against the echo, and their summary.
+
+There are two kinds of runs. In one, each connection sends its next request as soon as it has an answer: the number of
+answers counts. Their times would only say how many connections wait in the queue. So times are taken in the other kind,
+where requests arrive at the same rate for both.
+"""
 
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, quantiles
 from typing import Any
@@ -15,23 +21,40 @@ Runs = dict[tuple[str, str], list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadRun:
-    """The options of a run of the load generator; `body` is the file that carries the body."""
+    """The options of a run of the load generator; `body` is the file that carries the body.
+
+    Requests arrive at `rate` a second; at 0, each connection sends its next request once it has an answer.
+    """
 
     port: int
     connections: int
     seconds: float
     body: Path
+    rate: float = 0.0
 
     def run(self, path: str, seconds: float) -> dict[str, Any]:
         """The result of one run."""
-        arguments = [str(self.port), path, str(self.body), str(self.connections), str(seconds)]
+        arguments = [str(self.port), path, str(self.body), str(self.connections), str(seconds), str(self.rate)]
         command = [sys.executable, "-m", "bench.load", *arguments]
         done = subprocess.run(command, capture_output=True, check=True, text=True)
         result: dict[str, Any] = json.loads(done.stdout)
         return result
 
 
-def compare(cases: list[Case], load: LoadRun, rounds: int) -> Runs:
+def measure(cases: list[Case], load: LoadRun, *, rounds: int, rate: float) -> list[dict[str, Any]]:
+    """How each case compares with the echo: requests of a busy server, and times at a rate of requests a second."""
+    busy = _run_in_turn(cases, load, rounds)
+    calm = _run_in_turn(cases, replace(load, rate=rate), rounds)
+    return [_summarise(case, busy, calm, rate) for case in cases]
+
+
+def describe_times(result: Mapping[str, Any]) -> str:
+    """The median times at the rate, in a few words."""
+    hook, echo = (result["at_rate"][kind]["p50_ms"] for kind in ("hook", "echo"))
+    return f"at {result['rate']:g} requests/s p50 {hook:.2f} ms, echo {echo:.2f} ms"
+
+
+def _run_in_turn(cases: list[Case], load: LoadRun, rounds: int) -> Runs:
     """The runs of hook and echo, which alternate so that other load on the machine affects both.
 
     A short round before the first one warms up.
@@ -47,9 +70,9 @@ def compare(cases: list[Case], load: LoadRun, rounds: int) -> Runs:
     return runs
 
 
-def summarise(case: Case, runs: Runs) -> dict[str, Any]:
-    """The numbers of hook and echo, and how they compare."""
-    hook, echo = (_summarise_runs(runs[case.name, kind]) for kind in ("hook", "echo"))
+def _summarise(case: Case, busy: Runs, calm: Runs, rate: float) -> dict[str, Any]:
+    hook, echo = (_summarise_runs(busy[case.name, kind]) for kind in ("hook", "echo"))
+    timed = {kind: _summarise_runs(calm[case.name, kind]) for kind in ("hook", "echo")}
     return {
         "name": case.name,
         "body_bytes": len(case.body),
@@ -57,7 +80,9 @@ def summarise(case: Case, runs: Runs) -> dict[str, Any]:
         "hook": hook,
         "echo": echo,
         "ratio": hook["requests_per_second"] / echo["requests_per_second"],
-        "p99_over_echo_ms": hook["p99_ms"] - echo["p99_ms"],
+        "rate": rate,
+        "at_rate": timed,
+        "p99_over_echo_ms": timed["hook"]["p99_ms"] - timed["echo"]["p99_ms"],
     }
 
 

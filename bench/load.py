@@ -1,4 +1,4 @@
-"""A load generator: keep-alive connections, each of which sends its next request after the last answer.
+"""A load generator: kept connections that send as fast as they are answered, or requests that arrive at a rate.
 
 It runs in its own process for a bounded time, connects to 127.0.0.1 only, and uses sockets directly, so that the server
 is measured and not the generator.
@@ -9,13 +9,19 @@ import selectors
 import socket
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
+from random import Random
 
 NEW_EACH_TIME = "9876543210"
 """Placeholder in a body for digits that differ in every request, as the resourceVersion of a changed object does."""
+_PATIENCE = 30.0
+"""Seconds until an answer counts as missing."""
 
 
 @dataclass
@@ -42,20 +48,41 @@ def run(port: int, path: str, body: bytes, *, connections: int, seconds: float) 
     Raises:
         RuntimeError: the server answers other than 200, not within 30 seconds, or closes a connection.
     """
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
-    requests = _number(head.encode() + body)
-    opened = [Connection(socket.create_connection(("127.0.0.1", port), timeout=30)) for _ in range(connections)]
+    with selectors.DefaultSelector() as selector, _connect(port, connections, selector) as opened:
+        return _drive(selector, opened, _write_requests(path, body), seconds)
+
+
+def run_at_rate(port: int, path: str, body: bytes, *, connections: int, seconds: float, rate: float) -> Measurement:
+    """Send the body `rate` times a second on average, at random times that are the same in each run.
+
+    A request takes a free connection, or waits for one. Its time counts from the moment at which it was due, so a slow
+    answer counts for the requests that wait behind it, too.
+
+    Raises:
+        RuntimeError: as `run`.
+    """
+    with selectors.DefaultSelector() as selector, _connect(port, connections, selector) as opened:
+        return _send_when_due(selector, opened, _write_requests(path, body), list(_choose_times(seconds, rate)))
+
+
+@contextmanager
+def _connect(port: int, connections: int, selector: selectors.BaseSelector) -> Iterator[list[Connection]]:
+    """So many connections, known to the selector, and closed after use."""
+    opened = [Connection(socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE)) for _ in range(connections)]
     try:
-        with selectors.DefaultSelector() as selector:
-            return _drive(selector, opened, requests, seconds)
+        for connection in opened:
+            connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            selector.register(connection.sock, selectors.EVENT_READ, connection)
+        yield opened
     finally:
         for connection in opened:
             connection.sock.close()
 
 
-def _number(request: bytes) -> Iterator[bytes]:
+def _write_requests(path: str, body: bytes) -> Iterator[bytes]:
     """The request with new digits each time; they start at the clock's, so that no two runs send the same."""
-    parts, digits = request.split(NEW_EACH_TIME.encode()), len(NEW_EACH_TIME)
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    parts, digits = (head.encode() + body).split(NEW_EACH_TIME.encode()), len(NEW_EACH_TIME)
     for number in count(time.time_ns() // 1000):
         yield (b"%0*d" % (digits, number % 10**digits)).join(parts)
 
@@ -65,31 +92,58 @@ def _drive(
 ) -> Measurement:
     begun = time.perf_counter()
     for connection in connections:
-        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        selector.register(connection.sock, selectors.EVENT_READ, connection)
-        _send(connection, next(requests))
+        _send(connection, next(requests), time.perf_counter())
     latencies: list[float] = []
     while selector.get_map():
-        ready = selector.select(timeout=30)
-        if not ready:
-            raise RuntimeError("no answer within 30 seconds")
-        for key, _ in ready:
-            connection = key.data
-            if not _receive(connection):
-                continue
+        for connection in _receive_next(selector):
             now = time.perf_counter()
             latencies.append((now - connection.started) * 1000)
             if now - begun < seconds:
-                _send(connection, next(requests))
+                _send(connection, next(requests), now)
             else:
                 selector.unregister(connection.sock)
     return Measurement(milliseconds=latencies, seconds=time.perf_counter() - begun)
 
 
-def _send(connection: Connection, request: bytes) -> None:
+def _send_when_due(
+    selector: selectors.BaseSelector, connections: list[Connection], requests: Iterator[bytes], times: list[float]
+) -> Measurement:
+    begun = time.perf_counter()
+    due, free = deque(begun + seconds for seconds in times), deque(connections)
+    latencies: list[float] = []
+    while due or len(free) < len(connections):
+        while due and free and due[0] <= time.perf_counter():
+            _send(free.popleft(), next(requests), due.popleft())
+        until = due[0] - time.perf_counter() if due and free else None
+        for connection in _receive_next(selector, until):
+            latencies.append((time.perf_counter() - connection.started) * 1000)
+            free.append(connection)
+    return Measurement(milliseconds=latencies, seconds=time.perf_counter() - begun)
+
+
+def _choose_times(seconds: float, rate: float) -> Iterator[float]:
+    """The seconds at which requests are due: exponential gaps, as those of clients that know nothing of each other."""
+    gaps, due = Random(1), 0.0  # noqa: S311 - nothing secret
+    while (due := due + gaps.expovariate(rate)) < seconds:
+        yield due
+
+
+def _receive_next(selector: selectors.BaseSelector, until: float | None = None) -> list[Connection]:
+    """The connections whose answers are complete, after the next data came or, where given, after so many seconds.
+
+    Raises:
+        RuntimeError: no data came in time, though nothing else was to be done.
+    """
+    ready = selector.select(timeout=_PATIENCE if until is None else max(0.0, until))
+    if not ready and until is None:
+        raise RuntimeError(f"no answer within {_PATIENCE:g} seconds")
+    return [key.data for key, _ in ready if _receive(key.data)]
+
+
+def _send(connection: Connection, request: bytes, started: float) -> None:
     connection.received.clear()
     connection.length = 0
-    connection.started = time.perf_counter()
+    connection.started = started
     connection.sock.sendall(request)
 
 
@@ -112,6 +166,7 @@ def _receive(connection: Connection) -> bool:
 
 
 if __name__ == "__main__":
-    port, path, file, connections, seconds = sys.argv[1:]
-    result = run(int(port), path, Path(file).read_bytes(), connections=int(connections), seconds=float(seconds))
+    port, path, file, connections, seconds, rate = sys.argv[1:]
+    send = partial(run_at_rate, rate=float(rate)) if float(rate) else run
+    result = send(int(port), path, Path(file).read_bytes(), connections=int(connections), seconds=float(seconds))
     print(json.dumps(asdict(result)))

@@ -1,16 +1,19 @@
 """The bench measures what it says: real requests, each answered in full."""
 
 import re
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import ClassVar
 
 import orjson
 import pytest
 
-from bench.bodies import build_cases
-from bench.load import NEW_EACH_TIME, run
+from bench.bodies import Case, build_cases
+from bench.comparison import LoadRun, measure
+from bench.load import NEW_EACH_TIME, _choose_times, run, run_at_rate
 from hooks.app import create_app
 from hooks.settings import parse_settings
 from tests import make
@@ -96,3 +99,34 @@ def test_load_measures_every_answered_request(port: int) -> None:
 def test_load_stops_at_an_answer_that_is_no_success(port: int) -> None:
     with pytest.raises(RuntimeError, match=r"answered HTTP/1\.1 503"):
         run(port, "/", b"x", connections=1, seconds=0.05)
+
+
+@pytest.mark.parametrize("port", [Keeping], indirect=True)
+def test_requests_arrive_at_the_rate_however_fast_they_are_answered(port: int) -> None:
+    Keeping.bodies.clear()
+    measured = run_at_rate(port, "/", NEW_EACH_TIME.encode(), connections=2, seconds=0.2, rate=200)
+    assert len(measured.milliseconds) == len(set(Keeping.bodies)) == len(list(_choose_times(0.2, 200)))
+    assert measured.seconds > 0.2 / 2
+
+
+class Slow(Handler):
+    def do_POST(self) -> None:
+        time.sleep(0.05)
+        super().do_POST()
+
+
+@pytest.mark.parametrize("port", [Slow], indirect=True)
+def test_a_slow_answer_counts_for_those_that_wait_behind_it(port: int) -> None:
+    measured = run_at_rate(port, "/", b"", connections=1, seconds=0.1, rate=100)
+    assert len(measured.milliseconds) > 3
+    assert max(measured.milliseconds) > 50 * (len(measured.milliseconds) - 2), "the last waits for all before it"
+
+
+@pytest.mark.parametrize("port", [Handler], indirect=True)
+def test_hook_and_echo_are_compared_busy_and_at_the_rate(port: int, tmp_path: Path) -> None:
+    case = Case(name="n", path="/n", body=b"{}", children=0)
+    load = LoadRun(port=port, connections=2, seconds=0.1, body=tmp_path / "body.json")
+    result, *_ = measure([case], load, rounds=2, rate=100)
+    assert result["at_rate"]["hook"]["requests"] == 2 * len(list(_choose_times(0.1, 100)))
+    assert result["hook"]["requests"] > 2
+    assert result["p99_over_echo_ms"] == result["at_rate"]["hook"]["p99_ms"] - result["at_rate"]["echo"]["p99_ms"]

@@ -25,6 +25,12 @@ def test_reviews_are_of_good_graphs_of_that_size() -> None:
 
 def test_line_says_whether_the_target_is_reached() -> None:
     measured = {"p50_ms": 2.0}
-    result = {"name": "n", "p99_over_echo_ms": 4.0, "ratio": 0.5, "hook": measured, "echo": measured}
+    result = {
+        "name": "n",
+        "p99_over_echo_ms": 4.0,
+        "ratio": 0.5,
+        "rate": 20.0,
+        "at_rate": {"hook": measured, "echo": measured},
+    }
     assert describe(result).startswith("reached  n: p99 +4.00 ms above the echo's, target at most 5 ms")
     assert describe({**result, "p99_over_echo_ms": 6.0}).startswith("missed   n: p99 +6.00 ms")

@@ -35,7 +35,13 @@ def test_processor_time_is_that_of_conversions() -> None:
 
 def test_line_says_whether_both_targets_are_reached() -> None:
     measured = {"p50_ms": 2.0}
-    result = {"name": "n", "p99_over_echo_ms": 4.0, "ratio": 0.5, "hook": measured, "echo": measured}
+    result = {
+        "name": "n",
+        "p99_over_echo_ms": 4.0,
+        "ratio": 0.5,
+        "rate": 20.0,
+        "at_rate": {"hook": measured, "echo": measured},
+    }
     assert describe(result, 1.5).startswith("reached  n: 1.50 ms of processor time, target at most 2 ms; p99 +4.00 ms")
     assert describe(result, 2.5).startswith("missed   n: 2.50 ms of processor time")
     assert describe({**result, "p99_over_echo_ms": 6.0}, 1.5).startswith("missed   n")

@@ -7,8 +7,8 @@ import pytest
 from bench.page import PAGE, replace_part, write_calls, write_clusters, write_targets
 
 
-def load(requests: float, p50: float, p99: float) -> dict[str, float]:
-    return {"requests_per_second": requests, "p50_ms": p50, "p99_ms": p99}
+def times(p50: float, p99: float) -> dict[str, float]:
+    return {"p50_ms": p50, "p99_ms": p99}
 
 
 def phase(seconds: float, calls: int, **spent: float) -> dict[str, Any]:
@@ -19,14 +19,15 @@ def test_calls_stand_beside_the_echo() -> None:
     result = {
         "time": "2026-01-02T03:04:05+00:00",
         "machine": {"processors": 2, "python": "3.11.7"},
-        "options": {"workers": 2, "connections": 4},
+        "options": {"workers": 2, "connections": 4, "rate": 100.0},
         "cases": [
             {
                 "name": "component",
                 "body_bytes": 41_700,
                 "ratio": 0.4,
-                "hook": load(400, 2.5, 9),
-                "echo": load(1000, 1, 4),
+                "hook": {"requests_per_second": 400, **times(30, 60)},
+                "echo": {"requests_per_second": 1000, **times(20, 40)},
+                "at_rate": {"hook": times(2.5, 9), "echo": times(1, 4)},
             }
         ],
         "worker_memory_mib": [{"rss": 70.4}, {"rss": 71.6}],
@@ -34,7 +35,8 @@ def test_calls_stand_beside_the_echo() -> None:
     }
     text = write_calls(result)
     assert text.startswith(
-        "2 processors shared with the load generator, Python 3.11.7, 2 workers, 4 connections; 2026-01-02."
+        "2 processors shared with the load generator, Python 3.11.7, 2 workers, 4 connections; "
+        "times at 100 requests/s; 2026-01-02."
     )
     assert "| component | 42 | 400 | 1000 | 0.40 | 2.5 | 1.0 | 9.0 | 4.0 |\n" in text
     assert text.endswith("\nLargest worker: 72 MiB. From start to the first sync: 1000 ms.\n")
