@@ -25,7 +25,7 @@ from hooks import contract
 from hooks.admission.conversion import PATH
 from hooks.conversion import Version, convert
 from hooks.k8s.types import Manifest
-from hooks.serving.server import freeze_memory
+from hooks.serving.memory import freeze_memory
 
 RATE = 50.0
 """Conversions a second at which times are compared: some fifty planners that poll, or a watch while graphs come up."""

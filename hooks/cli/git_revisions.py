@@ -95,11 +95,12 @@ def _write(blobs: dict[Path, str], folder: Path, top: Path) -> None:
 def _read_blobs(ids: Iterable[str], top: Path) -> Iterator[bytes]:
     """The contents, in order: `git cat-file` prints `<id> blob <size>`, a line end, and the content with another."""
     output = _git(top, "cat-file", "--batch", text="".join(f"{one}\n" for one in ids))
-    while output:
-        header, _, rest = output.partition(b"\n")
-        size = int(header.split()[2])
-        yield rest[:size]
-        output = rest[size + 1 :]
+    start = 0
+    while start < len(output):
+        begin = output.index(b"\n", start) + 1
+        size = int(output[start:begin].split()[2])
+        yield output[begin : begin + size]
+        start = begin + size + 1
 
 
 def _git(folder: Path, *arguments: str, text: str = "") -> bytes:

@@ -1,6 +1,5 @@
 """The command `dynamo-hooks`: finds the subcommand's module and loads only that."""
 
-import gc
 import importlib
 from difflib import get_close_matches
 from typing import Any, ClassVar
@@ -8,9 +7,7 @@ from typing import Any, ClassVar
 import click
 
 from hooks import __version__
-
-GC_THRESHOLD = (20_000, 20, 20)
-"""Numbers of new objects after which Python looks for garbage, in place of its 700, 10 and 10."""
+from hooks.serving.memory import collect_seldom
 
 
 class LazyGroup(click.Group):
@@ -41,8 +38,8 @@ class LazyGroup(click.Group):
     }
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program, with few garbage collections: the hundreds of modules that a command loads all stay."""
-        gc.set_threshold(*GC_THRESHOLD)
+        """Run the program, with few garbage collections."""
+        collect_seldom()
         return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature

@@ -15,7 +15,8 @@ from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_session, perform
 from hooks.model.prober_token import TOKEN_VARIABLE
 from hooks.serving.logs import set_up_logging
-from hooks.serving.server import JsonLog, freeze_memory
+from hooks.serving.memory import freeze_memory
+from hooks.serving.server import JsonLog
 from hooks.serving.standard_input import end_with_stdin_option, stop_with_stdin
 from hooks.settings import Settings
 

@@ -39,7 +39,7 @@ def hold_component(
     """
     live = {name_of(found): found for found in _live_workloads(plan, seen)}
     marked = {name_of(one): keep_newer_mark(one, live.get(name_of(one))) for one in built.workloads}
-    held = {} if takes_new_defaults(request.parent, settings) else _find_held(marked, plan, seen)
+    held = {} if takes_new_defaults(request.parent, settings) else _find_held(marked, live, plan, seen)
     if not held:
         is_same = all(marked[name_of(one)] is one for one in built.workloads)
         return built if is_same else _replace_workloads(built, marked)
@@ -55,9 +55,10 @@ def _replace_workloads(built: Built, workloads: Mapping[str, Manifest]) -> Built
     return replace(built, children=Children(children), workloads=chosen)
 
 
-def _find_held(marked: Mapping[str, Manifest], plan: ComponentPlan, seen: ObservedComponent) -> dict[str, Manifest]:
+def _find_held(
+    marked: Mapping[str, Manifest], live: Mapping[str, ReadManifest], plan: ComponentPlan, seen: ObservedComponent
+) -> dict[str, Manifest]:
     """The held workloads as they are returned, by name."""
-    live = {name_of(found): found for found in _live_workloads(plan, seen)}
     withheld = plan.groups.withheld if plan.groups else {}
     serving = {
         name: found for name, found in live.items() if name in marked and name not in withheld and has_ready_pods(found)

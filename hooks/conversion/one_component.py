@@ -11,15 +11,13 @@ from hooks.k8s.types import Json
 Fields = Mapping[str, Json]
 ConvertedFields = tuple[dict[str, Json], dict[str, Json]]
 
-_OTHER: Mapping[Version, Version] = {Version.ALPHA: Version.BETA, Version.BETA: Version.ALPHA}
-
 
 def convert_service(version: Version, fields: Fields, saved: Fields) -> ConvertedFields:
     """A component without its name in `version`, and what that cannot say, with names for its other containers.
 
     `saved` was kept by an earlier conversion from `version`.
     """
-    other = _OTHER[version]
+    other = version.other
     former = spread(version, saved) if saved else {}
     translated = translate(SERVICE_TABLE, version, spread(other, fields), saved=former)
     kept = gather(other, translated.kept, sparse=other is Version.BETA) if translated.kept else {}

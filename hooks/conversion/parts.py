@@ -31,11 +31,10 @@ Conversion = Callable[[Version, Fields, Fields, str], Converted]
 """From the wanted version, a part, what was kept of it in the wanted version, and the object's name."""
 
 _NOTHING: Fields = {}
-_OTHER: Mapping[Version, Version] = {Version.ALPHA: Version.BETA, Version.BETA: Version.ALPHA}
 
 
 def _convert_graph_spec(version: Version, spec: Fields, saved: Fields) -> Converted:
-    ours, theirs = LISTED[_OTHER[version]], LISTED[version]
+    ours, theirs = LISTED[version.other], LISTED[version]
     made, kept = _convert_fields(GRAPH_TABLE, version, _without(spec, ours), _without(saved, theirs))
     former = saved.get(theirs)
     if ours not in spec:
@@ -53,7 +52,7 @@ def _convert_graph_spec(version: Version, spec: Fields, saved: Fields) -> Conver
 
 
 def _convert_graph_status(version: Version, status: Fields, saved: Fields) -> Converted:
-    ours, theirs = LISTED[_OTHER[version]], LISTED[version]
+    ours, theirs = LISTED[version.other], LISTED[version]
     made, kept = _convert_fields(GRAPH_STATUS_TABLE, version, _without(status, ours), _without(saved, theirs))
     observed, former = status.get(ours), saved.get(theirs)
     if not isinstance(observed, dict):
@@ -68,7 +67,7 @@ def _convert_graph_status(version: Version, status: Fields, saved: Fields) -> Co
 
 
 def _convert_component_spec(version: Version, spec: Fields, saved: Fields, name: str) -> Converted:
-    written = _OTHER[version]
+    written = version.other
     translated = translate(
         COMPONENT_TABLE,
         version,
@@ -80,7 +79,7 @@ def _convert_component_spec(version: Version, spec: Fields, saved: Fields, name:
 
 
 def _convert_component_status(version: Version, status: Fields, saved: Fields, _name: str) -> Converted:
-    ours, theirs = OBSERVED[_OTHER[version]], OBSERVED[version]
+    ours, theirs = OBSERVED[version.other], OBSERVED[version]
     made, kept = _convert_fields(COMPONENT_STATUS_TABLE, version, _without(status, ours), _without(saved, theirs))
     if ours not in status:
         return made, kept

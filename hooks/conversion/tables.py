@@ -87,7 +87,6 @@ Sorted = tuple[tuple[Slots, Slots], Frames, Frames]
 """The slots of an object by the group that converts them, the fields that are carried over, and what is left."""
 
 _Value = TypeVar("_Value")
-_OTHER = {Version.ALPHA: Version.BETA, Version.BETA: Version.ALPHA}
 _NO_SLOTS: Slots = {}
 _NO_FRAMES: Frames = {}
 _NOTHING: Sorted = (({}, {}), {}, {})
@@ -99,7 +98,7 @@ def translate(
 ) -> Translation:
     """The frames in `version`; `saved` were kept by an earlier conversion from it, `around` is only read."""
     grouped, carried, left = _sort(table, version, given)
-    formerly, _, former = _sort(table, _OTHER[version], saved) if saved else _NOTHING
+    formerly, _, former = _sort(table, version.other, saved) if saved else _NOTHING
     result, kept = _lay(former, carried), left
     for group, had, was in zip(table.groups[version], grouped, formerly, strict=True):
         if had or was or group.fills:

@@ -12,6 +12,11 @@ class Version(StrEnum):
     ALPHA = "v1alpha1"
     BETA = "v1beta1"
 
+    @property
+    def other(self) -> "Version":
+        """The version to which, or from which, this one is converted."""
+        return Version.BETA if self is Version.ALPHA else Version.ALPHA
+
 
 GROUP_VERSIONS = tuple(f"{contract.GROUP}/{version.value}" for version in Version)
 """`nvidia.com/v1alpha1` and `nvidia.com/v1beta1`."""

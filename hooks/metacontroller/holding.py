@@ -66,8 +66,12 @@ def keep_newer_mark(wanted: Manifest, live: ReadManifest | None) -> Manifest:
 
     While two versions of the hooks answer in turn, during an upgrade, each would otherwise replace the other's mark.
     """
-    found, ours = (read_mark(live) if live is not None else None), read_mark(wanted)
-    if live is None or found is None or ours is None or found.digest != ours.digest or found.revision <= ours.revision:
+    if live is None or annotations_of(live).get(contract.ANNOTATION_RENDERING) == annotations_of(wanted).get(
+        contract.ANNOTATION_RENDERING
+    ):
+        return wanted
+    found, ours = read_mark(live), read_mark(wanted)
+    if found is None or ours is None or found.digest != ours.digest or found.revision <= ours.revision:
         return wanted
     applied = read_last_applied(live)
     is_same = applied is not None and rolling_part(applied) == rolling_part(wanted)

@@ -5,7 +5,6 @@ sends requests for some seconds then. So something must come before SIGTERM, in 
 the file `drain_file` and waits. While the file exists, `/readyz` answers 503 and every answer closes its connection.
 """
 
-import gc
 import logging
 import os
 import secrets
@@ -22,6 +21,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 from hooks.serving.logs import logger
+from hooks.serving.memory import freeze_memory
 from hooks.serving.standard_input import stop_with_stdin
 from hooks.serving.tls import CertificateFiles, create_context
 from hooks.serving.worker import REQUEST_SECONDS, BoundedWorker
@@ -170,16 +170,6 @@ def _find_memory_dir() -> str:
     """Directory of the heartbeat files that workers touch every second; in memory, because a slow disk would block."""
     shared = Path("/dev/shm")  # noqa: S108 - gunicorn creates an anonymous file there
     return str(shared) if os.access(shared, os.W_OK) else tempfile.gettempdir()
-
-
-def freeze_memory() -> None:
-    """Exclude everything loaded so far from garbage collection: a collection would copy pages that the forks share.
-
-    There is next to no garbage in it, so it is not looked for: that would delay the first answer.
-    The larger threshold suits bodies of thousands of small objects, which reference counting alone frees.
-    """
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
 
 
 def _let_sigterm_end(_arbiter: Any, _worker: Any) -> None:

@@ -11,7 +11,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from hooks.cli.main import GC_THRESHOLD, main
+from hooks.cli.main import main
+from hooks.serving.memory import GC_THRESHOLD
 
 ROOT = Path(__file__).parents[2]
 Write = Callable[..., str]
