@@ -35,7 +35,7 @@ _PATIENCE = 60.0
 
 
 @click.command()
-@click.option("--endpoints", default=200, show_default=True, help="Engines with the adapter.")
+@click.option("--endpoints", default=1000, show_default=True, help="Engines with the adapter.")
 @click.option("--rate", default=RATE, show_default=True, help="Requests a second where their times are compared.")
 @click.option("--seconds", default=2.0, show_default=True, help="Length of one run.")
 @click.option("--rounds", default=4, show_default=True, help="Runs of hook and echo.")

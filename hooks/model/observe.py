@@ -5,9 +5,11 @@ It decides which endpoints are engines, and nothing about loading.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hooks import contract, identity
 from hooks.k8s import kinds
+from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.model.engine_addresses import AddressRule, find_refusal
@@ -87,12 +89,20 @@ def observe_engines(
 
     Source: Dynamo operator, internal/modelendpoint/discovery.go.
     """
+    return _observe_engines(tuple(map(Same, slices)), port, rule)
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _observe_engines(
+    slices: tuple[Same, ...], port: int, rule: AddressRule
+) -> tuple[tuple[EnginePod, ...], tuple[EnginePod, ...]]:
+    """The engines of the same slices once: those of most calls are the parsed objects of the call before."""
     found: dict[str, tuple[tuple[bool, int, str], EnginePod]] = {}
     for one in slices:
-        family = one.get("addressType")
+        family = one.value.get("addressType")
         if family not in _FAMILIES:
             continue
-        for endpoint in one.get("endpoints") or ():
+        for endpoint in one.value.get("endpoints") or ():
             for engine in _read_endpoint(endpoint, family, port, rule):
                 rank = (bool(engine.refusal), _FAMILIES.index(family), engine.address)
                 if engine.pod not in found or rank < found[engine.pod][0]:

@@ -5,13 +5,13 @@ import threading
 from http import HTTPStatus
 from urllib.parse import quote
 
+import msgspec
 import requests
-from pydantic import ValidationError
 from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
 from hooks.errors import ProberUnavailable
-from hooks.model.prober_messages import LoadReport, LoadRequest
+from hooks.model.prober_messages import LoadReport, LoadRequest, read_message, write_message
 from hooks.model.prober_token import read_token
 
 _HINT = "check that the prober container runs (`dynamo-hooks prober`)"
@@ -38,7 +38,7 @@ class ProberClient:
         try:
             response = self._session().put(
                 url,
-                data=request.model_dump_json(exclude_defaults=True),
+                data=write_message(request),
                 headers=headers,
                 timeout=self._timeout,
                 allow_redirects=False,
@@ -51,8 +51,8 @@ class ProberClient:
             line = response.text.partition("\n")[0][:200]
             raise ProberUnavailable(f"the prober answered HTTP {response.status_code}: {line}")
         try:
-            return LoadReport.model_validate_json(response.content)
-        except ValidationError as error:
+            return read_message(response.content, LoadReport)
+        except (msgspec.MsgspecError, ValueError) as error:
             raise ProberUnavailable(
                 "the prober's answer is not a report; run hooks and prober of one version"
             ) from error

@@ -12,8 +12,9 @@ A LoadRequest whose `adapter` is null only wants the `former` adapters unloaded;
 
 from enum import StrEnum
 from functools import cached_property
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+import msgspec
 
 
 class AdapterPhase(StrEnum):
@@ -52,22 +53,26 @@ _READY = frozenset({AdapterPhase.LOADED, AdapterPhase.UNVERIFIED})
 _FINAL = _READY | {AdapterPhase.FAILED, AdapterPhase.UNSUPPORTED, AdapterPhase.UNLOADED}
 
 
-class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Adapter(_Message):
-    """A LoRA adapter: the model name that clients send, and where its weights are."""
-
-    name: str = Field(min_length=1)
-    uri: str = Field(min_length=1)
-
-
+Text = Annotated[str, msgspec.Meta(min_length=1)]
 ENGINE_ADDRESS = r"http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
 """The base URL of a system server; its host is an IP address, never a name."""
 
 
-class EngineTarget(_Message):
+class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of a message, thousands of which are made for each model of a thousand engines.
+
+    Values are checked where a message is read, not where one is made.
+    """
+
+
+class Adapter(_Message, frozen=True):
+    """A LoRA adapter: the model name that clients send, and where its weights are."""
+
+    name: Text
+    uri: Text
+
+
+class EngineTarget(_Message, frozen=True):
     """An engine: the base URL of its system server, and its pod.
 
     `ready` is the pod's readiness; when it becomes true, the prober lists the engine at once.
@@ -81,7 +86,7 @@ class EngineTarget(_Message):
       wanted adapter's name if only the source changed, else under a name in `former`.
     """
 
-    address: str = Field(pattern=f"^{ENGINE_ADDRESS}$")
+    address: Annotated[str, msgspec.Meta(pattern=f"^{ENGINE_ADDRESS}$")]
     pod: str
     ready: bool = True
     recorded: str = ""
@@ -89,7 +94,7 @@ class EngineTarget(_Message):
     loading: str = ""
 
 
-class LoadRequest(_Message):
+class LoadRequest(_Message, frozen=True, dict=True):
     """What one DynamoModel wants: `adapter` on every target, and none of the adapters in `former`, which it loaded."""
 
     namespace: str
@@ -105,7 +110,7 @@ class LoadRequest(_Message):
         return f"{self.namespace}/{self.name}"
 
 
-class EndpointReport(_Message):
+class EndpointReport(_Message, frozen=True):
     """What the prober knows of one target.
 
     `age` is the number of seconds since the phase began. `source` is the source of the loaded adapter; empty if none is
@@ -121,7 +126,7 @@ class EndpointReport(_Message):
     left: tuple[str, ...] = ()
 
 
-class LoadReport(_Message):
+class LoadReport(_Message, frozen=True):
     """What the prober knows, in the order of the request's targets.
 
     `starting`: the first request is recent, and some engine has not been called yet.
@@ -129,3 +134,20 @@ class LoadReport(_Message):
 
     starting: bool = False
     endpoints: tuple[EndpointReport, ...] = ()
+
+
+_M = TypeVar("_M", LoadRequest, LoadReport)
+
+
+def write_message(message: LoadRequest | LoadReport) -> bytes:
+    """The message as JSON, without fields that have their default."""
+    return msgspec.json.encode(message)
+
+
+def read_message(text: bytes, kind: type[_M]) -> _M:
+    """The message in a body.
+
+    Raises:
+        msgspec.MsgspecError, ValueError: it is not one; the error's text names the field.
+    """
+    return msgspec.json.decode(text, type=kind)

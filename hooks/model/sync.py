@@ -4,6 +4,7 @@ The server calls `plan_request`, sends the request to the prober if there is one
 `finalize`. All three are pure, and none calls an engine.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -119,10 +120,8 @@ def _next_sync(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, 
 
 
 def _build_notes(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tuple[str, ...]:
-    counts: dict[str, int] = {}
-    for endpoint in (one for one in endpoints if not one.engine.refusal):
-        phase = endpoint.phase.value if endpoint.phase else "Discovered"
-        counts[phase] = counts.get(phase, 0) + 1
+    counted = Counter(one.phase for one in endpoints if not one.engine.refusal)
+    counts = {phase.value if phase else "Discovered": count for phase, count in counted.items()}
     refused = [f"{one.pod} ({one.refusal})" for one in plan.observed.refused]
     return (
         *(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items())),

@@ -10,7 +10,14 @@ from hooks.cli.prober import prober
 from hooks.cli.serve import serve
 from hooks.errors import ProberUnavailable
 from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
+from hooks.model.prober_messages import (
+    AdapterPhase,
+    EndpointReport,
+    LoadReport,
+    LoadRequest,
+    read_message,
+    write_message,
+)
 from hooks.model.prober_token import TOKEN_VARIABLE, read_token
 
 URL = "http://127.0.0.1:9191/v1/models/default/m"
@@ -21,10 +28,11 @@ REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", ph
 @responses.activate
 def test_request_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TOKEN_VARIABLE, "secret")
-    responses.put(URL, body=REPORT.model_dump_json())
+    responses.put(URL, body=write_message(REPORT))
     assert ProberClient("http://127.0.0.1:9191/").ask(WANTED, "id-1") == REPORT
     sent = responses.calls[0].request
-    assert LoadRequest.model_validate_json(sent.body or b"") == WANTED
+    assert isinstance(sent.body, bytes)
+    assert read_message(sent.body, LoadRequest) == WANTED
     assert (sent.headers["Authorization"], sent.headers["X-Request-Id"]) == ("Bearer secret", "id-1")
 
 

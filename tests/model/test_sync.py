@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from hooks import contract
@@ -148,7 +149,7 @@ def test_failing_endpoint_is_named_with_its_error() -> None:
     asked = wanted(call, FACTS)
     assert asked is not None
     good, bad = report(asked, AdapterPhase.LOADED, AdapterPhase.RETRYING).endpoints
-    bad = bad.model_copy(update={"attempts": 3, "last_error": "HTTP 500: no space left"})
+    bad = msgspec.structs.replace(bad, attempts=3, last_error="HTTP 500: no space left")
     answer = sync(call, FACTS, LoadReport(endpoints=(good, bad)))
     assert condition(answer.status, "EndpointsReady")["message"] == "Found 1 ready endpoint(s) out of 2 total"
     assert condition(answer.status, "EndpointsReady")["reason"] == "NotReady"

@@ -9,12 +9,12 @@ import pytest
 from pydantic import ValidationError
 
 from hooks import contract
+from hooks.api.model import Model
 from hooks.app import Hook, create_app
 from hooks.condition_events import reference_of
 from hooks.effects import Effect, EffectOutcome, EffectResult, EffectSource, ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.model.prober_messages import Adapter
 from hooks.serving.logs import JsonFormatter
 from hooks.settings import parse_settings
 from tests import make
@@ -205,12 +205,12 @@ def test_traceback_goes_back_to_the_first_cause() -> None:
 
 
 def test_traceback_of_a_validation_error_does_not_quote_the_input() -> None:
-    given = {"name": {"value": "hidden"}, "uri": "s3://a"}
+    given = {"metadata": {"name": {"value": "hidden"}}}
     with pytest.raises(ValidationError) as caught:
-        Adapter.model_validate(given)
+        Model.model_validate(given)
     line = format_failure(caught.value)
     assert "hidden" not in line["traceback"]
-    assert "name: Input should be a valid string" in line["traceback"]
+    assert "metadata.name: Input should be a valid string" in line["traceback"]
 
 
 def test_line_with_text_that_is_no_unicode_is_still_json() -> None:

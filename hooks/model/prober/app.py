@@ -5,14 +5,14 @@ import logging
 from collections.abc import Mapping
 from functools import lru_cache
 
+import msgspec
 import orjson
 from flask import Flask, Response, request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
 from hooks.model.prober.dispatcher import Dispatcher
-from hooks.model.prober_messages import LoadRequest
+from hooks.model.prober_messages import LoadRequest, read_message, write_message
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -66,9 +66,9 @@ def _check_token(token: str) -> Response | None:
 def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response:
     try:
         body = request.get_data(cache=False)
-        wanted = _parse_cached(body) if len(body) <= _CACHED_BYTES else LoadRequest.model_validate_json(body)
-    except ValidationError as error:
-        return _text(f"the body is not a valid load request: {_describe(error)}", 400)
+        wanted = _parse_cached(body) if len(body) <= _CACHED_BYTES else read_message(body, LoadRequest)
+    except (msgspec.MsgspecError, ValueError) as error:
+        return _text(f"the body is not a valid load request: {error}", 400)
     if (wanted.namespace, wanted.name) != (namespace, name):
         return _text(f"the body names the model {wanted.key}, the path {namespace}/{name}", 400)
     report = dispatcher.ask(wanted)
@@ -79,13 +79,13 @@ def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response
             "targets": len(wanted.targets),
         }
         logger.debug("asked", extra={"fields": fields})
-    return Response(report.model_dump_json(exclude_defaults=True), mimetype="application/json")
+    return Response(write_message(report), mimetype="application/json")
 
 
 @lru_cache(maxsize=32)
 def _parse_cached(body: bytes) -> LoadRequest:
     """The request of a body; hooks send the same body again and again."""
-    return LoadRequest.model_validate_json(body)
+    return read_message(body, LoadRequest)
 
 
 def _show_model(dispatcher: Dispatcher, key: str) -> Response:
@@ -93,12 +93,7 @@ def _show_model(dispatcher: Dispatcher, key: str) -> Response:
     if found is None:
         return _text(f"no load request for {key} within the last mandate", 404)
     wanted, report = found
-    return _json({"request": wanted.model_dump(mode="json"), "report": report.model_dump(mode="json")})
-
-
-def _describe(error: ValidationError) -> str:
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in faults[:5])
+    return _json({"request": msgspec.to_builtins(wanted), "report": msgspec.to_builtins(report)})
 
 
 def _answer_error(error: HTTPException) -> Response:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -82,7 +83,7 @@ def test_killed_prober_loses_nothing_and_loads_nothing_twice() -> None:
         report = wait_for(client, wanted, lambda report: not report.starting)
         assert all(entry.phase is AdapterPhase.LOADED for entry in report.endpoints)
         assert [engine.state.asked["POST"] for engine in engines] == [1, 1, 1]
-        gone = wanted.model_copy(update={"adapter": None, "former": ("org/a",)})
+        gone = msgspec.structs.replace(wanted, adapter=None, former=("org/a",))
         wait_for(client, gone, lambda report: all(e.phase is AdapterPhase.UNLOADED for e in report.endpoints))
         assert [engine.state.held for engine in engines] == [{}, {}, {}]
         process.terminate()
@@ -99,12 +100,12 @@ def test_load_of_a_killed_prober_that_arrives_later_is_undone(then: str) -> None
         )
         wait_for(client, wanted, lambda _: engine.state.asked["POST"] == 1)
         os.kill(child_of(process), signal.SIGKILL)
-        targets = (engine.target.model_copy(update={"loading": "s3://b/a"}),)
+        targets = (msgspec.structs.replace(engine.target, loading="s3://b/a"),)
         if then == "deleted":
-            next_one = wanted.model_copy(update={"adapter": None, "former": ("a",), "targets": targets})
+            next_one = msgspec.structs.replace(wanted, adapter=None, former=("a",), targets=targets)
         else:
             adapter = Adapter(name="a", uri="s3://b/new")
-            next_one = wanted.model_copy(update={"adapter": adapter, "generation": 2, "targets": targets})
+            next_one = msgspec.structs.replace(wanted, adapter=adapter, generation=2, targets=targets)
         report = wait_for(client, next_one, lambda report: not report.starting)
         assert not report.endpoints[0].phase.is_final
         engine.state.load_seconds = 0.0

@@ -1,5 +1,6 @@
 """The prober's decisions on a made-up clock: sequences of requests, lists, loads, losses and unloads."""
 
+import msgspec
 import pytest
 
 from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer
@@ -473,7 +474,7 @@ def test_engine_is_listed_at_once_when_its_pod_becomes_ready() -> None:
 def test_endpoint_that_left_is_forgotten_without_a_call() -> None:
     world = World(2)
     world.run_asking(10, world.request())
-    fewer = world.request().model_copy(update={"targets": world.request().targets[:1]})
+    fewer = msgspec.structs.replace(world.request(), targets=world.request().targets[:1])
     left = world.engines[world.request().targets[1].address]
     lists = left.asked[Action.LIST]
     world.run_asking(30, fewer)

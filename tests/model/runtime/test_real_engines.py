@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hooks import contract
@@ -94,5 +95,5 @@ def test_real_engines_are_loaded_distinguished_reloaded_and_unloaded(dispatcher:
         wait_for(dispatcher, wanted, lambda report: not report.endpoints[0].phase.is_ready)
         with run_real_engine("good", first):
             wait_for(dispatcher, wanted, lambda report: report.endpoints[0].phase is AdapterPhase.LOADED)
-            gone = wanted.model_copy(update={"adapter": None, "former": (NAME,)})
+            gone = msgspec.structs.replace(wanted, adapter=None, former=(NAME,))
             wait_for(dispatcher, gone, lambda report: all(e.phase is AdapterPhase.UNLOADED for e in report.endpoints))
