@@ -5,7 +5,8 @@ It reads the body and the clock, asks the prober, and knows no rule of Dynamo. O
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -32,7 +33,7 @@ from hooks.effects import (
     describe_faults,
     permitted_effects,
 )
-from hooks.errors import LeaveAlone, ProberUnavailable, UnknownCaller
+from hooks.errors import HookError, InvalidAnswer, InvalidRequest, LeaveAlone, ProberUnavailable, UnknownCaller
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
@@ -49,6 +50,7 @@ from hooks.metacontroller.protocol import (
     write_sync_answer,
 )
 from hooks.metacontroller.request_body import JsonCache
+from hooks.metacontroller.shapes import find_misshapen
 from hooks.model import sync as model
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest
@@ -274,8 +276,9 @@ def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:
     read, expected = context.json_cache.read_call, partial(expected_keys, hook.kind)
     call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=read, expected=expected)
     g.parent = call.parent
-    g.answer = answer = _come_back(function(call, context.facts()), context.revision)
-    written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
+    with _misshapen_refused(call):
+        g.answer = answer = _come_back(function(call, context.facts()), context.revision)
+        written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
     if effects := permitted_effects(answer.effects, context.settings):
         source = EffectSource(
             parent=reference_of(call.parent), generation=call.generation, declared=call.children.optional_kinds()
@@ -300,7 +303,24 @@ def _come_back(answer: SyncAnswer, own: str) -> SyncAnswer:
 def _customize(hook: Hook, context: AppContext) -> bytes:
     call = parse_customize_request(read_body(context.settings.max_body_bytes), hook.kind)
     g.parent = call.parent
-    return write_customize_answer(hook.customize(call, context.facts()))
+    with _misshapen_refused(call):
+        return write_customize_answer(hook.customize(call, context.facts()))
+
+
+@contextmanager
+def _misshapen_refused(call: SyncRequest | CustomizeRequest) -> Iterator[None]:
+    """Blame the request for a failure if it has a value that no API server would have stored.
+
+    Raises:
+        InvalidRequest: in place of the failure.
+    """
+    try:
+        yield
+    except Exception as error:
+        is_ours = not isinstance(error, HookError) or isinstance(error, InvalidAnswer)
+        if is_ours and (fault := find_misshapen(call)):
+            raise InvalidRequest(f"the request cannot be read: {fault}") from error
+        raise
 
 
 def _carry_out(effects: tuple[Effect, ...], source: EffectSource, context: AppContext) -> str:

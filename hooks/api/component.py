@@ -46,5 +46,5 @@ class ComponentDeployment(ApiModel):
     @property
     def graph_name(self) -> str:
         """Name of the graph that owns the component; empty for a stand-alone one."""
-        owners = (o["name"] for o in self.metadata.owner_references if o.get("kind") == "DynamoGraphDeployment")
-        return str(next(owners, ""))
+        owners = (o for o in self.metadata.owner_references if o.get("kind") == "DynamoGraphDeployment")
+        return str(next(owners, {}).get("name") or "")

@@ -36,7 +36,8 @@ def read_reported_path(status: Json) -> GraphPath | None:
     """The path that `status.services` shows by the kind of each service's workload; None if it shows none."""
     services = status.get("services") if isinstance(status, Mapping) else None
     entries = services.values() if isinstance(services, Mapping) else ()
-    found = {entry.get("componentKind") for entry in entries if isinstance(entry, Mapping)} - {None, ""}
+    said = (entry.get("componentKind") for entry in entries if isinstance(entry, Mapping))
+    found = {kind for kind in said if isinstance(kind, str) and kind}
     if not found:
         return None
     return GraphPath.GROVE if found & _GROVES_KINDS else GraphPath.COMPONENTS

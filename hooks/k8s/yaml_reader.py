@@ -22,6 +22,9 @@ YamlPath = tuple[str | int, ...]
 MAX_VALUES = 500_000
 """The most values of one document; an alias counts with all its values, each time. Stored objects have far fewer."""
 
+MAX_DEPTH = 100
+"""How deep values may be nested: far more than any object means, and less than readers of JSON bear."""
+
 
 class Mark(NamedTuple):
     """A place in a text, both 1-based."""
@@ -136,6 +139,8 @@ class _NodeReader:
         self._count += 1
         if self._count > MAX_VALUES:
             raise _syntax_error(f"its aliases expand to more than {MAX_VALUES} values", _place(node.start_mark))
+        if len(path) > MAX_DEPTH:
+            raise _syntax_error(f"it is nested more than {MAX_DEPTH} deep", _place(node.start_mark))
         self.marks.setdefault(path, _place(node.start_mark))
         if isinstance(node, yaml.MappingNode):
             return self._read_mapping(node, path)

@@ -30,7 +30,10 @@ def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Prob
 
 
 def read_last_applied(child: ReadManifest) -> ReadManifest | None:
-    """The child as a hook last returned it, without Metacontroller's label; None if that is not recorded."""
+    """The child as a hook last returned it, without Metacontroller's label; None if that is not recorded.
+
+    Somebody may have edited the annotation: one that is not the JSON of an object records nothing.
+    """
     text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
     if text is None:
         return None
@@ -59,12 +62,17 @@ def _last_applied(child: ReadManifest, problems: tuple[Problem, ...]) -> Manifes
 
 
 @lru_cache(maxsize=4 * CACHED_PARENTS)
-def _read_cached(text: str) -> Manifest:
+def _read_cached(text: str) -> Manifest | None:
     return _read(text)
 
 
-def _read(text: str) -> Manifest:
-    applied: dict[str, Any] = orjson.loads(text)
-    metadata = dict(applied.get("metadata") or {})
+def _read(text: str) -> Manifest | None:
+    try:
+        applied: Any = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(applied, dict) or not isinstance(applied.get("metadata"), dict):
+        return None
+    metadata = dict(applied["metadata"])
     labels = {k: v for k, v in (metadata.pop("labels", None) or {}).items() if k != contract.LABEL_CONTROLLER_UID}
     return {**applied, "metadata": {**metadata, **({"labels": labels} if labels else {})}}

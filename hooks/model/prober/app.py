@@ -17,6 +17,8 @@ from hooks.model.prober_messages import LoadRequest, read_message, write_message
 logger = logging.getLogger("hooks.model.prober")
 
 _OPEN_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+_MAX_QUOTED = 300
+"""The most characters of what is said of a body: it may quote the body's keys."""
 _CACHED_BYTES = 2**17
 """The longest request that is cached; it has room for about 1,000 engines."""
 
@@ -68,7 +70,7 @@ def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response
         body = request.get_data(cache=False)
         wanted = _parse_cached(body) if len(body) <= _CACHED_BYTES else read_message(body, LoadRequest)
     except (msgspec.MsgspecError, ValueError) as error:
-        return _text(f"the body is not a valid load request: {error}", 400)
+        return _text(f"the body is not a valid load request: {str(error)[:_MAX_QUOTED]}", 400)
     if (wanted.namespace, wanted.name) != (namespace, name):
         return _text(f"the body names the model {wanted.key}, the path {namespace}/{name}", 400)
     report = dispatcher.ask(wanted)

@@ -1,0 +1,150 @@
+"""Finds in a call what no API server would have stored, such as a `status` that is a string.
+
+Hooks read objects as the API server's schemas make them, and do not check each field again. Only when a hook has failed
+is the call looked at: with a misshapen object in it, the caller is at fault, and otherwise the hook.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from hooks.k8s.messages import describe_type
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_MAPS = _names(
+    "metadata spec status template selector targetRef restart service scheduling lws rolloutStrategy podSpec "
+    "podTemplateSpec leaderWorkerTemplate leaderTemplate workerTemplate roleRef dgdRef deployment waiting terminated "
+    "running lastState updateProgress"
+)
+_TEXT_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})
+"""Their keys are the user's, so nothing inside is a field."""
+_OPAQUE = frozenset({"data", "stringData", "binaryData", "limits", "requests", "parameters", "config", "managedFields"})
+_BY_NAME = frozenset({"services", "checkpoints"})
+"""Maps whose keys are names of the user, and whose values are objects."""
+_LISTS = _names(
+    "conditions endpoints containers initContainers containerStatuses initContainerStatuses volumes env envs ports "
+    "subjects adapters ownerReferences cliques podCliqueScalingGroups rules items pvcs volumeMounts"
+)
+_TEXT_LISTS = _names("addresses finalizers cliqueNames accessModes inProgress componentNames")
+_TEXTS = _names(
+    "name namespace uid type reason message phase kind apiVersion address podName addressType since lastError "
+    "serviceName componentKind componentName observedID deploymentName observedModel resourceVersion"
+)
+_COUNTS = _names(
+    "replicas readyReplicas updatedReplicas availableReplicas unavailableReplicas scheduledReplicas observedGeneration "
+    "generation currentReplicas desiredReplicas restartCount attempts totalEndpoints readyEndpoints minAvailable size "
+    "unsupportedEndpoints active succeeded failed exitCode"
+)
+_TIMES = _names(
+    "creationTimestamp deletionTimestamp lastTransitionTime lastUpdateTime startTime completionTime startedAt "
+    "finishedAt lastProbeTime"
+)
+_FLAGS = frozenset({"ready", "serving", "terminating", "controller", "blockOwnerDeletion", "started"})
+_DEEPEST = 100
+"""More than any schema has; JSON writers end at some two hundred."""
+
+
+def find_misshapen(call: SyncRequest | CustomizeRequest) -> str:
+    """A sentence about the first misshapen value outside of the parent's spec; empty if there is none."""
+    return next(_find(call), "")
+
+
+def _find(call: SyncRequest | CustomizeRequest) -> Iterator[str]:
+    parent = {key: value for key, value in call.parent.items() if key != "spec"}
+    yield from _check_object(parent, "the parent", 0)
+    if isinstance(call, SyncRequest):
+        yield from _check_objects(call.children, "children")
+        yield from _check_objects(call.related, "related")
+
+
+def _check_objects(objects: Objects, key: str) -> Iterator[str]:
+    for manifest in objects.all():
+        kind, name = manifest["kind"], manifest["metadata"]["name"]
+        for field, value in (("kind", kind), ("metadata.name", name), ("apiVersion", manifest["apiVersion"])):
+            if not isinstance(value, str):
+                yield f"{field} of an object in {key} is {describe_type(value)}, should be a string"
+                return
+        yield from _check_object(manifest, f"{kind} {name}", 0)
+
+
+def _check_object(fields: Mapping[str, Any], where: str, depth: int, *, is_condition: bool = False) -> Iterator[str]:
+    if depth > _DEEPEST:
+        yield f"{where} is nested more than {_DEEPEST} deep"
+        return
+    for key, value in fields.items():
+        if value is not None:
+            yield from _check_field(key, value, where, depth, is_condition=is_condition)
+
+
+def _check_field(key: str, value: Any, where: str, depth: int, *, is_condition: bool) -> Iterator[str]:
+    at = f"{key} of {where}"
+    if wanted := _find_fault(key, value, is_condition=is_condition):
+        yield f"{at} is {describe_type(value)}, should be {wanted}"
+    elif key in _TEXT_MAPS | _OPAQUE:
+        return
+    elif key in _BY_NAME:
+        yield from (fault for one in _objects_in(value) for fault in _check_object(one, at, depth + 1))
+    elif isinstance(value, dict):
+        yield from _check_object(value, at, depth + 1)
+    elif isinstance(value, list):
+        inner = [one for one in _objects_in(value) if one is not value]
+        yield from (
+            fault for one in inner for fault in _check_object(one, at, depth + 1, is_condition=key == "conditions")
+        )
+
+
+def _objects_in(value: Any) -> list[Mapping[str, Any]]:
+    """The objects in a map or a list, also in lists of lists."""
+    found: list[Mapping[str, Any]] = []
+    waiting = [(value, 0)]
+    while waiting:
+        one, depth = waiting.pop()
+        for inner in one.values() if isinstance(one, dict) else one:
+            if isinstance(inner, dict):
+                found.append(inner)
+            elif isinstance(inner, list):
+                waiting.append((inner, depth + 1))
+    return found
+
+
+def _find_fault(key: str, value: Any, *, is_condition: bool) -> str:
+    """What the value of a field should be, empty if it is that."""
+    if is_condition and key == "status":
+        return "" if isinstance(value, str) else "a string"
+    if key in _COUNTS:
+        return "" if type(value) is int else "an integer"
+    if key in _TIMES:
+        return "" if _is_time(value) else "a time"
+    if key in _TEXT_MAPS:
+        is_right = isinstance(value, dict) and all(isinstance(one, str | None) for one in value.values())
+        return "" if is_right else "an object with strings"
+    for keys, kind, inner, wanted in _WANTED:
+        if key in keys:
+            is_right = isinstance(value, kind)
+            if is_right and inner is not None:
+                is_right = all(isinstance(one, inner) for one in (value.values() if isinstance(value, dict) else value))
+            return "" if is_right else wanted
+    return ""
+
+
+_WANTED: tuple[tuple[frozenset[str], type, type | None, str], ...] = (
+    (_MAPS, dict, None, "an object"),
+    (_OPAQUE - {"managedFields"}, dict, None, "an object"),
+    (_BY_NAME, dict, dict, "an object with objects"),
+    (_LISTS, list, dict, "an array of objects"),
+    (_TEXT_LISTS, list, str, "an array of strings"),
+    (_TEXTS, str, None, "a string"),
+    (_FLAGS, bool, None, "true or false"),
+)
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False

@@ -1,0 +1,356 @@
+"""What is fuzzed: the inputs to begin with, how an input is given, and what must hold of the answer."""
+
+import io
+import logging
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+import requests
+import yaml
+from click.testing import CliRunner
+from flask import Flask
+from flask.testing import FlaskClient
+from requests.adapters import BaseAdapter
+from urllib3 import HTTPResponse
+
+from hooks.admission.app import KINDS, create_admission_app
+from hooks.admission.rules import DEFAULTS, RULES
+from hooks.app import create_app
+from hooks.cli.main import main
+from hooks.model.prober.app import create_prober_app
+from hooks.model.prober.calls import CallOutcome, EngineAnswer
+from hooks.model.prober.dispatcher import Dispatcher
+from hooks.model.prober.limits import Limits
+from hooks.model.prober.lora_api import list_adapters, load_adapter, unload_adapter
+from hooks.model.prober_messages import (
+    Adapter,
+    AdapterPhase,
+    EndpointReport,
+    EngineTarget,
+    LoadReport,
+    LoadRequest,
+    write_message,
+)
+from hooks.settings import parse_settings
+from tests import make
+from tests.fuzzing.mutations import Path as Place
+from tests.reviews import conversion_review, review
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+_SETTINGS = {"hooks_image": "hooks:1", "request_namespaces": "any", "installation": "here"}
+_SAID = frozenset({400, 404, 405, 409, 413, 415, 422, 429})
+_MOST_WORDS = 2100
+"""The longest answer that says what is wrong; it is logged, and shown in an Event."""
+
+
+class Broken(AssertionError):
+    """An input after which something does not hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """A sound input: where it goes, and what it says."""
+
+    name: str
+    path: str
+    value: Any
+
+
+Give = Callable[[Seed, bytes, tuple[Place, ...]], None]
+"""Gives an input, made from a seed by changes at these places, and raises Broken if the answer is not sound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface:
+    """The seeds of a surface, how they are written, and what opens it."""
+
+    seeds: Callable[[], list[Seed]]
+    open: Callable[[], Any]
+    write_yaml: bool = False
+
+
+class _Failures(logging.Handler):
+    """Keeps where the last failure of ours was raised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the traceback's end, if the record has one."""
+        if record.exc_info and (error := record.exc_info[1]) is not None:
+            self.last = _describe(error)
+
+
+def _describe(error: BaseException) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno} {last.name}: {error}"[:300]
+
+
+@contextmanager
+def _failures_kept() -> Iterator[_Failures]:
+    """The failures that are logged meanwhile; nothing is printed."""
+    found, logger = _Failures(), logging.getLogger("hooks")
+    logger.addHandler(found)
+    yield found
+    logger.removeHandler(found)
+
+
+# Hooks
+
+
+@cache
+def hook_seeds() -> list[Seed]:
+    """The recorded requests of all hooks."""
+    found = sorted(GOLDEN.glob("*/*/*/request.yaml"))
+    return [
+        Seed(
+            name="/".join(path.parts[-4:-1]),
+            path=f"/{path.parts[-4]}/{path.parts[-3]}",
+            value=yaml.load(path.read_text(), yaml.CSafeLoader),
+        )
+        for path in found
+    ]
+
+
+def _report_loaded(request: LoadRequest, _sync_id: str) -> LoadReport:
+    entries = (EndpointReport(address=one.address, phase=AdapterPhase.LOADED) for one in request.targets)
+    return LoadReport(endpoints=tuple(entries))
+
+
+@contextmanager
+def open_hooks() -> Iterator[Give]:
+    """All hooks, with a prober that reports every adapter loaded."""
+    with _failures_kept() as failures:
+        yield _give_to_hooks(failures)
+
+
+def _give_to_hooks(failures: _Failures) -> Give:
+    client = create_app(parse_settings({}, _SETTINGS), lambda: make.NOW, _report_loaded).test_client()
+    sound = {seed.name: _children_of(client, seed) for seed in hook_seeds() if seed.path.endswith("/sync")}
+
+    def give(seed: Seed, body: bytes, places: tuple[Place, ...]) -> None:
+        answer = client.post(seed.path, data=body)
+        if answer.status_code != 200:
+            _check_words(answer.status_code, answer.text, failures)
+            return
+        document = orjson.loads(answer.data)
+        if not isinstance(document, dict):
+            raise Broken(f"the answer is {type(document).__name__}")
+        if seed.name in sound and all(_is_beside(place) for place in places):
+            lost = sound[seed.name] - _names(document)
+            if lost:
+                raise Broken(f"without a change of what is wanted, the answer lacks {sorted(lost)}")
+
+    return give
+
+
+def _is_beside(place: Place) -> bool:
+    """Whether a change there cannot change what is wanted: in the controller, or in conditions of the status."""
+    return place[:1] == ("controller",) or place[:3] in {
+        ("parent", "status", "conditions"),
+        ("object", "status", "conditions"),
+    }
+
+
+def _children_of(client: FlaskClient, seed: Seed) -> set[tuple[str, str]]:
+    answer = client.post(seed.path, data=orjson.dumps(seed.value))
+    return _names(orjson.loads(answer.data))
+
+
+def _names(answer: Mapping[str, Any]) -> set[tuple[str, str]]:
+    children = answer.get("children") or answer.get("attachments") or ()
+    return {(child["kind"], child["metadata"]["name"]) for child in children}
+
+
+def _check_words(status: int, text: str, failures: _Failures | None = None) -> None:
+    if status not in _SAID:
+        raise Broken(f"status {status}: {failures.last if failures else text[:300]}")
+    if not text.strip() or "Traceback" in text or len(text) > _MOST_WORDS:
+        raise Broken(f"status {status} with {len(text)} characters: {text[:300]}")
+
+
+# Admission and conversion
+
+
+@cache
+def _parents() -> list[tuple[str, Any]]:
+    """The parents of the recorded requests, by plural."""
+    plurals = {kind.kind: plural for plural, kind in KINDS.items()}
+    found = [seed.value.get("parent") or seed.value.get("object") for seed in hook_seeds()]
+    return [(plurals[one["kind"]], one) for one in found if one and one["kind"] in plurals]
+
+
+def admission_seeds() -> list[Seed]:
+    """Reviews of the recorded parents, created and changed, for both calls."""
+    return [
+        Seed(
+            name=f"{call}/{plural}/{number}",
+            path=f"/admission/{call}/{plural}",
+            value=review(parent, parent if is_update else None),
+        )
+        for number, (plural, parent) in enumerate(_parents())
+        for call in ("validate", "mutate")
+        for is_update in (False, True)
+    ]
+
+
+def conversion_seeds() -> list[Seed]:
+    """Reviews of the recorded parents that exist in two versions."""
+    return [
+        Seed(name=f"{version}/{number}", path="/convert", value=conversion_review(version, parent))
+        for number, (_, parent) in enumerate(_parents())
+        for version in ("v1alpha1", "v1beta1")
+    ]
+
+
+@contextmanager
+def open_admission() -> Iterator[Give]:
+    """Admission with all its rules, and conversion."""
+    with _failures_kept() as failures:
+        yield _give_to_admission(failures)
+
+
+def _give_to_admission(failures: _Failures) -> Give:
+    app: Flask = create_admission_app(parse_settings({}, _SETTINGS), RULES, DEFAULTS)
+    client = app.test_client()
+
+    def give(seed: Seed, body: bytes, _places: tuple[Place, ...]) -> None:
+        answer = client.post(seed.path, data=body)
+        if answer.status_code != 200:
+            _check_words(answer.status_code, answer.text, failures)
+            return
+        response = orjson.loads(answer.data)["response"]
+        asked = orjson.loads(body)["request"]
+        if response["uid"] != asked["uid"]:
+            raise Broken("the answer has another uid than the review")
+        if seed.path == "/convert":
+            _check_conversion(response, asked)
+        elif not response["allowed"] and not response["status"]["message"].strip():
+            raise Broken("refused without a word")
+
+    return give
+
+
+def _check_conversion(response: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    result = response["result"]
+    if result["status"] == "Success":
+        if len(response["convertedObjects"]) != len(asked["objects"]):
+            raise Broken("the answer has another number of objects")
+    elif not result["message"].strip():
+        raise Broken("failed without a word")
+
+
+# Prober
+
+
+def prober_seeds() -> list[Seed]:
+    """Requests to the prober, and answers of engines."""
+    targets = tuple(EngineTarget(address=f"http://127.0.0.{n}:9090", pod=f"w{n}") for n in (2, 3))
+    wanted = LoadRequest(
+        namespace="default", name="m", adapter=Adapter(name="a", uri="s3://b/a"), former=("b",), targets=targets
+    )
+    answers = {
+        "list": {"status": "success", "loras": {"a": "s3://b/a", "b": "s3://b/b"}, "count": 2},
+        "list of objects": {"data": [{"id": "a"}, {"name": "b"}]},
+        "load": {"status": "success", "message": "loaded", "lora_name": "a", "lora_id": 7},
+        "error": {"status": "error", "message": "RepositoryNotFound: a"},
+        "detail": {"detail": [{"loc": ["body"], "msg": "max_lora_rank"}]},
+    }
+    request = orjson.loads(write_message(wanted))
+    engines = [Seed(name=name, path="", value=value) for name, value in answers.items()]
+    return [Seed(name="request", path="/v1/models/default/m", value=request), *engines]
+
+
+class _Answering(BaseAdapter):
+    """Answers each request with a body; its status follows from the body's length."""
+
+    body = b""
+
+    def send(self, request: requests.PreparedRequest, *_args: Any, **_options: Any) -> requests.Response:
+        status = (200, 200, 400, 404, 500, 503)[len(self.body) % 6]
+        response = requests.Response()
+        response.status_code, response.url, response.request = status, str(request.url), request
+        response.raw = HTTPResponse(io.BytesIO(self.body), status=status, preload_content=False)
+        return response
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@contextmanager
+def open_prober() -> Iterator[Give]:
+    """The prober's server, and the reading of engines' answers."""
+    dispatcher = Dispatcher(Limits(), lambda _call: EngineAnswer(outcome=CallOutcome.OK, names=frozenset({"a"})))
+    client = create_prober_app(dispatcher).test_client()
+    session, adapter = requests.Session(), _Answering()
+    session.mount("http://", adapter)
+
+    def give(seed: Seed, body: bytes, _places: tuple[Place, ...]) -> None:
+        if seed.path:
+            answer = client.put(seed.path, data=body)
+            if answer.status_code != 200:
+                _check_words(answer.status_code, answer.text)
+            return
+        adapter.body = body
+        address = "http://127.0.0.2:9090"
+        for found in (
+            list_adapters(session, address, 1.0),
+            load_adapter(session, address, "a", "s3://b/a", timeout=1.0),
+            unload_adapter(session, address, "a", 1.0),
+        ):
+            if len(found.message) > _MOST_WORDS or "\n" in found.message:
+                raise Broken(f"an engine's answer becomes a message of {len(found.message)} characters")
+
+    yield give
+
+
+# Commands
+
+
+def command_seeds() -> list[Seed]:
+    """The examples, for commands that read manifests."""
+    return [
+        Seed(name=f"{command} {path.name}", path=command, value=list(yaml.load_all(path.read_text(), yaml.CSafeLoader)))
+        for path in EXAMPLES
+        for command in ("validate", "render", "convert")
+    ]
+
+
+_ARGUMENTS = {
+    "validate": ["validate", "-"],
+    "render": ["render", "-"],
+    "convert": ["convert", "--to", "v1beta1", "-"],
+}
+
+
+@contextmanager
+def open_commands() -> Iterator[Give]:
+    """The commands, called in this process."""
+    runner = CliRunner()
+
+    def give(seed: Seed, body: bytes, _places: tuple[Place, ...]) -> None:
+        result = runner.invoke(main, _ARGUMENTS[seed.path], input=body)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise Broken(f"{seed.path} raised {_describe(result.exception)}") from result.exception
+        if result.exit_code not in {0, 1, 2} or (result.exit_code and not result.output.strip()):
+            raise Broken(f"{seed.path} ended with {result.exit_code} and {result.output[:300]!r}")
+
+    yield give
+
+
+SURFACES: Mapping[str, Surface] = {
+    "hooks": Surface(seeds=hook_seeds, open=open_hooks),
+    "admission": Surface(seeds=admission_seeds, open=open_admission),
+    "conversion": Surface(seeds=conversion_seeds, open=open_admission),
+    "prober": Surface(seeds=prober_seeds, open=open_prober),
+    "commands": Surface(seeds=command_seeds, open=open_commands, write_yaml=True),
+}

@@ -1,0 +1,76 @@
+"""A hook that fails on a value that no API server would have stored says which value that is."""
+
+from typing import Any
+
+import pytest
+
+from hooks.app import create_app
+from hooks.metacontroller.protocol import Objects, SyncRequest
+from hooks.metacontroller.shapes import find_misshapen
+from hooks.settings import parse_settings
+from tests import make
+
+DEPLOYMENT: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "d", "namespace": "default", "labels": {"replicas": "many"}},
+    "spec": {"replicas": 1, "selector": {"matchLabels": {"status": "x"}}},
+    "status": {"replicas": 1, "conditions": [{"type": "Available", "status": "True"}]},
+}
+
+
+def call(manifest: dict[str, Any], parent: dict[str, Any] | None = None) -> SyncRequest:
+    children = Objects({"Deployment.apps/v1": {"default/d": manifest}})
+    return SyncRequest(parent=parent or make.graph(), children=children, related=Objects({}), finalizing=False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({}, ""),
+        ({"status": "x"}, "status of Deployment d is a string, should be an object"),
+        ({"status": {"replicas": "3"}}, "replicas of status of Deployment d is a string, should be an integer"),
+        (
+            {"status": {"conditions": {}}},
+            "conditions of status of Deployment d is an object, should be an array of objects",
+        ),
+        (
+            {"status": {"conditions": [{"type": "A", "status": {}}]}},
+            "status of conditions of status of Deployment d is an object, should be a string",
+        ),
+        (
+            {"metadata": {"name": "d", "creationTimestamp": "soon"}},
+            "creationTimestamp of metadata of Deployment d is a string, should be a time",
+        ),
+        (
+            {"metadata": {"name": "d", "labels": {"a": 1}}},
+            "labels of metadata of Deployment d is an object, should be an object with strings",
+        ),
+        ({"kind": []}, "kind of an object in children is an array, should be a string"),
+        ({"status": None, "spec": None}, ""),
+    ],
+    ids=["sound", "status", "count", "conditions", "condition", "time", "labels", "kind", "null"],
+)
+def test_first_misshapen_value_is_named(changed: dict[str, Any], sentence: str) -> None:
+    assert find_misshapen(call({**DEPLOYMENT, **changed})) == sentence
+
+
+def test_the_parents_spec_is_left_to_the_rules() -> None:
+    assert find_misshapen(call(DEPLOYMENT, {**make.graph(), "spec": {"status": 3, "replicas": "x"}})) == ""
+
+
+def test_nesting_without_end_is_named() -> None:
+    value: Any = {}
+    for _ in range(400):
+        value = {"a": value}
+    assert "nested more than 100 deep" in find_misshapen(call({**DEPLOYMENT, "status": value}))
+
+
+def test_failure_is_the_callers_only_if_an_object_is_misshapen() -> None:
+    client = create_app(parse_settings({}), lambda: make.NOW).test_client()
+    body = make.wire_request(make.graph(status={"conditions": "x"}))
+    answer = client.post("/graph/sync", json=body)
+    assert (answer.status_code, answer.text) == (
+        400,
+        "the request cannot be read: conditions of status of the parent is a string, should be an array of objects\n",
+    )
