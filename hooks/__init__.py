@@ -4,7 +4,7 @@ A map, from the ground up. An import points to the same floor or a lower one, ne
 
 * `k8s`, `problems`, `errors`: Kubernetes objects, problems of an object, the exceptions. They know nothing of Dynamo.
 * `api`, `crds`, `contract`, `identity`, `settings` with `setting_types`, `facts`, `effects`, `condition_events`,
-  `valid_condition`: the types and names that all other modules use. `metacontroller`: the messages between
+  `valid_condition`, `spreading`: the types and names that all other modules use. `metacontroller`: the messages between
   Metacontroller and the hooks. `rules`: every rule with its text. `validation`: how the rules judge an object.
 * `conversion`: the same object in v1alpha1 and in v1beta1.
 * `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
@@ -85,6 +85,7 @@ Where is …?
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli
+* work on many objects in several processes: hooks/spreading.py, hooks/cli/processes.py
 * a command of `kubectl dynamo`: hooks/cli/kubectl
 * what a picture of a graph shows, and its forms: hooks/picture/plan.py, hooks/picture/svg.py, hooks/picture/page.py
 * what a change of manifests will restart, and the GPUs of its rollout: hooks/diff/rollouts.py, hooks/diff/resources.py
@@ -101,6 +102,18 @@ Where is …?
 * the Metacontroller of the tests: hooks/simulator/metacontroller
 """
 
-from importlib.metadata import version
+from typing import TYPE_CHECKING
 
-__version__ = version("dynamo-hooks")
+if TYPE_CHECKING:
+    __version__: str
+
+
+def __getattr__(name: str) -> str:
+    """The attribute `__version__`, read from the installed package when it is first asked for: that takes long."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import version  # noqa: PLC0415 - takes longer to load than all else of a short command
+
+    found = version("dynamo-hooks")
+    globals()["__version__"] = found
+    return found

@@ -6,6 +6,7 @@ rendered in the same way. Pure: the same documents give the same children.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from hooks import contract
 from hooks.component import sync as component_sync
@@ -29,6 +30,7 @@ from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest
 from hooks.problems import HERE, SPEC, Key, Problem
 from hooks.rules import reading as rules
+from hooks.spreading import Spread, in_one_part
 
 _EVERYWHERE = (
     contract.COMPONENT,
@@ -63,6 +65,37 @@ HOOKS = {
 """The hooks of the kinds that have children."""
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectIndex:
+    """Objects by apiVersion and plural, as rules name a kind, and by their name; each list has the given order.
+
+    Each of thousands of parents asks for a few objects by name: looking at all objects each time takes minutes.
+    """
+
+    _of_kind: Mapping[tuple[str, str], Sequence[ReadManifest]]
+    _of_name: Mapping[tuple[str, str, str], Sequence[ReadManifest]]
+
+    def find(self, rule: RelatedRule) -> Iterator[ReadManifest]:
+        """The objects of a rule's kind that have one of its names, if it has any."""
+        kind = (rule.api_version, rule.resource)
+        if not rule.names:
+            yield from self._of_kind.get(kind, ())
+        for name in dict.fromkeys(rule.names):
+            yield from self._of_name.get((*kind, name), ())
+
+
+def index_objects(objects: Iterable[ReadManifest]) -> ObjectIndex:
+    """Objects as `find_related` looks them up; those without a name are never asked for."""
+    of_kind: dict[tuple[str, str], list[ReadManifest]] = {}
+    of_name: dict[tuple[str, str, str], list[ReadManifest]] = {}
+    for one in objects:
+        kind, name = gvk_of(one), one["metadata"].get("name")
+        of_kind.setdefault((kind.api_version, plural_of(kind)), []).append(one)
+        if isinstance(name, str):
+            of_name.setdefault((kind.api_version, plural_of(kind), name), []).append(one)
+    return ObjectIndex(of_kind, of_name)
+
+
 _CHILDLESS = frozenset({contract.MODEL, contract.SCALING_ADAPTER})
 """Our kinds that have no children, only a status."""
 
@@ -77,21 +110,31 @@ class Rendered:
     status: Mapping[str, object] | None = None
 
 
-def render(documents: Sequence[Manifest], facts: Facts, *, installed: frozenset[str] = frozenset()) -> list[Rendered]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _World:
+    objects: ObjectIndex
+    declared: tuple[GroupVersionKind, ...]
+    facts: Facts
+
+
+def render(
+    documents: Sequence[Manifest],
+    facts: Facts,
+    *,
+    installed: frozenset[str] = frozenset(),
+    spread: Spread = in_one_part,
+) -> list[Rendered]:
     """Render each document in order; `installed` are keys of `OPTIONAL_KINDS` whose CRDs the cluster has.
 
     A document of another kind renders to itself, and hooks can get it as a related object. Children come after their
     parent, sorted by kind and name at each level.
     """
-    world = _World(objects=tuple(documents), declared=tuple(declared_kinds(installed)), facts=facts)
+    world = _World(objects=index_objects(documents), declared=tuple(declared_kinds(installed)), facts=facts)
+    return spread(partial(_render_part, world=world), documents)
+
+
+def _render_part(documents: Sequence[Manifest], *, world: _World) -> list[Rendered]:
     return [_render_one(document, world) for document in documents]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _World:
-    objects: tuple[Manifest, ...]
-    declared: tuple[GroupVersionKind, ...]
-    facts: Facts
 
 
 def declared_kinds(installed: Iterable[str] = ()) -> list[GroupVersionKind]:
@@ -159,16 +202,15 @@ def _adopt(child: Manifest, owner: Manifest) -> Manifest:
     return {**child, "metadata": metadata}
 
 
-def find_related(rules: Iterable[RelatedRule], world: Sequence[ReadManifest]) -> Objects:
+def find_related(rules: Iterable[RelatedRule], world: ObjectIndex) -> Objects:
     """The objects of `world` that the rules ask for, as Metacontroller would send them."""
     found: dict[str, dict[str, ReadManifest]] = {}
     for rule in rules:
-        for manifest in world:
-            kind = gvk_of(manifest)
-            if plural_of(kind) == rule.resource and kind.api_version == rule.api_version and _matches(rule, manifest):
+        for manifest in world.find(rule):
+            if _matches(rule, manifest):
                 namespace = manifest["metadata"].get("namespace") or rule.namespace
                 key = f"{namespace}/{name_of(manifest)}" if namespace else name_of(manifest)
-                found.setdefault(kind.key, {})[key] = _place(manifest, namespace)
+                found.setdefault(gvk_of(manifest).key, {})[key] = _place(manifest, namespace)
     return Objects(found)
 
 

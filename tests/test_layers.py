@@ -69,6 +69,7 @@ TYPES = (
     "hooks.rules",
     "hooks.setting_types",
     "hooks.settings",
+    "hooks.spreading",
     "hooks.condition_events",
     "hooks.valid_condition",
     "hooks.validation",

@@ -41,7 +41,7 @@ FOREIGN = {
     "hooks.k8s.pods": "values of environment variables that users write",
     "hooks.k8s.quantities": "quantities that users write",
     "hooks.k8s.yaml_reader": "numbers in YAML",
-    "hooks.manifests.writing": "scalars that are written as YAML",
+    "hooks.manifests.block_style": "scalars that are written as YAML",
     "hooks.model.prober.lora_api": "texts of engines",
     "hooks.model.prober_client": "bodies of other servers behind the prober's address",
     "hooks.problems": "a path while it is written: its first dot",

@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hooks.cli.values import parse_positive
-from hooks.clients.api_server import ApiServer
-from hooks.clients.cluster import Cluster, open_cluster
 from hooks.clients.kubeconfig import Access, InvalidKubeconfig, User, find_files, read_files, resolve_access
+
+if TYPE_CHECKING:
+    from hooks.clients.api_server import ApiServer
+    from hooks.clients.cluster import Cluster
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -30,7 +32,7 @@ class Connection:
     ca_file: Path | None = None
     timeout: float = 30.0
 
-    def find_access(self, account: ApiServer | None) -> Access:
+    def find_access(self, account: "ApiServer | None") -> Access:
         """The API server and the user; `account` is the pod's, for when there is nothing else.
 
         Raises:
@@ -64,8 +66,11 @@ class Connection:
 
 
 @contextmanager
-def connect(connection: Connection) -> Iterator[Cluster]:
+def connect(connection: Connection) -> "Iterator[Cluster]":
     """The cluster that the options name; if they name none, ends the process with a message and exit status 2."""
+    from hooks.clients.api_server import ApiServer  # noqa: PLC0415 - many commands need no cluster, nor requests
+    from hooks.clients.cluster import open_cluster  # noqa: PLC0415
+
     with guard_kubeconfig():
         access = connection.find_access(ApiServer.in_cluster())
         with open_cluster(access, connection.timeout) as cluster:

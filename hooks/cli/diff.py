@@ -1,41 +1,16 @@
 """`dynamo-hooks diff`: what a change of manifests will do, before it is applied."""
 
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn
 
 import click
-import orjson
 
-from hooks.cli.cluster_options import Connection, connect, connection_options
-from hooks.cli.git_revisions import GitFailed, load_revision
-from hooks.cli.machines import InvalidNodes, read_machines, read_machines_file
+from hooks.cli.cluster_options import Connection, connection_options
 from hooks.cli.options import (
-    read_offline_settings,
     settings_option,
     with_option,
 )
-from hooks.cli.render import load_together
 from hooks.cli.values import parse_namespace
-from hooks.clients.api_server import Refused
-from hooks.clients.cluster import Cluster
-from hooks.diff.as_json import write_json
-from hooks.diff.comparing import compare_manifests, compare_with_cluster
-from hooks.diff.fitting import Machines, judge_fit
-from hooks.diff.markdown import write_markdown
-from hooks.diff.plan import Difference
-from hooks.diff.text import write_text
-from hooks.facts import Facts
-from hooks.manifests.reading import Loaded, ManifestFaults
-from hooks.manifests.writing import guard_output
-from hooks.migration.reading import read_objects
-from hooks.settings import Settings
-
-_FAILED = 2
-"""The exit status for what is no comparison, as of `kubectl diff` and `git diff`, where 1 says that there is one."""
 
 
 @click.command(
@@ -82,6 +57,7 @@ Examples:
     help="For --fit: the output of `kubectl get nodes -o yaml`, or of `kubectl get nodes,pods -A -o yaml`, so that the "
     "pods that run count too.",
 )
+@click.option("--show-values", "shows_values", is_flag=True, help="Show the values of environment variables too.")
 @click.option("--exit-code", "tells", is_flag=True, help="End with status 1 if there is a difference, with 0 if none.")
 @connection_options
 def diff(  # noqa: PLR0913 - one for each option
@@ -95,15 +71,17 @@ def diff(  # noqa: PLR0913 - one for each option
     output: str,
     fits: bool,
     nodes: Path | None,
+    shows_values: bool,
     tells: bool,
     connection: Connection,
 ) -> None:
     """Say what will change if NEW is applied: objects and fields, which pods restart and why, GPUs, what is gone.
 
     OLD and NEW are files, directories or - for standard input. Objects that only OLD has count as removed; with
-    --from-cluster nothing is removed, as kubectl apply removes nothing. Values of Secrets are never shown. The peak of
-    the resources counts all rollouts at the same time, and no pods that are stopping. The exit status is 2 if the two
-    cannot be compared, otherwise 0; with --exit-code it is 1 if they differ.
+    --from-cluster nothing is removed, as kubectl apply removes nothing. Values of Secrets are never shown, those of
+    environment variables only with --show-values. The peak of the resources counts all rollouts at the same time, and
+    no pods that are stopping. The exit status is 2 if the two cannot be compared, otherwise 0; with --exit-code it is 1
+    if they differ.
 
     --fit plays the rollouts on the nodes: GPUs, CPU and memory in the shape that a pod needs, nodeSelector, required
     node affinity, taints, and what runs there. It says which pods would stay Pending, and why. It is an estimate: it
@@ -112,24 +90,20 @@ def diff(  # noqa: PLR0913 - one for each option
     """
     _check_usage(files, is_live=is_live, revision=revision, installed=installed)
     _check_fit(fits=fits, is_live=is_live, nodes=nodes)
-    settings = read_offline_settings(set_values)
-    try:
-        machines = read_machines_file(nodes) if nodes else None
-        if is_live:
-            with connect(connection) as cluster:
-                found = _compare_live(cluster, files[0], namespace or cluster.namespace, settings)
-                machines = _read_live_machines(cluster, found) if fits and machines is None else machines
-        else:
-            old, new = _load(files, revision, namespace or "default")
-            found = compare_manifests(old, new, settings, installed)
-    except ManifestFaults as error:
-        _fail(map(str, error.faults))
-    except (Refused, GitFailed, InvalidNodes) as refused:
-        _fail([str(refused)])
-    if machines is not None:
-        found = replace(found, fit=judge_fit(found.pods, machines))
-    with guard_output():
-        click.echo(_write(found, output), nl=False)
+    from hooks.cli.comparison import Sides, compare, show  # noqa: PLC0415 - loads all that renders, `--help` needs none
+
+    sides = Sides(
+        files=files,
+        revision=revision,
+        cluster=connection if is_live else None,
+        namespace=namespace,
+        installed=installed,
+        set_values=set_values,
+        fits=fits,
+        nodes=nodes,
+    )
+    found = compare(sides)
+    show(found, output, shows_values=shows_values)
     if tells and not found.is_empty:
         sys.exit(1)
 
@@ -149,48 +123,8 @@ def _check_usage(files: tuple[str, ...], *, is_live: bool, revision: str, instal
         raise click.UsageError("--with contradicts --from-cluster, which asks the cluster for its kinds")
 
 
-def _load(files: Sequence[str], revision: str, namespace: str) -> tuple[Loaded, Loaded]:
-    if revision:
-        sides = load_revision(revision, files, namespace)
-        return sides.old, sides.new
-    old, new = (load_together([path], namespace) for path in files)
-    return old, new
-
-
-def _read_live_machines(cluster: Cluster, found: Difference) -> Machines:
-    return read_machines(cluster, sorted({one.set.workload.namespace for one in found.pods}))
-
-
 def _check_fit(*, fits: bool, is_live: bool, nodes: Path | None) -> None:
     if fits and not is_live and nodes is None:
         raise click.UsageError("--fit needs nodes; give --nodes FILE or --from-cluster")
     if nodes is not None and not fits:
         raise click.UsageError("--nodes is for --fit; give both")
-
-
-def _compare_live(cluster: Cluster, new: str, namespace: str, settings: Settings) -> Difference:
-    facts = Facts(now=datetime.now(UTC), settings=settings)
-    loaded = load_together([new], namespace)
-    places = {str(one.object["metadata"].get("namespace") or namespace) for one in loaded.documents if one.is_ours}
-    found = read_objects(cluster, sorted(places), facts)
-    return compare_with_cluster(found, loaded, facts)
-
-
-def _write(difference: Difference, output: str) -> str:
-    match output:
-        case "json":
-            return orjson.dumps(write_json(difference), option=orjson.OPT_INDENT_2).decode() + "\n"
-        case "markdown":
-            return write_markdown(difference)
-        case _:
-            return write_text(difference, _colour)
-
-
-def _colour(text: str, colour: str) -> str:
-    return click.style(text, bold=True) if colour == "bold" else click.style(text, fg=colour)
-
-
-def _fail(lines: Iterable[str]) -> NoReturn:
-    for line in lines:
-        click.echo(line, err=True)
-    sys.exit(_FAILED)

@@ -1,11 +1,18 @@
 """Reads a graph from a cluster with all that its picture shows: components, adapters and models. Writes nothing."""
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import click
+
 from hooks import contract
+from hooks.cli.cluster_options import Connection, connect
+from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
 from hooks.crds import apply_defaults
 from hooks.doctor.reader import Reader
+from hooks.errors import InvalidSpec
 from hooks.k8s.types import GroupVersionKind, plural_of
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.picture.models import read_models
@@ -13,6 +20,26 @@ from hooks.picture.parts import Picture
 from hooks.picture.plan import Surroundings, draw_graph
 from hooks.rendering import declared_kinds
 from hooks.settings import Settings
+
+
+def draw_live(graphs: Sequence[str], namespace: str, settings: Settings, connection: Connection) -> Sequence[Picture]:
+    """Draw graphs of the cluster; if one is missing or cannot be read, ends the process with status 1."""
+    pictures: list[Picture] = []
+    try:
+        with connect(connection) as cluster:
+            where = namespace or cluster.namespace
+            for name in graphs:
+                found = draw_live_graph(cluster, name, where, settings)
+                if found is None:
+                    click.echo(f"there is no graph {name} in namespace {where}", err=True)
+                    sys.exit(1)
+                for sentence in found.unread:
+                    click.echo(f"not shown: {sentence}", err=True)
+                pictures.append(found.picture)
+    except (Refused, InvalidSpec) as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
+    return pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import click
 
-from hooks import __version__
 from hooks.serving.memory import collect_seldom
 
 
@@ -75,7 +74,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Try: dynamo-hooks simulate examples/vllm-disagg.yaml",
 )
-@click.version_option(__version__, "--version", message="dynamo-hooks %(version)s")
+@click.version_option(None, "--version", package_name="dynamo-hooks", message="dynamo-hooks %(version)s")
 def main() -> None:
     """NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 

@@ -5,17 +5,19 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
-from hooks import __version__
+import hooks
 from hooks.cli.values import parse_namespace
 from hooks.errors import InvalidSettings
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.model.prober_token import read_token
-from hooks.settings import Settings, parse_settings
 
-_OWN_IMAGE = f"dynamo-hooks:{__version__}"
+if TYPE_CHECKING:
+    from hooks.settings import Settings
+
 _BIND = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
 
 
@@ -61,8 +63,10 @@ def parse_set_options(pairs: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def read_settings(set_values: Iterable[str]) -> Settings:
+def read_settings(set_values: Iterable[str]) -> "Settings":
     """Settings from the environment and `--set`; if one is wrong, ends the process with a message and exit status 2."""
+    from hooks.settings import parse_settings  # noqa: PLC0415 - pydantic takes long, and `--help` needs no value
+
     try:
         return parse_settings(os.environ, parse_set_options(set_values))
     except InvalidSettings as error:
@@ -79,10 +83,14 @@ def read_prober_token() -> str:
         sys.exit(2)
 
 
-def read_offline_settings(set_values: Iterable[str]) -> Settings:
+def read_offline_settings(set_values: Iterable[str]) -> "Settings":
     """The settings for a command without a cluster; by default `hooks_image` is the image of this version."""
     settings = read_settings(set_values)
-    return settings if settings.hooks_image else settings.model_copy(update={"hooks_image": _OWN_IMAGE})
+    return settings if settings.hooks_image else _with_own_image(settings)
+
+
+def _with_own_image(settings: "Settings") -> "Settings":
+    return settings.model_copy(update={"hooks_image": f"dynamo-hooks:{hooks.__version__}"})
 
 
 def _parse_kinds(_context: click.Context, _parameter: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:

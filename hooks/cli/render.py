@@ -6,6 +6,7 @@ from dataclasses import replace
 import click
 
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
+from hooks.cli.processes import spread_over_processes
 from hooks.cli.validate import refuse
 from hooks.manifests.across import without_made
 from hooks.manifests.checking import Checked, check_rendered
@@ -36,7 +37,7 @@ def check_whole(loaded: Loaded, settings: Settings, installed: frozenset[str]) -
     Raises:
         ManifestFaults: every problem of every file, those of specs that cannot be rendered included.
     """
-    checked = check_rendered(loaded, settings, installed)
+    checked = check_rendered(loaded, settings, installed, spread=spread_over_processes)
     if faults := {*checked.faults, *loaded.namesakes}:
         raise ManifestFaults(faults)
     return checked
@@ -73,4 +74,4 @@ def render(
     for warning in checked.warnings:
         click.echo(f"warning: {warning}", err=True)
     with guard_output():
-        click.echo(format_documents(every_child(checked.rendered), output), nl=False)
+        click.echo(format_documents(every_child(checked.rendered), output, spread_over_processes), nl=False)

@@ -39,7 +39,8 @@ def _object(change: ObjectChange) -> dict[str, Json]:
 
 def _field(change: FieldChange) -> dict[str, Json]:
     secret = {"secret": True} if change.is_secret else {}
-    return {"path": str(change.path), "old": change.old, "new": change.new, **secret}
+    hidden = {"hidden": True} if change.is_variable else {}
+    return {"path": str(change.path), "old": change.old, "new": change.new, **secret, **hidden}
 
 
 def _pods(change: PodChange) -> dict[str, Json]:

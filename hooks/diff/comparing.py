@@ -34,10 +34,13 @@ from hooks.manifests.reading import Loaded, ManifestFaults
 from hooks.migration.found import CHILD_KINDS, Found
 from hooks.rendering import declared_kinds
 from hooks.settings import Settings
+from hooks.spreading import Spread, in_one_part
 from hooks.validation.review import Review
 
 
-def compare_manifests(old: Loaded, new: Loaded, settings: Settings, installed: frozenset[str]) -> Difference:
+def compare_manifests(
+    old: Loaded, new: Loaded, settings: Settings, installed: frozenset[str], *, spread: Spread = in_one_part
+) -> Difference:
     """What changes if the new manifests replace the old ones, and objects that are only in the old ones are deleted.
 
     Raises:
@@ -45,10 +48,11 @@ def compare_manifests(old: Loaded, new: Loaded, settings: Settings, installed: f
     """
     facts = Facts(now=ANY_TIME, settings=settings)
     for loaded in (old, new):
-        _check(loaded, check_manifests(loaded, settings, installed))
+        _check(loaded, check_manifests(loaded, settings, installed, spread))
     olds, news = _index(old.documents), _index(new.documents)
     stored = {key: _store(document) for key, document in olds.items()}
-    before = settle(stored.values(), Estate(), Grounds(facts=facts, world=tuple(stored.values()), installed=installed))
+    grounds = Grounds(facts=facts, world=tuple(stored.values()), installed=installed, spread=spread)
+    before = settle(stored.values(), Estate(), grounds)
     if before.problems:
         _check(old, check_rendered(old, settings, installed))
     wanted = {key: _store(document) for key, document in news.items()}
@@ -57,7 +61,7 @@ def compare_manifests(old: Loaded, new: Loaded, settings: Settings, installed: f
         wanted,
         new,
         is_settled=_find_others(stored) == _find_others(wanted),
-        grounds=Grounds(facts=facts, world=tuple(wanted.values()), installed=installed),
+        grounds=replace(grounds, world=tuple(wanted.values())),
         written={key: _written_pair(olds[key], news[key]) for key in olds.keys() & news.keys()},
     )
 

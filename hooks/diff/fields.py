@@ -38,12 +38,16 @@ _NATIVE = frozenset({"DaemonSet", kinds.DEPLOYMENT.kind, kinds.JOB.kind, "Statef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldChange:
-    """A field with another value; None is absent. Of a secret field, neither value is known here."""
+    """A field with another value; None is absent. Of a secret field, neither value is known here.
+
+    `is_variable` says that the values are left out because they are those of an environment variable.
+    """
 
     path: FieldPath
     old: Json = None
     new: Json = None
     is_secret: bool = False
+    is_variable: bool = False
 
 
 def compare_objects(old: ReadManifest, new: ReadManifest) -> tuple[FieldChange, ...]:

@@ -6,19 +6,21 @@ ready, and a restart is taken to its end. Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from hooks import contract
-from hooks.diff.estate import Estate, ObjectId, Owned, index_owned
+from hooks.diff.estate import Estate, ObjectId, Owned, index_owned, join_estates
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of, labels_of, plural_of, sort_manifests
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of, labels_of, sort_manifests
 from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest
 from hooks.problems import Problem
-from hooks.rendering import HOOKS, declared_kinds, find_related
+from hooks.rendering import HOOKS, ObjectIndex, declared_kinds, find_related, index_objects
 from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, with_last_applied
+from hooks.spreading import Spread, in_one_part
 
 _ROUNDS = 6
 """A move between Grove and components takes three answers; more than this means that an answer never settles."""
@@ -33,13 +35,7 @@ class Grounds:
     facts: Facts
     world: Sequence[ReadManifest] = ()
     installed: frozenset[str] = frozenset()
-
-    def index_world(self) -> Mapping[tuple[str, str], Sequence[ReadManifest]]:
-        """The objects by apiVersion and plural, as rules name them."""
-        found: dict[tuple[str, str], list[ReadManifest]] = {}
-        for one in self.world:
-            found.setdefault((gvk_of(one).api_version, plural_of(gvk_of(one))), []).append(one)
-        return found
+    spread: Spread = in_one_part
 
 
 def settle(roots: Iterable[ReadManifest], before: Estate, grounds: Grounds, *, is_settled: bool = False) -> Estate:
@@ -49,23 +45,26 @@ def settle(roots: Iterable[ReadManifest], before: Estate, grounds: Grounds, *, i
     same grounds, so what belongs to an unchanged object is as it was.
     """
     written = {ObjectId.of(root): dict(root) for root in roots}
-    settling = _Settling(
-        grounds=grounds,
+    around = _Around(
+        facts=grounds.facts,
         before=_index_rewritten(before, written),
         settled=before.objects if is_settled else {},
-        world=grounds.index_world(),
+        world=index_objects(grounds.world),
         declared=tuple(declared_kinds(grounds.installed)),
     )
-    for key in sorted(written, key=lambda key: _is_child(before, key)):  # children last: their owner may add them
-        if key not in settling.objects:
-            settling.add(written[key], None)
-    handed_over = (key for key in settling.objects if _is_handed_over(before.objects.get(key), settling.objects[key]))
-    return Estate(
-        objects=settling.objects,
-        recreated=frozenset({*settling.recreated, *handed_over}),
-        problems=settling.problems,
-        held=tuple(dict.fromkeys(settling.held)),
-    )
+    ordered = sorted(written, key=lambda key: _is_child(before, key))  # children last: their owner may add them
+    fresh = [key for key in ordered if not around.has_settled(key, written[key])]
+    made = grounds.spread(partial(_settle_part, around=around), [written[key] for key in fresh])
+    parts = dict(zip(fresh, made, strict=True))
+    settled: dict[ObjectId, Owned] = {}
+    added: list[Estate] = []
+    for key in ordered:
+        if key not in settled:
+            added.append(parts[key] if key in parts else _settle_one(written[key], around))
+            settled.update(added[-1].objects)
+    handed_over = (key for key in settled if _is_handed_over(before.objects.get(key), settled[key]))
+    whole = join_estates(added)
+    return replace(whole, recreated=frozenset({*whole.recreated, *handed_over}))
 
 
 def _index_rewritten(
@@ -86,13 +85,40 @@ def _is_handed_over(old: Owned | None, new: Owned) -> bool:
     return old is not None and None not in {old.owner, new.owner} and old.owner != new.owner
 
 
-@dataclass(slots=True, kw_only=True)
-class _Settling:
-    grounds: Grounds
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What is the same for all roots; `before` are the children that exist, by owner."""
+
+    facts: Facts
     before: Mapping[ObjectId, Mapping[ObjectId, Manifest]]
     settled: Mapping[ObjectId, Owned]
-    world: Mapping[tuple[str, str], Sequence[ReadManifest]]
+    world: ObjectIndex
     declared: Sequence[GroupVersionKind]
+
+    def has_settled(self, key: ObjectId, manifest: ReadManifest) -> bool:
+        """Whether the object is as it was, so that what belongs to it is as it was too."""
+        return key in self.settled and self.settled[key].manifest == manifest
+
+
+def _settle_part(roots: Sequence[Manifest], *, around: _Around) -> list[Estate]:
+    return [_settle_one(root, around) for root in roots]
+
+
+def _settle_one(root: Manifest, around: _Around) -> Estate:
+    """A root and all that it leads to."""
+    settling = _Settling(around=around)
+    settling.add(root, None)
+    return Estate(
+        objects=settling.objects,
+        recreated=frozenset(settling.recreated),
+        problems=settling.problems,
+        held=tuple(settling.held),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Settling:
+    around: _Around
     objects: dict[ObjectId, Owned] = field(default_factory=dict)
     recreated: set[ObjectId] = field(default_factory=set)
     problems: dict[ObjectId, tuple[Problem, ...]] = field(default_factory=dict)
@@ -104,15 +130,15 @@ class _Settling:
         self.objects[key] = Owned(manifest=manifest, owner=owner)
         if gvk_of(manifest) not in HOOKS:
             return
-        if key in self.settled and self.settled[key].manifest == manifest:
-            for child in (self.before.get(key) or {}).values():
+        if self.around.has_settled(key, manifest):
+            for child in (self.around.before.get(key) or {}).values():
                 self.add(child, key)
         else:
             for child in sort_manifests(list(self._settle_children(key, manifest).values())):
                 self.add(child, key)
 
     def _settle_children(self, key: ObjectId, parent: Manifest) -> Mapping[ObjectId, Manifest]:
-        existing = self.before.get(key) or {}
+        existing = self.around.before.get(key) or {}
         present, missed = existing, set[ObjectId]()
         problems: tuple[Problem, ...] = ()
         held: Iterable[str] = ()
@@ -136,15 +162,14 @@ class _Settling:
 
     def _ask(self, parent: Manifest, children: Mapping[ObjectId, Manifest]) -> SyncAnswer:
         hook, asked = HOOKS[gvk_of(parent)], _restarting_at_once(parent)
-        by_kind: dict[str, dict[str, ReadManifest]] = {kind.key: {} for kind in self.declared}
+        by_kind: dict[str, dict[str, ReadManifest]] = {kind.key: {} for kind in self.around.declared}
         for child in children.values():
             by_kind.setdefault(gvk_of(child).key, {})[_name_in_namespace(child)] = child
-        question = CustomizeRequest(parent=asked, child_kinds=frozenset(self.declared))
-        rules = hook.customize(question, self.grounds.facts)
-        kinds_asked = dict.fromkeys((rule.api_version, rule.resource) for rule in rules)
-        related = find_related(rules, [one for kind in kinds_asked for one in self.world.get(kind, ())])
+        question = CustomizeRequest(parent=asked, child_kinds=frozenset(self.around.declared))
+        rules = hook.customize(question, self.around.facts)
+        related = find_related(rules, self.around.world)
         request = SyncRequest(parent=asked, children=Objects(by_kind), related=related)
-        return hook.sync(request, self.grounds.facts)
+        return hook.sync(request, self.around.facts)
 
 
 def _restarting_at_once(parent: Manifest) -> Manifest:

@@ -27,6 +27,8 @@ def describe_field(change: FieldChange) -> str:
     path = one_line(str(change.path), _LONGEST_PATH)
     if change.is_secret:
         return f"{path}: changes (a Secret's value, not shown)"
+    if change.is_variable:
+        return f"{path}: (changed)"
     if _is_plain_list(change.old) and _is_plain_list(change.new):
         return f"{path}: {_describe_list(change.old, change.new)}"
     return f"{path}: {show(change.old)} → {show(change.new)}"

@@ -1,6 +1,6 @@
 """Finds problems between several manifests: names that collide, a global namespace that is shared, a missing Secret."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hooks import contract, identity
@@ -24,7 +24,7 @@ from hooks.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Service:
+class Service:
     """A service of a graph, or a component: its place, and the name of the component that it becomes."""
 
     document: Document
@@ -55,13 +55,46 @@ def without_made(documents: Sequence[Document]) -> tuple[Document, ...]:
     )
 
 
-def find_collisions(documents: Sequence[Document]) -> Iterator[Fault]:
+def find_services(documents: Sequence[Document]) -> Iterator[Service]:
+    """Every service and every component of the documents; fields that do not fit their types are left out."""
+    for document in without_made(documents):
+        if document.kind not in {contract.GRAPH, contract.COMPONENT} or not _name_of(document):
+            continue
+        stored = apply_defaults(document.object)
+        namespace = str(stored["metadata"].get("namespace") or "")
+        if document.kind == contract.COMPONENT:
+            component, _ = read_parent(ComponentDeployment, stored)
+            name = name_of(document.object)
+            yield Service(
+                document=document,
+                path=SPEC,
+                namespace=namespace,
+                name=name,
+                service=component.spec.service_name or name,
+                framework=component.spec.backend_framework,
+                spec=component.spec,
+            )
+            continue
+        graph, _ = read_parent(GraphDeployment, stored)
+        for service, spec in sorted(graph.spec.services.items()):
+            yield Service(
+                document=document,
+                path=SPEC / "services" / Key(service),
+                namespace=namespace,
+                name=identity.component_name(name_of(document.object), service),
+                service=service,
+                framework=graph.spec.backend_framework,
+                spec=spec,
+            )
+
+
+def find_collisions(services: Iterable[Service]) -> Iterator[Fault]:
     """Services and components of a namespace that want one name; each after the first has a problem.
 
     Two services of one graph are for the graph's own rules.
     """
-    first: dict[tuple[str, str], _Service] = {}
-    for one in _services(documents):
+    first: dict[tuple[str, str], Service] = {}
+    for one in services:
         other = first.setdefault((one.namespace, one.name), one)
         if other.document is not one.document and not _is_same(one, other):
             yield one.document.place(
@@ -75,9 +108,10 @@ def find_collisions(documents: Sequence[Document]) -> Iterator[Fault]:
             )
 
 
-def find_shared_slips(documents: Sequence[Document], settings: Settings) -> Iterator[Fault]:
+def find_shared_slips(
+    services: Sequence[Service], documents: Sequence[Document], settings: Settings
+) -> Iterator[Fault]:
     """Warnings about services that share the global Dynamo namespace, and about a Secret that is not given."""
-    services = list(_services(documents))
     yield from _find_shared_names(services)
     secrets = {
         (str(one.object["metadata"].get("namespace") or ""), name)
@@ -91,7 +125,7 @@ def find_shared_slips(documents: Sequence[Document], settings: Settings) -> Iter
             yield one.document.place(slips.MPI_SECRET.at(one.path / "multinode", name="/".join(source), keys=keys))
 
 
-def _is_same(one: _Service, other: _Service) -> bool:
+def _is_same(one: Service, other: Service) -> bool:
     """Whether both are the same service of a graph that is given twice, perhaps in two versions."""
     return (one.document.kind, name_of(one.document.object), one.path) == (
         other.document.kind,
@@ -100,8 +134,8 @@ def _is_same(one: _Service, other: _Service) -> bool:
     )
 
 
-def _find_shared_names(services: Sequence[_Service]) -> Iterator[Fault]:
-    first: dict[tuple[str, str], _Service] = {}
+def _find_shared_names(services: Sequence[Service]) -> Iterator[Fault]:
+    first: dict[tuple[str, str], Service] = {}
     for one in services:
         if not one.spec.global_dynamo_namespace:
             continue
@@ -137,51 +171,20 @@ def _namespace_of(document: Document) -> str:
     return str(metadata.get("namespace") or "") if isinstance(metadata, dict) else ""
 
 
-def _describe(one: _Service) -> str:
+def _describe(one: Service) -> str:
     kind, name = one.document.object["kind"], name_of(one.document.object)
     path = one.document.as_written(slips.EMPTY_POOL.at(one.path)).path
     return f"{kind} {name}, {path}" if one.path != SPEC else f"{kind} {name}"
 
 
-def _backend_of(one: _Service) -> Backend | None:
-    main = one.spec.main_container
-    if not all(isinstance(main.get(field) or [], list) for field in ("command", "args")):
+def _backend_of(one: Service) -> Backend | None:
+    main: object = one.spec.main_container
+    if not isinstance(main, Mapping):
         return None  # the schema reports this problem
+    if not all(isinstance(main.get(field) or [], list) for field in ("command", "args")):
+        return None  # this one, too
     try:
         kind = ComponentType.of(one.spec.component_type)
         return resolve_backend(kind, CommandLine.of(main), one.framework)
     except InvalidSpec:
         return None  # other rules report this problem
-
-
-def _services(documents: Sequence[Document]) -> Iterator[_Service]:
-    """Every service and every component of the documents; fields that do not fit their types are left out."""
-    for document in without_made(documents):
-        if document.kind not in {contract.GRAPH, contract.COMPONENT} or not _name_of(document):
-            continue
-        stored = apply_defaults(document.object)
-        namespace = str(stored["metadata"].get("namespace") or "")
-        if document.kind == contract.COMPONENT:
-            component, _ = read_parent(ComponentDeployment, stored)
-            name = name_of(document.object)
-            yield _Service(
-                document=document,
-                path=SPEC,
-                namespace=namespace,
-                name=name,
-                service=component.spec.service_name or name,
-                framework=component.spec.backend_framework,
-                spec=component.spec,
-            )
-            continue
-        graph, _ = read_parent(GraphDeployment, stored)
-        for service, spec in sorted(graph.spec.services.items()):
-            yield _Service(
-                document=document,
-                path=SPEC / "services" / Key(service),
-                namespace=namespace,
-                name=identity.component_name(name_of(document.object), service),
-                service=service,
-                framework=graph.spec.backend_framework,
-                spec=spec,
-            )

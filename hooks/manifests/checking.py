@@ -6,12 +6,13 @@ Knows no cluster: every object is checked as if an unknown user created it.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from hooks.admission.rules import RULES
 from hooks.crds import apply_defaults, find_faults
 from hooks.facts import Facts
 from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
-from hooks.manifests.across import find_collisions, find_shared_slips
+from hooks.manifests.across import find_collisions, find_services, find_shared_slips
 from hooks.manifests.document import Document, Fault
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Loaded
@@ -20,6 +21,7 @@ from hooks.problems import Problem
 from hooks.rendering import Rendered, declared_kinds, render
 from hooks.rules.offline import OFFLINE
 from hooks.settings import Settings
+from hooks.spreading import Spread, in_one_part
 from hooks.validation.overlap import drop_repetitions
 from hooks.validation.review import Review, Verdict
 from hooks.validation.v1beta1 import find_v1beta1_problems, find_v1beta1_warnings
@@ -37,30 +39,30 @@ class Checked:
     rendered: tuple[Rendered, ...] = ()
 
 
-def check_manifests(loaded: Loaded, settings: Settings, installed: frozenset[str] | None) -> Checked:
+def check_manifests(
+    loaded: Loaded, settings: Settings, installed: frozenset[str] | None, spread: Spread = in_one_part
+) -> Checked:
     """Check manifests by schemas and rules; each problem is named once. Documents of other kinds only need a name.
 
     `installed` are the optional kinds of the cluster. None skips the rules that need them, as admission does.
     """
-    faults, warnings = set(loaded.unreadable), set(loaded.namesakes)
-    for document in loaded.documents:
-        of_schema = check_document(document)
-        verdict = _judge(document, settings, installed) if document.is_ours else Verdict(problems=())
-        of_rules = drop_repetitions(verdict.problems, (fault.problem for fault in of_schema))
-        faults |= {*of_schema, *(document.place_written(problem) for problem in of_rules)}
-        warnings |= {document.place_written(warning) for warning in (*verdict.warnings, *find_two_meanings(document))}
-    faults |= set(find_collisions(loaded.documents))
-    warnings |= set(find_shared_slips(loaded.documents, settings))
-    return Checked(faults=_reword(faults), warnings=_reword(warnings))
+    examined = spread(partial(_examine, settings=settings, installed=installed), loaded.documents)
+    return _sum_up(loaded, settings, examined)
 
 
 def check_rendered(
-    loaded: Loaded, settings: Settings, installed: frozenset[str], kinds: frozenset[GroupVersionKind] = OUR_KINDS
+    loaded: Loaded,
+    settings: Settings,
+    installed: frozenset[str],
+    kinds: frozenset[GroupVersionKind] = OUR_KINDS,
+    *,
+    spread: Spread = in_one_part,
 ) -> Checked:
     """Check, then render the documents of these `kinds` that fit their schemas; rendering finds further problems."""
-    checked = check_manifests(loaded, settings, installed)
-    sound = [document for document in loaded.documents if not check_document(document)]
-    rendered = _render(sound, settings, installed)
+    examined = spread(partial(_examine, settings=settings, installed=installed), loaded.documents)
+    checked = _sum_up(loaded, settings, examined)
+    sound = [document for document, one in zip(loaded.documents, examined, strict=True) if one.fits]
+    rendered = _render(sound, settings, installed, spread)
     shown = {
         document.place_written(problem)
         for document, one in zip(sound, rendered, strict=True)
@@ -68,6 +70,43 @@ def check_rendered(
         for problem in _as_written(document, one.problems)
     }
     return replace(checked, faults=_reword({*checked.faults, *shown}), rendered=tuple(rendered))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Examined:
+    """What was found in one document; `fits` says that its schema has nothing against it."""
+
+    faults: frozenset[Fault]
+    warnings: frozenset[Fault]
+    fits: bool
+
+
+def _examine(documents: Sequence[Document], *, settings: Settings, installed: frozenset[str] | None) -> list[_Examined]:
+    return [_examine_one(document, settings, installed) for document in documents]
+
+
+def _examine_one(document: Document, settings: Settings, installed: frozenset[str] | None) -> _Examined:
+    of_schema = check_document(document)
+    verdict = _judge(document, settings, installed) if document.is_ours else Verdict(problems=())
+    of_rules = drop_repetitions(verdict.problems, (fault.problem for fault in of_schema))
+    warnings = (*verdict.warnings, *find_two_meanings(document))
+    return _Examined(
+        faults=frozenset({*of_schema, *map(document.place_written, of_rules)}),
+        warnings=frozenset(map(document.place_written, warnings)),
+        fits=not of_schema,
+    )
+
+
+def _sum_up(loaded: Loaded, settings: Settings, examined: Iterable[_Examined]) -> Checked:
+    """The problems of all documents, and those between documents."""
+    faults, warnings = set(loaded.unreadable), set(loaded.namesakes)
+    for one in examined:
+        faults |= one.faults
+        warnings |= one.warnings
+    services = tuple(find_services(loaded.documents))
+    faults |= set(find_collisions(services))
+    warnings |= set(find_shared_slips(services, loaded.documents, settings))
+    return Checked(faults=_reword(faults), warnings=_reword(warnings))
 
 
 def check_document(document: Document) -> list[Fault]:
@@ -123,9 +162,11 @@ def _as_written(document: Document, problems: Iterable[Problem]) -> tuple[Proble
     return drop_repetitions(map(document.as_written, problems), find_v1beta1_problems(document.beta))
 
 
-def _render(documents: Sequence[Document], settings: Settings, installed: frozenset[str]) -> list[Rendered]:
+def _render(
+    documents: Sequence[Document], settings: Settings, installed: frozenset[str], spread: Spread
+) -> list[Rendered]:
     objects = [store(document.object) if document.is_ours else document.object for document in documents]
-    return render(objects, Facts(now=ANY_TIME, settings=settings), installed=installed)
+    return render(objects, Facts(now=ANY_TIME, settings=settings), installed=installed, spread=spread)
 
 
 def store(obj: Manifest) -> Manifest:

@@ -1,39 +1,19 @@
 """Writes objects for people and programs: YAML documents or a JSON list, byte-stable."""
 
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
 import orjson
-import yaml
 
 from hooks.k8s.types import ReadManifest
+from hooks.manifests.block_style import write_block_style
+from hooks.spreading import Spread, in_one_part
 
 _FIRST_KEYS = ("apiVersion", "kind", "metadata", "name", "namespace", "type")
-
-
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Block style, no aliases, long scripts as literal blocks."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
-        return True
-
-
-_READ_OTHERWISE = re.compile(r"[yn]|yes|no|on|off|[-+]?[0-9._]+(e[-+]?[0-9]+)?|[-+]?0[xob][0-9a-f_]+", re.IGNORECASE)
-"""Text that some YAML parsers read as a number or boolean unless it is quoted, for example `1e3`."""
-
-
-def _represent_text(dumper: yaml.Dumper, text: str) -> yaml.ScalarNode:
-    quoted = '"' if _READ_OTHERWISE.fullmatch(text) else None
-    style = "|" if "\n" in text else quoted
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _represent_text)
 
 
 @contextmanager
@@ -59,9 +39,11 @@ def _discard_output() -> None:
     os.close(away)
 
 
-def format_documents(manifests: Iterable[ReadManifest], output: str = "yaml") -> str:
+def format_documents(manifests: Iterable[ReadManifest], output: str = "yaml", spread: Spread = in_one_part) -> str:
     """All objects as YAML documents, or as one JSON list with `output` `json`; ends with a newline."""
-    return format_as_given((order_keys(manifest) for manifest in manifests), output)
+    if output == "json":
+        return format_as_given(map(order_keys, manifests), output)
+    return "".join(spread(_format_part, tuple(manifests)))
 
 
 def format_as_given(manifests: Iterable[ReadManifest], output: str = "yaml") -> str:
@@ -69,17 +51,16 @@ def format_as_given(manifests: Iterable[ReadManifest], output: str = "yaml") -> 
     given = list(manifests)
     if output == "json":
         return orjson.dumps(given, option=orjson.OPT_INDENT_2).decode() + "\n"
-    return "".join(f"---\n{_format_yaml(manifest)}" for manifest in given)
+    return "".join(f"---\n{write_block_style(manifest)}" for manifest in given)
+
+
+def _format_part(manifests: Sequence[ReadManifest]) -> list[str]:
+    return [f"---\n{format_value(manifest)}" for manifest in manifests]
 
 
 def format_value(value: Any) -> str:
     """A value as YAML, with keys in reading order; ends with a newline."""
-    return _format_yaml(order_keys(value))
-
-
-def _format_yaml(value: Any) -> str:
-    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1)
-    return str(text)
+    return write_block_style(order_keys(value))
 
 
 def order_keys(value: Any) -> Any:

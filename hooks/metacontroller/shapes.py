@@ -11,38 +11,125 @@ from typing import Any
 from hooks.k8s.messages import describe_type
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
 
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_MAPS = _names(
-    "metadata spec status template selector targetRef restart service scheduling lws rolloutStrategy podSpec "
-    "podTemplateSpec leaderWorkerTemplate leaderTemplate workerTemplate roleRef dgdRef deployment waiting terminated "
-    "running lastState updateProgress"
+_MAPS = frozenset(
+    {
+        "metadata",
+        "spec",
+        "status",
+        "template",
+        "selector",
+        "targetRef",
+        "restart",
+        "service",
+        "scheduling",
+        "lws",
+        "rolloutStrategy",
+        "podSpec",
+        "podTemplateSpec",
+        "leaderWorkerTemplate",
+        "leaderTemplate",
+        "workerTemplate",
+        "roleRef",
+        "dgdRef",
+        "deployment",
+        "waiting",
+        "terminated",
+        "running",
+        "lastState",
+        "updateProgress",
+    }
 )
 _TEXT_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})
 """Their keys are the user's, so nothing inside is a field."""
 _OPAQUE = frozenset({"data", "stringData", "binaryData", "limits", "requests", "parameters", "config", "managedFields"})
 _BY_NAME = frozenset({"services", "checkpoints"})
 """Maps whose keys are names of the user, and whose values are objects."""
-_LISTS = _names(
-    "conditions endpoints containers initContainers containerStatuses initContainerStatuses volumes env envs ports "
-    "subjects adapters ownerReferences cliques podCliqueScalingGroups rules items pvcs volumeMounts"
+_LISTS = frozenset(
+    {
+        "conditions",
+        "endpoints",
+        "containers",
+        "initContainers",
+        "containerStatuses",
+        "initContainerStatuses",
+        "volumes",
+        "env",
+        "envs",
+        "ports",
+        "subjects",
+        "adapters",
+        "ownerReferences",
+        "cliques",
+        "podCliqueScalingGroups",
+        "rules",
+        "items",
+        "pvcs",
+        "volumeMounts",
+    }
 )
-_TEXT_LISTS = _names("addresses finalizers cliqueNames accessModes inProgress componentNames")
-_TEXTS = _names(
-    "name namespace uid type reason message phase kind apiVersion address podName addressType since lastError "
-    "serviceName componentKind componentName observedID deploymentName observedModel resourceVersion"
+_TEXT_LISTS = frozenset({"addresses", "finalizers", "cliqueNames", "accessModes", "inProgress", "componentNames"})
+_TEXTS = frozenset(
+    {
+        "name",
+        "namespace",
+        "uid",
+        "type",
+        "reason",
+        "message",
+        "phase",
+        "kind",
+        "apiVersion",
+        "address",
+        "podName",
+        "addressType",
+        "since",
+        "lastError",
+        "serviceName",
+        "componentKind",
+        "componentName",
+        "observedID",
+        "deploymentName",
+        "observedModel",
+        "resourceVersion",
+    }
 )
-_COUNTS = _names(
-    "replicas readyReplicas updatedReplicas availableReplicas unavailableReplicas scheduledReplicas observedGeneration "
-    "generation currentReplicas desiredReplicas restartCount attempts totalEndpoints readyEndpoints minAvailable size "
-    "unsupportedEndpoints active succeeded failed exitCode"
+_COUNTS = frozenset(
+    {
+        "replicas",
+        "readyReplicas",
+        "updatedReplicas",
+        "availableReplicas",
+        "unavailableReplicas",
+        "scheduledReplicas",
+        "observedGeneration",
+        "generation",
+        "currentReplicas",
+        "desiredReplicas",
+        "restartCount",
+        "attempts",
+        "totalEndpoints",
+        "readyEndpoints",
+        "minAvailable",
+        "size",
+        "unsupportedEndpoints",
+        "active",
+        "succeeded",
+        "failed",
+        "exitCode",
+    }
 )
-_TIMES = _names(
-    "creationTimestamp deletionTimestamp lastTransitionTime lastUpdateTime startTime completionTime startedAt "
-    "finishedAt lastProbeTime"
+_TIMES = frozenset(
+    {
+        "creationTimestamp",
+        "deletionTimestamp",
+        "lastTransitionTime",
+        "lastUpdateTime",
+        "startTime",
+        "completionTime",
+        "startedAt",
+        "finishedAt",
+        "lastProbeTime",
+    }
 )
 _FLAGS = frozenset({"ready", "serving", "terminating", "controller", "blockOwnerDeletion", "started"})
 _DEEPEST = 100

@@ -12,7 +12,7 @@ from hooks.facts import Facts
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
-from hooks.rendering import HOOKS, find_related
+from hooks.rendering import HOOKS, find_related, index_objects
 from hooks.simulator.metacontroller.merge import MergeRefused, apply_update
 
 Key = tuple[GroupVersionKind, str]
@@ -49,7 +49,7 @@ def ask(
     question = CustomizeRequest(parent=parent, child_kinds=frozenset(kinds) & frozenset(OPTIONAL_CHILD_KINDS))
     namespace = parent["metadata"]["namespace"]
     try:
-        related = find_related(hook.customize(question, facts), world)
+        related = find_related(hook.customize(question, facts), index_objects(world))
         answer = hook.sync(SyncRequest(parent=parent, children=Objects(by_kind), related=related), facts)
     except HookError as error:
         return FirstSync(wanted={}, error=str(error))

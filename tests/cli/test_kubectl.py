@@ -12,8 +12,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks import contract
-from hooks.cli import diff as diff_module
-from hooks.cli import graph as graph_module
+from hooks.cli import live_comparison as diff_module
+from hooks.cli import live_graphs as graph_module
 from hooks.cli.cluster_options import Connection
 from hooks.cli.kubectl import status as status_module
 from hooks.cli.kubectl import target as target_module
@@ -412,12 +412,49 @@ def test_commands_of_dynamo_hooks_are_offered_where_they_exist() -> None:
         assert run(name, "--help").stdout.startswith(f"Usage: group {name} ")
 
 
-def test_short_commands_load_neither_settings_nor_hooks() -> None:
-    """Both would make `kubectl dynamo status` wait for pydantic, twice as long as for all else together."""
-    script = (
-        "import sys, hooks.cli.kubectl.main, hooks.cli.kubectl.status, hooks.cli.kubectl.restart, "
-        "hooks.cli.kubectl.scale, hooks.cli.kubectl.logs; "
-        "print(sorted({'pydantic', 'flask', 'hooks.settings', 'hooks.app', 'cryptography'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+HEAVY = ("pydantic", "flask", "cryptography", "requests", "yaml", "importlib.metadata", "hooks.settings", "hooks.app")
+LOADED = """
+import sys
+from click.testing import CliRunner
+from hooks.cli.kubectl.main import group
+from hooks.cli.main import main
+
+def tell(what):
+    print(what, *sorted({heavy} & set(sys.modules)))
+
+def run(command, *words):
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == 0, done.output
+
+run(main, "--help")
+tell("--help")
+for name in ("diff", "graph", "validate"):
+    run(main, name, "--help")
+tell("help of commands")
+for name in ("diff", "graph"):
+    run(group, name, "--help")
+tell("help of kubectl dynamo")
+if {own}:
+    import hooks.cli.kubectl.status, hooks.cli.kubectl.restart, hooks.cli.kubectl.scale, hooks.cli.kubectl.logs
+    tell("kubectl dynamo")
+    sys.exit()
+run(main, "validate", {file})
+run(main, "diff", {file}, {file})
+run(main, "graph", {file})
+tell("answers")
+"""
+
+
+def test_commands_load_only_what_their_answer_needs() -> None:
+    """Pydantic takes as long as all else of a short command; it and requests load importlib.metadata."""
+    shown = ["--help", "help of commands yaml", "help of kubectl dynamo yaml"]
+    assert run_script(own=True) == [*shown, "kubectl dynamo importlib.metadata requests yaml"]
+    assert run_script(own=False) == [*shown, "answers hooks.settings importlib.metadata pydantic yaml"]
+
+
+def run_script(*, own: bool) -> list[str]:
+    file = str(Path(__file__).parents[2] / "examples/vllm-disagg.yaml")
+    script = LOADED.replace("{heavy}", repr(set(HEAVY))).replace("{file}", repr(file)).replace("{own}", str(own))
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.splitlines()

@@ -156,7 +156,7 @@ def test_json_has_what_programs_need(tmp_path: Path) -> None:
 def test_markdown_escapes_what_comes_from_manifests(tmp_path: Path) -> None:
     hostile = "```\n</details> | @everyone <b>"
     new = edited_service(DISAGG, "Frontend", lambda spec: spec.update(envs=[{"name": "A", "value": hostile}]))
-    text = diff(tmp_path, DISAGG, new, "-o", "markdown").output
+    text = diff(tmp_path, DISAGG, new, "-o", "markdown", "--show-values").output
     table, _, folded = text.partition("<details>")
     assert table.startswith("**Objects: 3 changed. 1 pod restarts.**")
     assert "<b>" not in table

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from hooks import contract
-from hooks.cli import diff as command
+from hooks.cli import live_comparison as command
 from hooks.cli.main import main
 from hooks.clients.api_server import Refused
 from hooks.diff.fitting import Fit, Machines, judge_fit

@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks import contract
-from hooks.cli import graph as command
+from hooks.cli import live_graphs as command
 from hooks.cli.cluster_options import Connection
 from hooks.cli.main import main
 from hooks.clients.cluster import Cluster

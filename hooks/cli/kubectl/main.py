@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import click
 
-from hooks import __version__
 from hooks.cli.main import LazyGroup
 from hooks.cli.main import main as dynamo_hooks
 
@@ -48,7 +47,7 @@ class PluginGroup(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Try: kubectl dynamo status GRAPH",
 )
-@click.version_option(__version__, "--version", message="kubectl-dynamo %(version)s")
+@click.version_option(None, "--version", package_name="dynamo-hooks", message="kubectl-dynamo %(version)s")
 def group() -> None:
     """Graphs of NVIDIA Dynamo in a cluster: what they are doing, restart, scale, logs, and what a change would do.
 
