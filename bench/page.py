@@ -6,7 +6,7 @@ A result is a file of bench/results/, by default all: of those of `make bench` t
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 RESULTS = Path(__file__).parent / "results"
 """Their names end with the time, so the newest of a bench is the last."""
 _VERDICT = re.compile(r"(reached|missed) +(.*)")
+_GRAPHS, _COMPONENTS = "dynamographdeployments", "dynamocomponentdeployments"
 _PHASES = (("children", "until all children exist"), ("ready", "until all graphs are ready"))
 
 
@@ -84,18 +85,42 @@ def write_calls(result: Result) -> str:
 
 
 def write_clusters(results: Iterable[Result]) -> str:
-    """What many graphs cost on a real control plane, hooks beside the floor, by the number of graphs."""
-    head = ("graphs", "phase", "seconds", "floor", "processor s", "floor", "times the floor", "calls a graph")
+    """What many graphs cost on a real control plane, hooks beside the floor, and the verdicts."""
+    head = ("graphs", "phase", "seconds", "floor", "processor s", "floor", "times the floor", "calls a graph", "floor")
     rows = []
-    for result in sorted(results, key=lambda one: int(one["graphs"])):
+    ordered = sorted(results, key=lambda one: int(one["graphs"]))
+    for result in ordered:
         for phase, title in _PHASES:
             hooks, floor = result["hooks"][phase], result["floor"][phase]
             spent, least = (sum(one["processor_seconds"].values()) for one in (hooks, floor))
-            calls = sum(hooks["calls"].values()) / result["graphs"]
+            calls = (f"{sum(one['calls'].values()) / result['graphs']:.1f}" for one in (hooks, floor))
             seconds = (f"{hooks['seconds']:.1f}", f"{floor['seconds']:.1f}")
             ratio = f"{spent / least:.2f}"
-            rows.append((result["graphs"], title, *seconds, f"{spent:.1f}", f"{least:.1f}", ratio, f"{calls:.1f}"))
-    return _table(head, rows)
+            rows.append((result["graphs"], title, *seconds, f"{spent:.1f}", f"{least:.1f}", ratio, *calls))
+    verdicts = _table(("graphs", "target", "measured"), (row for one in ordered for row in judge_cluster(one)))
+    return f"{_table(head, rows)}\n{verdicts}"
+
+
+def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
+    """For each target of the bench of many graphs: their number, the verdict, and the figure beside its target."""
+    graphs, services, hooks, floor = (result[key] for key in ("graphs", "services", "hooks", "floor"))
+    first, written = hooks["first_writes"], hooks["ready"]["api_calls"]
+    figures = [
+        ("status writes of a graph until its children exist", first.get(_GRAPHS, 0) / graphs, 2.0),
+        ("status writes of a component until then", first.get(_COMPONENTS, 0) / graphs / services, 1.0),
+        (
+            "status writes of a graph until it is ready",
+            written.get(f"update {_GRAPHS}/status", 0) / graphs,
+            2.0 + services,
+        ),
+    ]
+    for phase, title in _PHASES:
+        spent, least = (sum(one[phase]["processor_seconds"].values()) for one in (hooks, floor))
+        figures.append((f"processor seconds {title}, times the floor", spent / least, 1.2))
+    figures.append(("hook calls until a graph is ready", sum(hooks["ready"]["calls"].values()) / graphs, 12.0))
+    for title, value, target in figures:
+        verdict = "reached" if value <= target else "missed"
+        yield graphs, verdict, f"{title}: {value:.2f}, target at most {target:g}"
 
 
 def write_targets(lines: Iterable[str]) -> str:

@@ -58,6 +58,11 @@ def count(calls: Iterable[ApiCall]) -> Mapping[str, int]:
     return dict(Counter(call.title for call in calls).most_common())
 
 
+def find_refused(calls: Iterable[ApiCall]) -> Mapping[str, int]:
+    """How often each kind of call was refused."""
+    return count(call for call in calls if call.code >= 400)
+
+
 def count_first_writes(calls: Sequence[ApiCall]) -> Mapping[str, int]:
     """Status writes by resource until the last Deployment of their graph was created, and each object's first one.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import requests
 
-from bench.cluster.audit_log import ApiCall, AuditLog, count, count_first_writes, describe_statuses
+from bench.cluster.audit_log import ApiCall, AuditLog, count, count_first_writes, describe_statuses, find_refused
 from bench.cluster.processors import read_memory, read_seconds
 from bench.cluster.simulated import NAMESPACE, SERVICES, build_graph, is_ready
 from hooks.k8s.types import Manifest
@@ -27,6 +27,8 @@ from tests.ports import free_port
 
 _HERE = Path(__file__).parent
 _QUIET_SECONDS = 2.0
+_TIMERS_SECONDS = 12.0
+"""Before rest: the hooks ask for a sync some seconds after the first status, as some failures cause no event."""
 _PATIENCE_PER_GRAPH = 5.0
 _WARM_UP = 99_999
 """Number of a graph that exists before the measurement, so that rules are compiled and watches are open."""
@@ -56,7 +58,8 @@ class Phase:
 class Run:
     """Until all children exist, until all graphs are ready (both from the beginning), and rest; MiB by program.
 
-    `first_writes` are the status writes by resource before all children of their own graph existed.
+    `first_writes` are the status writes by resource before all children of their own graph existed. `refused` are
+    Metacontroller's API calls that were refused: a server whose answers cause many of them is not measured fairly.
     """
 
     graphs: int
@@ -64,6 +67,7 @@ class Run:
     ready: Phase
     rest: Phase
     first_writes: Mapping[str, int]
+    refused: Mapping[str, int]
     memory: Mapping[str, float]
     statuses: tuple[str, ...]
 
@@ -121,6 +125,9 @@ class _Measurement:
         self._wait_until_ready(graphs, deadline)
         ready, seen = self._phase(), self._seen
         memory = read_memory()
+        if rest_seconds:
+            time.sleep(_TIMERS_SECONDS)
+            self._read()
         self._begin()
         time.sleep(rest_seconds)
         self._read()
@@ -130,6 +137,7 @@ class _Measurement:
             ready=ready,
             rest=self._phase(),
             first_writes=count_first_writes(seen),
+            refused=find_refused([*seen, *self._seen]),
             memory=memory,
             statuses=tuple(describe_statuses(seen)),
         )

@@ -28,14 +28,24 @@ def name_graph(number: int) -> str:
 
 
 def build_graph(number: int) -> Manifest:
-    """A graph of four services, as the other benches have it, but without scaling adapters, which few graphs have."""
+    """A graph of four services, as the other benches have it, but without scaling adapters, which few graphs have.
+
+    Its claim is its own: of graphs that name the same claim, all but the first would find it taken.
+    """
     graph = write_graph(SERVICES)
-    services = {
-        name: {key: value for key, value in service.items() if key != "scalingAdapter"}
-        for name, service in graph["spec"]["services"].items()
-    }
-    metadata = {**graph["metadata"], "name": name_graph(number), "namespace": NAMESPACE}
-    return {**graph, "metadata": metadata, "spec": {**graph["spec"], "services": services}}
+    name = name_graph(number)
+    claim = f"{name}-models"
+    services = {service: _adapt(spec, claim) for service, spec in graph["spec"]["services"].items()}
+    pvcs = [{**one, "name": claim} for one in graph["spec"]["pvcs"]]
+    metadata = {**graph["metadata"], "name": name, "namespace": NAMESPACE}
+    return {**graph, "metadata": metadata, "spec": {**graph["spec"], "pvcs": pvcs, "services": services}}
+
+
+def _adapt(service: Mapping[str, Any], claim: str) -> dict[str, Any]:
+    """The service without scaling adapter, with its mounts from another claim."""
+    found = {key: value for key, value in service.items() if key not in {"scalingAdapter", "volumeMounts"}}
+    mounts = [{**mount, "name": claim} for mount in service.get("volumeMounts", ())]
+    return {**found, "volumeMounts": mounts} if mounts else found
 
 
 @dataclass

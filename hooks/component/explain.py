@@ -13,7 +13,7 @@ from hooks.component.pod_template import PodPlan
 from hooks.component.progress import Progress
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.pod_reasons import explain_denial, explain_pods
-from hooks.k8s.readiness import is_paused
+from hooks.k8s.readiness import count_pods, is_paused
 from hooks.k8s.types import ReadManifest, name_of
 from hooks.settings import Settings, Switch
 
@@ -33,7 +33,10 @@ def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, no
         *explain_missing(plan.pod),
         *(plan.mpi_key.explain_absence() if plan.mpi_key else ()),
     ]
-    pods = explain_own_pods(seen.pods, now, is_rolling=progress.is_rolling)
+    pods = [*explain_own_pods(seen.pods, now, is_rolling=progress.is_rolling)]
+    if deployment is not None and not count_pods(deployment):
+        # Pods are seen before the Deployment counts them; the next status has the counts and names the pod.
+        pods = [one for one in pods if one.reason is not NotReadyReason.PROGRESSING]
     return choose_worst([*found, *pods]) or _progressing(plan)
 
 

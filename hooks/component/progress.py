@@ -11,12 +11,14 @@ from hooks.k8s import kinds
 from hooks.k8s.conditions import is_pod_ready
 from hooks.k8s.readiness import (
     Readiness,
+    count_pods,
+    describe_new,
     has_old_pods,
     read_deployment,
     read_leader_worker_set,
     reports_generation,
 )
-from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of
+from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.applied_condition import Applied, Judged
 from hooks.metacontroller.deviations import Deviance, Deviation, find_deviations
 from hooks.metacontroller.protocol import SyncRequest
@@ -84,6 +86,13 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent,
     )
 
 
+def has_no_pods(plan: ComponentPlan, seen: Workloads) -> bool:
+    """Whether the pods of a wanted Deployment are still to be created."""
+    is_wanted = plan.groups is None and plan.replicas > 0 and not plan.waits_for
+    live = seen.deployment
+    return is_wanted and (live is None or (not is_deleting(live) and count_pods(live) == 0))
+
+
 def _surplus(plan: ComponentPlan, sets: Collection[str], wanted: Container[str]) -> list[str]:
     """LeaderWorkerSets of unwanted replicas; like a Deployment's old pods, they count until they are deleted."""
     return sorted(name for name in sets if name not in wanted) if plan.groups else []
@@ -105,6 +114,8 @@ def _measure(
 ) -> Readiness:
     if why_withheld:
         return Readiness(ready=False, reason=why_withheld, is_current=False)
+    if live is None and plan.groups is None and judged is not None and not judged.is_lasting:
+        return Readiness(ready=False, reason=describe_new(plan.replicas))
     readiness = read_leader_worker_set(live) if plan.groups else read_deployment(live)
     if live is None:
         return readiness

@@ -12,12 +12,13 @@ from hooks.component.explain import explain
 from hooks.component.groups import GroupsPlan
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
-from hooks.component.progress import Progress
+from hooks.component.progress import Progress, has_no_pods
 from hooks.component.projection import keep_projected
 from hooks.component.reasons import ComponentReason
-from hooks.k8s.conditions import READY, Condition, Truth, find_condition, merge_conditions
+from hooks.k8s.conditions import READY, Condition, Truth, find_beginning, find_condition, merge_conditions
 from hooks.k8s.deadlines import seconds_left
-from hooks.k8s.not_ready import NotReadyReason, choose_worst
+from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
+from hooks.k8s.readiness import describe_new as describe_new_deployment
 from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.metacontroller.applied_condition import APPLIED
 from hooks.metacontroller.holding import build_held_condition
@@ -69,6 +70,8 @@ def report(
     waiting = build_held_condition(request.parent, progress.held)
     conditions = (*of_workloads, progress.applied.condition, judge_spec(), *waiting)
     counts = _count_groups(plan.subject.name, plan.groups, seen.workloads) if plan.groups else _count(seen.workloads)
+    if not counts and has_no_pods(plan, seen.workloads) and not any(one.is_lasting for one in progress.of_workloads):
+        counts = count_new(plan.subject.name)
     service = {**counts, **plan.projection} if counts else {}
     seconds = min((one for one in (state.seconds, progress.applied.resync_after_seconds) if one), default=0.0)
     return Report(status=_write(request, conditions, service, now), resync_after_seconds=seconds)
@@ -127,9 +130,11 @@ class _State:
 
 
 def _judge(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, *, wait: float, now: datetime) -> _State:
-    others = [one for one in progress.applied.judged if one not in progress.of_workloads]
-    lacking = "; ".join(f"{one.deviation.title}: {one}" for one in others)
     because = _because(plan, progress)
+    found = [one for one in progress.applied.judged if one not in progress.of_workloads]
+    # While the workload is not ready either, an object that is just being created tells a reader nothing.
+    others = [one for one in found if not (because and one.is_being_created)]
+    lacking = "; ".join(f"{one.deviation.title}: {one}" for one in others)
     explanation = explain(plan, progress, seen, now) if because else None
     worst = choose_worst([*(one.explanation for one in others), *([explanation] if explanation else [])])
     if wait:
@@ -184,11 +189,23 @@ def _workload_conditions(words: _Words, state: _State, remarks: tuple[str, ...])
 def _write(
     request: SyncRequest, conditions: tuple[Condition, ...], service: Mapping[str, Json], now: datetime
 ) -> dict[str, Json]:
-    previous = request.status.get("conditions") or ()
+    previous, since = request.status.get("conditions") or (), find_beginning(request.parent, now)
     status: dict[str, Json] = {
-        "conditions": merge_conditions(previous, conditions, now=now, generation=request.generation)
+        "conditions": merge_conditions(previous, conditions, now=since, generation=request.generation)
     }
     return {**status, "service": service} if service else status
+
+
+def count_new(name: str) -> dict[str, Json]:
+    """The counts of a Deployment that is being created."""
+    names: dict[str, Json] = {"componentKind": "Deployment", "componentName": name, "componentNames": [name]}
+    return {**names, **dict.fromkeys(_DEPLOYMENT_COUNTS, 0)}
+
+
+def describe_new(replicas: int) -> str:
+    """The message of the condition Available while the Deployment is being created."""
+    _, beginning = _DEPLOYMENT_WORDS.not_ready
+    return f"{beginning}: {describe_new_deployment(replicas)}; {Explanation(reason=NotReadyReason.PROGRESSING)}"
 
 
 def _count(seen: Workloads) -> Mapping[str, Json]:
@@ -198,9 +215,7 @@ def _count(seen: Workloads) -> Mapping[str, Json]:
         return {}
     counts = deployment.get("status") or {}
     return {
-        "componentKind": "Deployment",
-        "componentName": name_of(deployment),
-        "componentNames": [name_of(deployment)],
+        **count_new(name_of(deployment)),
         **{field: int(counts.get(field) or 0) for field in _DEPLOYMENT_COUNTS},
     }
 

@@ -11,7 +11,7 @@ from hooks.component.holding import hold_component, mark_workloads
 from hooks.component.keeping import keep_discovered
 from hooks.component.observe import ObservedComponent, observe, observe_workloads, without_progress
 from hooks.component.plan import ComponentPlan, plan_component, refuse_multinode
-from hooks.component.progress import find_component_deviations, measure_progress
+from hooks.component.progress import find_component_deviations, has_no_pods, measure_progress
 from hooks.component.reasons import ComponentReason
 from hooks.component.related import resolve_related
 from hooks.component.status import report, report_problems
@@ -115,7 +115,8 @@ def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, fa
     if plan is not found:
         built = _build(plan, parent_key)
     built = hold_component(plan, built, request, seen=seen, settings=facts.settings)
-    applied = judge_deviations(request, find_component_deviations(plan, built, request), facts.now)
+    deviations = find_component_deviations(plan, built, request)
+    applied = judge_deviations(request, deviations, facts.now, is_coming_up=has_no_pods(plan, seen.workloads))
     progress = measure_progress(plan, built, seen, applied)
     warnings = (*plan.warnings, *texts_of(built.warnings))
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)

@@ -45,6 +45,11 @@ class ChildComponent:
     is_held: bool = False
 
     @property
+    def has_status(self) -> bool:
+        """Whether its hook has ever answered; until then the API server shows the default generation, -1."""
+        return self.observed_generation > 0
+
+    @property
     def has_ready_pods(self) -> bool:
         """Whether some of its pods serve, as far as its status says."""
         return self.is_available or int(self.service.get("readyReplicas") or 0) > 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.component.explain import explain_rollout
+from hooks.component.status import describe_new
 from hooks.graph.components import GraphServicePlan
 from hooks.graph.grove.progress import GroveProgress, find_unready, measure_grove
 from hooks.graph.observe import ChildComponent, ObservedGraph
@@ -22,6 +23,8 @@ ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, 
 
 _WORKLOADS = frozenset({contract.COMPONENT, kinds.POD_CLIQUE_SET})
 _UNMANAGED = Unmanaged(existing=ON_DELETE - {kinds.ROLE_BINDING}, fixed=frozenset({kinds.ROLE_BINDING}))
+_NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
+_NOT_READY = "Component deployment not ready - Ready condition not true"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +34,7 @@ class GraphProgress:
     `unready` are the services that are not ready. `components` says by component's name why it is not ready, `reasons`
     the same in one word each; `grove` is the progress of Grove. They are empty while no workload is returned. `applied`
     says which children are missing or not as wanted; `held` is the condition about workloads that wait with new
-    defaults.
+    defaults. `new` are the components that have no status yet and get a Deployment.
     """
 
     unready: frozenset[str]
@@ -40,6 +43,7 @@ class GraphProgress:
     grove: GroveProgress | None
     applied: Applied
     held: tuple[Condition, ...] = ()
+    new: frozenset[str] = frozenset()
 
     @property
     def lacking(self) -> tuple[Judged, ...]:
@@ -66,7 +70,11 @@ def measure_graph(plan: GraphPlan, seen: ObservedGraph, applied: Applied) -> Gra
         unready = find_unready(plan.grove, grove)
         return GraphProgress(unready=unready, components={}, reasons={}, grove=grove, applied=applied)
     judged = {one.deviation.name: one for one in applied.judged if one.deviation.kind == contract.COMPONENT}
-    found = [(one, _why_unready(one, seen.components.get(one.name), judged.get(one.name))) for one in plan.components]
+    new = _find_new(plan, seen, judged)
+    found = [
+        (one, new.get(one.name) or _why_unready(one, seen.components.get(one.name), judged.get(one.name)))
+        for one in plan.components
+    ]
     return GraphProgress(
         unready=frozenset(component.service for component, reason in found if reason),
         components={component.name: reason for component, reason in found if reason},
@@ -75,7 +83,35 @@ def measure_graph(plan: GraphPlan, seen: ObservedGraph, applied: Applied) -> Gra
         },
         grove=None,
         applied=applied,
+        new=frozenset(new),
     )
+
+
+def has_no_pods(plan: GraphPlan, seen: ObservedGraph) -> bool:
+    """Whether the pods of all components are still to be created, and some are wanted."""
+    if plan.blocked_by or plan.grove is not None or not any(one.spec.get("replicas", 1) for one in plan.components):
+        return False
+    return not any(one.is_deleting or one.service.get("replicas") for one in seen.components.values())
+
+
+def _find_new(plan: GraphPlan, seen: ObservedGraph, judged: Mapping[str, Judged]) -> dict[str, str]:
+    """By name the components that are just being created: why they are not ready, as their first status will say it.
+
+    A component that is missing beside others with pods was deleted, or is a new service of an old graph.
+    """
+    is_coming_up = has_no_pods(plan, seen)
+    return {
+        one.name: f"{_NOT_AVAILABLE} ({describe_new(int(one.spec.get('replicas', 1)))})"
+        for one in plan.components
+        if _is_new(seen.components.get(one.name), judged.get(one.name), is_coming_up=is_coming_up)
+        and not one.spec.get("multinode")
+    }
+
+
+def _is_new(seen: ChildComponent | None, judged: Judged | None, *, is_coming_up: bool) -> bool:
+    if judged is not None and judged.is_lasting:
+        return False
+    return is_coming_up if seen is None else not (seen.is_deleting or seen.has_status)
 
 
 def _find_withheld(plan: GraphPlan) -> Iterator[Deviation]:
@@ -105,9 +141,8 @@ def _why_unready(plan: GraphServicePlan, seen: ChildComponent | None, judged: Ju
         counts = f"generation={seen.generation}, observedGeneration={seen.observed_generation}"
         return f"spec not yet processed: {counts} ({explain_rollout()})"
     if not seen.is_available or seen.unready:
-        type_, message = ("Ready", seen.unready) if seen.is_available else ("Available", seen.message)
-        detail = f" ({message})" if message else ""
-        return f"Component deployment not ready - {type_} condition not true{detail}"
+        what, message = (_NOT_READY, seen.unready) if seen.is_available else (_NOT_AVAILABLE, seen.message)
+        return f"{what} ({message})" if message else what
     if _init_containers(seen.spec) != _init_containers(plan.spec):
         return (
             "init containers were inserted or reordered; this cannot be applied to an existing object, delete it once"
@@ -119,7 +154,7 @@ def _name_reason(seen: ChildComponent | None, judged: Judged | None) -> str:
     """The reason of a component that is not ready: a `NotReadyReason`, or what its own condition Ready says."""
     if judged is not None and judged.is_lasting:
         return judged.explanation.reason
-    if seen is None or seen.is_deleting:
+    if seen is None or seen.is_deleting or not seen.has_status:
         return NotReadyReason.PROGRESSING
     if judged is not None or seen.observed_generation < seen.generation:
         return NotReadyReason.ROLLING_OUT

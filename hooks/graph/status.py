@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from hooks import contract
 from hooks.component.projection import PROJECTED
+from hooks.component.status import count_new
 from hooks.graph.components import clean_json
 from hooks.graph.grove.status import find_remarks, report_grove_services, why_grove_unready
 from hooks.graph.observe import ObservedGraph
@@ -68,8 +69,10 @@ def report(
     explained: Mapping[str, Explanation],
 ) -> dict[str, Json]:
     """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
-    lacking = {one.deviation.title: str(one) for one in progress.lacking}
-    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_missing_claims(plan)])) | lacking
+    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_missing_claims(plan)]))
+    # While workloads are not ready either, an object that is just being created tells a reader nothing.
+    lacking = [one for one in progress.lacking if not (waiting and one.is_being_created)]
+    waiting |= {one.deviation.title: str(one) for one in lacking}
     if waiting:
         state, reason = GraphState.PENDING, GraphReason.SOME_NOT_READY
         message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
@@ -77,7 +80,9 @@ def report(
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
     message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])
     ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
-    counts = clean_json(report_grove_services(plan.grove, seen.grove)) if plan.grove else _services(plan, seen)
+    counts = (
+        clean_json(report_grove_services(plan.grove, seen.grove)) if plan.grove else _services(plan, seen, progress)
+    )
     services = {service: _project(entry, plan.projections[service]) for service, entry in counts.items()}
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     worst = _find_worst(plan, progress, explained) if waiting else ""
@@ -155,9 +160,11 @@ def _missing_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
         yield f"PersistentVolumeClaim {name}", f"not found ({explanation})"
 
 
-def _services(plan: GraphPlan, seen: ObservedGraph) -> dict[str, Json]:
-    found = ((component.service, seen.components.get(component.name)) for component in plan.components)
-    return {service: component.service for service, component in found if component is not None and component.service}
+def _services(plan: GraphPlan, seen: ObservedGraph, progress: GraphProgress) -> dict[str, Json]:
+    """The entry of each service as its component says it, or as a new component will say it first."""
+    said = {name: component.service for name, component in seen.components.items()}
+    said |= {name: count_new(name) for name in progress.new}
+    return {one.service: entry for one in plan.components if (entry := said.get(one.name))}
 
 
 def _project(entry: Mapping[str, Json], projection: Mapping[str, Json]) -> dict[str, Json]:

@@ -15,12 +15,13 @@ from hooks.graph.explain import explain_services
 from hooks.graph.holding import Holding, hold_graph, mark_workloads
 from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan, plan_graph
-from hooks.graph.progress import ON_DELETE, GraphProgress, find_graph_deviations, measure_graph
+from hooks.graph.progress import ON_DELETE, GraphProgress, find_graph_deviations, has_no_pods, measure_graph
 from hooks.graph.related import resolve_related
 from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.standing_path import GraphPath
 from hooks.graph.status import GraphReason, Previous, report, report_failure
 from hooks.graph.validate import validate_graph
+from hooks.k8s.conditions import find_beginning
 from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import (
     GroupVersionKind,
@@ -168,7 +169,8 @@ def _measure(
 ) -> _Planned:
     holding = hold_graph(*plan_on(grounds), request, seen=seen, settings=facts.settings)
     plan, children = holding.plan, holding.children
-    applied = judge_deviations(request, find_graph_deviations(plan, children, request), facts.now)
+    deviations = find_graph_deviations(plan, children, request)
+    applied = judge_deviations(request, deviations, facts.now, is_coming_up=has_no_pods(plan, seen))
     held = build_held_condition(request.parent, _name_held(holding, seen))
     progress = replace(measure_graph(plan, seen, applied), held=held)
     return _Planned(plan=plan, children=children, restart=restart, progress=progress)
@@ -214,7 +216,8 @@ def _stub(child: ReadManifest) -> Manifest:
 
 
 def _previous(request: SyncRequest, facts: Facts) -> Previous:
-    return Previous(status=request.status, generation=request.generation, now=facts.now)
+    since = find_beginning(request.parent, facts.now)
+    return Previous(status=request.status, generation=request.generation, now=since)
 
 
 def _resync_after(plan: GraphPlan, applied: Applied, explained: Mapping[str, Explanation]) -> float:

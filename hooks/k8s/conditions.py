@@ -14,6 +14,7 @@ READY = "Ready"
 """Type of the condition that says whether the object runs as its newest spec wants it."""
 MAX_MESSAGE = 32_768
 """The longest message that the schema of a condition allows; `merge_conditions` cuts longer ones."""
+_JUST_CREATED_SECONDS = 3.0
 
 Truth = Literal["True", "False", "Unknown"]
 
@@ -46,6 +47,19 @@ def merge_conditions(
     """
     before = {str(condition["type"]): condition for condition in previous}
     return [_write(condition, before.get(condition.type), now, generation) for condition in current]
+
+
+def find_beginning(parent: ReadManifest, now: datetime) -> datetime:
+    """The time at which a condition begins that has no previous one: now, or the creation of an object just created.
+
+    Metacontroller may ask again before it sees the first status that it wrote. With the time of the creation the second
+    answer is the same, and needs no write.
+    """
+    if (parent.get("status") or {}).get("conditions"):
+        return now
+    created = parent["metadata"].get("creationTimestamp")
+    age = (now - datetime.fromisoformat(created)).total_seconds() if created else -1
+    return datetime.fromisoformat(created) if created and 0 <= age <= _JUST_CREATED_SECONDS else now
 
 
 def _write(condition: Condition, before: Mapping[str, Json] | None, now: datetime, generation: int) -> dict[str, Json]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from hooks.k8s.conditions import find_condition, is_true
 from hooks.k8s.types import Json, ReadManifest, is_deleting
 
+NOT_CREATED = "it is not created yet"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
@@ -26,7 +28,7 @@ class Readiness:
 def read_deployment(deployment: ReadManifest | None) -> Readiness:
     """Whether a Deployment has all its pods, all of the newest spec, and no older ones."""
     if deployment is None:
-        return Readiness(ready=False, reason="it is not created yet")
+        return Readiness(ready=False, reason=NOT_CREATED)
     if why := _why_inactive(deployment):
         return Readiness(ready=False, reason=why, is_current=False)
     reason = _shortage(deployment)
@@ -36,6 +38,11 @@ def read_deployment(deployment: ReadManifest | None) -> Readiness:
     return Readiness(ready=False, reason=f"{reason}; {why_stuck}" if why_stuck else reason)
 
 
+def describe_new(replicas: int) -> str:
+    """Why a Deployment without pods is not ready, be it created already or not."""
+    return f"desired={replicas}, updated=0" if replicas else NOT_CREATED
+
+
 def read_leader_worker_set(found: ReadManifest | None) -> Readiness:
     """Whether a LeaderWorkerSet has all its groups, all of the newest spec.
 
@@ -43,7 +50,7 @@ def read_leader_worker_set(found: ReadManifest | None) -> Readiness:
     (see `reports_generation`), so the status may belong to an older spec.
     """
     if found is None:
-        return Readiness(ready=False, reason="it is not created yet")
+        return Readiness(ready=False, reason=NOT_CREATED)
     if why := _set_why_inactive(found):
         return Readiness(ready=False, reason=why, is_current=False)
     reason = _set_shortage(found)
@@ -63,6 +70,11 @@ def is_paused(deployment: ReadManifest) -> bool:
 def has_ready_pods(workload: ReadManifest) -> bool:
     """Whether any of its pods or groups is ready, of any spec."""
     return _count(workload, "readyReplicas") > 0
+
+
+def count_pods(workload: ReadManifest) -> int:
+    """How many pods or groups its controller counts, ready or not."""
+    return _count(workload, "replicas")
 
 
 def reports_generation(workload: ReadManifest) -> bool:
@@ -97,7 +109,13 @@ def _why_inactive(deployment: ReadManifest) -> str:
         return "it is being deleted"
     if is_paused(deployment):
         return "it is paused"
-    return _unseen_generation(deployment)
+    return "" if _is_new(deployment) else _unseen_generation(deployment)
+
+
+def _is_new(deployment: ReadManifest) -> bool:
+    """Whether its controller has not acted on it at all; then it is as true that there are no pods yet."""
+    counts = ("observedGeneration", "replicas", "updatedReplicas")
+    return _desired_replicas(deployment) > 0 and not any(_count(deployment, field) for field in counts)
 
 
 def _unseen_generation(workload: ReadManifest) -> str:

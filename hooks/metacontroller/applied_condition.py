@@ -6,7 +6,7 @@ the memory: its transition time says since when.
 | status | reason | since |
 |---|---|---|
 | True | `AsWanted` | every wanted child exists as wanted |
-| Unknown | `Progressing` | a child deviates; for at most `GRACE_SECONDS` this is normal |
+| Unknown | `Progressing` | a child deviates; for at most `GRACE_SECONDS` this is normal, or pods are still to come |
 | False | `NotAdopted`, `NameTaken`, `Missing` or `Differs` | it has lasted longer; the worst reason of all children |
 | False | `Waiting` | another object must be deleted first |
 | False | any other | the spec is invalid, and the children are not those of the spec |
@@ -59,6 +59,11 @@ class Judged:
         """Whether it is more than a change on its way."""
         return self.explanation.reason in LASTING
 
+    @property
+    def is_being_created(self) -> bool:
+        """Whether it is missing for the moment only."""
+        return self.deviation.state is Deviance.MISSING and not self.is_lasting
+
     def __str__(self) -> str:
         """`not found (Progressing: wait)`."""
         return f"{self.what} ({self.explanation})"
@@ -88,12 +93,23 @@ def build_applied_event(
     return (Event(about=about, type="Warning", reason=reason, message=message, occasion=change_of(before, APPLIED)),)
 
 
-def judge_deviations(request: SyncRequest, deviations: Iterable[Deviation], now: datetime) -> Applied:
-    """Judge the deviations of a parent's children by the condition in the parent's status."""
+def judge_deviations(
+    request: SyncRequest, deviations: Iterable[Deviation], now: datetime, *, is_coming_up: bool = False
+) -> Applied:
+    """Judge the deviations of a parent's children by the condition in the parent's status.
+
+    `is_coming_up`: the pods are still to be created.
+    """
     found = sorted(deviations, key=lambda one: (one.kind.kind, one.name))
     previous = find_condition(request.status.get("conditions") or (), APPLIED) or {}
     truth, is_lasting, seconds = _judge(found, previous, request.generation, now)
     judged = tuple(_explain(one, request, is_lasting=is_lasting) for one in found)
+    if is_coming_up and truth != "False" and (left := _seconds_to_come_up(request, previous, now)):
+        # One status instead of one for each child that appears; the status that shows the first pods says the rest.
+        condition = Condition(
+            type=APPLIED, status="Unknown", reason=NotReadyReason.PROGRESSING, message="The objects are being applied"
+        )
+        return Applied(condition=condition, judged=judged, resync_after_seconds=seconds or left)
     if not judged:
         message = "Every object is in the cluster as wanted"
         condition = Condition(type=APPLIED, status="True", reason=AppliedReason.AS_WANTED, message=message)
@@ -123,6 +139,15 @@ def _judge(
     if left or not is_known:
         return "Unknown", False, min(left, _RETRY_SECONDS) or _RETRY_SECONDS
     return "False", True, _RETRY_SECONDS
+
+
+def _seconds_to_come_up(request: SyncRequest, previous: Mapping[str, Json], now: datetime) -> float:
+    """The rest of the time in which children of a parent without pods may still be on their way."""
+    if not request.status.get("conditions"):
+        return GRACE_SECONDS
+    if previous.get("status") != "Unknown":
+        return 0.0
+    return seconds_left(previous.get("lastTransitionTime", ""), GRACE_SECONDS, now)
 
 
 def _back_off(beginning: str, now: datetime) -> float:

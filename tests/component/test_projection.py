@@ -88,8 +88,15 @@ def test_entry_of_several_nodes_counts_the_gpus_of_all() -> None:
     assert (found["componentKind"], found["gpusPerEngine"], found["gpusPerReplica"]) == ("LeaderWorkerSet", 3, 3)
 
 
+def test_entry_is_there_before_the_deployment_with_no_pods() -> None:
+    found = entry(answer(make.component("c", "g", **WORKER)))
+    counts = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+    assert (found["componentName"], [found[field] for field in counts]) == ("c", [0, 0, 0, 0])
+    assert found["gpusPerEngine"] == 2
+
+
 def test_no_entry_without_a_workload() -> None:
-    assert entry(answer(make.component("c", "g", **WORKER))) == {}
+    assert entry(answer(make.component("c", "g", **WORKER, multinode={"nodeCount": 2}))) == {}
 
 
 @pytest.mark.parametrize("component_type", ["frontend", "planner", "epp"])

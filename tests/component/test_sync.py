@@ -35,8 +35,32 @@ def test_first_answer_has_all_conditions_and_is_not_ready() -> None:
     found = conditions(answer(make.component("c", "g", **SPEC)))
     assert [condition["status"] for condition in found.values()] == [*["False"] * 3, "Unknown", "True"]
     assert found["Available"]["reason"] == "DeploymentNotReady"
-    assert found["Available"]["message"] == ("Deployment is not ready: it is not created yet; Progressing: wait")
+    assert found["Available"]["message"] == "Deployment is not ready: desired=2, updated=0; Progressing: wait"
     assert found["DynamoComponentReady"]["reason"] == "ComponentNotReady"
+
+
+def test_status_stays_the_same_until_there_are_pods() -> None:
+    """Whether Metacontroller shows the default status, or already the one that it wrote, and whatever exists."""
+    component = make.component("c", "g", **SPEC, sharedMemory={"size": "1Gi"})
+    first = answer({**component, "status": {"observedGeneration": -1}})
+    created = [make.observed(child) for child in first.children]
+    assert len(created) > 1
+    stored = {**component, "status": {**(first.status or {}), "observedGeneration": 1}}
+    begun = make.observed(only(first.children, "Deployment"), status={"observedGeneration": 1})
+    rest = [child for child in created if child["kind"] != "Deployment"]
+    steps = [[created[0]], created, [*rest, begun]]
+    later = [answer(parent, children).status for parent in (component, stored) for children in steps]
+    assert later == [first.status] * len(later)
+
+
+def test_pods_that_the_deployment_does_not_count_yet_are_not_named() -> None:
+    starting = {"metadata": {"name": "c-1", "namespace": make.NAMESPACE}, "status": {"phase": "Pending"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", **starting}
+    counts: dict[str, Any] = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 0)
+    early = answer(make.component("c", "g", **SPEC), running(**counts), related=[pod])
+    assert conditions(early)["Ready"]["message"] == "Deployment is not ready: desired=2, updated=0; Progressing: wait"
+    later = answer(make.component("c", "g", **SPEC), running(readyReplicas=0, availableReplicas=0), related=[pod])
+    assert conditions(later)["Ready"]["message"].endswith("Progressing: pod c-1: it is starting - wait")
 
 
 def test_ready_deployment_makes_the_component_ready() -> None:

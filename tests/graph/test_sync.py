@@ -4,18 +4,19 @@ from typing import Any
 
 import pytest
 
+from hooks.component.sync import sync as sync_component
 from hooks.errors import InvalidSpec
+from hooks.facts import Facts
 from hooks.graph.sync import finalize, sync
 from hooks.problems import texts_of
+from hooks.settings import parse_settings
 from tests import make
 from tests.graph import world
 
 COMPONENT = "DynamoComponentDeployment"
 RESTART = {"observedID": "r1", "phase": "Restarting", "inProgress": ["a"]}
 NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
-NOT_FOUND = "resource not found (Progressing: wait)"
-NO_OBJECT_YET = "not found (Progressing: wait)"
-ACCOUNT = "g-k8s-service-discovery"
+COMES_UP = f"{NOT_AVAILABLE} (Deployment is not ready: desired=1, updated=0; Progressing: wait)"
 ROLLING = "(RollingOut: wait for the new pods)"
 
 
@@ -37,14 +38,30 @@ def test_first_answer_has_the_condition() -> None:
         "type": "Ready",
         "status": "False",
         "reason": "some_resources_are_not_ready",
-        "message": (
-            f"Resources not ready: g-frontend: {NOT_FOUND}; g-worker: {NOT_FOUND}; "
-            f"Role {ACCOUNT}-role: {NO_OBJECT_YET}; RoleBinding {ACCOUNT}-binding: {NO_OBJECT_YET}; "
-            f"ServiceAccount {ACCOUNT}: {NO_OBJECT_YET}"
-        ),
+        "message": f"Resources not ready: g-frontend: {COMES_UP}; g-worker: {COMES_UP}",
         "lastTransitionTime": "2026-03-01T12:00:00Z",
         "observedGeneration": 1,
     }
+
+
+def test_status_stays_the_same_until_there_are_pods() -> None:
+    """Whatever exists already, and whether or not the components have their first status."""
+    graph = make.graph()
+    first = world.ask({**graph, "status": {"observedGeneration": -1}})
+    created = world.apply([], first.children)
+    unseen = [{**child, "status": {"observedGeneration": -1}} for child in created]
+    answered = [_first_status(child) if child["kind"] == COMPONENT else child for child in created]
+    stored = {**graph, "status": {**(first.status or {}), "observedGeneration": 1}}
+    steps = [created[:1], created, unseen, answered]
+    later = [world.ask(parent, children).status for parent in (graph, stored) for children in steps]
+    assert later == [first.status] * len(later)
+
+
+def _first_status(component: dict[str, Any]) -> dict[str, Any]:
+    """The component with the status that its own hook gives it first."""
+    facts = Facts(now=make.NOW, settings=parse_settings({}))
+    status = sync_component(make.sync_request(component), facts).status
+    return {**component, "status": {**(status or {}), "observedGeneration": component["metadata"]["generation"]}}
 
 
 def test_graph_is_successful_when_all_components_are_available() -> None:

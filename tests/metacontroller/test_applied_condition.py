@@ -101,19 +101,52 @@ class Life:
     def __init__(self) -> None:
         self.conditions: list[dict[str, Any]] = []
 
-    def sync(self, deviations: list[Deviation], seconds: float, generation: int = 1) -> Applied:
+    def sync(
+        self, deviations: list[Deviation], seconds: float, generation: int = 1, *, is_coming_up: bool = False
+    ) -> Applied:
         now = make.NOW + timedelta(seconds=seconds)
         metadata = {**PARENT["metadata"], "generation": generation}
         request: SyncRequest = make.sync_request(
             {**PARENT, "metadata": metadata, "status": {"conditions": self.conditions}}
         )
-        applied = judge_deviations(request, deviations, now)
+        applied = judge_deviations(request, deviations, now, is_coming_up=is_coming_up)
         self.conditions = merge_conditions(self.conditions, [applied.condition], now=now, generation=generation)
         return applied
 
     def said(self, deviations: list[Deviation], seconds: float, generation: int = 1) -> tuple[str, str, float]:
         applied = self.sync(deviations, seconds, generation)
         return applied.condition.status, applied.condition.reason, applied.resync_after_seconds
+
+
+def test_while_pods_are_to_come_it_is_one_status_for_ten_seconds() -> None:
+    life, found = Life(), []
+    for seconds, deviations in ((0, MISSING), (1, []), (9, [])):
+        found.append(life.sync(deviations, seconds, is_coming_up=True))
+    assert {(one.condition.status, one.condition.message) for one in found} == {
+        ("Unknown", "The objects are being applied")
+    }
+    assert [one.resync_after_seconds for one in found] == [5, 9, 1]
+    assert found[1].judged == ()
+    assert life.sync([], 10, is_coming_up=True).condition.status == "True"
+
+
+def test_pods_that_are_there_end_the_first_status_at_once() -> None:
+    life = Life()
+    life.sync(MISSING, 0, is_coming_up=True)
+    assert life.said([], 1) == ("True", "AsWanted", 0)
+
+
+def test_missing_child_is_told_after_ten_seconds_also_without_pods() -> None:
+    life = Life()
+    life.sync(MISSING, 0, is_coming_up=True)
+    after = life.sync(MISSING, 10, is_coming_up=True)
+    assert (after.condition.status, after.condition.reason) == ("False", "Missing")
+
+
+def test_pods_that_are_gone_later_do_not_hide_what_is_missing() -> None:
+    life = Life()
+    life.sync([], 0)
+    assert life.sync(MISSING, 20, is_coming_up=True).condition.message.startswith("Service s: not found")
 
 
 def test_deviation_is_normal_for_a_moment_and_then_has_a_reason() -> None:

@@ -210,15 +210,17 @@ def availability_is_kept(world: World, step: Step) -> Iterator[str]:
 
 
 def conditions_keep_their_time(_world: World, step: Step) -> Iterator[str]:
-    """A condition's time moves with its status and not otherwise."""
+    """A condition's time moves with its status and not otherwise; the first one may be the object's creation."""
     for call in step.calls:
+        created = call.parent["metadata"].get("creationTimestamp")
         before = {c["type"]: c for c in (call.parent.get("status") or {}).get("conditions", ())}
         for condition in call.said.get("status", {}).get("conditions", ()):
             was = before.get(condition["type"])
             is_same = was is not None and was["status"] == condition["status"]
             if is_same and was is not None and was["lastTransitionTime"] != condition["lastTransitionTime"]:
                 yield f"{call.path}: the time of {condition['type']} moves, its status does not"
-            if not is_same and condition["lastTransitionTime"] != call.now.strftime("%Y-%m-%dT%H:%M:%SZ"):
+            times = {call.now.strftime("%Y-%m-%dT%H:%M:%SZ"), *([] if before else [created])}
+            if not is_same and condition["lastTransitionTime"] not in times:
                 yield f"{call.path}: {condition['type']} turned, but its time is {condition['lastTransitionTime']}"
 
 
