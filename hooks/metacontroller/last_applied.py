@@ -43,8 +43,8 @@ def read_last_applied(child: ReadManifest) -> ReadManifest | None:
 
 def read_applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:
     """The spec as it was last applied; None if that is not recorded, as under server-side apply."""
-    spec: Mapping[str, Json] | None = (read_last_applied(child) or {}).get("spec")
-    return spec
+    spec = (read_last_applied(child) or {}).get("spec")
+    return spec if isinstance(spec, Mapping) else None
 
 
 def read_applied_annotations(child: ReadManifest) -> Mapping[str, str]:
@@ -74,5 +74,8 @@ def _read(text: str) -> Manifest | None:
     if not isinstance(applied, dict) or not isinstance(applied.get("metadata"), dict):
         return None
     metadata = dict(applied["metadata"])
-    labels = {k: v for k, v in (metadata.pop("labels", None) or {}).items() if k != contract.LABEL_CONTROLLER_UID}
+    given = metadata.pop("labels", None) or {}
+    if not isinstance(given, dict):
+        return None
+    labels = {k: v for k, v in given.items() if k != contract.LABEL_CONTROLLER_UID}
     return {**applied, "metadata": {**metadata, **({"labels": labels} if labels else {})}}

@@ -115,12 +115,16 @@ def log_call(
 
 def log_bodies(sync_id: str, request: bytes, answer: bytes) -> None:
     """Write a call's bodies at DEBUG, without secrets; the message of an error is in the call's own line."""
-    fields: dict[str, Any] = {"sync_id": sync_id, "request": redact(orjson.loads(request))}
-    try:
-        fields["answer"] = redact(orjson.loads(answer))
-    except orjson.JSONDecodeError:
-        fields["answer"] = None
+    fields: dict[str, Any] = {"sync_id": sync_id, "request": _redact_text(request), "answer": _redact_text(answer)}
     logger.debug("bodies", extra={"fields": fields})
+
+
+def _redact_text(text: bytes) -> Json:
+    """The JSON value without secrets; None if it is not JSON, as parts of a request may be that no hook reads."""
+    try:
+        return redact(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return None
 
 
 def redact(value: Json) -> Json:

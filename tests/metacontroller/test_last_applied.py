@@ -2,8 +2,9 @@
 
 import pytest
 
+from hooks import contract
 from hooks.errors import InvalidSpec
-from hooks.metacontroller.last_applied import last_applied_children
+from hooks.metacontroller.last_applied import last_applied_children, read_applied_spec, read_last_applied
 from hooks.problems import texts_of
 from tests import make
 
@@ -34,3 +35,18 @@ def test_child_without_annotation_is_refused_with_every_problem() -> None:
         "second",
         "ConfigMap a has no last-applied annotation; run Metacontroller with dynamic apply",
     )
+
+
+@pytest.mark.parametrize("text", ["", "{", "0", "[]", "null", '{"metadata":["x"]}', '{"metadata":{"labels":"x"}}'])
+def test_annotation_that_holds_no_object_counts_as_missing(text: str) -> None:
+    child = make.observed(DESIRED)
+    child["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED] = text
+    assert read_last_applied(child) is None
+    with pytest.raises(InvalidSpec) as refusal:
+        last_applied_children([child], make.problems("broken"))
+    assert len(refusal.value.problems) == 2
+
+
+def test_applied_spec_that_is_no_object_counts_as_missing() -> None:
+    child = make.observed({**DESIRED, "spec": "x"})
+    assert read_applied_spec(child) is None

@@ -15,7 +15,7 @@ from hooks.condition_events import reference_of
 from hooks.effects import Effect, EffectOutcome, EffectResult, EffectSource, ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.serving.logs import JsonFormatter
+from hooks.serving.logs import JsonFormatter, log_bodies
 from hooks.settings import parse_settings
 from tests import make
 from tests.hook_client import CONFIG_MAP, GOOD, answering, call, client_with, relating
@@ -106,6 +106,14 @@ def test_bodies_are_logged_only_at_debug_and_without_secrets(caplog: pytest.LogC
     assert line["answer"]["status"] == {"state": "seen"}
     assert line["answer"]["children"][0]["spec"]["containers"][0]["env"][0]["name"] == "B"
     assert list(line["request"]["related"]["Secret.v1"]["default/s"]["data"]) == ["k"]
+
+
+def test_request_that_is_no_json_where_no_hook_reads_is_logged_without_a_failure(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    log_bodies("i", b'{"parent":{"metadata":{"managedFields":"\\ud800"}}}', b'{"status":{}}')
+    assert logged(caplog, "bodies") == [{"sync_id": "i", "request": None, "answer": {"status": {}}}]
 
 
 EFFECT = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
