@@ -1,16 +1,24 @@
 """Options of the whole test run, what it needs before it starts, and what it left out."""
 
+import gc
+import os
 from collections import Counter
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from hooks.serving.memory import collect_seldom, freeze_memory
 from tests import effort
 from tests.cluster import binaries
 from tests.distribution import Distribution, count_workers, rank_of
 
+collect_seldom()
 pytest.register_assert_rewrite("tests.contract")
+
+# Go programs of the tests: few garbage collections, which otherwise take a fifth of their processor time.
+os.environ.setdefault("GOGC", "400")
+os.environ.setdefault("GOMEMLIMIT", "1GiB")
 
 # No test asserts a time: on a busy machine a slow example is no failure.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -36,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=effort.STEPS,
         metavar="N",
         help="how many steps tests/sequences takes in the simulated cluster, over all roads"
-        " (default: 5000, or 40000 where CI=true)",
+        " (default: 2000, or 40000 with FULL=1 or CI=true)",
     )
     parser.addoption(
         "--sequence",
@@ -77,9 +85,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Distribution
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Under xdist, begin with what takes longest; otherwise tests run in the order of their files."""
+    """Leave out what is no part of a sample; under xdist, begin with what takes longest, else keep the files' order."""
+    left_out = _find_left_out(items)
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: rank_of(item.nodeid))
+
+
+def _find_left_out(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The cases that `tests.effort` does not choose, of all tests that are marked as sampled."""
+    tests: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("sampled"):
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for cases in tests.values():
+        placed = [(case, tuple(map(id, case.callspec.params.values()))) for case in cases]
+        every = max(mark.kwargs.get("every", 0) for mark in cases[0].iter_markers("sampled"))
+        left_out.update(set(cases).difference(effort.choose_cases(placed, every)))
+    return left_out
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what stays until the end: modules, and 12,000 tests."""
+    gc.collect()
+    freeze_memory()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -10,22 +10,25 @@ from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
-PLANES = 3
+PLANES = 2
 """Control planes that are started, each on a worker of its own."""
 
 LONGEST = (
-    "test_mutations",
-    "test_chart",
     "test_metacontroller_contract",
+    "test_chart",
     "test_conversion",
     "test_planner",
     "test_doctor",
-    "test_migration",
-    "test_v1beta1",
     "test_multinode",
-    "test_examples",
-    "test_request",
+    "test_whole_way",
     "test_chart_lifecycle",
+    "test_migration",
+    "test_request",
+    "test_v1beta1",
+    "test_status",
+    "test_effects",
+    "test_truth",
+    "test_models",
 )
 """Modules of tests/cluster that begin first, so that no plane is left alone with one of them at the end."""
 

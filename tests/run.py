@@ -31,6 +31,13 @@ def main(paths: list[str]) -> int:
     cache = Path(__file__).parents[1] / CACHE
     cache.unlink(missing_ok=True)
     code = subprocess.run([*_PYTEST, "-n", "auto", *paths], check=False).returncode
+    code = _try_again(code, cache)
+    click.echo(effort.describe())
+    return code
+
+
+def _try_again(code: int, cache: Path) -> int:
+    """The exit code after another attempt at the tests that failed, where one is due."""
     failed = read_failed(cache)
     if not effort.IN_CI or not may_try_again(code, failed):
         return code

@@ -288,6 +288,7 @@ def test_chart_passes_lint() -> None:
     assert run.returncode == 0, run.stdout
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("installed", [set(), {"grove"}, {"lws", "volcano"}, set(OPTIONAL_KINDS)], ids=sorted)
 @pytest.mark.parametrize("by", ["value", "boolean", "capability"])
 def test_chart_renders_the_controllers_of_the_files(installed: set[str], by: str) -> None:
@@ -391,6 +392,7 @@ def effect_rights(documents: list[dict[str, Any]], kind: str = "ClusterRole") ->
     return {right for role in found for right in rights(role["rules"])}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("grove", ["on", "off"])
 @pytest.mark.parametrize("on", [set(), *({name} for name in EFFECTS), set(EFFECTS)], ids=sorted)
 def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: str) -> None:

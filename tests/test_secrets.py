@@ -115,6 +115,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[tuple[str, Any]]:
         yield "log", [record.getMessage(), vars(record).get("fields"), str(record.exc_info), str(record.exc_text)]
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(("name", "content"), CASES)
 def test_hooks_never_say_a_variables_value(name: str, content: Any, caplog: pytest.LogCaptureFixture) -> None:
     bodies = []
@@ -127,6 +128,7 @@ def test_hooks_never_say_a_variables_value(name: str, content: Any, caplog: pyte
     assert leaks(iter(said)) == []
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(("name", "content"), CASES)
 def test_admission_never_says_a_variables_value(name: str, content: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
@@ -140,6 +142,7 @@ def test_admission_never_says_a_variables_value(name: str, content: Any, caplog:
     assert leaks(iter([*said, *logged(caplog)])) == []
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(("name", "content"), CASES)
 def test_validate_never_prints_a_variables_value(name: str, content: Any, tmp_path: Path) -> None:
     files = []

@@ -232,6 +232,7 @@ def can_run(example: Path, path: str) -> bool:
     return path != "components" or "multinode" not in example.stem
 
 
+@pytest.mark.sampled(every=4)  # of up to three paths one after another
 @pytest.mark.parametrize(("document", "installed"), list(documents()))
 def test_example_has_the_same_templates(document: Manifest, installed: tuple[str, ...]) -> None:
     assert find_templates(render(document, installed, Circumstances()))

@@ -90,6 +90,11 @@ class ApiClient:
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
         self._request("DELETE", self._path(api_version, kind, namespace, name), options)
 
+    def delete_all(self, api_version: str, kind: str) -> None:
+        """Ask for the deletion of all objects of the kind in the client's namespace."""
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        self._request("DELETE", self._path(api_version, kind), options)
+
     def is_ready(self) -> bool:
         """Whether the API server says it is."""
         try:
@@ -140,8 +145,11 @@ class ApiClient:
         return answer
 
 
-def wait_for(condition: Callable[[], T | None], what: str, seconds: float = 30.0) -> T:
-    """Poll until the condition gives something true, and give that; AssertionError naming `what` after `seconds`."""
+def wait_for(condition: Callable[[], T | None], what: str, seconds: float = 30.0, *, poll: float = 0.0) -> T:
+    """Poll until the condition gives something true, and give that; AssertionError naming `what` after `seconds`.
+
+    `poll` are the seconds between two looks, where one look costs much.
+    """
     start = time.monotonic()
     while True:
         found = condition()
@@ -149,7 +157,7 @@ def wait_for(condition: Callable[[], T | None], what: str, seconds: float = 30.0
             return found
         waited = time.monotonic() - start
         assert waited < seconds, f"never happened in {seconds:.0f} s: {what}"
-        time.sleep(POLL_SECONDS if waited < 1 else LATER_POLL_SECONDS)
+        time.sleep(poll or (POLL_SECONDS if waited < 1 else LATER_POLL_SECONDS))
 
 
 def _group_path(api_version: str) -> str:

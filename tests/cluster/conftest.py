@@ -12,7 +12,8 @@ from tests.cluster import binaries
 from tests.cluster.api_client import ApiClient
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane, control_plane
-from tests.cluster.dynamo import CHART, RELEASE
+from tests.cluster.dynamo import RELEASE, light_chart
+from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import find_metacontroller, hooks_server, metacontroller_server
 from tests.contract.backend import CRDS
@@ -70,11 +71,9 @@ def admin(plane: ControlPlane) -> ApiClient:
 
 @pytest.fixture
 def api(admin: ApiClient) -> Iterator[ApiClient]:
-    """The same client in a namespace of the test's own, which goes with the test."""
-    name = f"test-{uuid.uuid4().hex[:8]}"
-    admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    yield admin.within(name)
-    admin.delete("v1", "Namespace", name)
+    """The same client in a namespace of the test's own."""
+    with own_namespace(admin) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +102,7 @@ def release(plane: ControlPlane, admin: ApiClient) -> Iterator[str]:
     """The chart without its controllers, which the tests aim at their own hooks; gives its namespace."""
     namespace, account = f"release-{uuid.uuid4().hex[:8]}", CHART_ACCOUNT.rpartition(":")[2]
     values = f"--set=controllers.install=false,crds.install=false,metacontroller.serviceAccount={account}"
-    plane.helm("install", RELEASE, CHART, f"--namespace={namespace}", "--create-namespace", values)
+    plane.helm_release("install", RELEASE, light_chart(plane), f"--namespace={namespace}", "--create-namespace", values)
     yield namespace
     plane.helm("uninstall", RELEASE, f"--namespace={namespace}")
     admin.delete("v1", "Namespace", namespace)

@@ -1,5 +1,6 @@
 """A Kubernetes control plane of this machine's own, on 127.0.0.1 and free ports: API server, controllers, fake node."""
 
+import os
 import secrets
 import shutil
 import subprocess
@@ -35,6 +36,24 @@ USERS = {
 }
 
 
+_IDLE_CONTROLLERS = (
+    "root-ca-certificate-publisher-controller",
+    "replicationcontroller-controller",
+    "daemonset-controller",
+    "node-ipam-controller",
+    "certificatesigningrequest-approving-controller",
+    "certificatesigningrequest-cleaner-controller",
+    "certificatesigningrequest-signing-controller",
+    "endpointslice-mirroring-controller",
+    "endpoints-controller",
+    "persistentvolume-attach-detach-controller",
+    "ttl-controller",
+    "legacy-serviceaccount-token-cleaner-controller",
+    "validatingadmissionpolicy-status-controller",
+)
+"""Controllers whose work no test looks at."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlane:
     """A running control plane; `folder` has its logs and kubeconfigs."""
@@ -54,9 +73,13 @@ class ControlPlane:
         return ApiClient(self.server, self.tokens[user], self.certificate, agent)
 
     def run(self, program: Path, *words: str) -> str:
-        """Run kubectl or helm as the administrator and give its output; AssertionError with what it said."""
+        """Run kubectl or helm as the administrator and give its output; AssertionError with what it said.
+
+        What they remember of an API server's kinds is kept with the control plane: others had the same port before.
+        """
         command = [str(program), f"--kubeconfig={self.kubeconfig()}", *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        environment = {**os.environ, "KUBECACHEDIR": str(self.folder / "cache")}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, f"{program.name} {' '.join(words)}\n{done.stderr}"
         return done.stdout
 
@@ -65,6 +88,10 @@ class ControlPlane:
 
     def helm(self, *words: str) -> str:
         return self.run(self.binaries.helm, *words)
+
+    def helm_release(self, *words: str) -> str:
+        """Install or upgrade without Helm's own validation, for which it reads all schemas, 1 s each time."""
+        return self.helm(*words, "--disable-openapi-validation")
 
     def kubeconfig(self, user: str = ADMIN) -> Path:
         """Write the user's kubeconfig and give its path."""
@@ -179,6 +206,7 @@ def _start_apiserver(start: Callable[..., Server], plane: ControlPlane, etcd: st
         "--authorization-mode=RBAC",
         "--disable-admission-plugins=ServiceAccount",
         "--endpoint-reconciler-type=none",
+        "--enable-priority-and-fairness=false",
         "--allow-privileged=true",
         f"--audit-policy-file={plane.audit_policy}",
         f"--audit-log-path={folder / 'audit.log'}",
@@ -199,6 +227,7 @@ def _start_controllers(start: Callable[..., Server], plane: ControlPlane) -> Non
         "--bind-address=127.0.0.1",
         f"--secure-port={free_port()}",
         f"--cert-dir={plane.folder / 'certificates-of-controllers'}",
+        f"--controllers=*,{','.join(f'-{name}' for name in _IDLE_CONTROLLERS)}",
         "--kube-api-qps=200",
         "--kube-api-burst=400",
     )

@@ -1,6 +1,7 @@
 """The project on the cluster: its controllers aimed at a hooks process, and graphs of the folder `examples`."""
 
 import re
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import yaml
 from hooks.metacontroller import install_files
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, Manifest
 
@@ -28,6 +30,7 @@ COMPONENT = "DynamoComponentDeployment"
 SCALING_ADAPTER = "DynamoGraphDeploymentScalingAdapter"
 
 CHILD_KINDS = (
+    ("v1", "Pod"),
     (DYNAMO, COMPONENT),
     (DYNAMO, SCALING_ADAPTER),
     ("apps/v1", "Deployment"),
@@ -36,16 +39,23 @@ CHILD_KINDS = (
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
     ("v1", "ConfigMap"),
     ("v1", "PersistentVolumeClaim"),
-    ("v1", "Pod"),
     ("v1", "Secret"),
     ("v1", "Service"),
     ("v1", "ServiceAccount"),
 )
-"""(apiVersion, kind) of everything that a graph may bring about in its namespace."""
+"""(apiVersion, kind) of everything that a graph may bring about in its namespace; what goes last comes first."""
 
 QUIET_SECONDS = 1.5
 
 OF_EVERY_NAMESPACE = {"kube-root-ca.crt", "default"}
+
+
+def light_chart(plane: ControlPlane) -> str:
+    """The chart without the files of the CRDs, for releases that install none: Helm stores each chart."""
+    folder = plane.folder / "light-chart"
+    if not folder.exists():
+        shutil.copytree(CHART, folder, ignore=shutil.ignore_patterns("crds", "v1beta1"))
+    return str(folder)
 
 
 @contextmanager
@@ -115,18 +125,19 @@ def condition(obj: Manifest, kind: str) -> dict[str, Any]:
     return next((found for found in conditions if found["type"] == kind), {})
 
 
-def objects_left(api: ApiClient) -> list[str]:
-    """`<kind>/<name>` of everything in the client's namespace that a graph may have brought about."""
-    found = [(kind, item["metadata"]["name"]) for version, kind in CHILD_KINDS for item in api.list(version, kind)]
-    return [f"{kind}/{name}" for kind, name in found if name not in OF_EVERY_NAMESPACE]
+def objects_left(api: ApiClient) -> Iterator[str]:
+    """`<kind>/<name>` of everything in the client's namespace that a graph may have brought about; a look per kind."""
+    for version, kind in CHILD_KINDS:
+        names = (item["metadata"]["name"] for item in api.list(version, kind))
+        yield from (f"{kind}/{name}" for name in names if name not in OF_EVERY_NAMESPACE)
 
 
 def wait_until_nothing_is_left(api: ApiClient) -> None:
     """Wait until everything is collected; the failure tells what was not."""
     try:
-        wait_for(lambda: objects_left(api) == [], "everything is gone", 60)
+        wait_for(lambda: next(objects_left(api), None) is None, "everything is gone", 60)
     except AssertionError as error:
-        raise AssertionError(f"{error}\nleft: {objects_left(api)}") from None
+        raise AssertionError(f"{error}\nleft: {list(objects_left(api))}") from None
 
 
 def wait_for_silence(audit: Audit) -> int:

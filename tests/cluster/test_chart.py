@@ -1,7 +1,7 @@
 """The chart and the plain manifests on a real API server, and Metacontroller with no more rights than they give it."""
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,10 @@ import pytest
 import yaml
 
 from hooks.certificates.authority import issue
+from hooks.cli.render import render_manifests
 from hooks.metacontroller import install_files
+from hooks.rendering import every_child
+from hooks.settings import Settings
 from tests.cluster.admission import KINDS
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
@@ -25,6 +28,7 @@ from tests.cluster.dynamo import (
     RELEASE,
     ROOT,
     condition,
+    light_chart,
     load_documents,
     running_controllers,
     wait_until_nothing_is_left,
@@ -33,6 +37,7 @@ from tests.cluster.dynamo import (
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, Manifest
+from tests.effort import cover
 from tests.third_party import OPTIONAL_KINDS
 
 PLAIN = ROOT / "metacontroller"
@@ -146,7 +151,7 @@ def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(
 ) -> None:
     place = ("--namespace", api.namespace)
     options = ("--set=crds.install=false,admission.enabled=true", "--wait", "--timeout=60s")
-    plane.helm("install", RELEASE, CHART, *place, *options)
+    plane.helm_release("install", RELEASE, light_chart(plane), *place, *options)
     assert [item["metadata"]["name"] for item in api.list("batch/v1", "CronJob")] == [f"{RELEASE}-admission-renewal"]
     accounts = {item["metadata"]["name"] for item in api.list("v1", "ServiceAccount")}
     assert accounts == {"default", RELEASE, f"{RELEASE}-admission-renewal"}
@@ -156,7 +161,7 @@ def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(
         assert found is not None
         hooks = [{**hook, "clientConfig": {**hook["clientConfig"], "caBundle": BUNDLE}} for hook in found["webhooks"]]
         admin.patch(*registration, {"webhooks": hooks})
-    plane.helm("upgrade", RELEASE, CHART, *place, *options, "--set=admission.timeoutSeconds=7")
+    plane.helm_release("upgrade", RELEASE, light_chart(plane), *place, *options, "--set=admission.timeoutSeconds=7")
     for registration in registrations:
         hooks = (admin.get(*registration) or {})["webhooks"]
         assert {(hook["clientConfig"]["caBundle"], hook["timeoutSeconds"]) for hook in hooks} == {(BUNDLE, 7)}
@@ -175,14 +180,14 @@ def test_release_serves_both_versions_and_then_one_again(plane: ControlPlane, ap
 
     place = ("--namespace", api.namespace)
     on = ("--set=v1beta1.enabled=true", "--wait", "--timeout=60s")
-    plane.helm("install", RELEASE, CHART, *place, "--take-ownership", *on)
+    plane.helm_release("install", RELEASE, CHART, *place, "--take-ownership", *on)
     assert [one["name"] for one in spec()["versions"] if one["served"]] == ["v1alpha1", "v1beta1"]
     bundle = {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": BUNDLE}}}}}
     admin.patch(*definition, bundle)  # as the Job does
-    plane.helm("upgrade", RELEASE, CHART, *place, *on, "--set=replicas=3")
+    plane.helm_release("upgrade", RELEASE, CHART, *place, *on, "--set=replicas=3")
     client = spec()["conversion"]["webhook"]["clientConfig"]
     assert (client["caBundle"], client["service"]["name"]) == (BUNDLE, f"{RELEASE}-admission")
-    plane.helm("upgrade", RELEASE, CHART, *place, "--set=v1beta1.enabled=false", "--wait", "--timeout=60s")
+    plane.helm_release("upgrade", RELEASE, CHART, *place, "--set=v1beta1.enabled=false", "--wait", "--timeout=60s")
     assert [one["name"] for one in spec()["versions"]] == ["v1alpha1"]
     assert spec()["conversion"] == {"strategy": "None"}
     plane.helm("uninstall", RELEASE, *place, "--wait")
@@ -226,7 +231,7 @@ def test_rights_of_the_chart_are_enough_for_every_example(
     hooks: HttpServer,
     start_metacontroller: Callable[[str], Server],
 ) -> None:
-    manifests = [manifest for path in EXAMPLES for manifest in load_documents(path) if _can_be_ready(manifest)]
+    manifests = _sample(EXAMPLES, OPTIONAL_KINDS)
     with running(start_metacontroller(CHART_ACCOUNT)), running_controllers(admin, hooks.url, OPTIONAL_KINDS):
         _live_and_die(api, audit, manifests)
 
@@ -239,10 +244,21 @@ def test_rights_of_the_plain_manifests_are_enough_without_optional_kinds(
     hooks: HttpServer,
     start_metacontroller: Callable[[str], Server],
 ) -> None:
-    examples = [path for path in EXAMPLES if path.stem != "epp"]
-    manifests = [manifest for path in examples for manifest in load_documents(path) if _can_be_ready(manifest)]
+    manifests = _sample([path for path in EXAMPLES if path.stem != "epp"], ())
     with running(start_metacontroller(CHART_ACCOUNT)), running_controllers(admin, hooks.url):
         _live_and_die(api, audit, manifests)
+
+
+def _sample(examples: list[Path], installed: Iterable[str]) -> list[Manifest]:
+    """What can be ready of as many examples as have every kind of child that all of them have."""
+
+    def kinds(example: Path) -> set[str]:
+        rendered = render_manifests([str(example)], "default", Settings(), frozenset(installed)).rendered
+        return {child["kind"] for child in (*documents[example], *every_child(rendered))}
+
+    documents = {path: [one for one in load_documents(path) if _can_be_ready(one)] for path in examples}
+    chosen = cover([path for path in examples if documents[path]], kinds)
+    return [manifest for path in chosen for manifest in documents[path]]
 
 
 def _can_be_ready(manifest: Manifest) -> bool:

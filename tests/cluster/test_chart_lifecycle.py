@@ -16,10 +16,10 @@ from hooks.metacontroller import install_files
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import (
-    CHART,
     DYNAMO,
     GRAPH,
     RELEASE,
+    light_chart,
     load_example,
     running_controllers,
     the_graph,
@@ -60,9 +60,9 @@ def test_rollback_to_admission_runs_the_job_that_makes_its_webhooks_trusted(
     place, job = ("--namespace", api.namespace), f"{RELEASE}-admission-hook"
     wait = ("--wait", "--timeout=60s")
     common = "--set=crds.install=false,uninstall.removeFinalizers=false"
-    plane.helm("install", RELEASE, CHART, *place, common, "--set=admission.enabled=true", *wait)
+    plane.helm_release("install", RELEASE, light_chart(plane), *place, common, "--set=admission.enabled=true", *wait)
     first = graph_path(admin)
-    plane.helm("upgrade", RELEASE, CHART, *place, common, "--set=image.tag=v2", *wait)
+    plane.helm_release("upgrade", RELEASE, light_chart(plane), *place, common, "--set=image.tag=v2", *wait)
     assert graph_path(admin) != first
     before = completed(api, job)
     plane.helm("rollback", RELEASE, "1", *place, *wait)
@@ -81,20 +81,22 @@ def graph_path(admin: ApiClient) -> str:
 @pytest.mark.usefixtures("_leaving_no_release")
 def test_kind_that_graphs_use_does_not_vanish_from_the_controllers(plane: ControlPlane, api: ApiClient) -> None:
     place = ("--namespace", api.namespace, "--set=crds.install=false,uninstall.removeFinalizers=false")
-    plane.helm("install", RELEASE, CHART, *place)
+    plane.helm_release("install", RELEASE, light_chart(plane), *place)
     graph = api.create({**load_example("vllm-agg"), "metadata": {"name": "g"}})
     owner = {"apiVersion": DYNAMO, "kind": GRAPH, "name": "g", "uid": graph["metadata"]["uid"], "controller": True}
     version, kind = POD_GROUP
     metadata = {"name": "group", "ownerReferences": [owner]}
     api.create({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {"minMember": 1}})
     with pytest.raises(AssertionError) as refused:
-        plane.helm("upgrade", RELEASE, CHART, *place, "--set=volcano=off")
+        plane.helm_release("upgrade", RELEASE, light_chart(plane), *place, "--set=volcano=off")
     assert f"PodGroup {api.namespace}/group belongs to DynamoGraphDeployment g" in str(refused.value)
     assert "Set volcano=on" in str(refused.value)
-    plane.helm("upgrade", RELEASE, CHART, *place, "--set=istio=off")  # declared, but nothing uses it
+    plane.helm_release(
+        "upgrade", RELEASE, light_chart(plane), *place, "--set=istio=off"
+    )  # declared, but nothing uses it
     api.delete(version, kind, "group")
     wait_for(lambda: api.get(version, kind, "group") is None, "the PodGroup is gone")
-    plane.helm("upgrade", RELEASE, CHART, *place, "--set=volcano=off")
+    plane.helm_release("upgrade", RELEASE, light_chart(plane), *place, "--set=volcano=off")
 
 
 @contextmanager
@@ -114,7 +116,7 @@ def starting_controllers(admin: ApiClient, url: str) -> Iterator[None]:
 @pytest.fixture
 def uninstaller(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> Iterator[ApiServer]:
     """The API server as the Job before `helm uninstall` sees it: with its account and the chart's rights for it."""
-    out = plane.helm("template", RELEASE, CHART, "--namespace", api.namespace, "--set=crds.install=false")
+    out = plane.helm("template", RELEASE, light_chart(plane), "--namespace", api.namespace, "--set=crds.install=false")
     found = [document for document in yaml.load_all(out, yaml.CSafeLoader) if document]
     name = f"{RELEASE}-uninstall"
     rights = [d for d in found if d["metadata"]["name"] == name and d["kind"] != "Job"]

@@ -15,14 +15,13 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import effort
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH, load_example, running_controllers, the_graph, wait_until_ready
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import Manifest
+from tests.effort import EDITS
 
-EDITS = 20 if effort.IN_CI else 10
 BASES = ("vllm-agg", "vllm-disagg", "sglang-disagg", "trtllm-agg")
 SELECTOR = "nvidia.com/selector"
 

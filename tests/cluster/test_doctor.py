@@ -3,8 +3,6 @@
 import base64
 import json
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,16 +17,17 @@ from tests import third_party
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import CHART_ACCOUNT, HOOKS_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import (
-    CHART,
     DYNAMO,
     GRAPH,
     RELEASE,
+    light_chart,
     load_example,
     running_controllers,
     wait_until_ready,
 )
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import hooks_server
+from tests.commands import Done, call
 from tests.contract.backend import METACONTROLLER
 from tests.ports import free_port
 
@@ -43,6 +42,9 @@ FLAGS = [
     "--client-go-burst=200",
     "--workers=10",
 ]
+
+DOCTORS_PAUSE = 1.0
+"""Seconds between two examinations: each takes half a second of processor time."""
 
 Finding = dict[str, str]
 
@@ -74,7 +76,7 @@ def chart(plane: ControlPlane, admin: ApiClient) -> Iterator[None]:
         "admission.certificates.caBundle": base64.b64encode(issued.authorities.encode()).decode(),
     }
     options = [f"--set={key}={value}" for key, value in values.items()]
-    plane.helm("install", RELEASE, CHART, f"--namespace={NAMESPACE}", *options)
+    plane.helm_release("install", RELEASE, light_chart(plane), f"--namespace={NAMESPACE}", *options)
     yield
     plane.helm("uninstall", RELEASE, f"--namespace={NAMESPACE}")
     admin.delete("v1", "Namespace", NAMESPACE)
@@ -126,9 +128,8 @@ def all_ready(admin: ApiClient) -> bool:
     return (hooks["status"].get("readyReplicas"), stateful["status"].get("readyReplicas")) == (2, 1)
 
 
-def call_doctor(plane: ControlPlane, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hooks", "doctor", "--kubeconfig", str(plane.kubeconfig()), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def call_doctor(plane: ControlPlane, *options: str) -> Done:
+    return call("doctor", "--kubeconfig", str(plane.kubeconfig()), *options)
 
 
 def examine(plane: ControlPlane) -> list[Finding]:
@@ -171,10 +172,9 @@ def test_deleted_crd_is_found_and_comes_back(
     assert found["object"] == f"CustomResourceDefinition {WORKER_METADATA}"
     ours, _, apply = found["remedy"].partition(" | ")
     assert ours == "dynamo-hooks crds"
-    printed = subprocess.run([sys.executable, "-m", "hooks", "crds"], capture_output=True, text=True, check=True).stdout
-    (tmp_path / "crds.yaml").write_text(printed)
+    (tmp_path / "crds.yaml").write_text(call("crds").stdout)
     run_kubectl(plane, apply.replace("-f -", f"-f {tmp_path / 'crds.yaml'}"))
-    wait_for(lambda: find(plane, "error") == [], "the CRD is served again", 30)
+    wait_for(lambda: find(plane, "error") == [], "the CRD is served again", 30, poll=DOCTORS_PAUSE)
 
 
 def test_wrong_url_of_a_hook_is_found_and_its_end_too(
@@ -189,12 +189,16 @@ def test_wrong_url_of_a_hook_is_found_and_its_end_too(
         admin.patch(METACONTROLLER, "CompositeController", "dynamo-graph", change)
 
     aim(f"http://127.0.0.1:{free_port()}/graph/sync")
-    found = wait_for(lambda: [f for f in find(plane, "error") if f["check"] == "synced"], "the failure is found", 60)[0]
+
+    def unsynced() -> list[Finding]:
+        return [found for found in find(plane, "error") if found["check"] == "synced"]
+
+    found = wait_for(unsynced, "the failure is found", 60, poll=DOCTORS_PAUSE)[0]
     assert found["object"] == f"{GRAPH} {NAMESPACE}/g"
     assert "connection refused" in found["finding"]
     assert found["remedy"] == "kubectl --namespace metacontroller logs statefulset/metacontroller"
     aim(url)
-    wait_for(lambda: find(plane, "error") == [], "the controller was started again", 60)
+    wait_for(lambda: find(plane, "error") == [], "the controller was started again", 60, poll=DOCTORS_PAUSE)
 
 
 def test_low_flags_are_found_and_the_remedy_sets_them(
@@ -205,7 +209,7 @@ def test_low_flags_are_found_and_the_remedy_sets_them(
     assert "--client-go-qps is 5, should be 100" in found["finding"]
     assert "--workers is 2, should be 10" in found["finding"]
     run_kubectl(plane, found["remedy"])
-    wait_for(lambda: all_ready(admin) and find(plane, "warning") == [], "the flags are good", 60)
+    wait_for(lambda: all_ready(admin) and find(plane, "warning") == [], "the flags are good", 60, poll=DOCTORS_PAUSE)
     patch_flags(admin, FLAGS)
 
 
@@ -256,7 +260,7 @@ def test_missing_rights_are_found_and_the_remedy_grants_them(
     assert found["object"] == f"Metacontroller ({CHART_ACCOUNT})"
     assert "may not get compositecontrollers.metacontroller.k8s.io" in found["finding"]
     words = shlex.split(found["remedy"])
-    plane.helm(*(CHART if word == "chart/" else word for word in words[1:]))
+    plane.helm(*(light_chart(plane) if word == "chart/" else word for word in words[1:]))
     assert find(plane, "error") == []
 
 

@@ -1,7 +1,5 @@
 """Every child of every example is what a real API server accepts, and stores as it was sent."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +8,14 @@ import yaml
 
 from tests.cluster.api_client import ApiClient
 from tests.cluster.dynamo import EXAMPLES, load_documents
+from tests.commands import call
 from tests.third_party import OPTIONAL_KINDS
 
 
 def render(example: Path, namespace: str) -> list[dict[str, Any]]:
     """What `dynamo-hooks render` prints, with the optional kinds whose CRDs the control plane has."""
     options = ["-n", namespace, "--with", ",".join(OPTIONAL_KINDS)]
-    command = [sys.executable, "-m", "hooks", "render", *options, str(example)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = call("render", *options, str(example))
     assert done.returncode == 0, done.stderr
     return list(yaml.load_all(done.stdout, yaml.CSafeLoader))
 

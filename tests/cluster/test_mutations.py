@@ -15,13 +15,12 @@ import pytest
 from hooks.k8s.types import Manifest
 from hooks.problems import Rule
 from hooks.rules import graph, pod, pod_values, schema, spec
-from tests import effort
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.judged_mutations import Judged, judge, key_of
 from tests.contract.backend import ApiRefused
+from tests.effort import MUTATIONS
 
-MUTATIONS = 2_000 if effort.IN_CI else 500
 THREADS = 6
 FIRST_SEED = 0
 

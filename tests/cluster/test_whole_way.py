@@ -138,7 +138,7 @@ def test_graph_that_cannot_be_rendered_keeps_what_runs(ready: ApiClient, audit: 
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground"])
 def test_deletion_leaves_nothing(propagation: Propagation, ready: ApiClient) -> None:
-    assert objects_left(ready)
+    assert list(objects_left(ready))
     ready.delete(DYNAMO, GRAPH, NAME, propagation=propagation)
     wait_for(lambda: ready.get(DYNAMO, GRAPH, NAME) is None, "the graph is gone")
     wait_until_nothing_is_left(ready)

@@ -10,8 +10,9 @@ from hooks.conversion.json_values import name_of_item, same
 from hooks.conversion.payloads import can_save
 from hooks.k8s.types import Json, Manifest
 from tests.conversion.strategies import ALPHA_DOCUMENTS, ANNOTATED_ALPHA, ANNOTATED_BETA, BETA_DOCUMENTS
+from tests.effort import examples
 
-_EXAMPLES = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+_EXAMPLES = settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def with_replicas(document: Manifest) -> Manifest:

@@ -8,11 +8,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.docs.command_server import running_server
 from tests.docs.markdown import Block, read_blocks
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +32,13 @@ def blocks_with(mark: str) -> list[object]:
     ]
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the command."""
+    with running_server(tmp_path_factory.mktemp("server")) as folder:
+        yield folder
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A folder that looks like a checkout to the commands, and takes what they write."""
@@ -38,8 +47,8 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(checkout: Path, script: str) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def run(checkout: Path, programs: Path, script: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join((str(programs), str(Path(sys.executable).parent), os.environ["PATH"]))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DYNAMO_HOOKS_")}
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
@@ -53,16 +62,16 @@ def run(checkout: Path, script: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("block", blocks_with("run"))
-def test_commands_do_what_the_page_says(block: Block, checkout: Path) -> None:
-    done = run(checkout, block.text)
+def test_commands_do_what_the_page_says(block: Block, checkout: Path, programs: Path) -> None:
+    done = run(checkout, programs, block.text)
     expected = int(block.argument.removeprefix("exit ")) if block.argument else 0
     assert done.returncode == expected, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("block", blocks_with("validate"))
-def test_manifests_in_the_pages_are_valid(block: Block, checkout: Path) -> None:
+def test_manifests_in_the_pages_are_valid(block: Block, checkout: Path, programs: Path) -> None:
     (checkout / "manifest.yaml").write_text(block.text)
-    done = run(checkout, "dynamo-hooks validate manifest.yaml")
+    done = run(checkout, programs, "dynamo-hooks validate manifest.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

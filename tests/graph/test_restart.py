@@ -13,6 +13,7 @@ from hooks.api.graph import GraphDeployment
 from hooks.graph.restart import RestartPhase, RestartPlan, advance, plan_restart
 from hooks.k8s.types import Manifest
 from tests import make
+from tests.effort import examples
 
 COMPONENT = "DynamoComponentDeployment"
 RESTART_AT = "nvidia.com/restartAt"
@@ -479,7 +480,7 @@ statuses: st.SearchStrategy[dict[str, Any]] = st.just({}) | st.builds(
 marks = st.dictionaries(st.sampled_from([*SERVICES, "gone"]), ids)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(asks, statuses, marks, st.frozensets(st.sampled_from(SERVICES)))
 def test_decision_whose_outcome_is_seen_is_taken_again(
     asked: Any, stored: Any, observed: dict[str, str], unready: frozenset[str]
@@ -491,7 +492,7 @@ def test_decision_whose_outcome_is_seen_is_taken_again(
     assert (again.status, again.restart_ids) == (first.status, first.restart_ids)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(asks, statuses, marks, st.frozensets(st.sampled_from(SERVICES)))
 def test_sequential_restart_tells_nobody_while_another_that_was_told_is_not_ready(
     asked: Any, stored: Any, observed: dict[str, str], unready: frozenset[str]

@@ -1,11 +1,12 @@
-"""Which sequences are run: as many as make up the steps asked for, in slices of which each is a test."""
+"""Which sequences are run: as many as make up the steps asked for, in slices of which each is a test.
+
+A slice begins at a seed of its own, so that more steps go on where fewer ended.
+"""
 
 import pytest
 
+from tests.effort import SLICES
 from tests.sequences.wishes import ROADS
-
-SLICES = 4
-"""Tests for each road; a slice begins at a seed of its own, so that more steps go on where fewer ended."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -62,6 +62,7 @@ def end_one_worker(number: signal.Signals) -> Callable[[Running], None]:
     return end
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("begin", [running_hooks, running_admission], ids=["hooks", "admission"])
 @pytest.mark.parametrize(
     "happen",

@@ -210,6 +210,7 @@ def test_key_that_comes_later_is_noticed() -> None:
     assert world.message() == "All resources are ready"
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_comes_to_ready_under_grove(path: Path) -> None:
     installed = frozenset({"grove", "istio", "inference-pool"})

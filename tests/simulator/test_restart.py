@@ -167,6 +167,7 @@ def test_all_services_restart_at_once(cluster: SimulatedCluster) -> None:
     assert all(not before[service] & uids(cluster)[service] for service in ORDER)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("lost", ["the status", "the id", "the status and the id"])
 def test_finished_restart_rolls_nothing_whatever_is_lost(cluster: SimulatedCluster, lost: str) -> None:
     ask(cluster, id="r1")

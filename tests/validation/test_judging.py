@@ -13,6 +13,7 @@ from hooks.problems import texts_of
 from hooks.rules import schema
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
+from tests.effort import examples
 from tests.validation.cases import CASES
 from tests.validation.objects import Case, Json, Manifest, adapter, component, graph, lora, model, request, service
 
@@ -156,7 +157,7 @@ def _damage(draw: st.DrawFn, value: Json, *, depth: int) -> Any:
     return {**value, key: _damage(draw, value[key], depth=depth - 1)}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(new=damaged(), old=st.one_of(st.none(), damaged()))
 def test_no_object_makes_rules_or_defaults_fail(new: Manifest, old: Manifest | None) -> None:
     resource = f"{new['kind'].lower()}s"
@@ -166,7 +167,7 @@ def test_no_object_makes_rules_or_defaults_fail(new: Manifest, old: Manifest | N
     assert all(operation["op"] == "add" for operation in DEFAULTS[resource](review(new, old, installation="a")))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(new=damaged())
 def test_object_that_fits_its_schema_is_read_by_the_rules(new: Manifest) -> None:
     if find_faults(new):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hooks.effects import WriteBackReplicas
 from hooks.k8s.types import Manifest
 from tests import make
+from tests.effort import examples
 from tests.graph.scaling_adapter.test_sync import adapter, ask, counting, ready, status_of
 
 counts = st.integers(0, 2**31 - 1)
@@ -48,7 +49,7 @@ count_fields = ("replicas", "updatedReplicas", "readyReplicas", "availableReplic
 modes = st.sampled_from(["planner", "always", "off"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(counts, st.integers(1, 3), before, graphs | st.none(), modes)
 def test_answer_is_sound_and_settles_at_once(
     replicas: int, generation: int, status: Any, graph: Manifest | None, mode: str
@@ -66,7 +67,7 @@ def test_answer_is_sound_and_settles_at_once(
     assert bool(again.resync_after_seconds) == bool(again.effects)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(few, st.fixed_dictionaries({}, optional=dict.fromkeys(count_fields, few)))
 def test_ready_is_true_of_nothing_but_replicas_that_serve(asked: int, counts: dict[str, int]) -> None:
     serving = counts.get("readyReplicas", counts.get("availableReplicas", 0))
