@@ -13,7 +13,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, g, has_app_context, request
 
 from hooks import contract
 from hooks.api.base import build_models
@@ -53,7 +53,7 @@ from hooks.metacontroller.request_body import JsonCache
 from hooks.metacontroller.shapes import find_misshapen
 from hooks.model import sync as model
 from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import LoadReport, LoadRequest
+from hooks.model.prober_messages import LoadReport, LoadRequest, write_message
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.expected_children import expected_keys
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
@@ -172,7 +172,7 @@ def _report_first(
         call = model.ModelCall(request=request, facts=facts, finalizing=finalizing)
         wanted = model.plan_request(call)
         try:
-            report = None if wanted is None else ask(wanted, g.sync_id)
+            report = None if wanted is None else _ask(ask, wanted)
         except ProberUnavailable:
             if not call.is_last:
                 raise
@@ -180,6 +180,14 @@ def _report_first(
         return function(call, report)
 
     return sync
+
+
+def _ask(ask: AskProber, wanted: LoadRequest) -> LoadReport:
+    """The prober's report; in a server it is kept for a recording, and the prober logs the call's id."""
+    if not has_app_context():
+        return ask(wanted, "")
+    g.report = report = ask(wanted, g.sync_id)
+    return report
 
 
 def _drop_first(drop_keys: DropKeys) -> Sync:
@@ -359,7 +367,8 @@ def _end(response: Response, context: AppContext) -> Response:
 def _record(record: Record, known: Mapping[str, Any], response: Response) -> None:
     """Keep a call; a failure never fails it."""
     try:
-        record(request.path, known["body"], response.get_data())
+        report = write_message(known["report"]) if "report" in known else b""
+        record(request.path, known["body"], response.get_data(), report)
     except Exception:
         logger.exception("a call is not recorded", extra={"fields": {"sync_id": known["sync_id"]}})
 

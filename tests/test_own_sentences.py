@@ -24,6 +24,7 @@ PATTERNS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "sp
 
 FOREIGN = {
     "hooks.cli.controllers": "the value of an option",
+    "hooks.cli.other_version": "the value of an option",
     "hooks.component.backends.__init__": "command lines of containers",
     "hooks.component.backends.vllm": "command lines of containers",
     "hooks.component.metadata_rules": "numbers in annotations that users write",

@@ -8,6 +8,7 @@ import click
 import orjson
 
 from hooks.cli.options import read_settings, settings_option
+from hooks.cli.other_version import NotInstalled, installed, read_requirement, run_command
 from hooks.errors import InvalidRequest
 from hooks.manifests.writing import guard_output
 from hooks.recording.answering import replay_call
@@ -22,19 +23,45 @@ _PARENTS = 5
     epilog="""\b
 Examples:
   dynamo-hooks serve --record /var/tmp/calls      # for some hours, in a cluster
-  dynamo-hooks replay /var/tmp/calls              # with another version, anywhere
+  dynamo-hooks replay /var/tmp/calls              # what this version answers, anywhere
+  dynamo-hooks replay --against 1.1.0 /var/tmp/calls
+  dynamo-hooks replay --against ../checkout --exit-code /var/tmp/calls
   dynamo-hooks replay --exit-code -o json /var/tmp/calls"""
 )
 @click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR")
 @settings_option
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the output.")
 @click.option("--exit-code", is_flag=True, help="End with 1 if an answer differs.")
-def replay(*, directory: Path, set_values: tuple[str, ...], output: str, exit_code: bool) -> None:
-    """Answer recorded calls again, and say where this version answers otherwise than the one that recorded them.
+@click.option(
+    "--against",
+    metavar="VERSION",
+    help="Let another version answer: a version, a wheel, or a checkout's folder. pip installs it for the time of the "
+    "command.",
+)
+@click.option(
+    "--python",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Let the version answer that is installed for this interpreter.",
+)
+def replay(
+    *,
+    directory: Path,
+    set_values: tuple[str, ...],
+    output: str,
+    exit_code: bool,
+    against: str | None,
+    python: Path | None,
+) -> None:
+    """Answer recorded calls again, and say where a version answers otherwise than the one that recorded them.
 
-    `dynamo-hooks serve --record DIR` records calls. Nothing outside is asked, and nothing is changed. Settings are
-    those of the recording server; --set replaces single ones.
+    `dynamo-hooks serve --record DIR` records calls. This version answers, or the one of --against or --python. Nothing
+    outside is asked, and nothing is changed. Settings are those of the recording server; --set replaces single ones.
     """
+    if against and python:
+        raise click.UsageError("--against and --python name two versions; give one of them")
+    if against or python:
+        given = [*(f"--set={pair}" for pair in set_values), *(["--exit-code"] if exit_code else [])]
+        raise SystemExit(_replay_elsewhere(against, python, ["replay", str(directory), f"--output={output}", *given]))
     read_settings(set_values)  # refused here, with its sentence
     overrides = dict(pair.partition("=")[::2] for pair in set_values)
     try:
@@ -51,6 +78,17 @@ def replay(*, directory: Path, set_values: tuple[str, ...], output: str, exit_co
         click.echo(_as_json(groups) if output == "json" else _as_text(calls, groups))
     if exit_code and groups:
         raise SystemExit(1)
+
+
+def _replay_elsewhere(against: str | None, python: Path | None, arguments: Sequence[str]) -> int:
+    """Let another version do it; returns its exit status."""
+    try:
+        if python is not None:
+            return run_command(python, arguments)
+        with installed(read_requirement(against or "")) as found:
+            return run_command(found, arguments)
+    except NotInstalled as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _as_json(groups: Sequence[Group]) -> str:

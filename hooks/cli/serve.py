@@ -173,7 +173,7 @@ def build_record(directory: Path | None, settings: Settings) -> Record | None:
     from hooks.recording.keeping import Keeper  # noqa: PLC0415 - few servers record
 
     keeper = Keeper(directory, settings, lambda: datetime.now(UTC))
-    return lambda path, body, answer: keeper.keep(Heard(path, body, answer))
+    return lambda path, body, answer, report: keeper.keep(Heard(path, body, answer, report))
 
 
 def find_api_server(settings: Settings) -> ApiServer | None:

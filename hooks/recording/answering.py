@@ -1,18 +1,18 @@
 """What this version of the hooks answers to a call, and a call without secrets that has the same answer.
 
-Nothing outside is asked and nothing is carried out. So models are left out: their answers follow from the prober's.
+Nothing outside is asked and nothing is carried out. What the prober reported on a model is recorded with the call.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any
 
 import orjson
 
 from hooks import __version__, contract
 from hooks.app import Hook, all_hooks
-from hooks.errors import HookError
+from hooks.errors import HookError, ProberUnavailable
 from hooks.facts import Facts
 from hooks.k8s.types import Json, annotations_of
 from hooks.metacontroller.protocol import (
@@ -21,33 +21,37 @@ from hooks.metacontroller.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
+from hooks.model.prober_messages import LoadReport, LoadRequest, read_message
 from hooks.recording.blanking import Blanks, blank, find_plain_values, without_user
 from hooks.recording.calls import Answered, RecordedCall
 from hooks.settings import Settings
 
 
-def _no_prober(*_: object) -> NoReturn:
-    raise NotImplementedError("models are not recorded")
-
-
-_HOOKS: Mapping[str, Hook] = {
-    name: hook for name, hook in all_hooks(_no_prober, lambda *_: None).items() if hook.kind != contract.MODEL
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A call as a server got it, with the answer that it gave."""
+    """A call as a server got it, with the answer that it gave; `report` is what the prober said, empty for nothing."""
 
     path: str
     body: bytes
     answer: bytes
+    report: bytes = b""
 
 
-def answer_request(path: str, body: bytes, facts: Facts) -> Answered:
-    """What this version says to a request."""
+def _hooks_with(report: Json) -> Mapping[str, Hook]:
+    """The hooks, with a prober that says what it said when the call was recorded."""
+
+    def ask(_request: LoadRequest, _sync_id: str) -> LoadReport:
+        if report is None:
+            raise ProberUnavailable("the prober said nothing when the call was recorded")
+        return read_message(orjson.dumps(report), LoadReport)
+
+    return all_hooks(ask, lambda *_: None)
+
+
+def answer_request(path: str, body: bytes, facts: Facts, report: Json = None) -> Answered:
+    """What this version says to a request, where the prober says `report`; None if it says nothing."""
     _, name, stage = path.split("/")
-    hook = _HOOKS[name]
+    hook = _hooks_with(report)[name]
     try:
         if stage == "customize":
             text = write_customize_answer(hook.customize(parse_customize_request(body, hook.kind), facts))
@@ -60,33 +64,33 @@ def answer_request(path: str, body: bytes, facts: Facts) -> Answered:
     return Answered(code=200, answer=orjson.loads(text))
 
 
-def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) -> RecordedCall | None:
-    """The call without secrets, with the answer that this version gives to that; None for a call of a model.
+def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) -> RecordedCall:
+    """The call without secrets, with the answer that this version gives to that.
 
     What this version writes into variables when it knows no secret is none, so it stays in live objects too; otherwise
     they would seem to differ from what is wanted. A mark says from which spec a workload was rendered, and a spec
     without secrets has another one. So marks are replaced too: what was held stays held.
     """
-    if heard.path.split("/")[1] not in _HOOKS:
-        return None
+    report: Json = orjson.loads(heard.report) if heard.report else None
     given = _without_users(settings)
     facts = Facts(now=now, settings=Settings.model_validate(given))
     found = orjson.loads(heard.body)
-    first = answer_request(heard.path, orjson.dumps(blank(found, Blanks(key))), facts)
+    first = answer_request(heard.path, orjson.dumps(blank(found, Blanks(key))), facts, report)
     blanked = blank(found, Blanks(key, frozenset(find_plain_values(first.answer))))
     body = orjson.dumps(blanked)
-    answered = answer_request(heard.path, body, facts)
+    answered = answer_request(heard.path, body, facts, report)
     marks = _new_marks(_read(heard.answer), answered.answer) if blanked != found else {}
     if marks:
         for old, new in marks.items():
             body = body.replace(old.encode(), new.encode())
-        answered = answer_request(heard.path, body, facts)
+        answered = answer_request(heard.path, body, facts, report)
     return RecordedCall(
         version=__version__,
         path=heard.path,
         now=now.isoformat(),
         settings=given,
         request=orjson.loads(body),
+        report=report,
         answered=answered,
     )
 
@@ -95,7 +99,7 @@ def replay_call(call: RecordedCall, overrides: Mapping[str, str]) -> Answered:
     """What this version says to a recorded call; settings that it does not know are left out."""
     known = {key: value for key, value in call.settings.items() if key in Settings.model_fields}
     facts = Facts(now=call.moment, settings=Settings.model_validate({**known, **overrides}))
-    return answer_request(call.path, orjson.dumps(call.request), facts)
+    return answer_request(call.path, orjson.dumps(call.request), facts, call.report)
 
 
 def _without_users(settings: Settings) -> dict[str, Any]:

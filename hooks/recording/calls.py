@@ -19,7 +19,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCall:
-    """A call without secrets: which version answered it, when, under which settings, and what it said."""
+    """A call without secrets: which version answered it, when, under which settings, and what it said.
+
+    `report` is what the prober said about the engines of a model; None for nothing.
+    """
 
     version: str
     path: str
@@ -27,6 +30,7 @@ class RecordedCall:
     settings: dict[str, Json]
     request: dict[str, Json]
     answered: Answered
+    report: Json = None
 
     @property
     def moment(self) -> datetime:

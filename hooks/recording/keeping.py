@@ -33,8 +33,6 @@ class Keeper:
     def keep(self, heard: Heard) -> None:
         """Keep a call, but for secrets. The same request again replaces the earlier one."""
         call = record_call(heard, now=self._clock(), settings=self._settings, key=self._key)
-        if call is None:
-            return
         try:
             self._write(call)
         except OSError as error:

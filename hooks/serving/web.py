@@ -31,8 +31,8 @@ _TURNS = "turns"
 _PIECE = 2**16
 
 
-Record = Callable[[str, bytes, bytes], None]
-"""Keeps path, body and answer of a call."""
+Record = Callable[[str, bytes, bytes, bytes], None]
+"""Keeps path, body and answer of a call, and the prober's report, which is empty if it was not asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

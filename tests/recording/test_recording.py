@@ -4,6 +4,7 @@ import base64
 import json
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hooks.cli.main import main
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller import held
+from hooks.model.prober_messages import AdapterPhase, LoadReport, LoadRequest, write_message
 from hooks.recording.answering import Heard, record_call, replay_call
 from hooks.recording.blanking import Blanks, blank, find_plain_values
 from hooks.recording.calls import Answered, RecordedCall, write_call
@@ -26,6 +28,7 @@ from hooks.serving.web import ServedBy
 from hooks.settings import Settings, parse_settings
 from tests import make
 from tests.faults.stage import Stage
+from tests.model import parts
 from tests.sequences.calls import Call, forget
 from tests.sequences.rest import come_to_rest
 from tests.sequences.wishes import ROADS
@@ -157,7 +160,7 @@ def graph() -> Manifest:
 def serve(directory: Path, **settings: str) -> Any:
     given = parse_settings({}, settings)
     keeper = Keeper(directory, given, lambda: make.NOW)
-    served_by = ServedBy(record=lambda path, body, answer: keeper.keep(Heard(path, body, answer)))
+    served_by = ServedBy(record=lambda path, body, answer, report: keeper.keep(Heard(path, body, answer, report)))
     return create_app(given, lambda: make.NOW, served_by=served_by).test_client()
 
 
@@ -197,8 +200,24 @@ def test_oldest_calls_make_room(tmp_path: Path) -> None:
     assert sorted(path.name[0] for path in tmp_path.iterdir()) == ["3", "4"]
 
 
-def test_calls_of_models_are_not_kept() -> None:
-    assert record_call(Heard("/model/sync", b"{}", b"{}"), now=make.NOW, settings=SETTINGS, key=b"k") is None
+def test_call_of_a_model_is_kept_with_what_the_prober_said(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path, SETTINGS, lambda: make.NOW)
+    served_by = ServedBy(record=lambda path, body, answer, said: keeper.keep(Heard(path, body, answer, said)))
+    given: list[LoadReport] = []
+
+    def ask(wanted: LoadRequest, _sync_id: str) -> LoadReport:
+        given.append(parts.report(wanted, AdapterPhase.LOADED, AdapterPhase.FAILED))
+        return given[-1]
+
+    client = create_app(SETTINGS, lambda: make.NOW, ask, served_by=served_by).test_client()
+    request = make.wire_request(parts.model(), related=[parts.pods(2)])
+    decorated = {"object": request.pop("parent"), "attachments": request.pop("children"), **request}
+    answer = client.post("/model/sync", json=decorated)
+    ((_, kept),) = read_calls(tmp_path)
+    assert kept.report == json.loads(write_message(given[0]))
+    assert replay_call(kept, {}) == kept.answered == Answered(code=200, answer=answer.json)
+    assert [one["phase"] for one in kept.answered.answer["status"]["endpoints"]] == ["Loaded", "Failed"]
+    assert replay_call(replace(kept, report=None), {}).code == 503
 
 
 def replay(directory: Path, *arguments: str) -> Result:
