@@ -26,15 +26,15 @@ class MeasuredServer:
 @contextmanager
 def run_server(command: list[str], body: bytes, path: str) -> Iterator[MeasuredServer]:
     """Start a module, wait until it answers, and stop it after use; ADDRESS in `command` is replaced by its address."""
-    port = _free_port()
+    port = find_free_port()
     started = time.perf_counter()
     arguments = [part.replace("ADDRESS", f"127.0.0.1:{port}") for part in command]
     process = subprocess.Popen([sys.executable, "-m", *arguments], stderr=subprocess.DEVNULL)
     try:
-        _ask_until_answered(port, b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", process)
+        ask_until_answered(port, b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", process)
         healthy_after = (time.perf_counter() - started) * 1000
         head = f"POST {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
-        _ask_until_answered(port, head.encode() + body, process)
+        ask_until_answered(port, head.encode() + body, process)
         synced_after = (time.perf_counter() - started) * 1000
         yield MeasuredServer(port=port, process_id=process.pid, healthy_after=healthy_after, synced_after=synced_after)
     finally:
@@ -42,13 +42,14 @@ def run_server(command: list[str], body: bytes, path: str) -> Iterator[MeasuredS
         process.wait(timeout=30)
 
 
-def _free_port() -> int:
+def find_free_port() -> int:
+    """A port of 127.0.0.1 at which nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
 
 
-def _ask_until_answered(port: int, request: bytes, process: subprocess.Popen[bytes]) -> None:
+def ask_until_answered(port: int, request: bytes, process: subprocess.Popen[bytes]) -> None:
     """Send a request until the server accepts the connection.
 
     Raises:
@@ -71,11 +72,16 @@ def _ask_until_answered(port: int, request: bytes, process: subprocess.Popen[byt
 
 def measure_memory(process_id: int) -> list[dict[str, float]]:
     """MiB of each worker: `rss` counts shared pages in full, `pss` counts this process's share of them."""
-    children = Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()
-    return [_read_memory(int(child)) for child in children]
+    return [read_memory(worker) for worker in find_workers(process_id)]
 
 
-def _read_memory(process_id: int) -> dict[str, float]:
+def find_workers(process_id: int) -> list[int]:
+    """The ids of a server's workers."""
+    return [int(child) for child in Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()]
+
+
+def read_memory(process_id: int) -> dict[str, float]:
+    """MiB of one process, as `measure_memory` gives them."""
     text = Path(f"/proc/{process_id}/smaps_rollup").read_text()
     found = {key: int(size) for key, size in re.findall(r"^(Rss|Pss):\s+(\d+) kB$", text, re.MULTILINE)}
     return {"rss": found["Rss"] / 1024, "pss": found["Pss"] / 1024}

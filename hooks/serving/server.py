@@ -21,7 +21,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 from hooks.serving.logs import logger
-from hooks.serving.memory import freeze_memory
+from hooks.serving.memory import freeze_memory, give_back_large_blocks
 from hooks.serving.standard_input import stop_with_stdin
 from hooks.serving.tls import CertificateFiles, create_context
 from hooks.serving.worker import REQUEST_SECONDS, BoundedWorker
@@ -154,6 +154,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         return self.options.drain_file is not None and self.options.drain_file.exists()
 
     def _begin(self, worker: Any) -> None:
+        give_back_large_blocks()
         self.options.begin(lambda: self.is_draining() or not worker.alive)
         if self.options.end_with_stdin:
             stop_with_stdin(worker)

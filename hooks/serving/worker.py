@@ -55,6 +55,17 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
                 peers.pop(conn, None)
         return is_kept
 
+    def finish_request(self, conn: TConn, fs: Any) -> None:
+        """Count a connection that `handle` closed once.
+
+        Gunicorn would close it again, fail, and count it twice. A stopping worker whose count is too low believes that
+        nobody is connected, and leaves requests on kept connections without an answer.
+        """
+        if not fs.cancelled() and fs.exception() is None and fs.result() is False:
+            self.nr_conns -= 1
+        else:
+            super().finish_request(conn, fs)
+
     def handle_request(self, req: Any, conn: TConn) -> Any:
         """Answer a request, whose head has arrived."""
         self.heads.pop(conn, None)

@@ -135,6 +135,22 @@ def test_request_in_flight_at_sigterm_is_answered(tmp_path: Path) -> None:
         assert server.process.wait(timeout=40) == 0
 
 
+def test_call_on_a_kept_connection_after_sigterm_is_answered(tmp_path: Path) -> None:
+    with running_hooks(tmp_path, "--workers", "1") as server:
+        for _ in range(5):
+            assert server.post(SYNC)[0] == 200  # on connections of their own, which must count once when they end
+        kept, slow = server.connect(), socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        assert post_on(kept, *server.call)[2] is False
+        slow.sendall(f"POST {SYNC_PATH} HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{{".encode())
+        server.process.send_signal(signal.SIGTERM)
+        wait_until_refused(server)
+        status, _, closes = post_on(kept, *server.call)
+        assert (status, closes) == (200, True)
+        kept.close()
+        slow.close()
+        assert server.process.wait(timeout=40) == 0
+
+
 def wait_until_refused(server: Running) -> None:
     while True:
         try:

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from bench.server import read_memory
 from hooks.app import create_app
 from hooks.metacontroller.children import MAX_CHILD_BYTES
 from hooks.settings import parse_settings
@@ -66,6 +68,18 @@ def test_malformed_chunks_are_refused_with_one_sentence(server: Running, body: b
 def test_body_that_ends_in_a_chunk_is_refused(tmp_path: Path) -> None:
     with running(tmp_path, *HOOKS) as server:
         assert send(server, b"9\r\nab", ends=True)[0] == 400
+
+
+def test_memory_of_bodies_that_are_too_large_is_given_back(tmp_path: Path) -> None:
+    piece = 2**16
+    body = b"".join([b"%x\r\n%b\r\n" % (piece, b"x" * piece)] * (2**24 // piece + 1)) + b"0\r\n\r\n"
+    with running(tmp_path, *HOOKS, "--workers", "1") as server:
+        assert server.post(SYNC)[0] == 200
+        worker = server.worker_ids()[0]
+        before = read_memory(worker)["rss"]
+        with ThreadPoolExecutor(4) as pool:
+            assert {status for status, _ in pool.map(lambda _: send(server, body), range(16))} == {413}
+        assert read_memory(worker)["rss"] < before + 30, "MiB"
 
 
 # Deep and large specs
