@@ -1,55 +1,155 @@
-"""`python -m tests.fuzzing`: gives many inputs to a surface, and says what did not hold."""
+"""`python -m tests.fuzzing`: gives many inputs to the surfaces, and says what did not hold."""
 
 import logging
+import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 
 import click
+import orjson
 
+from bench.page import replace_part
 from tests.fuzzing.mutations import RandomChoices
 from tests.fuzzing.surfaces import SURFACES
 from tests.fuzzing.trying import make_input, measure_memory, try_numbers
 
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 _LINE_SECONDS = 30.0
 _MOST_GROWTH_MIB = 256.0
-_WARM = 2_000
-"""Inputs after which caches are full, so that memory must not grow by much."""
+_WARM = 10
+"""After one of so many inputs caches are full, so that memory must not grow by much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What came of the inputs of a surface: processor time in seconds, memory at most, early and at the end, in MiB."""
+
+    surface: str
+    inputs: int
+    seed: int
+    found: int
+    seconds: float
+    early_mib: float
+    late_mib: float
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing was found, and memory is bounded."""
+        return not self.found and self.late_mib - self.early_mib <= _MOST_GROWTH_MIB
 
 
 @click.command(
     epilog="""\b
 Examples:
+  python -m tests.fuzzing --inputs 100000 --page
   python -m tests.fuzzing --surface hooks --inputs 100000
   python -m tests.fuzzing --surface conversion --seed 7 --only 4711 --show"""
 )
-@click.option("--surface", type=click.Choice([*SURFACES]), required=True, help="What gets the inputs.")
-@click.option("--inputs", default=10_000, show_default=True, help="How many.")
+@click.option(
+    "--surface", type=click.Choice([*SURFACES]), help="What gets the inputs; by default all, one after another."
+)
+@click.option("--inputs", default=10_000, show_default=True, help="How many for each surface.")
 @click.option("--first", default=0, show_default=True, help="Number of the first input.")
 @click.option("--seed", default=0, show_default=True, help="Another seed makes other inputs.")
-@click.option("--only", type=int, metavar="NUMBER", help="Only the input of this number.")
+@click.option("--only", type=int, metavar="NUMBER", help="Only the input of this number; needs --surface.")
 @click.option("--show", is_flag=True, help="Print the input of --only.")
-def main(*, surface: str, inputs: int, first: int, seed: int, only: int | None, show: bool) -> None:
-    """Give INPUTS to a surface; exit status 1 if a crash, a hang of over a second, or a wrong answer was found."""
-    logging.getLogger("hooks").propagate = False
+@click.option("--page", is_flag=True, help="Write the table into docs/reliability.md; for all surfaces.")
+@click.option("--json", "as_json", is_flag=True, hidden=True, help="Print what came of it as JSON, last.")
+def main(
+    *,
+    surface: str | None,
+    inputs: int,
+    first: int,
+    seed: int,
+    only: int | None,
+    show: bool,
+    page: bool,
+    as_json: bool,
+) -> None:
+    """Give INPUTS to surfaces; exit status 1 if a crash, a hang of over a second, or a wrong answer was found."""
+    if surface is None:
+        if only is not None:
+            raise click.UsageError("--only needs --surface")
+        sys.exit(_try_all(inputs, first, seed, page=page))
     numbers = range(first, first + inputs) if only is None else range(only, only + 1)
     if show and only is not None:
         made = make_input(surface, RandomChoices(f"{surface}:{seed}:{only}"))
         click.echo(f"{made.seed.path} changed at {made.places}\n{made.body.decode(errors='replace')}")
-    begun = said = time.monotonic()
-    found, warm = 0, measure_memory()
+    tried = _try(surface, seed, numbers)
+    click.echo(_describe(tried))
+    if as_json:
+        click.echo(orjson.dumps(tried))
+    sys.exit(0 if tried.is_sound else 1)
+
+
+def _try(surface: str, seed: int, numbers: range) -> Tried:
+    logging.getLogger("hooks").propagate = False
+    begun, said = time.process_time(), time.monotonic()
+    found, early = 0, 0.0
     for count, one in enumerate(try_numbers(surface, seed, numbers), 1):
         if one is not None:
             found += 1
             click.echo(f"{surface} seed {seed} number {one.number}: {one.what or f'took {one.seconds:.1f} s'}")
-        if count == _WARM:
-            warm = measure_memory()
+        if count == len(numbers) // _WARM:
+            early = measure_memory()
         if time.monotonic() - said > _LINE_SECONDS:
             said = time.monotonic()
             click.echo(f"{surface}: {count:,} of {len(numbers):,} inputs, {found} found", err=True)
-    grown = measure_memory() - warm
-    seconds = time.monotonic() - begun
-    click.echo(f"{surface}: {len(numbers):,} inputs in {seconds:.0f} s, {found} found, memory +{grown:.0f} MiB")
-    sys.exit(1 if found or grown > _MOST_GROWTH_MIB else 0)
+    late = measure_memory()
+    return Tried(
+        surface=surface,
+        inputs=len(numbers),
+        seed=seed,
+        found=found,
+        seconds=time.process_time() - begun,
+        early_mib=early or late,
+        late_mib=late,
+    )
+
+
+def _try_all(inputs: int, first: int, seed: int, *, page: bool) -> int:
+    """Try each surface in a process of its own, two at a time, so that each has its own memory."""
+
+    def run(surface: str) -> Tried:
+        options = [f"--surface={surface}", f"--inputs={inputs}", f"--first={first}", f"--seed={seed}", "--json"]
+        command = [sys.executable, "-m", "tests.fuzzing", *options]
+        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+        lines = done.stdout.splitlines()
+        if not lines or not lines[-1].startswith("{"):
+            raise click.ClickException(f"{surface} ended with status {done.returncode}")
+        click.echo("\n".join(lines[:-1]))
+        return Tried(**orjson.loads(lines[-1]))
+
+    with ThreadPoolExecutor(2) as pool:
+        tried = list(pool.map(run, SURFACES))
+    if page:
+        PAGE.write_text(replace_part(PAGE.read_text(), "fuzzing", write_table(tried)))
+        click.echo(f"written to {PAGE}")
+    return 0 if all(one.is_sound for one in tried) else 1
+
+
+def write_table(tried: list[Tried]) -> str:
+    """A row for each surface."""
+    lines = [
+        "| surface | inputs | seed | found | processor s | MiB after a tenth | at the end |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {one.surface} | {one.inputs:,} | {one.seed} | {one.found} | {one.seconds:.0f} | {one.early_mib:.0f} "
+        f"| {one.late_mib:.0f} |"
+        for one in tried
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _describe(tried: Tried) -> str:
+    return (
+        f"{tried.surface}: {tried.inputs:,} inputs in {tried.seconds:.0f} s of processor time, {tried.found} found, "
+        f"memory +{tried.late_mib - tried.early_mib:.0f} MiB"
+    )
 
 
 if __name__ == "__main__":
