@@ -112,8 +112,11 @@ def mutate_text(text: bytes, choices: Choices) -> bytes:
 
 
 def write(value: Any) -> bytes:
-    """The value as JSON; also values that no API server would send."""
-    return json.dumps(value).encode()
+    """The value as JSON; one that is nested deeper than any writer bears becomes a text that is nested deeper still."""
+    try:
+        return json.dumps(value).encode()
+    except RecursionError:
+        return b'{"a":' * 5000
 
 
 def remove(_: Any) -> Any:
