@@ -48,7 +48,8 @@ def suggest_value(value: Json, types: Iterable[str]) -> str:
     """`: write "1"`, the same value in one of the types; empty if there is none."""
     wanted = frozenset(types)
     if "string" in wanted and isinstance(value, bool | int | float):
-        return f": write {json.dumps(json.dumps(value))}"
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value  # 2e9 is no quantity's text
+        return f": write {json.dumps(json.dumps(whole))}"
     if not isinstance(value, str):
         return ""
     if "integer" in wanted and value.removeprefix("-").isdecimal():

@@ -134,6 +134,12 @@ REFUSED = (
         (f'{MAIN}.resources.limits.gpu: is the integer 1, should be a string: write "1"',),
     ),
     Refused(
+        "whole-float-for-string",
+        GRAPH,
+        one_service(resources={"limits": {"memory": 2e9}}),
+        (f'{MAIN}.resources.limits.memory: is the number 2000000000.0, should be a string: write "2000000000"',),
+    ),
+    Refused(
         "boolean-for-string",
         GRAPH,
         {"envs": [{"name": "A", "value": True}]},
