@@ -140,7 +140,9 @@ class _NodeReader:
         if self._count > MAX_VALUES:
             raise _syntax_error(f"its aliases expand to more than {MAX_VALUES} values", _place(node.start_mark))
         if len(path) > MAX_DEPTH:
-            raise _syntax_error(f"it is nested more than {MAX_DEPTH} deep", _place(node.start_mark))
+            raise _syntax_error(
+                f"it is nested more than {MAX_DEPTH} deep, or an alias contains itself", _place(node.start_mark)
+            )
         self.marks.setdefault(path, _place(node.start_mark))
         if isinstance(node, yaml.MappingNode):
             return self._read_mapping(node, path)

@@ -330,6 +330,8 @@ def _check_observed(key: str, kind: str, name: str, manifest: Any) -> None:
         raise InvalidRequest(f"{key}[{kind}][{name}] is not a Kubernetes object")
     if "namespace" in metadata and "/" not in name:
         raise InvalidRequest(f"{key}[{kind}] has the key {name}, which is that of hook version v1; declare version v2")
+    if (found := f"{manifest['kind']}.{manifest['apiVersion']}") != kind:
+        raise InvalidRequest(f"{key}[{kind}][{name}] is a {found}")
 
 
 def _write_status(status: Any) -> bytes:

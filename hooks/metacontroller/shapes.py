@@ -16,6 +16,7 @@ _MAPS = frozenset(
         "metadata",
         "spec",
         "status",
+        "scalingAdapter",
         "template",
         "selector",
         "targetRef",
@@ -156,21 +157,23 @@ def _check_objects(objects: Objects, key: str) -> Iterator[str]:
             if not isinstance(value, str):
                 yield f"{field} of an object in {key} is {describe_type(value)}, should be a string"
                 return
+        if key == "children" and not manifest["metadata"].get("namespace"):
+            yield f"{kind} {name} has no metadata.namespace"
         yield from _check_object(manifest, f"{kind} {name}", 0)
 
 
-def _check_object(fields: Mapping[str, Any], where: str, depth: int, *, is_condition: bool = False) -> Iterator[str]:
+def _check_object(fields: Mapping[str, Any], where: str, depth: int, *, inside: str = "") -> Iterator[str]:
     if depth > _DEEPEST:
         yield f"{where} is nested more than {_DEEPEST} deep"
         return
     for key, value in fields.items():
-        if value is not None:
-            yield from _check_field(key, value, where, depth, is_condition=is_condition)
+        if value is not None or key in _COUNTS:
+            yield from _check_field(key, value, where, depth, inside=inside)
 
 
-def _check_field(key: str, value: Any, where: str, depth: int, *, is_condition: bool) -> Iterator[str]:
+def _check_field(key: str, value: Any, where: str, depth: int, *, inside: str) -> Iterator[str]:
     at = f"{key} of {where}"
-    if wanted := _find_fault(key, value, is_condition=is_condition):
+    if wanted := _find_fault(key, value, inside=inside):
         yield f"{at} is {describe_type(value)}, should be {wanted}"
     elif key in _TEXT_MAPS | _OPAQUE:
         return
@@ -180,9 +183,7 @@ def _check_field(key: str, value: Any, where: str, depth: int, *, is_condition: 
         yield from _check_object(value, at, depth + 1)
     elif isinstance(value, list):
         inner = [one for one in _objects_in(value) if one is not value]
-        yield from (
-            fault for one in inner for fault in _check_object(one, at, depth + 1, is_condition=key == "conditions")
-        )
+        yield from (fault for one in inner for fault in _check_object(one, at, depth + 1, inside=key))
 
 
 def _objects_in(value: Any) -> list[Mapping[str, Any]]:
@@ -199,10 +200,11 @@ def _objects_in(value: Any) -> list[Mapping[str, Any]]:
     return found
 
 
-def _find_fault(key: str, value: Any, *, is_condition: bool) -> str:
+def _find_fault(key: str, value: Any, *, inside: str) -> str:
     """What the value of a field should be, empty if it is that."""
-    if is_condition and key == "status":
-        return "" if isinstance(value, str) else "a string"
+    if (inside, key) in _INSIDE:
+        kind_of, wanted_inside = _INSIDE[inside, key]
+        return "" if isinstance(value, kind_of) else wanted_inside
     if key in _COUNTS:
         return "" if type(value) is int else "an integer"
     if key in _TIMES:
@@ -228,6 +230,13 @@ _WANTED: tuple[tuple[frozenset[str], type, type | None, str], ...] = (
     (_TEXTS, str, None, "a string"),
     (_FLAGS, bool, None, "true or false"),
 )
+
+
+_INSIDE: Mapping[tuple[str, str], tuple[type, str]] = {
+    ("conditions", "status"): (str, "a string"),
+    ("endpoints", "conditions"): (dict, "an object"),
+}
+"""Fields that are something else inside of certain lists: in a condition, and in an endpoint of an EndpointSlice."""
 
 
 def _is_time(value: Any) -> bool:

@@ -39,17 +39,31 @@ def call(manifest: dict[str, Any], parent: dict[str, Any] | None = None) -> Sync
             "status of conditions of status of Deployment d is an object, should be a string",
         ),
         (
-            {"metadata": {"name": "d", "creationTimestamp": "soon"}},
+            {"metadata": {"name": "d", "namespace": "n", "creationTimestamp": "soon"}},
             "creationTimestamp of metadata of Deployment d is a string, should be a time",
         ),
         (
-            {"metadata": {"name": "d", "labels": {"a": 1}}},
+            {"metadata": {"name": "d", "namespace": "n", "labels": {"a": 1}}},
             "labels of metadata of Deployment d is an object, should be an object with strings",
         ),
         ({"kind": []}, "kind of an object in children is an array, should be a string"),
         ({"status": None, "spec": None}, ""),
+        ({"metadata": {"name": "d"}}, "Deployment d has no metadata.namespace"),
+        ({"status": {"replicas": None}}, "replicas of status of Deployment d is null, should be an integer"),
     ],
-    ids=["sound", "status", "count", "conditions", "condition", "time", "labels", "kind", "null"],
+    ids=[
+        "sound",
+        "status",
+        "count",
+        "conditions",
+        "condition",
+        "time",
+        "labels",
+        "kind",
+        "null",
+        "namespace",
+        "null count",
+    ],
 )
 def test_first_misshapen_value_is_named(changed: dict[str, Any], sentence: str) -> None:
     assert find_misshapen(call({**DEPLOYMENT, **changed})) == sentence
@@ -57,6 +71,13 @@ def test_first_misshapen_value_is_named(changed: dict[str, Any], sentence: str) 
 
 def test_the_parents_spec_is_left_to_the_rules() -> None:
     assert find_misshapen(call(DEPLOYMENT, {**make.graph(), "spec": {"status": 3, "replicas": "x"}})) == ""
+
+
+def test_conditions_of_an_endpoint_are_an_object() -> None:
+    endpoint: dict[str, Any] = {"addresses": ["10.0.0.1"], "conditions": {"ready": True}}
+    assert find_misshapen(call({**DEPLOYMENT, "endpoints": [endpoint]})) == ""
+    wrong = find_misshapen(call({**DEPLOYMENT, "endpoints": [{**endpoint, "conditions": []}]}))
+    assert wrong == "conditions of endpoints of Deployment d is an array, should be an object"
 
 
 def test_nesting_without_end_is_named() -> None:
