@@ -19,7 +19,7 @@ from flask import Flask, Response
 from bench.admission import load_app
 from bench.bodies import Case, write_graph
 from bench.comparison import LoadRun, describe_times, measure
-from bench.load import NEW_EACH_TIME
+from bench.load import NEW_EACH_TIME, renew
 from bench.server import run_server
 from hooks import contract
 from hooks.admission.conversion import PATH
@@ -83,7 +83,7 @@ def measure_processor_time(app: Flask, case: Case, calls: int) -> float:
     """
     view, spent, numbers = app.view_functions["convert"], [], count(1)
     for _ in range(calls):
-        body = case.body.replace(NEW_EACH_TIME.encode(), b"%0*d" % (len(NEW_EACH_TIME), next(numbers)))
+        body = renew(case.body, next(numbers))
         with app.test_request_context(case.path, method="POST", data=body):
             app.preprocess_request()
             before = time.thread_time_ns()

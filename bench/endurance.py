@@ -30,12 +30,11 @@ from bench.broken_clients import Fault, break_until_over
 from bench.endurance_report import find_misses, summarise, write_load
 from bench.good_clients import Call, Manner, Record, Service, call_until_over
 from bench.load import NEW_EACH_TIME
-from bench.page import RESULTS, replace_part
+from bench.page import RELIABILITY, RESULTS, replace_part
 from bench.server import ask_until_answered, find_free_port, find_workers, read_memory
 from hooks.app import create_app
 from hooks.settings import parse_settings
 
-PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 PHASES = (
     "only clients",
     "a worker is killed (SIGKILL)",
@@ -89,7 +88,7 @@ def main(*, minutes: float, connections: int, workers: int, page: bool) -> None:
     text = write_load(result)
     click.echo(text)
     if page:
-        PAGE.write_text(replace_part(PAGE.read_text(), "load", text))
+        RELIABILITY.write_text(replace_part(RELIABILITY.read_text(), "load", text))
     misses = find_misses(result)
     for miss in misses:
         click.echo(f"missed   {miss}")

@@ -5,6 +5,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from bench.good_clients import Failure, Record
+from bench.page import write_table
 
 MOST_GROWTH = 5.0
 """MiB by which a worker may grow after its warm-up."""
@@ -108,16 +109,10 @@ def write_load(result: Mapping[str, Any]) -> str:
     misses = "; ".join(find_misses(result))
     return (
         said
-        + _table(("from then on", "answered rightly", "errors", "cut off with the killed worker"), phases)
+        + write_table(("from then on", "answered rightly", "errors", "cut off with the killed worker"), phases)
         + times
-        + _table(("a broken client", "got", "times"), result["broken"])
+        + write_table(("a broken client", "got", "times"), result["broken"])
         + "\n"
-        + _table(("a worker that was watched for", "early MiB", "late MiB", "largest MiB"), workers)
+        + write_table(("a worker that was watched for", "early MiB", "late MiB", "largest MiB"), workers)
         + f"\n{f'Missed: {misses}.' if misses else 'All targets are reached.'}\n"
     )
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    titles = list(head)
-    lines = [titles, ["---"] * len(titles), *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
 
-from bench.load import NEW_EACH_TIME
+from bench.load import renew
 
 ANSWER_SECONDS = 10.0
 """How long Metacontroller waits for an answer."""
@@ -41,8 +41,7 @@ class Call:
 
     def write_body(self) -> bytes:
         """The body with new digits each time, as if an object had changed."""
-        digits = len(NEW_EACH_TIME)
-        return self.body.replace(NEW_EACH_TIME.encode(), b"%0*d" % (digits, next(_NUMBERS) % 10**digits))
+        return renew(self.body, next(_NUMBERS))
 
 
 @dataclass

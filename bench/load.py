@@ -82,9 +82,15 @@ def _connect(port: int, connections: int, selector: selectors.BaseSelector) -> I
 def _write_requests(path: str, body: bytes) -> Iterator[bytes]:
     """The request with new digits each time; they start at the clock's, so that no two runs send the same."""
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
-    parts, digits = (head.encode() + body).split(NEW_EACH_TIME.encode()), len(NEW_EACH_TIME)
+    request = head.encode() + body
     for number in count(time.time_ns() // 1000):
-        yield (b"%0*d" % (digits, number % 10**digits)).join(parts)
+        yield renew(request, number)
+
+
+def renew(text: bytes, number: int) -> bytes:
+    """The text with the number's last digits for `NEW_EACH_TIME`."""
+    digits = len(NEW_EACH_TIME)
+    return text.replace(NEW_EACH_TIME.encode(), b"%0*d" % (digits, number % 10**digits))
 
 
 def _drive(

@@ -15,6 +15,8 @@ import click
 Result = Mapping[str, Any]
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+RELIABILITY = PAGE.with_name("reliability.md")
+"""The page whose tables are those of faults, of damaged inputs and of a long load."""
 RESULTS = Path(__file__).parent / "results"
 """Their names end with the time, so the newest of a bench is the last."""
 _VERDICT = re.compile(r"(reached|missed) +(.*)")
@@ -79,9 +81,8 @@ def write_calls(result: Result) -> str:
     ]
     memory = max(worker["rss"] for worker in result["worker_memory_mib"])
     cold = result["cold_start_ms"]["first_sync"]
-    return (
-        f"{said}{_table(head, rows)}\nLargest worker: {memory:.0f} MiB. From start to the first sync: {cold:.0f} ms.\n"
-    )
+    table = write_table(head, rows)
+    return f"{said}{table}\nLargest worker: {memory:.0f} MiB. From start to the first sync: {cold:.0f} ms.\n"
 
 
 def write_clusters(results: Iterable[Result]) -> str:
@@ -97,8 +98,8 @@ def write_clusters(results: Iterable[Result]) -> str:
             seconds = (f"{hooks['seconds']:.1f}", f"{floor['seconds']:.1f}")
             ratio = f"{spent / least:.2f}"
             rows.append((result["graphs"], title, *seconds, f"{spent:.1f}", f"{least:.1f}", ratio, *calls))
-    verdicts = _table(("graphs", "target", "measured"), (row for one in ordered for row in judge_cluster(one)))
-    return f"{_table(head, rows)}\n{verdicts}"
+    verdicts = write_table(("graphs", "target", "measured"), (row for one in ordered for row in judge_cluster(one)))
+    return f"{write_table(head, rows)}\n{verdicts}"
 
 
 def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
@@ -126,14 +127,15 @@ def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
 def write_targets(lines: Iterable[str]) -> str:
     """The verdicts that the benches printed."""
     found = [match for line in lines if (match := _VERDICT.fullmatch(line.strip()))]
-    return _table(("target", "measured"), [(match[1], match[2].replace("|", "\\|")) for match in found])
+    return write_table(("target", "measured"), [(match[1], match[2].replace("|", "\\|")) for match in found])
 
 
 def _pair(case: Result, key: str, write: Callable[[float], str]) -> tuple[str, str]:
     return write(case["hook"][key]), write(case["echo"][key])
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def write_table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table in Markdown."""
     titles = list(head)
     lines = [titles, ["---"] * len(titles), *rows]
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from bench.broken_clients import CLOSED, Fault, break_until_over
-from bench.endurance import PAGE, PHASES
+from bench.endurance import PHASES
 from bench.endurance_report import find_misses, judge_memory, summarise, was_in_flight, write_load
 from bench.good_clients import Call, Failure, Manner, Record, Service, call_until_over
 from bench.load import NEW_EACH_TIME
-from bench.page import replace_part
+from bench.page import RELIABILITY, replace_part
 
 CALL = Call(path="/graph/sync", body=NEW_EACH_TIME.encode() * 10, answer=b"right")
 TOKEN = "the-token"
@@ -207,5 +207,5 @@ def test_tables_say_what_was_cut_off_and_what_failed() -> None:
 
 
 def test_page_has_a_place_for_the_tables() -> None:
-    page = PAGE.read_text()
+    page = RELIABILITY.read_text()
     assert replace_part(page, "load", "") != page, "there is a table"

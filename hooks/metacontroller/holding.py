@@ -66,9 +66,8 @@ def keep_newer_mark(wanted: Manifest, live: ReadManifest | None) -> Manifest:
 
     While two versions of the hooks answer in turn, during an upgrade, each would otherwise replace the other's mark.
     """
-    if live is None or annotations_of(live).get(contract.ANNOTATION_RENDERING) == annotations_of(wanted).get(
-        contract.ANNOTATION_RENDERING
-    ):
+    name = contract.ANNOTATION_RENDERING
+    if live is None or annotations_of(live).get(name) == annotations_of(wanted).get(name):
         return wanted
     found, ours = read_mark(live), read_mark(wanted)
     if found is None or ours is None or found.digest != ours.digest or found.revision <= ours.revision:

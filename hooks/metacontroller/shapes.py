@@ -182,21 +182,20 @@ def _check_field(key: str, value: Any, where: str, depth: int, *, inside: str) -
     elif isinstance(value, dict):
         yield from _check_object(value, at, depth + 1)
     elif isinstance(value, list):
-        inner = [one for one in _objects_in(value) if one is not value]
-        yield from (fault for one in inner for fault in _check_object(one, at, depth + 1, inside=key))
+        yield from (fault for one in _objects_in(value) for fault in _check_object(one, at, depth + 1, inside=key))
 
 
 def _objects_in(value: Any) -> list[Mapping[str, Any]]:
     """The objects in a map or a list, also in lists of lists."""
     found: list[Mapping[str, Any]] = []
-    waiting = [(value, 0)]
+    waiting = [value]
     while waiting:
-        one, depth = waiting.pop()
+        one = waiting.pop()
         for inner in one.values() if isinstance(one, dict) else one:
             if isinstance(inner, dict):
                 found.append(inner)
             elif isinstance(inner, list):
-                waiting.append((inner, depth + 1))
+                waiting.append(inner)
     return found
 
 

@@ -1,6 +1,5 @@
 """Reviews that nobody would send: admission answers each with a verdict or with one line, never with a bug of ours."""
 
-import copy
 from typing import Any
 
 import orjson
@@ -14,6 +13,7 @@ from hooks.admission.rules import DEFAULTS, RULES
 from hooks.settings import parse_settings
 from tests import make
 from tests.effort import examples
+from tests.fuzzing.mutations import list_paths, put
 from tests.reviews import patch_of, review
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -81,25 +81,6 @@ SPECS: dict[str, dict[str, Any]] = {
 }
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The path of every value inside."""
-    inner: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        inner = list(value.items())
-    elif isinstance(value, list):
-        inner = list(enumerate(value))
-    return [path, *(found for key, item in inner for found in places(item, (*path, key)))]
-
-
-def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    """The value with another one at the path."""
-    if not path:
-        return new
-    changed = copy.copy(value)
-    changed[path[0]] = put(value[path[0]], path[1:], new)
-    return changed
-
-
 @st.composite
 def bodies(draw: st.DrawFn) -> tuple[str, Any]:
     """A plural, and a review of that kind with up to three values replaced by something else."""
@@ -116,7 +97,7 @@ def bodies(draw: st.DrawFn) -> tuple[str, Any]:
     old = draw(st.sampled_from([None, parent]))
     body: Any = review(parent, old)
     for _ in range(draw(st.integers(1, 3))):
-        body = put(body, draw(st.sampled_from(places(body))), draw(JSON))
+        body = put(body, draw(st.sampled_from(list(list_paths(body)))), draw(JSON))
     return plural, body
 
 

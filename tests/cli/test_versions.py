@@ -1,7 +1,6 @@
 """`validate`, `render` and `simulate` of v1beta1: the same result as v1alpha1, problems in the written version."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from hooks.cli.main import main
 from tests.cli.versions import ALPHA, BETA, BETA_ADAPTER, BETA_COMPONENT, BETA_REQUEST, CONFIG_MAP
+from tests.fuzzing.mutations import list_paths, put
 
 ADAPTER_IS_ON = (
     "warning: <stdin>:19: spec.components[1].scalingAdapter: {} is on in v1beta1 and off in v1alpha1; remove the field "
@@ -225,29 +225,13 @@ def test_simulation_takes_a_graph_of_v1beta1_to_ready() -> None:
 ODD_VALUES: list[Any] = [None, 1, True, "", [], {}, [None], [[]], {"name": "x"}, [{"name": "main"}], [{"name": []}]]
 
 
-def _paths_in(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield (*path, key)
-        yield from _paths_in(item, (*path, key))
-
-
-def _put(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
-    if not path:
-        return new
-    first, *rest = path
-    pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    changed = [(key, _put(item, tuple(rest), new) if key == first else item) for key, item in pairs]
-    return dict(changed) if isinstance(value, dict) else [item for _, item in changed]
-
-
 @pytest.mark.parametrize("odd", ODD_VALUES, ids=repr)
 def test_odd_value_of_any_field_is_a_problem_with_a_written_path_or_none(odd: Any) -> None:
     whole = yaml.safe_load(BETA.replace("      scalingAdapter: {}\n", "      multinode: {nodeCount: 2}\n"))
     whole["spec"]["components"][0]["podTemplate"]["spec"]["volumes"] = [{"name": "v", "emptyDir": {}}]
-    for path in _paths_in(whole):
-        if path[0] in {"metadata", "spec"} and len(path) > 1:
-            result = run("validate", json.dumps(_put(whole, path, odd)), "-o", "json")
+    for path in list_paths(whole):
+        if len(path) > 1 and path[0] in {"metadata", "spec"}:
+            result = run("validate", json.dumps(put(whole, path, odd)), "-o", "json")
             assert isinstance(result.exception, SystemExit | None), (path, result.exception)
             assert all(row["path"].startswith(("metadata", "spec")) for row in json.loads(result.stdout)), path
             assert "spec.services" not in result.stdout, path

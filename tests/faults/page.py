@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
+from bench.page import RELIABILITY, replace_part
 from tests.faults.catalogue import PLAYED
 from tests.faults.elsewhere import ELSEWHERE
 from tests.faults.fault import Outcome, Verdict
 from tests.faults.play import OLD, play
 
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 HEAD = ("fault", "what happens", "what users see meanwhile", "pods lost", "recovery", "verdict")
 _WORST = (Verdict.RESILIENT, Verdict.DEGRADED, Verdict.FAILED)
 _READY = "all_resources_are_ready"
@@ -17,16 +16,16 @@ _READY = "all_resources_are_ready"
 
 def write_page() -> None:
     """Play all faults, and write both tables into the page."""
-    text = PAGE.read_text(encoding="utf-8")
+    text = RELIABILITY.read_text(encoding="utf-8")
     for name, table in (("faults", write_played(PLAYED)), ("elsewhere", write_elsewhere())):
-        text = _put(text, name, table)
-    PAGE.write_text(text, encoding="utf-8")
+        text = replace_part(text, name, f"{table}\n")
+    RELIABILITY.write_text(text, encoding="utf-8")
 
 
 def read_table(name: str) -> list[str]:
     """The lines of a table in the page."""
-    found = re.search(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None, f"{PAGE} has no part {name}"
+    found = re.search(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", RELIABILITY.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None, f"{RELIABILITY} has no part {name}"
     return found.group(1).splitlines()
 
 
@@ -73,8 +72,3 @@ def _line(cells: Iterable[str]) -> str:
 
 def _rule(columns: int) -> str:
     return "|" + "---|" * columns
-
-
-def _put(text: str, name: str, table: str) -> str:
-    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    return pattern.sub(lambda found: f"{found.group(1)}{table}\n{found.group(2)}", text)

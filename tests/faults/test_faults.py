@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from bench.page import RELIABILITY
 from hooks import contract
 from tests.faults.catalogue import PLAYED, THEIRS
 from tests.faults.elsewhere import ELSEWHERE, NOT_PLAYED, HeldElsewhere
 from tests.faults.fault import Fault, Verdict
-from tests.faults.page import PAGE, read_table, write_elsewhere, write_row
+from tests.faults.page import read_table, write_elsewhere, write_row
 from tests.faults.play import play, play_fault
 from tests.faults.stage import Stage
 from tests.sequences.truth import is_condition_true
@@ -44,7 +45,7 @@ def test_test_that_holds_a_fault_exists(held: HeldElsewhere) -> None:
 def test_every_name_of_the_list_has_a_row_or_a_reason() -> None:
     ours = {name.partition(":")[0] for name in (*PLAYED, *(held.name for held in ELSEWHERE))}
     assert sorted(THEIRS - ours) == sorted(NOT_PLAYED)
-    text = PAGE.read_text(encoding="utf-8")
+    text = RELIABILITY.read_text(encoding="utf-8")
     assert [why for name, why in NOT_PLAYED.items() if f"| {name} | {why} |" not in text] == []
 
 

@@ -6,17 +6,15 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 import orjson
 
-from bench.page import replace_part
+from bench.page import RELIABILITY, replace_part, write_table
 from tests.fuzzing.mutations import RandomChoices
 from tests.fuzzing.surfaces import SURFACES
 from tests.fuzzing.trying import make_input, measure_memory, try_numbers
 
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 _LINE_SECONDS = 30.0
 _MOST_GROWTH_MIB = 256.0
 _WARM = 10
@@ -126,23 +124,25 @@ def _try_all(inputs: int, first: int, seed: int, *, page: bool) -> int:
     with ThreadPoolExecutor(2) as pool:
         tried = list(pool.map(run, SURFACES))
     if page:
-        PAGE.write_text(replace_part(PAGE.read_text(), "fuzzing", write_table(tried)))
-        click.echo(f"written to {PAGE}")
+        RELIABILITY.write_text(replace_part(RELIABILITY.read_text(), "fuzzing", _write_page(tried)))
+        click.echo(f"written to {RELIABILITY}")
     return 0 if all(one.is_sound for one in tried) else 1
 
 
-def write_table(tried: list[Tried]) -> str:
+def _write_page(tried: list[Tried]) -> str:
     """A row for each surface."""
-    lines = [
-        "| surface | inputs | seed | found | processor s | MiB after a tenth | at the end |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {one.surface} | {one.inputs:,} | {one.seed} | {one.found} | {one.seconds:.0f} | {one.early_mib:.0f} "
-        f"| {one.late_mib:.0f} |"
+    head = ("surface", "inputs", "seed", "found", "processor s", "MiB after a tenth", "at the end")
+    rows = (
+        (
+            one.surface,
+            f"{one.inputs:,}",
+            one.seed,
+            one.found,
+            *(f"{value:.0f}" for value in (one.seconds, one.early_mib, one.late_mib)),
+        )
         for one in tried
-    ]
-    return "".join(f"{line}\n" for line in lines)
+    )
+    return write_table(head, rows)
 
 
 def _describe(tried: Tried) -> str:

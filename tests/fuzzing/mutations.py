@@ -73,6 +73,11 @@ def change(value: Any, path: Path, make: Callable[[Any], Any]) -> Any:
     return [inner if index == first else item for index, item in enumerate(value)]
 
 
+def put(value: Any, path: Path, new: Any) -> Any:
+    """The value with a new one at the path."""
+    return change(value, path, lambda _: new)
+
+
 def mutate(value: Any, paths: list[Path], choices: Choices) -> tuple[Any, Path]:
     """The value with one change, and where that is; `paths` are those of the value."""
     path = paths[choices.below(len(paths))]
@@ -81,7 +86,7 @@ def mutate(value: Any, paths: list[Path], choices: Choices) -> tuple[Any, Path]:
         return change(value, path, remove), path
     if kind == 1:
         other = look_up(value, paths[choices.below(len(paths))])
-        return change(value, path, lambda _: other), path
+        return put(value, path, other), path
     if kind == 2:
         depth, is_list = _DEPTHS[choices.below(len(_DEPTHS))], choices.below(2)
         return change(value, path, lambda old: _nest(old, depth, is_list=bool(is_list))), path
@@ -92,7 +97,7 @@ def mutate(value: Any, paths: list[Path], choices: Choices) -> tuple[Any, Path]:
         times = (2, 50)[choices.below(2)]
         return change(value, path, lambda old: old * times if isinstance(old, list) and len(old) < 50 else [old]), path
     scalar = SCALARS[choices.below(len(SCALARS))]
-    return change(value, path, lambda _: scalar), path
+    return put(value, path, scalar), path
 
 
 def mutate_text(text: bytes, choices: Choices) -> bytes:
