@@ -70,6 +70,15 @@ def admin(plane: ControlPlane) -> ApiClient:
 
 
 @pytest.fixture
+def system_namespace(plane: ControlPlane) -> str:
+    """The name of the plain manifests' namespace, which is empty; what an earlier test left there is gone."""
+    name = "dynamo-system"
+    plane.kubectl("delete", "namespace", name, "--ignore-not-found")
+    plane.kubectl("create", "namespace", name)
+    return name
+
+
+@pytest.fixture
 def api(admin: ApiClient) -> Iterator[ApiClient]:
     """The same client in a namespace of the test's own."""
     with own_namespace(admin) as client:

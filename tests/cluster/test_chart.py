@@ -202,10 +202,9 @@ def chart_tokens(api: ApiClient) -> set[str]:
 
 
 @pytest.fixture
-def plain_manifests(plane: ControlPlane, admin: ApiClient) -> Iterator[None]:
+def plain_manifests(plane: ControlPlane, admin: ApiClient, system_namespace: str) -> Iterator[None]:
     """The plain manifests as their README says, without the controllers, which the tests aim at their own hooks."""
-    plane.kubectl("create", "namespace", "dynamo-system")
-    secret = ("--namespace=dynamo-system", "create", "secret", "generic", "dynamo-hooks-callers")
+    secret = (f"--namespace={system_namespace}", "create", "secret", "generic", "dynamo-hooks-callers")
     plane.kubectl(*secret, "--from-literal=token=secret")
     plane.kubectl("apply", "-k", str(PLAIN))
     for controller in install_files.controllers(""):

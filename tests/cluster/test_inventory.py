@@ -16,20 +16,18 @@ from tests.cluster.dynamo import ROOT, load_example
 from tests.contract.backend import Manifest
 
 _ROLE = "dynamo-hooks-resource-counts"
-_SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "dynamo-system"}}
 
 
 @pytest.fixture
-def rights(admin: ApiClient) -> Iterator[None]:
+def rights(admin: ApiClient, system_namespace: str) -> Iterator[None]:
     """Both roles of the plain manifests with their bindings."""
     documents: list[Manifest] = list(yaml.safe_load_all((ROOT / "metacontroller" / "rbac.yaml").read_text()))
     granted = [document for document in documents if document["metadata"]["name"] == _ROLE]
-    admin.apply(_SYSTEM)
     for document in granted:
-        admin.within("dynamo-system").create(document, strict=True)
+        admin.within(system_namespace).create(document, strict=True)
     yield
     for document in granted:
-        admin.within("dynamo-system").delete(document["apiVersion"], document["kind"], _ROLE)
+        admin.within(system_namespace).delete(document["apiVersion"], document["kind"], _ROLE)
 
 
 def counter(plane: ControlPlane, folder: Path, process: str) -> ResourceCounter:
