@@ -18,6 +18,11 @@ from bench.bodies import Case
 
 Runs = dict[tuple[str, str], list[dict[str, Any]]]
 
+ECHO: Mapping[str, str] = {"echo": "/echo"}
+"""Kind of run to path: the echo answers the bytes that it received."""
+JSON_ECHO: Mapping[str, str] = {"json_echo": "/echo/json"}
+"""The echo that also parses them as JSON and writes them anew: `bench.echo_app` has it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadRun:
@@ -41,10 +46,12 @@ class LoadRun:
         return result
 
 
-def measure(cases: list[Case], load: LoadRun, *, rounds: int, rate: float) -> list[dict[str, Any]]:
+def measure(
+    cases: list[Case], load: LoadRun, *, rounds: int, rate: float, busy_echoes: Mapping[str, str] = ECHO
+) -> list[dict[str, Any]]:
     """How each case compares with the echo: requests of a busy server, and times at a rate of requests a second."""
-    busy = _run_in_turn(cases, load, rounds)
-    calm = _run_in_turn(cases, replace(load, rate=rate), rounds)
+    busy = _run_in_turn(cases, load, rounds, busy_echoes)
+    calm = _run_in_turn(cases, replace(load, rate=rate), rounds, ECHO)
     return [_summarise(case, busy, calm, rate) for case in cases]
 
 
@@ -54,8 +61,8 @@ def describe_times(result: Mapping[str, Any]) -> str:
     return f"at {result['rate']:g} requests/s p50 {hook:.2f} ms, echo {echo:.2f} ms"
 
 
-def _run_in_turn(cases: list[Case], load: LoadRun, rounds: int) -> Runs:
-    """The runs of hook and echo, which alternate so that other load on the machine affects both.
+def _run_in_turn(cases: list[Case], load: LoadRun, rounds: int, echoes: Mapping[str, str]) -> Runs:
+    """The runs of hook and echoes, which alternate so that other load on the machine affects all.
 
     A short round before the first one warms up.
     """
@@ -63,7 +70,7 @@ def _run_in_turn(cases: list[Case], load: LoadRun, rounds: int) -> Runs:
     for number in range(rounds + 1):
         for case in cases:
             load.body.write_bytes(case.body)
-            for kind, path in (("hook", case.path), ("echo", "/echo")):
+            for kind, path in {"hook": case.path, **echoes}.items():
                 measured = load.run(path, load.seconds if number else 0.3)
                 if number:
                     runs.setdefault((case.name, kind), []).append(measured)
@@ -71,15 +78,16 @@ def _run_in_turn(cases: list[Case], load: LoadRun, rounds: int) -> Runs:
 
 
 def _summarise(case: Case, busy: Runs, calm: Runs, rate: float) -> dict[str, Any]:
-    hook, echo = (_summarise_runs(busy[case.name, kind]) for kind in ("hook", "echo"))
+    full = {kind: _summarise_runs(runs) for (name, kind), runs in busy.items() if name == case.name}
     timed = {kind: _summarise_runs(calm[case.name, kind]) for kind in ("hook", "echo")}
+    requests = {kind: one["requests_per_second"] for kind, one in full.items()}
     return {
         "name": case.name,
         "body_bytes": len(case.body),
         "children": case.children,
-        "hook": hook,
-        "echo": echo,
-        "ratio": hook["requests_per_second"] / echo["requests_per_second"],
+        **full,
+        "ratio": requests["hook"] / requests["echo"],
+        **{f"ratio_to_{kind}": requests["hook"] / requests[kind] for kind in requests.keys() & JSON_ECHO},
         "rate": rate,
         "at_rate": timed,
         "p99_over_echo_ms": timed["hook"]["p99_ms"] - timed["echo"]["p99_ms"],

@@ -1,4 +1,6 @@
-"""The hooks' own server with the extra path `POST /echo`, which answers with the request's body.
+"""The hooks' own server with the extra paths `POST /echo`, which answers with the request's body, and `/echo/json`.
+
+The latter parses the body and writes it anew with orjson, which is the least that a hook without caches has to do.
 
 Arguments: address, processes, threads, and settings as `key=value`.
 """
@@ -7,6 +9,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+import orjson
 from flask import Flask, Response, request
 
 from hooks.serving.logs import set_up_logging
@@ -23,11 +26,16 @@ def load(is_draining: Callable[[], bool]) -> Flask:
     settings = parse_settings({}, dict(pair.split("=", 1) for pair in sys.argv[4:]))
     app = create_app(settings, lambda: datetime.now(UTC), served_by=served_by)
     app.add_url_rule("/echo", "echo", echo, methods=["POST"])
+    app.add_url_rule("/echo/json", "echo/json", echo_json, methods=["POST"])
     return app
 
 
 def echo() -> Response:
     return Response(request.get_data(cache=False), mimetype="application/json")
+
+
+def echo_json() -> Response:
+    return Response(orjson.dumps(orjson.loads(request.get_data(cache=False))), mimetype="application/json")
 
 
 if __name__ == "__main__":

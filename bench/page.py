@@ -67,13 +67,16 @@ def write_calls(result: Result) -> str:
         f"{options['workers']} workers, {options['connections']} connections; times at {options['rate']:g} requests/s; "
         f"{result['time'][:10]}.\n\n"
     )
-    head = ("request", "body KB", "requests/s", "echo", "ratio", "p50 ms", "echo", "p99 ms", "echo")
+    busy = ("requests/s", "echo", "ratio", "JSON echo", "ratio")
+    head = ("request", "body KB", *busy, "p50 ms", "echo", "p99 ms", "echo")
     rows = [
         (
             case["name"],
             f"{case['body_bytes'] / 1000:.0f}",
             *_pair(case, "requests_per_second", "{:.0f}".format),
             f"{case['ratio']:.2f}",
+            f"{case['json_echo']['requests_per_second']:.0f}",
+            f"{case['ratio_to_json_echo']:.2f}",
             *_pair(case["at_rate"], "p50_ms", "{:.1f}".format),
             *_pair(case["at_rate"], "p99_ms", "{:.1f}".format),
         )

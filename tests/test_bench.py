@@ -10,9 +10,11 @@ from typing import ClassVar
 
 import orjson
 import pytest
+from flask import Flask
 
 from bench.bodies import Case, build_cases
-from bench.comparison import LoadRun, measure
+from bench.comparison import ECHO, JSON_ECHO, LoadRun, measure
+from bench.echo_app import echo, echo_json
 from bench.load import NEW_EACH_TIME, _choose_times, run, run_at_rate
 from hooks.app import create_app
 from hooks.settings import parse_settings
@@ -130,3 +132,21 @@ def test_hook_and_echo_are_compared_busy_and_at_the_rate(port: int, tmp_path: Pa
     assert result["at_rate"]["hook"]["requests"] == 2 * len(list(_choose_times(0.1, 100)))
     assert result["hook"]["requests"] > 2
     assert result["p99_over_echo_ms"] == result["at_rate"]["hook"]["p99_ms"] - result["at_rate"]["echo"]["p99_ms"]
+    assert "json_echo" not in result
+
+
+@pytest.mark.parametrize("port", [Handler], indirect=True)
+def test_the_hook_is_compared_with_both_echoes(port: int, tmp_path: Path) -> None:
+    load = LoadRun(port=port, connections=2, seconds=0.1, body=tmp_path / "body.json")
+    case = Case(name="n", path="/n", body=b"{}", children=0)
+    result, *_ = measure([case], load, rounds=1, rate=100, busy_echoes={**ECHO, **JSON_ECHO})
+    hook, json_echo = (result[kind]["requests_per_second"] for kind in ("hook", "json_echo"))
+    assert result["ratio_to_json_echo"] == hook / json_echo
+
+
+def test_one_echo_answers_the_bytes_and_the_other_parses_them() -> None:
+    app, body = Flask("echoes"), b'{"a": [1, 2]}'
+    with app.test_request_context(data=body):
+        assert echo().data == body
+    with app.test_request_context(data=body):
+        assert echo_json().data == b'{"a":[1,2]}'

@@ -28,6 +28,8 @@ def test_calls_stand_beside_the_echo() -> None:
                 "ratio": 0.4,
                 "hook": {"requests_per_second": 400, **times(30, 60)},
                 "echo": {"requests_per_second": 1000, **times(20, 40)},
+                "json_echo": {"requests_per_second": 500, **times(20, 40)},
+                "ratio_to_json_echo": 0.8,
                 "at_rate": {"hook": times(2.5, 9), "echo": times(1, 4)},
             }
         ],
@@ -39,7 +41,7 @@ def test_calls_stand_beside_the_echo() -> None:
         "2 processors shared with the load generator, Python 3.11.7, 2 workers, 4 connections; "
         "times at 100 requests/s; 2026-01-02."
     )
-    assert "| component | 42 | 400 | 1000 | 0.40 | 2.5 | 1.0 | 9.0 | 4.0 |\n" in text
+    assert "| component | 42 | 400 | 1000 | 0.40 | 500 | 0.80 | 2.5 | 1.0 | 9.0 | 4.0 |\n" in text
     assert text.endswith("\nLargest worker: 72 MiB. From start to the first sync: 1000 ms.\n")
 
 
