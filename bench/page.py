@@ -122,6 +122,10 @@ def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
         spent, least = (sum(one[phase]["processor_seconds"].values()) for one in (hooks, floor))
         figures.append((f"processor seconds {title}, times the floor", spent / least, 1.2))
     figures.append(("hook calls until a graph is ready", sum(hooks["ready"]["calls"].values()) / graphs, 12.0))
+    ready = hooks["ready"]
+    figures.append(
+        ("hook calls for each change of a child", sum(ready["calls"].values()) / ready["child_changes"], 3.0)
+    )
     for title, value, target in figures:
         verdict = "reached" if value <= target else "missed"
         yield graphs, verdict, f"{title}: {value:.2f}, target at most {target:g}"

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from bench.cluster.audit_log import AuditLog, count, count_first_writes, describe_statuses
+from bench.cluster.audit_log import AuditLog, count, count_child_changes, count_first_writes, describe_statuses
 from bench.cluster.floor import create_floor, precompute
 from bench.cluster.processors import read_memory, read_seconds
 from bench.cluster.rules import GROUPS, build_crd
@@ -52,6 +52,21 @@ def test_log_is_counted_and_split_where_the_last_deployment_exists(tmp_path: Pat
         f"{calls[4].time % 1000:.3f} graphs/bench-00001",
         'state: "pending" -> "successful"',
     ]
+
+
+def test_changes_of_children_are_their_successful_writes_by_whoever(tmp_path: Path) -> None:
+    log = tmp_path / "audit.log"
+    lines = [
+        entry("create", "deployments", "bench-00001-a", 1),
+        entry("patch", "deployments/status", "bench-00001-a", 2, user={"username": "kube-controller-manager"}),
+        entry("update", "dynamocomponentdeployments/status", "bench-00001-a", 3),
+        entry("get", "deployments", "bench-00001-a", 4),
+        entry("create", "services", "bench-00001-a", 5, responseStatus={"code": 409}),
+        entry("update", "dynamographdeployments/status", "bench-00001", 6),
+        entry("create", "pods", "bench-00001-a-x", 7),
+    ]
+    log.write_text("\n".join(lines) + "\n")
+    assert count_child_changes(AuditLog(log).read()) == 3
 
 
 def test_floor_brings_another_graph_to_ready() -> None:

@@ -13,7 +13,13 @@ def times(p50: float, p99: float) -> dict[str, float]:
 
 def phase(seconds: float, calls: int, **spent: float) -> dict[str, Any]:
     written = {"update dynamographdeployments/status": calls // 8}
-    return {"seconds": seconds, "processor_seconds": spent, "calls": {"graph": calls}, "api_calls": written}
+    return {
+        "seconds": seconds,
+        "processor_seconds": spent,
+        "calls": {"graph": calls},
+        "api_calls": written,
+        "child_changes": calls // 2,
+    }
 
 
 def test_calls_stand_beside_the_echo() -> None:
@@ -63,13 +69,14 @@ def test_graphs_stand_beside_the_floor_in_the_order_of_their_number() -> None:
     assert lines[2] == "| 10 | until all children exist | 4.0 | 2.0 | 5.0 | 4.0 | 1.25 | 24.0 | 1.0 |"
     assert lines[3] == "| 10 | until all graphs are ready | 8.0 | 4.0 | 10.0 | 5.0 | 2.00 | 40.0 | 1.0 |"
     assert [line.split(" | ")[0] for line in lines[4:6]] == ["| 100", "| 100"]
-    assert lines[9:15] == [
+    assert lines[9:16] == [
         "| 10 | missed | status writes of a graph until its children exist: 3.00, target at most 2 |",
         "| 10 | reached | status writes of a component until then: 1.00, target at most 1 |",
         "| 10 | reached | status writes of a graph until it is ready: 5.00, target at most 6 |",
         "| 10 | missed | processor seconds until all children exist, times the floor: 1.25, target at most 1.2 |",
         "| 10 | missed | processor seconds until all graphs are ready, times the floor: 2.00, target at most 1.2 |",
         "| 10 | missed | hook calls until a graph is ready: 40.00, target at most 12 |",
+        "| 10 | reached | hook calls for each change of a child: 2.00, target at most 3 |",
     ]
 
 

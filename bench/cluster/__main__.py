@@ -112,6 +112,7 @@ def _compare(title: str, phases: Mapping[str, Phase], runs: Mapping[str, Run]) -
     add("hook calls a graph", [sum(one.calls.values()) for one in found], graphs)
     for name in _join(one.calls for one in found):
         add(f"  {name}", [one.calls.get(name, 0) for one in found], graphs)
+    add("changes of children a graph", [one.child_changes for one in found], graphs)
     add("API calls a graph", [sum(one.api_calls.values()) for one in found], graphs)
     for name in _join(one.api_calls for one in found):
         add(f"  {name}", [one.api_calls.get(name, 0) for one in found], graphs)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 WRITES = frozenset({"create", "update", "patch", "delete"})
+CHILDREN = frozenset({"dynamocomponentdeployments", "deployments", "services"})
+"""Resources of the children of graphs and components of the bench; a graph of them has no others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,11 @@ def count(calls: Iterable[ApiCall]) -> Mapping[str, int]:
 def find_refused(calls: Iterable[ApiCall]) -> Mapping[str, int]:
     """How often each kind of call was refused."""
     return count(call for call in calls if call.code >= 400)
+
+
+def count_child_changes(calls: Iterable[ApiCall]) -> int:
+    """Writes of children and of their statuses, whoever made them; Metacontroller may call a hook after each."""
+    return sum(call.is_write and call.code < 400 and call.resource in CHILDREN for call in calls)
 
 
 def count_first_writes(calls: Sequence[ApiCall]) -> Mapping[str, int]:

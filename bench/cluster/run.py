@@ -11,7 +11,15 @@ from pathlib import Path
 
 import requests
 
-from bench.cluster.audit_log import ApiCall, AuditLog, count, count_first_writes, describe_statuses, find_refused
+from bench.cluster.audit_log import (
+    ApiCall,
+    AuditLog,
+    count,
+    count_child_changes,
+    count_first_writes,
+    describe_statuses,
+    find_refused,
+)
 from bench.cluster.processors import read_memory, read_seconds
 from bench.cluster.simulated import NAMESPACE, SERVICES, build_graph, is_ready
 from hooks.k8s.types import Manifest
@@ -39,7 +47,7 @@ _CALLS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """What was done until a moment; `calls` by hook and `api_calls` are Metacontroller's.
+    """What was done until a moment; `calls` by hook and `api_calls` are Metacontroller's, `child_changes` everybody's.
 
     `seconds` lead to the last write of Metacontroller.
     """
@@ -48,6 +56,7 @@ class Phase:
     processor_seconds: Mapping[str, float]
     calls: Mapping[str, int]
     api_calls: Mapping[str, int]
+    child_changes: int
 
     @property
     def total_processor_seconds(self) -> float:
@@ -143,7 +152,7 @@ class _Measurement:
         )
 
     def _begin(self) -> None:
-        self._seen, self._started = [], time.time()
+        self._seen, self._child_changes, self._started = [], 0, time.time()
         self._seconds, self._calls = read_seconds(), self._hook_calls()
 
     def _phase(self) -> Phase:
@@ -154,6 +163,7 @@ class _Measurement:
             processor_seconds={name: after[name] - self._seconds.get(name, 0) for name in after},
             calls={name: calls[name] - self._calls.get(name, 0) for name in sorted(calls)},
             api_calls=count(self._seen),
+            child_changes=self._child_changes,
         )
 
     def _create(self, graphs: int, deadline: float) -> None:
@@ -175,7 +185,9 @@ class _Measurement:
 
     def _read(self) -> bool:
         """Read the log; gives whether Metacontroller has written."""
-        new = [one for one in self._log.read() if one.user == METACONTROLLER and one.namespace == NAMESPACE]
+        logged = [one for one in self._log.read() if one.namespace == NAMESPACE]
+        self._child_changes += count_child_changes(logged)
+        new = [one for one in logged if one.user == METACONTROLLER]
         self._seen += new
         return any(one.is_write for one in new)
 
