@@ -13,7 +13,7 @@ IN_CI = os.environ.get("CI") == "true"
 
 FULL = IN_CI or os.environ.get("FULL") == "1"
 
-ALL_STEPS, ALL_MUTATIONS, ALL_EDITS = 40_000, 2_000, 20
+ALL_STEPS, ALL_MUTATIONS, ALL_EDITS = 40_000, 2_000, 50
 
 STEPS = ALL_STEPS if FULL else 2_000
 """Steps of tests/sequences in the simulated cluster, over all roads."""

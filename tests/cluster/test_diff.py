@@ -24,6 +24,8 @@ from tests.effort import EDITS
 
 BASES = ("vllm-agg", "vllm-disagg", "sglang-disagg", "trtllm-agg")
 SELECTOR = "nvidia.com/selector"
+AT_ONCE = 10
+"""Edits of one round; so many graphs come up at the same time."""
 
 Edit = Callable[[dict[str, Any], random.Random], None]
 """Changes the spec of one service in place."""
@@ -176,13 +178,16 @@ def announced(found: Mapping[str, Any]) -> dict[str, tuple[bool, int]]:
     return {one["workload"]["name"]: (one["change"] == "restart", one["after"]) for one in found["pods"]}
 
 
-def test_announced_restarts_come_and_no_others(api: ApiClient, plane: ControlPlane, controlled: None) -> None:
-    edits = [edit(seed) for seed in range(EDITS)]
+@pytest.mark.parametrize("first", range(0, EDITS, AT_ONCE))
+def test_announced_restarts_come_and_no_others(
+    api: ApiClient, plane: ControlPlane, controlled: None, first: int
+) -> None:
+    edits = [edit(seed) for seed in range(first, min(first + AT_ONCE, EDITS))]
     for one in edits:
         api.create(one.old, strict=True)
     for one in edits:
         wait_until_ready(api, one.name)
-    wait_for(lambda: is_settled(api, edits), "all graphs run", 60)
+    wait_for(lambda: is_settled(api, edits), "all graphs run", 90)
     kubeconfig = plane.kubeconfig()
     said = announced(announce(kubeconfig, api.namespace, edits))
     assert {restarts for restarts, _ in said.values()} == {True, False}
