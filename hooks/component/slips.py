@@ -141,8 +141,10 @@ def _warn_of_launch(spec: ComponentSpec, framework: str) -> tuple[Problem, ...]:
     defaults = resolve_typical(spec)
     container = {"command": list(defaults.command), "args": list(defaults.args), **main}
     env = merge_env(main.get("env") or (), canonical_fragment(spec.envs))
-    place = Placement(role=Role.LEADER, orchestrator=Orchestrator.LWS, node_count=spec.node_count, service=_ANY_NAME)
     try:
+        place = Placement(
+            role=Role.LEADER, orchestrator=Orchestrator.LWS, node_count=spec.node_count, service=_ANY_NAME
+        )
         launched = launch(
             {**container, "env": env},
             place,

@@ -13,8 +13,10 @@ from hooks.api.component_spec import ComponentSpec, SharedMemory
 from hooks.component.runtime_version import NATIVE_PICKER_SINCE, is_since, resolve_runtime_version
 from hooks.component.subject import ComponentType
 from hooks.k8s.quantities import canonical_quantity
+from hooks.k8s.types import Json
 from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import spec as rules
+from hooks.rules.schema import find_wrong_type
 
 EXECUTOR_BACKENDS = ("mp", "ray")
 
@@ -75,18 +77,24 @@ def _find_picker_problems(spec: ComponentSpec, path: FieldPath) -> Iterator[Prob
         yield rules.EPP_CONFIG_EITHER.at(at)
     elif picker.config_map_ref is not None and picker.config is not None:
         yield rules.EPP_CONFIG_BOTH.at(at)
-    elif not isinstance(picker.config or {}, Mapping):
+    elif not all(found is None or isinstance(found, Mapping) for found in (picker.config, picker.config_map_ref)):
         yield rules.EPP_CONFIG_OBJECT.at(at)
-    elif picker.config is None and not _names_config_map(picker.config_map_ref):
-        yield rules.EPP_CONFIG_NAME.at(at / "configMapRef.name")
+    elif isinstance(picker.config_map_ref, Mapping):
+        yield from _find_reference_problems(picker.config_map_ref, at / "configMapRef")
+
+
+def _find_reference_problems(reference: Mapping[str, Json], path: FieldPath) -> Iterator[Problem]:
+    """Problems of a reference to a ConfigMap's key; its types are held by the API server's schema, not by the model."""
+    if not reference.get("name"):
+        yield rules.EPP_CONFIG_NAME.at(path / "name")
+    for field in ("name", "key"):
+        value = reference.get(field)
+        if value and not isinstance(value, str):
+            yield find_wrong_type(path / field, value, ("string",))
 
 
 def _replicas(spec: ComponentSpec) -> int:
     return 1 if spec.replicas is None else spec.replicas
-
-
-def _names_config_map(reference: object) -> bool:
-    return isinstance(reference, Mapping) and bool(reference.get("name"))
 
 
 def _lacks_size(memory: SharedMemory) -> bool:

@@ -150,3 +150,11 @@ def test_components_that_name_one_dynamo_namespace_share_it() -> None:
 def test_dynamo_namespace_of_a_component_in_the_global_one_is_ignored_with_a_warning() -> None:
     (warning,) = warnings({"dynamoNamespace": "shared", "globalDynamoNamespace": True})
     assert "Value 'shared' will be replaced with 'dynamo'" in warning
+
+
+@pytest.mark.parametrize("nodes", [0, 2**63])
+def test_too_many_nodes_are_a_problem_and_no_failure_of_the_warnings(nodes: int) -> None:
+    settings = make.facts(make.NOW).settings
+    component = make.component("c", "", **{**TWO_NODES, "multinode": {"nodeCount": nodes}})
+    verdict = review_component(Review(new=component, old=None, user=None, settings=settings, installed=None))
+    assert any(f"spec.multinode.nodeCount is {nodes}" in text for text in texts_of(verdict.problems))

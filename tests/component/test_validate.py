@@ -117,6 +117,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"componentType": "epp", "eppConfig": {"configMapRef": {"key": "a"}}},
         "spec.eppConfig.configMapRef.name is required",
     ),
+    "picker with a number as the name of a map": (
+        {"componentType": "epp", "eppConfig": {"configMapRef": {"name": 7, "key": "a"}}},
+        "spec.eppConfig.configMapRef.name: is the integer 7, should be a string",
+    ),
+    "picker with a list as the key of a map": (
+        {"componentType": "epp", "eppConfig": {"configMapRef": {"name": "a", "key": ["k"]}}},
+        "spec.eppConfig.configMapRef.key: is an array, should be a string",
+    ),
+    "picker with a text as a map": (
+        {"componentType": "epp", "eppConfig": {"configMapRef": "a"}},
+        "spec.eppConfig: configMapRef and config must be objects",
+    ),
     "mismatch of engines": (
         {"componentType": "worker", "backendFramework": "sglang", **main(command=VLLM)},
         'backend framework mismatch: detected "vllm" from command but explicitly configured as "sglang"',

@@ -11,6 +11,7 @@ from flask import Flask, Response, request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from werkzeug.exceptions import HTTPException
 
+from hooks.k8s.messages import one_line
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober_messages import LoadRequest, read_message, write_message
 
@@ -19,6 +20,8 @@ logger = logging.getLogger("hooks.model.prober")
 _OPEN_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 _MAX_QUOTED = 300
 """The most characters of what is said of a body: it may quote the body's keys."""
+_MAX_LINE = 1000
+"""The most characters of an answer in words: it may quote a name that no Kubernetes object could have."""
 _CACHED_BYTES = 2**17
 """The longest request that is cached; it has room for about 1,000 engines."""
 
@@ -103,7 +106,7 @@ def _answer_error(error: HTTPException) -> Response:
 
 
 def _text(line: str, status: int = 200) -> Response:
-    return Response(f"{' '.join(line.split())}\n", status=status, mimetype="text/plain")
+    return Response(f"{one_line(line, _MAX_LINE)}\n", status=status, mimetype="text/plain")
 
 
 def _json(document: Mapping[str, object]) -> Response:

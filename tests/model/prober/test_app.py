@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from flask.testing import FlaskClient
 
@@ -54,6 +55,15 @@ def test_get_shows_request_and_report_and_does_not_renew_the_mandate(client: Fla
     assert shown["request"]["adapter"] == {"name": "a", "uri": "s3://b/a"}
     assert shown["report"]["endpoints"][0]["address"] == "http://127.0.0.2:9090"
     assert client.get("/v1/models").get_json() == {"models": ["default/m"]}
+
+
+@pytest.mark.parametrize("name", ["y" * 70_000, "[" * 3_000, "a\n\u202eb"], ids=["long", "brackets", "lines"])
+def test_answer_about_a_wrong_name_is_one_short_line(name: str, client: FlaskClient) -> None:
+    answer = client.put(PATH, data=write_message(msgspec.structs.replace(WANTED, name=name)))
+    assert answer.status_code == 400
+    assert answer.text.startswith("the body names the model default/")
+    assert len(answer.text) < 1100
+    assert answer.text.strip().isprintable()
 
 
 @pytest.mark.parametrize(
