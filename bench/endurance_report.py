@@ -1,7 +1,7 @@
 """What is said of a run of `bench.endurance`."""
 
 from collections.abc import Iterable, Mapping
-from statistics import median, quantiles
+from statistics import linear_regression, median, quantiles
 from typing import Any
 
 from bench.good_clients import Failure, Record
@@ -13,6 +13,7 @@ MOST_GROWTH = 5.0
 _WARM_UP = 0.25
 """Part of a worker's life in which it may grow as it likes: it fills its caches."""
 _LEAST_SAMPLES = 12
+_MINUTE = 60.0
 
 
 def summarise(
@@ -57,19 +58,33 @@ def was_in_flight(failure: Failure, killed: tuple[float, float]) -> bool:
     return failure.began <= gone and failure.ended >= begun
 
 
-def judge_memory(samples: list[tuple[float, float]]) -> dict[str, float] | None:
-    """MiB of a worker early and late in its life, both medians of thirds after its warm-up; None after a short life."""
-    sizes = [size for _, size in samples]
-    settled = sizes[int(len(sizes) * _WARM_UP) :]
-    third = len(settled) // 3
-    if len(sizes) < _LEAST_SAMPLES:
+def judge_memory(samples: list[tuple[float, float]]) -> dict[str, Any] | None:
+    """MiB of a worker; None after a short life.
+
+    Early and late are medians of thirds after its warm-up, the slope is that of medians of half minutes after it, in
+    MiB a minute, and `minutes` are the medians of each minute from its start.
+    """
+    if len(samples) < _LEAST_SAMPLES:
         return None
+    settled = samples[int(len(samples) * _WARM_UP) :]
+    third = len(settled) // 3
+    halves = _medians(settled, _MINUTE / 2)
     return {
         "seconds": samples[-1][0] - samples[0][0],
-        "early": median(settled[:third]),
-        "late": median(settled[-third:]),
-        "largest": max(sizes),
+        "early": median(size for _, size in settled[:third]),
+        "late": median(size for _, size in settled[-third:]),
+        "slope": 2 * linear_regression(range(len(halves)), halves).slope if len(halves) > 1 else 0.0,
+        "largest": max(size for _, size in samples),
+        "minutes": _medians(samples, _MINUTE),
     }
+
+
+def _medians(samples: list[tuple[float, float]], seconds: float) -> list[float]:
+    """The median size of each stretch of so many seconds; stretches without a sample are left out."""
+    stretches: dict[int, list[float]] = {}
+    for moment, size in samples:
+        stretches.setdefault(int((moment - samples[0][0]) // seconds), []).append(size)
+    return [median(sizes) for _, sizes in sorted(stretches.items())]
 
 
 def find_misses(result: Mapping[str, Any]) -> list[str]:
@@ -103,9 +118,15 @@ def write_load(result: Mapping[str, Any]) -> str:
         f"Exit status after SIGTERM: {result['status']}.\n\n"
     )
     workers = [
-        (f"{worker['seconds']:.0f} s", *(f"{worker[key]:.1f}" for key in ("early", "late", "largest")))
+        (
+            f"{worker['seconds']:.0f} s",
+            *(f"{worker[key]:.1f}" for key in ("early", "late", "largest")),
+            f"{worker['slope']:+.2f}",
+        )
         for worker in result["memory"]
     ]
+    longest = max(result["memory"], key=lambda worker: worker["seconds"])
+    minutes = ", ".join(f"{size:.0f}" for size in longest["minutes"])
     misses = "; ".join(find_misses(result))
     return (
         said
@@ -113,6 +134,10 @@ def write_load(result: Mapping[str, Any]) -> str:
         + times
         + write_table(("a broken client", "got", "times"), result["broken"])
         + "\n"
-        + write_table(("a worker that was watched for", "early MiB", "late MiB", "largest MiB"), workers)
+        + write_table(
+            ("a worker that was watched for", "early MiB", "late MiB", "largest MiB", "MiB a minute after warm-up"),
+            workers,
+        )
+        + f"\nThe worker that was watched longest had, minute by minute, {minutes} MiB.\n"
         + f"\n{f'Missed: {misses}.' if misses else 'All targets are reached.'}\n"
     )

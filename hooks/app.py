@@ -284,7 +284,7 @@ def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:
     read, expected = context.json_cache.read_call, partial(expected_keys, hook.kind)
     call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=read, expected=expected)
     g.parent = call.parent
-    with _misshapen_refused(call):
+    with misshapen_refused(call):
         g.answer = answer = _come_back(function(call, context.facts()), context.revision)
         written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
     if effects := permitted_effects(answer.effects, context.settings):
@@ -311,12 +311,12 @@ def _come_back(answer: SyncAnswer, own: str) -> SyncAnswer:
 def _customize(hook: Hook, context: AppContext) -> bytes:
     call = parse_customize_request(read_body(context.settings.max_body_bytes), hook.kind)
     g.parent = call.parent
-    with _misshapen_refused(call):
+    with misshapen_refused(call):
         return write_customize_answer(hook.customize(call, context.facts()))
 
 
 @contextmanager
-def _misshapen_refused(call: SyncRequest | CustomizeRequest) -> Iterator[None]:
+def misshapen_refused(call: SyncRequest | CustomizeRequest) -> Iterator[None]:
     """Blame the request for a failure if it has a value that no API server would have stored.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from hooks import __version__, contract
-from hooks.app import Hook, all_hooks
+from hooks.app import Hook, all_hooks, misshapen_refused
 from hooks.errors import HookError, ProberUnavailable
 from hooks.facts import Facts
 from hooks.k8s.types import Json, annotations_of
@@ -54,11 +54,14 @@ def answer_request(path: str, body: bytes, facts: Facts, report: Json = None) ->
     hook = _hooks_with(report)[name]
     try:
         if stage == "customize":
-            text = write_customize_answer(hook.customize(parse_customize_request(body, hook.kind), facts))
+            asked = parse_customize_request(body, hook.kind)
+            with misshapen_refused(asked):
+                text = write_customize_answer(hook.customize(asked, facts))
             return Answered(code=200, answer=orjson.loads(text))
         function = hook.finalize if stage == "finalize" and hook.finalize is not None else hook.sync
         call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator)
-        text = write_sync_answer(function(call, facts), call.children, decorator=hook.is_decorator)
+        with misshapen_refused(call):
+            text = write_sync_answer(function(call, facts), call.children, decorator=hook.is_decorator)
     except HookError as error:
         return Answered(code=error.status, answer=str(error))
     return Answered(code=200, answer=orjson.loads(text))

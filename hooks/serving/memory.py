@@ -1,4 +1,4 @@
-"""How seldom Python looks for garbage, and which memory is given back at once.
+"""How seldom Python looks for garbage.
 
 This module loads nothing else, because each command needs it at its start.
 """
@@ -10,12 +10,6 @@ GC_THRESHOLD = (20_000, 20, 20)
 
 The modules that a command loads all stay, and reference counting alone frees the small objects of a request.
 """
-
-LARGE_BLOCK = 2**20
-"""Bytes from which a block of memory is given back to the system as soon as it is free."""
-
-_M_MMAP_THRESHOLD = -3
-"""The number of this parameter in glibc's malloc.h."""
 
 
 def collect_seldom() -> None:
@@ -30,14 +24,3 @@ def freeze_memory() -> None:
     """
     gc.freeze()
     collect_seldom()
-
-
-def give_back_large_blocks() -> None:
-    """Have glibc give large blocks back to the system; other C libraries do so anyway, or have no such parameter.
-
-    Otherwise it keeps the memory of large bodies for each of many threads, and a process grows by hundreds of MiB.
-    """
-    import ctypes  # noqa: PLC0415 - only servers need it
-
-    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
-        mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK)

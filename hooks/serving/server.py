@@ -20,8 +20,10 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
+from hooks.serving.background import start_repeating
+from hooks.serving.free_memory import GIVE_BACK_SECONDS, FreeMemory
 from hooks.serving.logs import logger
-from hooks.serving.memory import freeze_memory, give_back_large_blocks
+from hooks.serving.memory import freeze_memory
 from hooks.serving.standard_input import stop_with_stdin
 from hooks.serving.tls import CertificateFiles, create_context
 from hooks.serving.worker import REQUEST_SECONDS, BoundedWorker
@@ -154,7 +156,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         return self.options.drain_file is not None and self.options.drain_file.exists()
 
     def _begin(self, worker: Any) -> None:
-        give_back_large_blocks()
+        start_repeating("free-memory", FreeMemory().give_back, GIVE_BACK_SECONDS)
         self.options.begin(lambda: self.is_draining() or not worker.alive)
         if self.options.end_with_stdin:
             stop_with_stdin(worker)
