@@ -61,14 +61,15 @@ def was_in_flight(failure: Failure, killed: tuple[float, float]) -> bool:
 def judge_memory(samples: list[tuple[float, float]]) -> dict[str, Any] | None:
     """MiB of a worker; None after a short life.
 
-    Early and late are medians of thirds after its warm-up, the slope is that of medians of half minutes after it, in
-    MiB a minute, and `minutes` are the medians of each minute from its start.
+    Early and late are medians of thirds after its warm-up. The slope is that of medians of whole half minutes after it,
+    in MiB a minute. `minutes` are the medians of each minute from its start.
     """
     if len(samples) < _LEAST_SAMPLES:
         return None
     settled = samples[int(len(samples) * _WARM_UP) :]
     third = len(settled) // 3
-    halves = _medians(settled, _MINUTE / 2)
+    whole = int((settled[-1][0] - settled[0][0]) // (_MINUTE / 2))
+    halves = _medians(settled, _MINUTE / 2)[:whole]
     return {
         "seconds": samples[-1][0] - samples[0][0],
         "early": median(size for _, size in settled[:third]),

@@ -157,8 +157,23 @@ def grow(step: float) -> list[tuple[float, float]]:
 
 def test_memory_is_judged_after_the_warm_up() -> None:
     judged = judge_memory([(0.0, 20.0), *grow(0.0), (41.0, 90.0)])
-    assert judged == {"seconds": 41.0, "early": 60.0, "late": 60.0, "largest": 90.0}
+    assert judged == {
+        "seconds": 41.0,
+        "early": 60.0,
+        "late": 60.0,
+        "slope": 0.0,
+        "largest": 90.0,
+        "minutes": [60.0],
+    }
     assert judge_memory(grow(0.0)[:5]) is None
+
+
+def test_slope_is_said_in_mib_a_minute_and_outliers_do_not_matter() -> None:
+    samples = [(float(second), 60 + second / 120 + (17 if second % 9 == 0 else 0)) for second in range(0, 1201, 2)]
+    judged = judge_memory(samples)
+    assert judged is not None
+    assert judged["slope"] == pytest.approx(0.5, abs=0.02)
+    assert len(judged["minutes"]) == 21
 
 
 def run_result(failed: float = 0.0, growth: float = 0.0) -> dict[str, Any]:
@@ -201,7 +216,8 @@ def test_tables_say_what_was_cut_off_and_what_failed() -> None:
     assert f"| {PHASES[1]} | 3 | 0 | 1 |\n" in text
     assert f"| {PHASES[2]} | 0 | 1 | none |\n" in text
     assert "| shows a wrong token | 401 | 1 |\n" in text
-    assert "| 39 s | 60.0 | 60.0 | 60.0 |\n" in text
+    assert "| 39 s | 60.0 | 60.0 | 60.0 | +0.00 |\n" in text
+    assert "watched longest had, minute by minute, 60 MiB.\n" in text
     assert text.endswith("\nMissed: 1 calls of good clients failed.\n")
     assert write_load(run_result()).endswith("\nAll targets are reached.\n")
 
