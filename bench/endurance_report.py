@@ -10,8 +10,10 @@ from bench.page import write_table
 MOST_GROWTH = 5.0
 """MiB by which a worker may grow after its warm-up."""
 
-_WARM_UP = 0.25
-"""Part of a worker's life in which it may grow as it likes: it fills its caches."""
+_WARM_UP = 300.0
+"""Seconds of a worker's life in which it may grow: its caches fill, and its 64 threads all had the largest calls."""
+_LEAST_SECONDS = 120.0
+"""How long a worker must live after that, so that its growth means something."""
 _LEAST_SAMPLES = 12
 _MINUTE = 60.0
 
@@ -59,24 +61,29 @@ def was_in_flight(failure: Failure, killed: tuple[float, float]) -> bool:
 
 
 def judge_memory(samples: list[tuple[float, float]]) -> dict[str, Any] | None:
-    """MiB of a worker; None after a short life.
+    """MiB of a worker; None after a very short life.
 
     Early and late are medians of thirds after its warm-up. The slope is that of medians of whole half minutes after it,
-    in MiB a minute. `minutes` are the medians of each minute from its start.
+    in MiB a minute. Workers that did not live long enough have none of the three. `minutes` are the medians of each
+    minute from its start.
     """
     if len(samples) < _LEAST_SAMPLES:
         return None
-    settled = samples[int(len(samples) * _WARM_UP) :]
-    third = len(settled) // 3
-    whole = int((settled[-1][0] - settled[0][0]) // (_MINUTE / 2))
-    halves = _medians(settled, _MINUTE / 2)[:whole]
-    return {
-        "seconds": samples[-1][0] - samples[0][0],
-        "early": median(size for _, size in settled[:third]),
-        "late": median(size for _, size in settled[-third:]),
-        "slope": 2 * linear_regression(range(len(halves)), halves).slope if len(halves) > 1 else 0.0,
+    begun, ended = samples[0][0], samples[-1][0]
+    whole = {
+        "seconds": ended - begun,
         "largest": max(size for _, size in samples),
         "minutes": _medians(samples, _MINUTE),
+    }
+    if ended - begun < _WARM_UP + _LEAST_SECONDS:
+        return whole
+    settled = [(moment, size) for moment, size in samples if moment - begun >= _WARM_UP]
+    third = len(settled) // 3
+    halves = _medians(settled, _MINUTE / 2)[: int((ended - settled[0][0]) // (_MINUTE / 2))]
+    return whole | {
+        "early": median(size for _, size in settled[:third]),
+        "late": median(size for _, size in settled[-third:]),
+        "slope": 2 * linear_regression(range(len(halves)), halves).slope,
     }
 
 
@@ -91,7 +98,7 @@ def _medians(samples: list[tuple[float, float]], seconds: float) -> list[float]:
 def find_misses(result: Mapping[str, Any]) -> list[str]:
     """What must not be, and was."""
     errors = sum(phase["errors"] for phase in result["phases"])
-    growth = max((worker["late"] - worker["early"] for worker in result["memory"]), default=0.0)
+    growth = max((worker["late"] - worker["early"] for worker in result["memory"] if "late" in worker), default=0.0)
     found = {
         f"{errors} calls of good clients failed": errors,
         f"a worker grew by {growth:.1f} MiB, more than {MOST_GROWTH:g}": growth > MOST_GROWTH,
@@ -121,8 +128,9 @@ def write_load(result: Mapping[str, Any]) -> str:
     workers = [
         (
             f"{worker['seconds']:.0f} s",
-            *(f"{worker[key]:.1f}" for key in ("early", "late", "largest")),
-            f"{worker['slope']:+.2f}",
+            f"{worker['largest']:.1f}",
+            *(f"{worker[key]:.1f}" if key in worker else "" for key in ("early", "late")),
+            f"{worker['slope']:+.2f}" if "slope" in worker else "",
         )
         for worker in result["memory"]
     ]
@@ -136,7 +144,7 @@ def write_load(result: Mapping[str, Any]) -> str:
         + write_table(("a broken client", "got", "times"), result["broken"])
         + "\n"
         + write_table(
-            ("a worker that was watched for", "early MiB", "late MiB", "largest MiB", "MiB a minute after warm-up"),
+            ("a worker that was watched for", "largest MiB", "early MiB", "late MiB", "MiB a minute after warm-up"),
             workers,
         )
         + f"\nThe worker that was watched longest had, minute by minute, {minutes} MiB.\n"

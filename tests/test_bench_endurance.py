@@ -151,29 +151,38 @@ def test_only_calls_at_the_kill_were_in_flight(began: float, ended: float, expec
     assert was_in_flight(failure, (10.0, 11.0)) is expected
 
 
-def grow(step: float) -> list[tuple[float, float]]:
-    return [(float(second), 60 + step * second) for second in range(40)]
+def grow(step: float, seconds: int = 700) -> list[tuple[float, float]]:
+    """So many MiB more each minute."""
+    return [(float(second), 60 + step * second / 60) for second in range(0, seconds, 2)]
 
 
 def test_memory_is_judged_after_the_warm_up() -> None:
-    judged = judge_memory([(0.0, 20.0), *grow(0.0), (41.0, 90.0)])
+    judged = judge_memory([(0.0, 20.0), *grow(0.0), (701.0, 90.0)])
     assert judged == {
-        "seconds": 41.0,
+        "seconds": 701.0,
         "early": 60.0,
         "late": 60.0,
         "slope": 0.0,
         "largest": 90.0,
-        "minutes": [60.0],
+        "minutes": [60.0] * 12,
     }
     assert judge_memory(grow(0.0)[:5]) is None
 
 
+def test_workers_that_live_shortly_are_not_judged() -> None:
+    assert judge_memory(grow(30.0, 300)) == {
+        "seconds": 298.0,
+        "largest": 209.0,
+        "minutes": [74.5, 104.5, 134.5, 164.5, 194.5],
+    }
+    assert find_misses(run_result() | {"memory": [judge_memory(grow(30.0, 300))]}) == []
+
+
 def test_slope_is_said_in_mib_a_minute_and_outliers_do_not_matter() -> None:
-    samples = [(float(second), 60 + second / 120 + (17 if second % 9 == 0 else 0)) for second in range(0, 1201, 2)]
-    judged = judge_memory(samples)
+    judged = judge_memory([(second, size + (17 if second % 9 == 0 else 0)) for second, size in grow(0.5, 1200)])
     assert judged is not None
     assert judged["slope"] == pytest.approx(0.5, abs=0.02)
-    assert len(judged["minutes"]) == 21
+    assert len(judged["minutes"]) == 20
 
 
 def run_result(failed: float = 0.0, growth: float = 0.0) -> dict[str, Any]:
@@ -199,7 +208,7 @@ def run_result(failed: float = 0.0, growth: float = 0.0) -> dict[str, Any]:
     [
         (run_result, []),
         (lambda: run_result(failed=12.0), ["1 calls of good clients failed"]),
-        (lambda: run_result(growth=1.0), ["a worker grew by 20.0 MiB, more than 5"]),
+        (lambda: run_result(growth=5.0), ["a worker grew by 22.3 MiB, more than 5"]),
         (lambda: run_result() | {"status": -9}, ["the server ended with status -9"]),
         (lambda: run_result() | {"tracebacks": 2}, ["2 tracebacks in the servers' logs"]),
         (lambda: run_result() | {"hanging_clients": 3}, ["3 clients never came to an end"]),
@@ -216,8 +225,8 @@ def test_tables_say_what_was_cut_off_and_what_failed() -> None:
     assert f"| {PHASES[1]} | 3 | 0 | 1 |\n" in text
     assert f"| {PHASES[2]} | 0 | 1 | none |\n" in text
     assert "| shows a wrong token | 401 | 1 |\n" in text
-    assert "| 39 s | 60.0 | 60.0 | 60.0 | +0.00 |\n" in text
-    assert "watched longest had, minute by minute, 60 MiB.\n" in text
+    assert "| 698 s | 60.0 | 60.0 | 60.0 | +0.00 |\n" in text
+    assert "watched longest had, minute by minute, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60 MiB.\n" in text
     assert text.endswith("\nMissed: 1 calls of good clients failed.\n")
     assert write_load(run_result()).endswith("\nAll targets are reached.\n")
 

@@ -122,6 +122,8 @@ def _judge(plural: str, call: AdmissionCall, context: AdmissionContext) -> Verdi
     rule = context.rules.get(plural)
     if rule is None or call.new is None or not call.is_judged or _is_left_alone(call, context):
         return Verdict(problems=())
+    if call.is_too_deep:
+        return Verdict(problems=(reading.DEPTH.at(HERE),))
     try:
         make_parent_key(call.new)
         return rule(_review(call, context))
@@ -134,7 +136,8 @@ def _judge(plural: str, call: AdmissionCall, context: AdmissionContext) -> Verdi
 def _mutate(plural: str, context: AdmissionContext) -> bytes:
     call = _read(plural, context)
     default = context.defaults.get(plural)
-    if default is None or call.new is None or not call.is_judged or _is_left_alone(call, context):
+    is_skipped = default is None or call.new is None or not call.is_judged or call.is_too_deep
+    if default is None or is_skipped or _is_left_alone(call, context):
         return write_allowed(call.uid)
     patch = default(_review(call, context))
     g.fields["changes"] = len(patch)

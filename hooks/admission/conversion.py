@@ -21,6 +21,7 @@ from hooks.admission.conversion_wire import (
 )
 from hooks.conversion import convert
 from hooks.errors import HookError
+from hooks.k8s.nesting import nests_lists
 from hooks.k8s.types import ReadManifest
 from hooks.serving.conversion_metrics import ConversionMetrics, record_conversion
 from hooks.serving.logs import logger
@@ -84,15 +85,16 @@ def _convert_all(call: ConversionCall) -> Iterator[bytes]:
 
 def _convert(call: ConversionCall, place: int, found: ReadManifest) -> bytes:
     try:
-        return orjson.dumps(convert(found, call.version))
-    except (RecursionError, orjson.JSONEncodeError) as error:
-        sentence = f"{describe_object(place, found)} is nested more deeply than can be converted"
-        raise FailedReview(call.uid, sentence) from error
+        if not (call.may_be_too_deep and nests_lists(found)):
+            return orjson.dumps(convert(found, call.version))
+    except (RecursionError, orjson.JSONEncodeError):
+        pass  # as what is refused before
     except Exception as error:
         who = describe_object(place, found)
         logger.error("the conversion failed", exc_info=error, extra={"fields": {"sync_id": g.sync_id, "object": who}})
         bug = f"a bug of the hooks ({type(error).__name__}); the log of admission has more under sync id {g.sync_id}"
         raise _Bug(call.uid, f"{who} cannot be converted: {bug}") from error
+    raise FailedReview(call.uid, f"{describe_object(place, found)} is nested more deeply than can be converted")
 
 
 def _seconds() -> float:

@@ -16,6 +16,7 @@ import orjson
 from hooks.conversion import CONVERTIBLE_KINDS, GROUP_VERSIONS
 from hooks.errors import HookError, InvalidRequest
 from hooks.k8s.messages import describe_type, one_line
+from hooks.k8s.nesting import may_nest_lists
 from hooks.k8s.types import ReadManifest
 
 MAX_MESSAGE_CHARACTERS = 1000
@@ -37,11 +38,15 @@ class FailedReview(HookError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionCall:
-    """One question of the API server: these objects in this version (`v1beta1`)."""
+    """One question of the API server: these objects in this version (`v1beta1`).
+
+    `may_be_too_deep`: some object may have lists in each other that cannot be written as JSON.
+    """
 
     uid: str
     version: str
     objects: tuple[ReadManifest, ...]
+    may_be_too_deep: bool = False
 
 
 def parse_conversion_review(body: bytes) -> ConversionCall:
@@ -64,7 +69,12 @@ def parse_conversion_review(body: bytes) -> ConversionCall:
     for place, found in enumerate(objects):
         if fault := _find_fault(found):
             raise FailedReview(uid, f"{describe_object(place, found)} {fault}")
-    return ConversionCall(uid=uid, version=wanted.rpartition("/")[2], objects=tuple(objects))
+    return ConversionCall(
+        uid=uid,
+        version=wanted.rpartition("/")[2],
+        objects=tuple(objects),
+        may_be_too_deep=may_nest_lists(body),
+    )
 
 
 def write_converted(uid: str, objects: Iterable[bytes]) -> bytes:

@@ -13,6 +13,7 @@ import orjson
 
 from hooks.errors import InvalidRequest
 from hooks.k8s.messages import describe_type
+from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
 from hooks.validation.review import GENERATED_SUFFIX, User
 
@@ -38,7 +39,7 @@ class AdmissionCall:
 
     `version` is the one that the user wrote; the API server sends the object in the version of the webhook's rule.
     `new` always has `metadata.name` and `metadata.namespace`. A name that the API server is yet to generate is replaced
-    by a placeholder of the same length.
+    by a placeholder of the same length. `is_too_deep`: the objects have lists in each other that cannot be written.
     """
 
     uid: str
@@ -49,6 +50,7 @@ class AdmissionCall:
     namespace: str
     dry_run: bool
     version: str = ""
+    is_too_deep: bool = False
 
     @property
     def is_judged(self) -> bool:
@@ -85,6 +87,7 @@ def parse_admission_review(body: bytes, kind: GroupVersionKind) -> AdmissionCall
         namespace=namespace,
         dry_run=request.get("dryRun") is True,
         version=_read_version(request.get("requestKind")),
+        is_too_deep=may_nest_lists(body) and nests_lists(request),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.conversion.versions import spec_annotation, status_annotation
+from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import Json, ReadManifest
 
 _ENVELOPE = 1
@@ -102,7 +103,9 @@ def _read(text: Json) -> Mapping[str, Json]:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return _EMPTY
-    return value if isinstance(value, dict) else _EMPTY
+    if not isinstance(value, dict) or (may_nest_lists(text.encode(errors="replace")) and nests_lists(value)):
+        return _EMPTY
+    return value
 
 
 def _write(value: Mapping[str, Json]) -> str:

@@ -1,7 +1,9 @@
-"""Parts of messages: other programs' texts as one short line, and the names of JSON types."""
+"""Parts of messages: other programs' texts as one short line, URLs without passwords, and the names of JSON types."""
 
+import re
 from typing import Any
 
+_USER_OF_URL = re.compile(r"://[^/@\s\"'\\]+@")
 _JSON_TYPES = {
     type(None): "null",
     bool: "a boolean",
@@ -17,6 +19,11 @@ def one_line(text: str, limit: int) -> str:
     """The text on one line, without control characters, at most `limit` characters long."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def without_user(text: str) -> str:
+    """The same text with URLs that name neither user nor password."""
+    return _USER_OF_URL.sub("://", text)
 
 
 def describe_type(value: Any) -> str:

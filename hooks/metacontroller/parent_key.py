@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from hooks.errors import InvalidSpec
+from hooks.k8s.nesting import nests_lists
 from hooks.k8s.same import Same
 from hooks.k8s.types import Manifest, ReadManifest
 from hooks.problems import HERE
@@ -42,6 +43,8 @@ def make_parent_key(parent: ReadManifest) -> bytes:
 @lru_cache(maxsize=2 * CACHED_PARENTS)
 def _write(metadata: bytes, spec: Same) -> bytes:
     """The key; it is the same object while the spec is, so that Python knows its hash."""
+    if nests_lists(spec.value):
+        raise InvalidSpec(reading.DEPTH.at(HERE))
     document: Any = {"metadata": orjson.loads(metadata), "spec": spec.value}
     for _ in range(_ROOM):
         document = [document]

@@ -15,13 +15,15 @@ from typing import Any
 import orjson
 
 from hooks.effects import Effect
-from hooks.errors import InvalidAnswer, InvalidRequest
+from hooks.errors import InvalidAnswer, InvalidRequest, InvalidSpec
 from hooks.k8s.messages import describe_type
+from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, plural_of
 from hooks.metacontroller.calling_controller import check_versions, read_controller, read_declared
 from hooks.metacontroller.children import Children, find_fault, write_values
 from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
-from hooks.problems import Problem
+from hooks.problems import HERE, Problem
+from hooks.rules import reading
 
 Read = Callable[[bytes], Any]
 """Parses a JSON text; raises orjson.JSONDecodeError."""
@@ -171,12 +173,15 @@ def parse_sync_request(
     Raises:
         InvalidRequest: the body is not a sync or finalize call, its parent has another kind, or the hook has version
             v1.
+        InvalidSpec: an object in a sync call has lists in each other that cannot be written.
     """
     call = _parse_body(body, read)
     parent_key, children_key = ("object", "attachments") if decorator else ("parent", "children")
     _check_keys(call, parent_key, children_key, expected)
     check_versions(read_controller(call))
     parent = _read_parent(call, parent_key, parent_kind)
+    if not call.get("finalizing") and may_nest_lists(body) and nests_lists(call):  # what is stored can be deleted
+        raise InvalidSpec(reading.DEPTH.at(HERE))
     return SyncRequest(
         parent=parent,
         children=_read_objects(call, children_key),

@@ -14,6 +14,7 @@ from hooks import __version__, contract
 from hooks.app import Hook, all_hooks, misshapen_refused
 from hooks.errors import HookError, ProberUnavailable
 from hooks.facts import Facts
+from hooks.k8s.messages import without_user
 from hooks.k8s.types import Json, annotations_of
 from hooks.metacontroller.protocol import (
     parse_customize_request,
@@ -22,7 +23,7 @@ from hooks.metacontroller.protocol import (
     write_sync_answer,
 )
 from hooks.model.prober_messages import LoadReport, LoadRequest, read_message
-from hooks.recording.blanking import Blanks, blank, find_plain_values, without_user
+from hooks.recording.blanking import Blanks, blank, find_plain_values
 from hooks.recording.calls import Answered, RecordedCall
 from hooks.settings import Settings
 
@@ -107,7 +108,7 @@ def replay_call(call: RecordedCall, overrides: Mapping[str, str]) -> Answered:
 
 def _without_users(settings: Settings) -> dict[str, Any]:
     values = settings.model_dump(mode="json")
-    return {key: without_user(item) for key, item in values.items()}
+    return {key: without_user(item) if isinstance(item, str) else item for key, item in values.items()}
 
 
 def _read(answer: bytes) -> Json:

@@ -8,7 +8,6 @@ whoever has a list of likely values.
 import base64
 import hashlib
 import hmac
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +15,16 @@ from typing import Any
 import orjson
 import yaml
 
+from hooks.k8s import kinds
+from hooks.k8s.messages import without_user
 from hooks.k8s.types import Json
 
 _VARIABLES = frozenset({"env", "envs"})
+_PAIRS = _VARIABLES | {"httpHeaders"}
+_KEPT_OF_PAIR = frozenset({"name", "valueFrom"})
+"""What is kept of a variable, or of a header of a probe; a misspelt field may have a value."""
+_SECRET_DATA = frozenset({"data", "stringData"})
 _DOCKER_CONFIG = frozenset({".dockerconfigjson", ".dockercfg"})
-_USER_OF_URL = re.compile(r"://[^/@\s]+@")
 _MARK = "blank-"
 _LENGTH = 12
 _LARGEST = 10**6
@@ -65,15 +69,13 @@ def blank(value: Json, blanks: Blanks) -> Any:
     """The same JSON without secrets; what it does not change is equal to what was given."""
     if isinstance(value, list):
         return [blank(item, blanks) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    kind = value.get("kind")
+    if isinstance(value, str):
+        return without_user(value)
+    return _blank_object(value, value.get("kind"), blanks) if isinstance(value, Mapping) else value
+
+
+def _blank_object(value: Mapping[str, Json], kind: Json, blanks: Blanks) -> dict[str, Json]:
     return {key: _blank_entry(key, item, kind, blanks) for key, item in value.items()}
-
-
-def without_user(value: Any) -> Any:
-    """The same text with URLs that name neither user nor password; anything else as it is."""
-    return _USER_OF_URL.sub("://", value) if isinstance(value, str) else value
 
 
 def find_plain_values(value: Json) -> Iterator[str]:
@@ -95,42 +97,60 @@ def _value_of(variable: Json) -> str:
 
 
 def _blank_entry(key: str, item: Json, kind: Json, blanks: Blanks) -> Json:
-    if key in _VARIABLES and isinstance(item, list):
-        return [_blank_variable(variable, blanks) for variable in item]
+    if key in _PAIRS:
+        return [_blank_pair(pair, blanks) for pair in item] if isinstance(item, list) else blanks.value(item)
     if key == "annotations" and isinstance(item, Mapping):
         return {name: _blank_text(text, blanks) for name, text in item.items()}
-    if kind == "Secret" and key == "data" and isinstance(item, Mapping):
-        return {name: _blank_data(name, text, blanks) for name, text in item.items()}
-    if kind == "Secret" and key == "stringData" and isinstance(item, Mapping):
-        return {name: blanks.value(text) for name, text in item.items()}
-    if kind == "ConfigMap" and key == "data" and isinstance(item, Mapping):
+    if key == kinds.SECRET.key and isinstance(item, Mapping):
+        return {name: _blank_secret(found, blanks) for name, found in item.items()}
+    if kind == kinds.SECRET.kind and key in _SECRET_DATA:
+        return _blank_secret_data(key, item, blanks)
+    if kind == kinds.CONFIG_MAP.kind and key == "data" and isinstance(item, Mapping):
         return {name: _blank_text(text, blanks) for name, text in item.items()}
     return blank(item, blanks)
 
 
-def _blank_variable(variable: Json, blanks: Blanks) -> Json:
-    if not isinstance(variable, Mapping):
-        return blanks.value(variable)
+def _blank_pair(pair: Json, blanks: Blanks) -> Json:
+    if not isinstance(pair, Mapping):
+        return blanks.value(pair)
     return {
-        key: blanks.value(without_user(item)) if key == "value" else blank(item, blanks)
-        for key, item in variable.items()
+        key: blank(item, blanks) if key in _KEPT_OF_PAIR else blanks.value(_without_user(item))
+        for key, item in pair.items()
     }
+
+
+def _without_user(value: Json) -> Json:
+    return without_user(value) if isinstance(value, str) else value
+
+
+def _blank_secret(found: Json, blanks: Blanks) -> Json:
+    """An object among the observed Secrets, whatever kind it says."""
+    return _blank_object(found, kinds.SECRET.kind, blanks) if isinstance(found, Mapping) else blanks.value(found)
+
+
+def _blank_secret_data(key: str, item: Json, blanks: Blanks) -> Json:
+    if key == "data" and isinstance(item, Mapping):
+        return {name: _blank_data(name, text, blanks) for name, text in item.items()}
+    if isinstance(item, Mapping):
+        return {name: blanks.value(text) for name, text in item.items()}
+    return blanks.value(item)
 
 
 def _blank_text(text: Json, blanks: Blanks) -> Json:
     """A text that holds manifests as JSON or YAML, without secrets; any other text as it is."""
-    if not isinstance(text, str) or ("env" not in text and "Secret" not in text):
-        return text
+    if not isinstance(text, str):
+        return blank(text, blanks)
+    if not any(word in text for word in (*_PAIRS, kinds.SECRET.kind)):
+        return without_user(text)
+    is_json = text[:1] in {"{", "["}
     try:
-        documents = [orjson.loads(text)] if text[:1] in {"{", "["} else list(yaml.safe_load_all(text))
+        documents = [orjson.loads(text)] if is_json else list(yaml.safe_load_all(text))
     except (ValueError, yaml.YAMLError):
         return blanks.text(text)
     blanked = [blank(document, blanks) for document in documents]
-    if blanked == documents:
-        return text
-    if text[:1] in {"{", "["}:
-        return orjson.dumps(blanked[0]).decode()
-    return str(yaml.safe_dump_all(blanked, sort_keys=False))
+    if blanked == documents or not any(isinstance(document, Mapping | list) for document in documents):
+        return without_user(text)
+    return orjson.dumps(blanked[0]).decode() if is_json else str(yaml.safe_dump_all(blanked, sort_keys=False))
 
 
 def _blank_data(name: str, text: Json, blanks: Blanks) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from hooks.k8s import kinds
+from hooks.k8s.messages import without_user
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.protocol import SyncAnswer
@@ -22,7 +24,9 @@ from hooks.problems import texts_of
 logger = logging.getLogger("hooks")
 
 REDACTED = "(redacted)"
-_ENV_KEYS = frozenset({"env", "envs"})
+_PAIR_KEYS = frozenset({"env", "envs", "httpHeaders"})
+_PAIR_FIELDS = frozenset({"name", "valueFrom"})
+"""What is shown of a variable, or of a header of a probe; a misspelt field may have a value."""
 _SECRET_KEYS = frozenset({"data", "stringData"})
 _LAST_APPLIED = "last-applied-configuration"
 """The end of the annotation keys under which kubectl and Metacontroller keep a whole object with all its values."""
@@ -128,13 +132,16 @@ def _redact_text(text: bytes) -> Json:
 
 
 def redact(value: Json) -> Json:
-    """The JSON value with `(redacted)` for data of Secrets, values of environment variables, last-applied objects."""
+    """The JSON value with `(redacted)` for data of Secrets, values of variables and headers, last-applied objects."""
     if isinstance(value, Mapping):
-        is_secret = value.get("kind") == "Secret"
-        return {key: _redact_entry(key, item, is_secret=is_secret) for key, item in value.items()}
+        return _redact_object(value, is_secret=value.get("kind") == kinds.SECRET.kind)
     if isinstance(value, (list, tuple)):
         return [redact(item) for item in value]
-    return value
+    return without_user(value) if isinstance(value, str) else value
+
+
+def _redact_object(value: Mapping[str, Json], *, is_secret: bool) -> Json:
+    return {key: _redact_entry(key, item, is_secret=is_secret) for key, item in value.items()}
 
 
 def _redact_entry(key: str, item: Json, *, is_secret: bool) -> Json:
@@ -142,15 +149,22 @@ def _redact_entry(key: str, item: Json, *, is_secret: bool) -> Json:
         return REDACTED
     if is_secret and key in _SECRET_KEYS:
         return dict.fromkeys(item, REDACTED) if isinstance(item, Mapping) else REDACTED
-    if key in _ENV_KEYS and isinstance(item, list):
-        return [_redact_variable(variable) for variable in item]
+    if key == kinds.SECRET.key and isinstance(item, Mapping):
+        return {name: _redact_secret(found) for name, found in item.items()}
+    if key in _PAIR_KEYS:
+        return [_redact_pair(pair) for pair in item] if isinstance(item, list) else REDACTED
     return redact(item)
 
 
-def _redact_variable(variable: Json) -> Json:
-    if not isinstance(variable, Mapping):
+def _redact_secret(found: Json) -> Json:
+    """An object among the observed Secrets, whatever kind it says."""
+    return _redact_object(found, is_secret=True) if isinstance(found, Mapping) else REDACTED
+
+
+def _redact_pair(pair: Json) -> Json:
+    if not isinstance(pair, Mapping):
         return REDACTED
-    return {key: REDACTED if key == "value" else redact(item) for key, item in variable.items()}
+    return {key: redact(item) if key in _PAIR_FIELDS else REDACTED for key, item in pair.items()}
 
 
 def _format_failure(error: BaseException | None) -> str:

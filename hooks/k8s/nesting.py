@@ -1,0 +1,37 @@
+"""Lists that stand directly in lists, deeper than any field of Kubernetes has them.
+
+orjson does not make room for the ends of lists. Where more than some hundred lists end one behind the other, it writes
+beyond its buffer, which can end or corrupt the process. So no such value is given to it.
+
+Source: orjson 3.13.0, src/serialize/writer/formatter.rs, end_array; https://github.com/ijl/orjson/issues/620.
+"""
+
+from typing import Any
+
+MOST_LISTS = 48
+"""The most lists that may stand directly in each other."""
+
+_ENDS = b"]" * MOST_LISTS
+_SPACED_ENDS = (b"] ", b"]\n", b"]\r", b"]\t")
+_WHITESPACE = b" \n\r\t"
+
+
+def may_nest_lists(text: bytes) -> bool:
+    """Whether a JSON text has so many ends of lists one behind the other, also where they stand in a string."""
+    if any(spaced in text for spaced in _SPACED_ENDS):  # the API server writes none, but for strings
+        text = text.translate(None, _WHITESPACE)
+    return _ENDS in text
+
+
+def nests_lists(value: Any) -> bool:
+    """Whether more than `MOST_LISTS` lists stand directly in each other, anywhere in a JSON value."""
+    waiting = [(value, 0)]
+    while waiting:
+        found, lists = waiting.pop()
+        if isinstance(found, dict):
+            waiting.extend((item, 0) for item in found.values())
+        elif isinstance(found, list):
+            if lists >= MOST_LISTS:
+                return True
+            waiting.extend((item, lists + 1) for item in found if isinstance(item, (dict, list)))
+    return False
