@@ -90,7 +90,10 @@ class _Amount:
 
 
 def _written(container: Mapping[str, Json], side: str, path: FieldPath) -> Iterator[tuple[FieldPath, str, Json]]:
-    amounts = (container.get("resources") or {}).get(side) or {}
+    resources = container.get("resources")
+    amounts = resources.get(side) if isinstance(resources, Mapping) else None
+    if not isinstance(amounts, Mapping):  # the schema's rules report another type
+        return iter(())
     return ((path / "resources" / side / Key(name), name, amount) for name, amount in sorted(amounts.items()))
 
 

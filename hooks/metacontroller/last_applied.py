@@ -74,6 +74,10 @@ def _read(text: str) -> Manifest | None:
     if not isinstance(applied, dict) or not isinstance(applied.get("metadata"), dict):
         return None
     metadata = dict(applied["metadata"])
+    if not all(
+        isinstance(name, str) for name in (applied.get("apiVersion"), applied.get("kind"), metadata.get("name"))
+    ):
+        return None
     given = metadata.pop("labels", None) or {}
     if not isinstance(given, dict):
         return None

@@ -68,6 +68,22 @@ _LISTS = frozenset(
         "volumeMounts",
     }
 )
+_REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "conditions": ("type", "status"),
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "containerStatuses": ("name",),
+    "initContainerStatuses": ("name",),
+    "volumes": ("name",),
+    "env": ("name",),
+    "envs": ("name",),
+    "cliques": ("name",),
+    "podCliqueScalingGroups": ("name",),
+    "volumeMounts": ("name",),
+    "ownerReferences": ("apiVersion", "kind", "name", "uid"),
+    "subjects": ("kind", "name"),
+}
+"""What each entry of a list has, by the schemas."""
 _TEXT_LISTS = frozenset({"addresses", "finalizers", "cliqueNames", "accessModes", "inProgress", "componentNames"})
 _TEXTS = frozenset(
     {
@@ -182,7 +198,9 @@ def _check_field(key: str, value: Any, where: str, depth: int, *, inside: str) -
     elif isinstance(value, dict):
         yield from _check_object(value, at, depth + 1)
     elif isinstance(value, list):
-        yield from (fault for one in _objects_in(value) for fault in _check_object(one, at, depth + 1, inside=key))
+        for one in _objects_in(value):
+            yield from (f"an entry of {at} has no {name}" for name in _REQUIRED.get(key, ()) if one.get(name) is None)
+            yield from _check_object(one, at, depth + 1, inside=key)
 
 
 def _objects_in(value: Any) -> list[Mapping[str, Any]]:
@@ -234,8 +252,10 @@ _WANTED: tuple[tuple[frozenset[str], type, type | None, str], ...] = (
 _INSIDE: Mapping[tuple[str, str], tuple[type, str]] = {
     ("conditions", "status"): (str, "a string"),
     ("endpoints", "conditions"): (dict, "an object"),
+    ("containerStatuses", "state"): (dict, "an object"),
+    ("initContainerStatuses", "state"): (dict, "an object"),
 }
-"""Fields that are something else inside of certain lists: in a condition, and in an endpoint of an EndpointSlice."""
+"""Fields that are something else inside of certain lists than elsewhere."""
 
 
 def _is_time(value: Any) -> bool:

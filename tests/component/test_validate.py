@@ -125,6 +125,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"componentType": "epp", "eppConfig": {"configMapRef": {"name": "a", "key": ["k"]}}},
         "spec.eppConfig.configMapRef.key: is an array, should be a string",
     ),
+    "resources of a pod that are a list": (
+        pod(resources=["cpu"]),
+        "spec.extraPodSpec.resources",
+    ),
     "picker with a text as a map": (
         {"componentType": "epp", "eppConfig": {"configMapRef": "a"}},
         "spec.eppConfig: configMapRef and config must be objects",

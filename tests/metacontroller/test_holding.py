@@ -13,7 +13,12 @@ OLDER, NEWER = RENDERING_REVISION - 1, RENDERING_REVISION + 1
 
 def component(image: str = "img:0") -> Manifest:
     spec = {"componentType": "frontend", "extraPodSpec": {"mainContainer": {"image": image}}}
-    return {"apiVersion": contract.COMPONENT.api_version, "kind": contract.COMPONENT.kind, "metadata": {}, "spec": spec}
+    return {
+        "apiVersion": contract.COMPONENT.api_version,
+        "kind": contract.COMPONENT.kind,
+        "metadata": {"name": "c"},
+        "spec": spec,
+    }
 
 
 def applied(workload: Manifest) -> Manifest:

@@ -1,5 +1,7 @@
 """Children as they were last applied."""
 
+import json
+
 import pytest
 
 from hooks import contract
@@ -50,3 +52,14 @@ def test_annotation_that_holds_no_object_counts_as_missing(text: str) -> None:
 def test_applied_spec_that_is_no_object_counts_as_missing() -> None:
     child = make.observed({**DESIRED, "spec": "x"})
     assert read_applied_spec(child) is None
+
+
+@pytest.mark.parametrize("lost", ["apiVersion", "kind", "name"])
+def test_record_that_is_no_object_counts_as_missing(lost: str) -> None:
+    record = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {}}
+    for where in (record, record["metadata"]):
+        assert isinstance(where, dict)
+        where.pop(lost, None)
+    annotations = {contract.ANNOTATION_LAST_APPLIED: json.dumps(record)}
+    child = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "annotations": annotations}}
+    assert read_last_applied(child) is None

@@ -80,6 +80,28 @@ def test_conditions_of_an_endpoint_are_an_object() -> None:
     assert wrong == "conditions of endpoints of Deployment d is an array, should be an object"
 
 
+@pytest.mark.parametrize(
+    ("field", "entry", "sentence"),
+    [
+        ("conditions", {"status": "True"}, "an entry of conditions of Deployment d has no type"),
+        ("containers", {"image": "i"}, "an entry of containers of Deployment d has no name"),
+        ("cliques", {"name": None}, "an entry of cliques of Deployment d has no name"),
+        (
+            "ownerReferences",
+            {"kind": "A", "name": "n", "uid": "u"},
+            "an entry of ownerReferences of Deployment d has no apiVersion",
+        ),
+    ],
+)
+def test_entry_without_what_each_has_is_named(field: str, entry: dict[str, Any], sentence: str) -> None:
+    assert find_misshapen(call({**DEPLOYMENT, field: [entry]})) == sentence
+
+
+def test_state_of_a_container_is_an_object() -> None:
+    states = {"containerStatuses": [{"name": "main", "state": [["x"]]}]}
+    assert "state of containerStatuses" in find_misshapen(call({**DEPLOYMENT, "status": states}))
+
+
 def test_nesting_without_end_is_named() -> None:
     value: Any = {}
     for _ in range(400):
