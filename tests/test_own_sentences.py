@@ -38,6 +38,7 @@ FOREIGN = {
     "hooks.graph.request.profiler_output": "the profiler's report",
     "hooks.k8s.container_reasons": "messages of the kubelet and of registries",
     "hooks.manifests.directories": "the files of Helm and Kustomize",
+    "hooks.k8s.messages": "URLs that users write",
     "hooks.k8s.pod_reasons": "messages of the scheduler and of the API server",
     "hooks.k8s.pods": "values of environment variables that users write",
     "hooks.k8s.quantities": "quantities that users write",

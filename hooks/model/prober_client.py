@@ -11,6 +11,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
 from hooks.errors import ProberUnavailable
+from hooks.k8s.messages import one_line, without_user
 from hooks.model.prober_messages import LoadReport, LoadRequest, read_message, write_message
 from hooks.model.prober_token import read_token
 
@@ -46,16 +47,20 @@ class ProberClient:
         except requests.Timeout as error:
             raise ProberUnavailable(f"the prober did not answer within {self._timeout:g} s; {_HINT}") from error
         except requests.RequestException as error:
-            raise ProberUnavailable(f"the prober cannot be reached at {self._url}; {_HINT}") from error
+            raise ProberUnavailable(f"the prober cannot be reached at {without_user(self._url)}; {_HINT}") from error
         if response.status_code != HTTPStatus.OK:
-            line = response.text.partition("\n")[0][:200]
-            raise ProberUnavailable(f"the prober answered HTTP {response.status_code}: {line}")
+            raise ProberUnavailable(f"the prober answered HTTP {response.status_code}: {self._quote(response.text)}")
         try:
             return read_message(response.content, LoadReport)
         except (msgspec.MsgspecError, ValueError) as error:
             raise ProberUnavailable(
                 "the prober's answer is not a report; run hooks and prober of one version"
             ) from error
+
+    def _quote(self, text: str) -> str:
+        """The first line of an answer; another server at the prober's address could repeat our token."""
+        line = text.partition("\n")[0]
+        return one_line(line.replace(self._token, "(token)") if self._token else line, 200)
 
     def _session(self) -> requests.Session:
         session: requests.Session | None = getattr(self._local, "session", None)

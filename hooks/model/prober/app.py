@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException
 from hooks.k8s.messages import one_line
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober_messages import LoadRequest, read_message, write_message
+from hooks.serving.logs import redact
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -98,7 +99,7 @@ def _show_model(dispatcher: Dispatcher, key: str) -> Response:
     if found is None:
         return _text(f"no load request for {key} within the last mandate", 404)
     wanted, report = found
-    return _json({"request": msgspec.to_builtins(wanted), "report": msgspec.to_builtins(report)})
+    return _json({"request": redact(msgspec.to_builtins(wanted)), "report": redact(msgspec.to_builtins(report))})
 
 
 def _answer_error(error: HTTPException) -> Response:

@@ -1,0 +1,121 @@
+"""What hooks, admission, conversion and commands say about an object never has the values in it."""
+
+import itertools
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from hooks.admission.app import create_admission_app
+from hooks.admission.rules import DEFAULTS, RULES
+from hooks.app import create_app
+from hooks.cli.main import main
+from hooks.effects import Effect
+from hooks.k8s.types import gvk_of, plural_of
+from hooks.recording.answering import Heard
+from hooks.recording.keeping import Keeper, read_calls
+from hooks.serving.web import ServedBy
+from hooks.settings import parse_settings
+from tests import make
+from tests.reviews import conversion_review, review
+from tests.security.canaries import PLACES, SHAPES, SHOWN, find_canaries, list_lines, plant
+from tests.test_secrets import HOOKS, as_stored, parents
+
+CASES = [
+    pytest.param(place, shape, id=f"{shape} as {place}") for place, shape in itertools.product(sorted(PLACES), SHAPES)
+]
+
+
+@pytest.mark.sampled(every=6)
+@pytest.mark.parametrize(("place", "shape"), CASES)
+def test_hooks_and_recordings(place: str, shape: str, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    said: list[tuple[str, Any]] = []
+    effects: list[Effect] = []
+
+    def keep(given: tuple[Effect, ...], _source: Any) -> list[Any]:
+        effects.extend(given)
+        return []
+
+    settings = parse_settings({}, {})
+    keeper = Keeper(tmp_path, settings, lambda: make.NOW)
+    served_by = ServedBy(record=lambda path, body, answer, report: keeper.keep(Heard(path, body, answer, report)))
+    client = create_app(settings, lambda: make.NOW, carry_out=keep, served_by=served_by).test_client()
+    caplog.set_level(logging.DEBUG)
+    for parent in parents():
+        planted = as_stored(plant(parent, place, shape))
+        for body in (
+            make.wire_request(planted),
+            make.wire_request(planted, installed=["grove"]),
+            make.wire_request(as_stored(parent), related=[planted]),
+            make.wire_request({**planted, "status": {"conditions": "misshapen"}}),
+        ):
+            answer = client.post(f"/{HOOKS[gvk_of(parent)]}/sync", json=body)
+            is_done = answer.status_code == 200
+            said.append(("status", answer.json["status"] if is_done and answer.json else answer.text))
+    said += [("effects", str(effects)), ("metrics", client.get("/metrics").text)]
+    said += list_lines(caplog, logging.DEBUG if place not in SHOWN else logging.INFO)
+    if place not in SHOWN:
+        said += [("recording", path.read_text()) for path, _ in read_calls(tmp_path)]
+    assert any(tmp_path.iterdir())
+    assert find_canaries(said) == []
+
+
+@pytest.mark.sampled(every=6)
+@pytest.mark.parametrize(("place", "shape"), CASES)
+def test_admission_and_conversion(place: str, shape: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    client = create_admission_app(parse_settings({}, {}), RULES, DEFAULTS).test_client()
+    said: list[tuple[str, Any]] = []
+    for parent in parents():
+        planted, plural = as_stored(plant(parent, place, shape)), plural_of(gvk_of(parent))
+        for old in (None, as_stored(parent)):
+            said.append(("validate", client.post(f"/admission/validate/{plural}", json=review(planted, old)).text))
+            patched = client.post(f"/admission/mutate/{plural}", json=review(planted, old))
+            said.append(("mutate", "" if patched.status_code == 200 else patched.text))
+        for version, found in itertools.product(("v1alpha1", "v1beta1"), (planted, {**planted, "kind": 5})):
+            answer = client.post("/convert", json=conversion_review(version, found))
+            said.append(("convert", answer.json["response"]["result"] if answer.json else answer.text))
+    said += [("metrics", client.get("/metrics").text), *list_lines(caplog)]
+    assert find_canaries(said) == []
+
+
+@pytest.mark.sampled(every=12)
+@pytest.mark.parametrize(("place", "shape"), CASES)
+def test_commands_that_find_mistakes(place: str, shape: str) -> None:
+    text = yaml.safe_dump_all(
+        {**planted, "metadata": {**planted["metadata"], "name": f"g{number}"}}
+        for number, planted in enumerate(plant(parent, place, shape) for parent in parents())
+    )
+    said = []
+    for words in (["validate"], ["validate", "-o", "json"], ["render"], ["convert", "--to", "v1beta1"], ["graph"]):
+        result = CliRunner().invoke(main, [*words, "-"], input=text)
+        shown = result.stderr if words[0] in {"render", "convert"} else result.output
+        said.append((" ".join(words), shown))
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert find_canaries(said) == []
+
+
+def test_bodies_that_are_no_reviews(caplog: pytest.LogCaptureFixture) -> None:
+    """A caller that sends an object in place of a review, or breaks off, reads back nothing of it."""
+    caplog.set_level(logging.DEBUG)
+    app = create_admission_app(parse_settings({}, {}), RULES, DEFAULTS)
+    admission, hooks = app.test_client(), create_app(parse_settings({}, {}), lambda: make.NOW).test_client()
+    said = []
+    for parent in parents():
+        whole = json.dumps(review(plant(parent, "env", "an entry"))).encode()
+        for body in (
+            json.dumps(plant(parent, "env", "an entry")).encode(),
+            whole[: len(whole) // 2],
+            whole[:-1] + b"x",
+        ):
+            plural = plural_of(gvk_of(parent))
+            for path in (f"/admission/validate/{plural}", f"/admission/mutate/{plural}", "/convert"):
+                answer = admission.post(path, data=body)
+                assert answer.status_code == 400
+                said.append((path, answer.text))
+            said.append(("sync", hooks.post(f"/{HOOKS[gvk_of(parent)]}/sync", data=body).text))
+    assert find_canaries([*said, *list_lines(caplog)]) == []
