@@ -15,18 +15,17 @@ from typing import Any
 import orjson
 
 from hooks.effects import Effect
-from hooks.errors import InvalidAnswer, InvalidRequest, InvalidSpec
+from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s.messages import describe_type
-from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, plural_of
 from hooks.metacontroller.calling_controller import check_versions, read_controller, read_declared
 from hooks.metacontroller.children import Children, find_fault, write_values
 from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
-from hooks.problems import HERE, Problem
-from hooks.rules import reading
+from hooks.metacontroller.request_body import read_whole
+from hooks.problems import Problem
 
 Read = Callable[[bytes], Any]
-"""Parses a JSON text; raises orjson.JSONDecodeError."""
+"""Parses a JSON text; raises orjson.JSONDecodeError, and InvalidSpec where an object cannot be written again."""
 
 Expected = Callable[[], Sequence[str]]
 """The keys of the kinds that a controller should declare as children; asked only for the message of an error."""
@@ -165,7 +164,7 @@ def parse_sync_request(
     parent_kind: GroupVersionKind,
     *,
     decorator: bool = False,
-    read: Read = orjson.loads,
+    read: Read = read_whole,
     expected: Expected = tuple,
 ) -> SyncRequest:
     """Read a sync or finalize call about a parent of this kind.
@@ -180,8 +179,6 @@ def parse_sync_request(
     _check_keys(call, parent_key, children_key, expected)
     check_versions(read_controller(call))
     parent = _read_parent(call, parent_key, parent_kind)
-    if not call.get("finalizing") and may_nest_lists(body) and nests_lists(call):  # what is stored can be deleted
-        raise InvalidSpec(reading.DEPTH.at(HERE))
     return SyncRequest(
         parent=parent,
         children=_read_objects(call, children_key),

@@ -16,7 +16,11 @@ from typing import Any
 import msgspec
 import orjson
 
+from hooks.errors import InvalidSpec
 from hooks.k8s import kinds
+from hooks.k8s.nesting import may_nest_lists, nests_lists
+from hooks.problems import HERE
+from hooks.rules import reading
 
 MAX_KEPT_BYTES = 4 * 2**20
 """Total JSON text that a process caches, of objects and again of their fields; the values take as much again and half
@@ -47,6 +51,20 @@ _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _KEYS = _Call.__struct_fields__
 
 
+def read_whole(body: bytes) -> Any:
+    """All values of a call's body.
+
+    Raises:
+        orjson.JSONDecodeError: it is not JSON.
+        InvalidSpec: an object of a sync call has lists in each other that cannot be written; it can be finalized.
+    """
+    call = orjson.loads(body)
+    is_finalizing = isinstance(call, dict) and call.get("finalizing")
+    if not is_finalizing and may_nest_lists(body) and nests_lists(call):
+        raise InvalidSpec(reading.DEPTH.at(HERE))
+    return call
+
+
 class JsonCache:
     """A cache of JSON text to parsed value; callers must not change the values.
 
@@ -65,20 +83,20 @@ class JsonCache:
         """The fields of a sync or finalize call that hooks read; all values of any other body.
 
         Raises:
-            orjson.JSONDecodeError: it is not JSON.
+            orjson.JSONDecodeError, InvalidSpec: as `read_whole`.
         """
         try:
             call, once = _CALL.decode(body), dict[bytes, Any]()
             parts = {key: part for key in _KEYS if (part := getattr(call, key)) is not msgspec.UNSET}
             return {key: self._read_part(part, once) for key, part in parts.items()}
         except (msgspec.MsgspecError, ValueError, RecursionError):  # both libraries have errors that are ValueErrors
-            return orjson.loads(body)  # raises, or returns a value that the protocol refuses
+            return read_whole(body)  # raises, or returns a value that the protocol refuses or that is not cached
 
     def read(self, text: bytes) -> Any:
         """The object of a JSON text, without `metadata.managedFields`.
 
         Raises:
-            msgspec.MsgspecError, ValueError: it is not the JSON of an object.
+            msgspec.MsgspecError, ValueError: it is not the JSON of an object, or may have too many lists in each other.
         """
         return self._recall(text, self._parse_object)
 
@@ -102,6 +120,7 @@ class JsonCache:
         return found
 
     def _parse_object(self, text: bytes) -> dict[str, Any]:
+        _refuse_nested_lists(text)
         fields = _FIELDS.decode(text)
         return {
             key: self._parse_metadata(bytes(part)) if key == "metadata" else self._read_field(bytes(part))
@@ -142,7 +161,7 @@ class JsonCache:
         """The parsed objects of a kind; `once` are the parsed values of this call that are not cached."""
         texts = {name: bytes(text) for name, text in found.items()}
         if kind == kinds.SECRET.key:
-            return {name: orjson.loads(text) for name, text in texts.items()}
+            return {name: _read_secret(text) for name, text in texts.items()}
         values = self._find(texts.values())
         for text in texts.values():
             if text not in values:
@@ -150,3 +169,14 @@ class JsonCache:
                     once[text] = self.read(text)
                 values[text] = once[text]
         return {name: values[text] for name, text in texts.items()}
+
+
+def _read_secret(text: bytes) -> Any:
+    _refuse_nested_lists(text)
+    return orjson.loads(text)
+
+
+def _refuse_nested_lists(text: bytes) -> None:
+    """Leave a suspicious object to `read_whole`: cached ones are harmless, and need not be looked at again."""
+    if may_nest_lists(text):
+        raise ValueError("lists may be nested too deeply")

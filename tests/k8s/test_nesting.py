@@ -9,7 +9,9 @@ import pytest
 from hooks.admission.app import create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.app import create_app
+from hooks.errors import InvalidSpec
 from hooks.k8s.nesting import MOST_LISTS, may_nest_lists, nests_lists
+from hooks.metacontroller.request_body import JsonCache
 from hooks.settings import parse_settings
 from tests import make
 from tests.reviews import conversion_review, post, review
@@ -74,6 +76,18 @@ def test_hooks_refuse_them_in_children() -> None:
     child = {**make.component("g-s", "g"), "spec": SPECS["volume"]}
     answer = client.post("/graph/sync", data=write(make.wire_request(make.graph(), [child])))
     assert (answer.status_code, answer.text) == (422, "the object is nested too deeply\n")
+
+
+@pytest.mark.parametrize("kind", ["Secret.v1", "ConfigMap.v1"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_cached_reading_refuses_them_each_time(kind: str, indent: int | None) -> None:
+    cache = JsonCache()
+    related = {kind: {"ns/a": {"metadata": {"name": "a"}, "data": nested(230)}}}
+    call = {**make.wire_request(make.graph()), "related": related}
+    for _ in range(3):
+        with pytest.raises(InvalidSpec, match="nested too deeply"):
+            cache.read_call(json.dumps(call, indent=indent).encode())
+        assert cache.read_call(json.dumps({**call, "finalizing": True}).encode())["related"] == related
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
