@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from hooks.api.model import Model
+from hooks.k8s.messages import without_user
 from hooks.k8s.types import ReadManifest
 from hooks.model.observe import AdapterClaim
 from hooks.problems import SPEC, Problem
@@ -61,9 +62,9 @@ def _find_problems(model: Model, *, takes_files: bool) -> Iterator[Problem]:
         yield rules.SOURCE_URI.at(SPEC / "source.uri")
     elif spec.source.uri.startswith(_FILE):
         if not takes_files:
-            yield rules.SOURCE_FILE.at(SPEC / "source.uri", uri=spec.source.uri)
+            yield rules.SOURCE_FILE.at(SPEC / "source.uri", uri=without_user(spec.source.uri))
     elif not spec.source.uri.startswith(_SCHEMES):
-        yield rules.SOURCE_SCHEME.at(SPEC / "source.uri", uri=spec.source.uri)
+        yield rules.SOURCE_SCHEME.at(SPEC / "source.uri", uri=without_user(spec.source.uri))
 
 
 def validate_claims(model: Model, own: AdapterClaim, others: Iterable[AdapterClaim]) -> tuple[Problem, ...]:

@@ -75,7 +75,7 @@ def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) 
     they would seem to differ from what is wanted. A mark says from which spec a workload was rendered, and a spec
     without secrets has another one. So marks are replaced too: what was held stays held.
     """
-    report: Json = orjson.loads(heard.report) if heard.report else None
+    report: Json = blank(orjson.loads(heard.report), Blanks(key)) if heard.report else None
     given = _without_users(settings)
     facts = Facts(now=now, settings=Settings.model_validate(given))
     found = orjson.loads(heard.body)

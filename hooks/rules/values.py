@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
+from hooks.k8s.messages import without_user
 from hooks.k8s.types import Json
 
 _TYPE_WORDS = {
@@ -34,8 +35,8 @@ def name_type(value: Json) -> str:
 
 
 def show_value(value: Json) -> str:
-    """The value as JSON, shortened if it is long."""
-    text = json.dumps(value, ensure_ascii=False)
+    """The value as JSON, shortened if it is long, and without a password of a URL."""
+    text = without_user(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
 
 
