@@ -32,7 +32,7 @@ def schema_of(name: str, schema: SchemaNode) -> SchemaNode | None:
 
 def _drop_nulls(value: Json, schema: SchemaNode | None) -> Json:
     """Drop null fields that the schema knows: none is nullable, so defaults replace them; a null in a list stays."""
-    if schema is None:
+    if schema is None or isinstance(value, str | int):  # most values are no containers
         return value
     if isinstance(value, Mapping):
         known = {name: schema_of(name, schema) for name in value}
@@ -43,7 +43,7 @@ def _drop_nulls(value: Json, schema: SchemaNode | None) -> Json:
 
 
 def _fill(value: Json, schema: SchemaNode | None) -> Json:
-    if schema is None:
+    if schema is None or isinstance(value, str | int):
         return value
     if isinstance(value, Mapping):
         parts = schema.get("properties", {})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import orjson
 
@@ -47,9 +48,10 @@ def compare_manifests(
         ManifestFaults: the problems of one side.
     """
     facts = Facts(now=ANY_TIME, settings=settings)
-    for loaded in (old, new):
-        _check(loaded, check_manifests(loaded, settings, installed, spread))
-    olds, news = _index(old.documents), _index(new.documents)
+    _check(old, check_manifests(old, settings, installed, spread))
+    olds = _index(old.documents)
+    _check(new, check_manifests(new, settings, installed, spread, is_sound=partial(_is_one_of, olds)))
+    news = _index(new.documents)
     stored = {key: _store(document) for key, document in olds.items()}
     grounds = Grounds(facts=facts, world=tuple(stored.values()), installed=installed, spread=spread)
     before = settle(stored.values(), Estate(), grounds)
@@ -130,6 +132,15 @@ def _find_others(objects: Mapping[ObjectId, Manifest]) -> dict[ObjectId, Manifes
 
 def _index(documents: Iterable[Document]) -> dict[ObjectId, Document]:
     return {ObjectId.of(document.object): document for document in documents}
+
+
+def _is_one_of(known: Mapping[ObjectId, Document], document: Document) -> bool:
+    """Whether one of the documents is the same object, written in the same way; it may be no proper object yet."""
+    metadata = document.object.get("metadata")
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+        return False
+    found = known.get(ObjectId.of(document.object))
+    return found is not None and found.written == document.written
 
 
 def _store(document: Document) -> Manifest:
@@ -229,7 +240,7 @@ def _find_refused(
     documents = _index(new.documents)
     for key, manifest in wanted.items():
         old, document = before.find(key), documents.get(key)
-        if old is None or document is None or not document.is_ours:
+        if old is None or old == manifest or document is None or not document.is_ours:
             continue
         review = Review(
             new=manifest,

@@ -83,7 +83,9 @@ def compare_values(old: Json, new: Json, path: FieldPath) -> Iterator[FieldChang
         old, new = (value if isinstance(value, Mapping) else {} for value in (old, new))
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted(old.keys() | new.keys()):
-            yield from compare_values(old.get(key), new.get(key), path / name_part(path, key, _USERS_KEYS))
+            one, other = old.get(key), new.get(key)
+            if one != other:  # else the path is not needed, and making it costs more than the comparison
+                yield from compare_values(one, other, path / name_part(path, key, _USERS_KEYS))
     elif _is_list_of_maps(old) and _is_list_of_maps(new):
         yield from _compare_lists(old, new, path)
     else:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hooks.diff.estate import Estate, ObjectId
 from hooks.diff.fields import compare_objects
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
 from hooks.problems import FieldPath
 
 
@@ -44,6 +44,8 @@ def find_refusals(before: Estate, after: Estate) -> Iterator[tuple[ObjectId, str
         old, fixed = before.find(key), _find_fixed(key)
         if old is None or not fixed or key in after.recreated:
             continue
+        if all(_read(old, one.path) == _read(owned.manifest, one.path) for one in fixed):
+            continue
         for change in compare_objects(old, owned.manifest):
             if _is_fixed(change.path, fixed):
                 yield (
@@ -54,6 +56,14 @@ def find_refusals(before: Estate, after: Estate) -> Iterator[tuple[ObjectId, str
 
 def _find_fixed(key: ObjectId) -> tuple[_Fixed, ...]:
     return next((found for kind, found in _FIXED.items() if key.is_a(kind)), ())
+
+
+def _read(manifest: ReadManifest, path: Iterable[str]) -> Json:
+    """The value of a field; None if it or an object around it is absent."""
+    found: Json = manifest
+    for part in path:
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
 
 
 def _is_fixed(path: FieldPath, fixed: Iterable[_Fixed]) -> bool:

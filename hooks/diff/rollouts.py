@@ -143,10 +143,12 @@ def _changes_path(old: PodChange, new: PodChange) -> bool:
 
 def _in_turn(changes: Iterable[PodChange], before: Estate, after: Estate) -> Iterator[PodChange]:
     """The changes; those of a graph that restarts its services one after the other know it."""
-    graphs = {key for key in after.objects if _restarts_in_turn(before.find(key), after.find(key))}
+    graphs = {
+        (key.namespace, key.name): key for key in after.objects if _restarts_in_turn(before.find(key), after.find(key))
+    }
     for change in changes:
         found = change.set
-        graph = next((g for g in graphs if (g.namespace, g.name) == (found.workload.namespace, found.graph)), None)
+        graph = graphs.get((found.workload.namespace, found.graph))
         if graph is not None and change.fate is PodFate.RESTART and all(_is_of_restart(one) for one in change.why):
             yield replace(change, rollout=replace(change.rollout, in_turn=str(graph)))
         else:

@@ -24,6 +24,8 @@ from hooks.spreading import Spread, in_one_part
 
 _ROUNDS = 6
 """A move between Grove and components takes three answers; more than this means that an answer never settles."""
+_COMPLETE_AT_ONCE = frozenset({contract.GRAPH, contract.COMPONENT})
+"""Kinds whose first answer, when no child exists, is their last one; a request's depends on how far its job is."""
 _NEVER_UPDATED = frozenset({kinds.PERSISTENT_VOLUME_CLAIM, contract.SCALING_ADAPTER, kinds.ROLE_BINDING})
 """Children of a graph of which Metacontroller changes no existing object (OnDelete); of a request they are all."""
 
@@ -142,9 +144,11 @@ class _Settling:
         present, missed = existing, set[ObjectId]()
         problems: tuple[Problem, ...] = ()
         held: Iterable[str] = ()
+        is_complete = not existing and gvk_of(parent) in _COMPLETE_AT_ONCE
+        answer: SyncAnswer | None = None
         for _ in range(_ROUNDS):
             try:
-                answer = self._ask(parent, present)
+                answer = answer if answer and is_complete else self._ask(parent, present)
             except InvalidSpec as error:
                 self.problems[key] = error.problems
                 return existing

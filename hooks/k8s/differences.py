@@ -92,7 +92,8 @@ def _find(wanted: Json, live: Json, path: FieldPath) -> Iterator[_Found]:
         return
     if isinstance(wanted, dict) and isinstance(live, dict):
         for key in sorted(wanted):
-            yield from _find(wanted[key], live.get(key), path / name_part(path, key, _USERS_KEYS))
+            if wanted[key] != live.get(key):  # else the path is not needed
+                yield from _find(wanted[key], live.get(key), path / name_part(path, key, _USERS_KEYS))
     elif isinstance(wanted, list | tuple) and isinstance(live, list):
         yield from _find_in_list(wanted, live, path)
     elif not _is_same_quantity(wanted, live, path):

@@ -34,9 +34,14 @@ _USERS_KEYS = frozenset({"labels", "annotations", "nodeSelector", "limits", "req
 
 def without_defaults(value: Json) -> Json:
     """A pod template, or any part of it, without nulls and without the API server's defaults."""
+    if isinstance(value, str | int):  # most values are, and asking whether they are a map costs more
+        return value
     if isinstance(value, Mapping):
-        kept = {key: item for key, item in value.items() if item is not None and not _is_default(key, item, value)}
-        return {key: item if key in _USERS_KEYS else without_defaults(item) for key, item in kept.items()}
+        return {
+            key: item if key in _USERS_KEYS else without_defaults(item)
+            for key, item in value.items()
+            if item is not None and not _is_default(key, item, value)
+        }
     if isinstance(value, list | tuple):
         return [without_defaults(item) for item in value]
     return value

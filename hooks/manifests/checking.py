@@ -3,7 +3,7 @@
 Knows no cluster: every object is checked as if an unknown user created it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -40,13 +40,21 @@ class Checked:
 
 
 def check_manifests(
-    loaded: Loaded, settings: Settings, installed: frozenset[str] | None, spread: Spread = in_one_part
+    loaded: Loaded,
+    settings: Settings,
+    installed: frozenset[str] | None,
+    spread: Spread = in_one_part,
+    *,
+    is_sound: Callable[[Document], bool] = lambda _document: False,
 ) -> Checked:
     """Check manifests by schemas and rules; each problem is named once. Documents of other kinds only need a name.
 
     `installed` are the optional kinds of the cluster. None skips the rules that need them, as admission does.
+    `is_sound` says that the same object was checked before and had no problem; it is not checked again, and has no
+    warnings.
     """
-    examined = spread(partial(_examine, settings=settings, installed=installed), loaded.documents)
+    unknown = [one for one in loaded.documents if one.faults or not is_sound(one)]
+    examined = spread(partial(_examine, settings=settings, installed=installed), unknown)
     return _sum_up(loaded, settings, examined)
 
 

@@ -94,7 +94,9 @@ def merge(observed: Json, last: Json, desired: Json, path: str = "") -> Json:
 def _merge_objects(observed: Json, last: Json, desired: Json, path: str) -> dict[str, Json]:
     merged = {key: value for key, value in observed.items() if key in desired or key not in last}
     for key, value in desired.items():
-        merged[key] = merge(observed.get(key), last.get(key), value, f"{path}[{key}]")
+        live = observed.get(key)
+        is_leaf = not isinstance(live, dict | list)  # most fields are; calls for them would take most of the time
+        merged[key] = value if is_leaf else merge(live, last.get(key), value, f"{path}[{key}]")
     return merged
 
 

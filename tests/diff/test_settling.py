@@ -1,0 +1,69 @@
+"""What manifests lead to: one answer for each new graph and component is enough, and unchanged objects stay."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hooks import contract
+from hooks.diff.estate import Estate
+from hooks.diff.settling import Grounds, settle
+from hooks.facts import Facts
+from hooks.k8s.types import Manifest, gvk_of
+from hooks.manifests.checking import store
+from hooks.manifests.reading import load_manifests
+from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.rendering import HOOKS, PureHook
+from hooks.settings import parse_settings
+from tests import make
+from tests.diff.compared import EXAMPLES
+
+FACTS = Facts(now=datetime(2026, 1, 1, tzinfo=UTC), settings=parse_settings({}, {"hooks_image": "hooks:1"}))
+ROADS = {
+    "components": ("istio", "inference-pool", "lws", "volcano"),
+    "grove": ("grove", "istio", "inference-pool"),
+}
+FILES = sorted(EXAMPLES.rglob("*.yaml"))
+
+
+def read(path: Path) -> tuple[list[Manifest], tuple[Manifest, ...]]:
+    """The objects of ours in a file, and all of its objects."""
+    found = load_manifests([str(path)], "default").documents
+    ours = [store(one.object) for one in found if one.is_ours]
+    return ours, tuple(one.object for one in found)
+
+
+def ground(world: Sequence[Manifest], *installed: str) -> Grounds:
+    return Grounds(facts=FACTS, world=world, installed=frozenset(installed))
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(EXAMPLES)))
+def test_hooks_that_are_asked_again_about_what_they_made_change_nothing(path: Path, road: str) -> None:
+    roots, world = read(path)
+    grounds = ground(world, *ROADS[road])
+    first = settle(roots, Estate(), grounds)
+    assert len(first.objects) > len(roots) or first.problems or not any(gvk_of(one) in HOOKS for one in roots)
+    assert settle(roots, first, grounds) == first
+
+
+def test_new_graphs_and_components_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def count(hook: PureHook) -> PureHook:
+        def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
+            asked.append(f"{request.parent['kind']}/{request.parent['metadata']['name']}")
+            return hook.sync(request, facts)
+
+        return PureHook(sync=sync, customize=hook.customize)
+
+    for kind in (contract.GRAPH, contract.COMPONENT):
+        monkeypatch.setitem(HOOKS, kind, count(HOOKS[kind]))
+    graph = store(make.graph({"Frontend": make.service("frontend"), "Worker": make.service()}, name="g"))
+    settle([graph], Estate(), ground([graph]))
+    assert asked == [
+        "DynamoGraphDeployment/g",
+        "DynamoComponentDeployment/g-frontend",
+        "DynamoComponentDeployment/g-worker",
+    ]
