@@ -19,6 +19,7 @@ from hooks.crds.cel import (
     is_zero,
     name_rule,
     of_first_key,
+    unpacked,
 )
 from hooks.problems import METADATA, SPEC, FieldPath, Rule
 from hooks.rules import graph as rules
@@ -36,24 +37,26 @@ def _claim_rule(rule: Rule, field: str, broken: str) -> CelRule:
     return cel_rule(rule, ("spec", "pvcs"), f"self.all(c, !({broken}))", Phrase(f"spec.pvcs[%d].{field}", (index,)))
 
 
-_CREATED = "c.?create.orValue(false)"
-_NO_SIZE = f"(!has(c.size) || {is_zero('c.size')})"
+_CLAIM = unpacked("c")
+_CREATED = f"{_CLAIM}.?create.orValue(false)"
+_NO_SIZE = is_zero(f"{_CLAIM}.?size.orValue(0)")
 
 _NEEDED = {
-    "storageClass": "size(c.?storageClass.orValue('')) == 0",
+    "storageClass": f"size({_CLAIM}.?storageClass.orValue('')) == 0",
     "size": _NO_SIZE,
-    "volumeAccessMode": "size(c.?volumeAccessMode.orValue('')) == 0",
+    "volumeAccessMode": f"size({_CLAIM}.?volumeAccessMode.orValue('')) == 0",
 }
 """By field: whether a claim to be created lacks it."""
 
 _CLAIM_RULES = (
-    _claim_rule(rules.CLAIM_NAME, "name", "size(c.?name.orValue('')) == 0"),
+    _claim_rule(rules.CLAIM_NAME, "name", f"size({_CLAIM}.?name.orValue('')) == 0"),
     *(_claim_rule(rule, field, f"{_CREATED} && {_NEEDED[field]}") for field, rule in rules.CREATED_CLAIM.items()),
 )
 
 _ORDER = "self.restart.strategy.order"
 _IN_TURN = "self.restart.strategy.?type.orValue('') != 'Parallel'"
-_FREE = f"!(has(self.restart) && has(self.restart.strategy) && has({_ORDER}) && size({_ORDER}) > 0)"
+_RESTARTS = f"has({unpacked('self')}.restart)"
+_FREE = f"!({_RESTARTS} && has(self.restart.strategy) && has({_ORDER}) && size({_ORDER}) > 0)"
 _ORDER_PATH = SPEC / "restart.strategy.order"
 
 
@@ -77,7 +80,7 @@ def restart_rules(is_known: str, count: str, worded: Callable[[Rule], Rule] = _u
         cel_rule(
             rules.RESTART_ID,
             _SPEC,
-            "!has(self.restart) || size(self.restart.?id.orValue('')) > 0",
+            f"!{_RESTARTS} || size(self.restart.?id.orValue('')) > 0",
             SPEC / "restart.id",
         ),
         _order_rule(rules.RESTART_PARALLEL, _IN_TURN),
@@ -94,7 +97,7 @@ def restart_rules(is_known: str, count: str, worded: Callable[[Rule], Rule] = _u
 _SERVICES_RULES = (
     replace(cel_rule(rules.SERVICES, (), "has(self.spec) || oldSelf.hasValue()", SPEC / "services"), may_be_new=True),
     cel_rule(rules.SERVICES, (), "has(self.spec) || !has(oldSelf.spec)", SPEC / "services"),
-    cel_rule(rules.SERVICES, _SPEC, "size(self.?services.orValue({})) > 0", SPEC / "services"),
+    cel_rule(rules.SERVICES, _SPEC, f"size({unpacked('self')}.?services.orValue({{}})) > 0", SPEC / "services"),
 )
 
 
@@ -123,12 +126,13 @@ def say_changes(rule: Rule, path: FieldPath, added: tuple[str, str], removed: tu
     )
 
 
-_NODES = "self[k].?multinode.?nodeCount.orValue(1) > 1"
-_OLD_NODES = "oldSelf[k].?multinode.?nodeCount.orValue(1) > 1"
-_FLIPPED = f"k in oldSelf && ({_NODES}) != ({_OLD_NODES})"
-_ADDED, _REMOVED = "self.filter(k, !(k in oldSelf))", "oldSelf.filter(k, !(k in self))"
+_NEW, _OLD = (f"{unpacked(name)}[?k]" for name in ("self", "oldSelf"))
+_NODES = f"{_NEW}.?multinode.?nodeCount.orValue(1) > 1"
+_OLD_NODES = f"{_OLD}.?multinode.?nodeCount.orValue(1) > 1"
+_FLIPPED = f"{_OLD}.hasValue() && ({_NODES}) != ({_OLD_NODES})"
+_ADDED, _REMOVED = f"self.filter(k, !{_OLD}.hasValue())", f"oldSelf.filter(k, !{_NEW}.hasValue())"
 
-_LEAST = "k in oldSelf && self[k].?minAvailable.orValue(1) != oldSelf[k].?minAvailable.orValue(1)"
+_LEAST = f"{_OLD}.hasValue() && {_NEW}.?minAvailable.orValue(1) != {_OLD}.?minAvailable.orValue(1)"
 _CHANGE_RULES = (
     cel_rule(rules.NODE_TOPOLOGY, _SERVICES, f"self.all(k, !({_FLIPPED}))", _SERVICE, first_key=_FLIPPED),
     cel_rule(
@@ -141,7 +145,7 @@ _CHANGE_RULES = (
     CelRule(
         rule=rules.SERVICE_TOPOLOGY,
         at=_SERVICES,
-        holds="self.all(k, k in oldSelf) && oldSelf.all(k, k in self)",
+        holds=f"self.all(k, {_OLD}.hasValue()) && oldSelf.all(k, {_NEW}.hasValue())",
         text=say_changes(
             rules.SERVICE_TOPOLOGY,
             SPEC / "services",

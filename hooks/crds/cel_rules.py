@@ -6,7 +6,7 @@ Source: Dynamo operator, internal/webhook/validation, as in the packages' `valid
 from collections.abc import Mapping
 
 from hooks import contract
-from hooks.crds.cel import NAME, At, CelRule, Phrase, cel_rule, fill_text, fixed, format_text, name_rule
+from hooks.crds.cel import NAME, At, CelRule, Phrase, cel_rule, fill_text, fixed, format_text, name_rule, unpacked
 from hooks.crds.cel_graph import GRAPH_CHANGE_RULES, GRAPH_RULES
 from hooks.crds.cel_spec import COMPONENT_SPEC_RULES, SERVICE_RULES
 from hooks.crds.cel_topology import COMPONENT_TOPOLOGY_RULES, TOPOLOGY_CHANGE_RULES, TOPOLOGY_RULES
@@ -37,14 +37,16 @@ COMPONENT_NAME_RULE = name_rule(
     format_text(fill_text(component.COMPONENT_NAME_LENGTH.text, path=METADATA / "name", **_measured(NAME))),
 )
 
-LONE_MIN_AVAILABLE = cel_rule(component.LONE_MIN_AVAILABLE, _SPEC, "!has(self.minAvailable)", SPEC / "minAvailable")
+LONE_MIN_AVAILABLE = cel_rule(
+    component.LONE_MIN_AVAILABLE, _SPEC, f"!has({unpacked('self')}.minAvailable)", SPEC / "minAvailable"
+)
 
 _LABEL_RULES = (
     COMPONENT_NAME_RULE,
     cel_rule(
         component.SERVICE_LABEL_LENGTH,
         _SPEC,
-        "size(self.?serviceName.orValue('')) <= 63",
+        f"size({unpacked('self')}.?serviceName.orValue('')) <= 63",
         SPEC / "serviceName",
         values=_measured("self.serviceName"),
     ),

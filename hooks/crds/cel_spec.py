@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hooks import contract
-from hooks.crds.cel import CelRule, Phrase, cel_rule, is_zero
+from hooks.crds.cel import CelRule, Phrase, cel_rule, is_zero, unpacked
 from hooks.problems import Rule
 from hooks.rules import spec as rules
 
@@ -16,8 +16,10 @@ _EXECUTOR = contract.ANNOTATION_EXECUTOR_BACKEND
 
 @dataclass(frozen=True, slots=True)
 class _SpecRule:
-    """A rule about `$s`, which is a component's spec or a graph's service, and when it is broken.
+    """A rule about a component's spec or a graph's service, and when it is broken.
 
+    Expressions read its fields as those of the optional value `$s`. Where the API server must know how long a list or a
+    text can be, and in texts, they read them as those of `$spec`.
     `place` is the field's path below the spec, `values` are the expressions for the text's placeholders, by name.
     """
 
@@ -28,73 +30,74 @@ class _SpecRule:
 
 
 _PICKER = "$s.?componentType.orValue('') == 'epp'"
-_CONFIGURED = f"{_PICKER} && has($s.eppConfig)"
-_NO_MOUNT_POINT = "!(has(m.useAsCompilationCache) && m.useAsCompilationCache) && size(m.?mountPoint.orValue('')) == 0"
+_CONFIGURED = f"has($s.eppConfig) && {_PICKER}"
+_MOUNT = unpacked("m")
+_NO_MOUNT_POINT = f"size({_MOUNT}.?mountPoint.orValue('')) == 0 && !{_MOUNT}.?useAsCompilationCache.orValue(false)"
 
 _RULES = (
-    _SpecRule(rules.REPLICAS, "has($s.replicas) && $s.replicas < 0", Phrase(".replicas")),
+    _SpecRule(rules.REPLICAS, "$s.?replicas.orValue(0) < 0", Phrase(".replicas")),
     _SpecRule(
         rules.MIN_AVAILABLE,
-        "has($s.minAvailable) && $s.?replicas.orValue(1) > 0 && $s.?replicas.orValue(1) < $s.minAvailable",
+        "has($s.minAvailable) && $s.?replicas.orValue(1) > 0 && $s.?replicas.orValue(1) < $s.?minAvailable.orValue(0)",
         Phrase(""),
     ),
     _SpecRule(
         rules.INGRESS_HOST,
-        "$s.?ingress.?enabled.orValue(false) && size($s.ingress.?host.orValue('')) == 0",
+        "$s.?ingress.?enabled.orValue(false) && size($s.?ingress.?host.orValue('')) == 0",
         Phrase(".ingress.host"),
     ),
     _SpecRule(
         rules.MOUNT_POINT,
-        f"has($s.volumeMounts) && $s.volumeMounts.exists(m, {_NO_MOUNT_POINT})",
-        Phrase(".volumeMounts[%d].mountPoint", (f"$s.volumeMounts.map(m, {_NO_MOUNT_POINT}).indexOf(true)",)),
+        f"has($s.volumeMounts) && $spec.volumeMounts.exists(m, {_NO_MOUNT_POINT})",
+        Phrase(".volumeMounts[%d].mountPoint", (f"$spec.volumeMounts.map(m, {_NO_MOUNT_POINT}).indexOf(true)",)),
     ),
     _SpecRule(
         rules.SHARED_MEMORY_SIZE,
-        "has($s.sharedMemory) && !$s.sharedMemory.?disabled.orValue(false) && (!has($s.sharedMemory.size) || "
-        f"{is_zero('$s.sharedMemory.size')})",
+        "has($s.sharedMemory) && !$s.?sharedMemory.?disabled.orValue(false) && "
+        + is_zero("$s.?sharedMemory.?size.orValue(0)"),
         Phrase(".sharedMemory.size"),
     ),
     _SpecRule(
         rules.EXECUTOR,
-        f"has($s.annotations) && '{_EXECUTOR}' in $s.annotations && "
-        f"!($s.annotations['{_EXECUTOR}'].lowerAscii() in ['mp', 'ray'])",
+        f"$s.?annotations[?'{_EXECUTOR}'].hasValue() && "
+        f"!($spec.annotations['{_EXECUTOR}'].lowerAscii() in ['mp', 'ray'])",
         Phrase(f".annotations[{_EXECUTOR}]"),
-        {"value": Phrase('"%s"', (f"$s.annotations['{_EXECUTOR}']",))},
+        {"value": Phrase('"%s"', (f"$spec.annotations['{_EXECUTOR}']",))},
     ),
     _SpecRule(rules.EPP_NODES, f"{_PICKER} && $s.?multinode.?nodeCount.orValue(1) > 1", Phrase("")),
     _SpecRule(
         rules.EPP_REPLICAS,
         f"{_PICKER} && $s.?replicas.orValue(1) != 1",
         Phrase(""),
-        {"count": Phrase("%d", ("$s.replicas",))},
+        {"count": Phrase("%d", ("$spec.replicas",))},
     ),
     _SpecRule(
         rules.EPP_CONFIG_EITHER,
-        f"{_CONFIGURED} && !has($s.eppConfig.configMapRef) && !has($s.eppConfig.config)",
+        f"{_CONFIGURED} && !has($s.?eppConfig.configMapRef) && !has($s.?eppConfig.config)",
         Phrase(".eppConfig"),
     ),
     _SpecRule(
         rules.EPP_CONFIG_BOTH,
-        f"{_CONFIGURED} && has($s.eppConfig.configMapRef) && has($s.eppConfig.config)",
+        f"{_CONFIGURED} && has($s.?eppConfig.configMapRef) && has($s.?eppConfig.config)",
         Phrase(".eppConfig"),
     ),
     _SpecRule(
         rules.EPP_CONFIG_NAME,
-        f"{_CONFIGURED} && has($s.eppConfig.configMapRef) && !has($s.eppConfig.config) && "
-        "size($s.eppConfig.configMapRef.?name.orValue('')) == 0",
+        f"{_CONFIGURED} && has($s.?eppConfig.configMapRef) && !has($s.?eppConfig.config) && "
+        "size($s.?eppConfig.?configMapRef.?name.orValue('')) == 0",
         Phrase(".eppConfig.configMapRef.name"),
     ),
 )
 
 
 def _of_component(rule: _SpecRule) -> CelRule:
-    holds = f"!({_about(rule.broken, 'self')})"
+    holds = f"!({_about(rule.broken, 'self', unpacked('self'))})"
     parts = _parts_of(rule, Phrase("spec"), "self")
     return cel_rule(rule.rule, ("spec",), holds, parts["path"], values=parts)
 
 
 def _of_service(rule: _SpecRule) -> CelRule:
-    broken = _about(rule.broken, "self[k]")
+    broken = _about(rule.broken, "self[k]", f"{unpacked('self')}[?k]")
     parts = _parts_of(rule, Phrase("spec.services[%s]", ("k",)), "self[k]")
     return cel_rule(
         rule.rule, ("spec", "services"), f"self.all(k, !({broken}))", parts["path"], values=parts, first_key=broken
@@ -110,8 +113,8 @@ def _parts_of(rule: _SpecRule, place: Phrase, spec: str) -> dict[str, Phrase]:
     }
 
 
-def _about(expression: str, spec: str) -> str:
-    return expression.replace("$s", spec)
+def _about(expression: str, spec: str, optional: str = "") -> str:
+    return expression.replace("$spec", spec).replace("$s", optional)
 
 
 COMPONENT_SPEC_RULES = tuple(_of_component(rule) for rule in _RULES)

@@ -3,7 +3,7 @@
 Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.go, as in `hooks.graph.topology`.
 """
 
-from hooks.crds.cel import At, Phrase, cel_rule
+from hooks.crds.cel import At, Phrase, cel_rule, unpacked
 from hooks.problems import SPEC
 from hooks.rules import topology as rules
 
@@ -11,22 +11,23 @@ _SPEC: At = ("spec",)
 _SERVICES: At = ("spec", "services")
 _TOPOLOGY = SPEC / "topologyConstraint"
 _TOPOLOGY_OF_SERVICE = Phrase("spec.services[%s].topologyConstraint", ("k",))
-_WHOLE = "has(self.topologyConstraint)"
+_WHOLE, _WHOLE_BEFORE = (f"has({unpacked(name)}.topologyConstraint)" for name in ("self", "oldSelf"))
 _PROFILE = "size(self.topologyConstraint.?topologyProfile.orValue(''))"
 _DOMAIN = "size(self.topologyConstraint.?packDomain.orValue(''))"
-_OF_SERVICE = "has(self.services[k].topologyConstraint)"
-_LACKS_DOMAIN = "has(self[k].topologyConstraint) && size(self[k].topologyConstraint.?packDomain.orValue('')) == 0"
+_OF_SERVICE = f"has({unpacked('self')}.?services[?k].topologyConstraint)"
+_NEW, _OLD = (f"{unpacked(name)}[?k]" for name in ("self", "oldSelf"))
+_LACKS_DOMAIN = f"has({_NEW}.topologyConstraint) && size({_NEW}.?topologyConstraint.?packDomain.orValue('')) == 0"
 _LACKS_ALL = f"{_WHOLE} && {_DOMAIN} == 0 && has(self.services) && self.services.exists(k, !{_OF_SERVICE})"
 _CHANGED = (
-    "k in oldSelf && (has(self[k].topologyConstraint) != has(oldSelf[k].topologyConstraint) || "
-    "has(self[k].topologyConstraint) && self[k].topologyConstraint != oldSelf[k].topologyConstraint)"
+    f"{_OLD}.hasValue() && (has({_NEW}.topologyConstraint) != has({_OLD}.topologyConstraint) || "
+    f"has({_NEW}.topologyConstraint) && self[k].topologyConstraint != oldSelf[k].topologyConstraint)"
 )
 
 TOPOLOGY_RULES = (
     cel_rule(
         rules.TOPOLOGY,
         _SPEC,
-        f"{_WHOLE} || !has(self.services) || !self.services.exists(k, {_OF_SERVICE})",
+        f"{_WHOLE} || !has({unpacked('self')}.services) || !self.services.exists(k, {_OF_SERVICE})",
         _TOPOLOGY,
     ),
     cel_rule(rules.TOPOLOGY_PROFILE, _SPEC, f"!{_WHOLE} || {_PROFILE} > 0", _TOPOLOGY / "topologyProfile"),
@@ -49,8 +50,7 @@ TOPOLOGY_CHANGE_RULES = (
     cel_rule(
         rules.TOPOLOGY_CHANGE,
         _SPEC,
-        "has(self.topologyConstraint) == has(oldSelf.topologyConstraint) && (!has(self.topologyConstraint) || "
-        "self.topologyConstraint == oldSelf.topologyConstraint)",
+        f"{_WHOLE} == {_WHOLE_BEFORE} && (!{_WHOLE} || self.topologyConstraint == oldSelf.topologyConstraint)",
         _TOPOLOGY,
     ),
     cel_rule(
