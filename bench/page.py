@@ -6,7 +6,7 @@ A result is a file of bench/results/, by default all: of those of `make bench` t
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ RESULTS = Path(__file__).parent / "results"
 """Their names end with the time, so the newest of a bench is the last."""
 _VERDICT = re.compile(r"(reached|missed) +(.*)")
 _GRAPHS, _COMPONENTS = "dynamographdeployments", "dynamocomponentdeployments"
+_DEAREST = 8
+"""So many rules of graphs are on the page; `python -m bench.cluster.rules` prints all."""
 _PHASES = (("children", "until all children exist"), ("ready", "until all graphs are ready"))
 
 
@@ -41,6 +43,9 @@ def main(*, lines: Path | None, results: tuple[Path, ...]) -> None:
     if clusters := [one for one in found if "floor" in one]:
         newest = {one["graphs"]: one for one in clusters}
         page = replace_part(page, "cluster", write_clusters(newest.values()))
+    if rules := [one for one in found if "rules" in one]:
+        page = replace_part(page, "rules", write_rule_costs(rules[-1]["rules"]))
+        page = replace_part(page, "writes", write_writes(rules[-1]["writes"]))
     if lines:
         page = replace_part(page, "targets", write_targets(lines.read_text().splitlines()))
     PAGE.write_text(page)
@@ -129,6 +134,33 @@ def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
     for title, value, target in figures:
         verdict = "reached" if value <= target else "missed"
         yield graphs, verdict, f"{title}: {value:.2f}, target at most {target:g}"
+
+
+def write_rule_costs(costs: Mapping[str, Sequence[Result]]) -> str:
+    """What all rules of a kind cost together, and of those of graphs the dearest of a status write."""
+    head = ("kind", "rules", "create, µs", "update, µs", "status write, µs", "allocations of a status write")
+    rows: list[tuple[object, ...]] = []
+    for kind, (whole, *each) in costs.items():
+        dearest = sorted(each, key=lambda one: -float(one["status"]["microseconds"]))[: _DEAREST if not rows else 0]
+        for one, name in [(whole, f"all {len(each)}"), *((one, f"{one['place']}: {one['rule']}") for one in dearest)]:
+            times = (f"{one[write]['microseconds']:.0f}" for write in ("create", "update", "status"))
+            rows.append((kind, name, *times, one["status"]["allocations"]))
+    return write_table(head, rows)
+
+
+def write_writes(writes: Mapping[str, Mapping[str, Result]]) -> str:
+    """Where the processor time of a write of a graph is spent, with all rules, and the whole without any."""
+    every, none = writes["all"], writes["none"]
+    head = ("milliseconds of processor", *every)
+    parts = next(iter(every.values()))["parts"]
+    rows = [(part, *(f"{one['parts'][part]:.2f}" for one in every.values())) for part in parts]
+    rows.append(("**sum of the profile**", *(f"{sum(one['parts'].values()):.1f}" for one in every.values())))
+    rows.append(("whole process", *(f"{one['milliseconds']:.1f}" for one in every.values())))
+    rows.append(("whole process, without rules", *(f"{none[kind]['milliseconds']:.1f}" for kind in every)))
+    for name, found in (("allocations", every), ("allocations, without rules", none)):
+        rows.append((name, *(f"{found[kind]['allocations']:,.0f}" for kind in every)))
+    rows.append(("writes measured", *(str(one["writes"]) for one in every.values())))
+    return write_table(head, rows)
 
 
 def write_targets(lines: Iterable[str]) -> str:

@@ -10,7 +10,8 @@ import pytest
 from bench.cluster.audit_log import AuditLog, count, count_child_changes, count_first_writes, describe_statuses
 from bench.cluster.floor import create_floor, precompute
 from bench.cluster.processors import read_memory, read_seconds
-from bench.cluster.rules import GROUPS, build_crd
+from bench.cluster.profiles import REST, sum_parts
+from bench.cluster.rules import KINDS, build_crd, read_ready_objects
 from bench.cluster.simulated import build_graph, is_ready, simulate
 from hooks.metacontroller import install_files
 from hooks.simulator.cluster import Setup, SimulatedCluster
@@ -94,15 +95,39 @@ def test_simulation_counts_calls_and_writes() -> None:
     assert 2 <= writes["update dynamographdeployments/status"] <= 2 * 21
 
 
-@pytest.mark.parametrize("name", GROUPS)
-def test_definition_has_the_rules_of_its_group(name: str) -> None:
-    text = orjson.dumps(build_crd(1, GROUPS[name])).decode()
-    assert ("x-kubernetes-validations" in text) == (name != "no rules")
+@pytest.mark.parametrize("with_rules", [True, False])
+def test_definition_of_a_group_has_all_rules_or_none(with_rules: bool) -> None:
+    crd = build_crd("some", with_rules=with_rules)
+    assert crd["metadata"]["name"] == f"dynamographdeployments.{crd['spec']['group']}"
+    assert ("x-kubernetes-validations" in orjson.dumps(crd).decode()) == with_rules
 
 
-def test_groups_have_every_rule_once() -> None:
-    texts = {name: orjson.dumps(build_crd(1, keep)).decode().count('"rule":') for name, keep in GROUPS.items()}
-    assert sum(texts.values()) == 2 * texts["all rules"]
+def test_changed_objects_differ_in_replicas_or_in_the_status() -> None:
+    ready = read_ready_objects()
+    assert set(ready) == set(KINDS)
+    for objects in ready.values():
+        assert objects.changed["spec"] != objects.old["spec"]
+        assert objects.status["status"] != objects.old["status"]
+        assert {**objects.changed, "spec": 0} == {**objects.old, "spec": 0}
+        assert {**objects.status, "status": 0} == {**objects.old, "status": 0}
+
+
+def test_processor_time_is_summed_by_the_first_part_that_is_in_a_stack() -> None:
+    validator = "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel.(*Validator).Validate"
+    lines = [
+        "Type: cpu",
+        "-----------+-----",
+        "      20ms   runtime.mallocgc",
+        f"             {validator}",
+        "             k8s.io/apiextensions-apiserver/pkg/registry/customresource.statusStrategy.ValidateUpdate",
+        "-----------+-----",
+        "      10ms   runtime.scanobject",
+        "             runtime.gcBgMarkWorker",
+        "-----------+-----",
+        "     1.5ms   syscall.Syscall",
+    ]
+    found = {part: value for part, value in sum_parts(lines).items() if value}
+    assert found == {"garbage collection": 10, "CEL rules": 20, REST: 1.5}
 
 
 def test_processor_seconds_are_those_of_children_by_program() -> None:

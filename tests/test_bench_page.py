@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from bench.page import PAGE, replace_part, write_calls, write_clusters, write_targets
+from bench.page import (
+    PAGE,
+    replace_part,
+    write_calls,
+    write_clusters,
+    write_rule_costs,
+    write_targets,
+    write_writes,
+)
 
 
 def times(p50: float, p99: float) -> dict[str, float]:
@@ -77,6 +85,47 @@ def test_graphs_stand_beside_the_floor_in_the_order_of_their_number() -> None:
         "| 10 | missed | processor seconds until all graphs are ready, times the floor: 2.00, target at most 1.2 |",
         "| 10 | missed | hook calls until a graph is ready: 40.00, target at most 12 |",
         "| 10 | reached | hook calls for each change of a child: 2.00, target at most 3 |",
+    ]
+
+
+def test_rules_stand_below_their_sum_the_dearest_first() -> None:
+    def row(place: str, rule: str, cost: float) -> dict[str, Any]:
+        one = {"microseconds": cost, "allocations": 10}
+        return {"place": place, "rule": rule, "create": one, "update": one, "status": one}
+
+    costs = {
+        "Graph": [row("", "all", 30), row(".spec", "a", 10), row(".spec", "b", 19.6)],
+        "Part": [row("", "all", 5), row("", "c", 5)],
+    }
+    assert write_rule_costs(costs).splitlines()[2:] == [
+        "| Graph | all 2 | 30 | 30 | 30 | 10 |",
+        "| Graph | .spec: b | 20 | 20 | 20 | 10 |",
+        "| Graph | .spec: a | 10 | 10 | 10 | 10 |",
+        "| Part | all 1 | 5 | 5 | 5 | 10 |",
+    ]
+
+
+def test_writes_are_shown_by_part() -> None:
+    def cost(whole: float) -> dict[str, Any]:
+        return {
+            "writes": 9,
+            "milliseconds": whole,
+            "allocations": 1e4 * whole,
+            "parts": {"CEL rules": 1.25, "encode": 2},
+        }
+
+    writes = {"all": {"create": cost(4), "status": cost(5)}, "none": {"create": cost(2), "status": cost(3)}}
+    assert write_writes(writes).splitlines() == [
+        "| milliseconds of processor | create | status |",
+        "| --- | --- | --- |",
+        "| CEL rules | 1.25 | 1.25 |",
+        "| encode | 2.00 | 2.00 |",
+        "| **sum of the profile** | 3.2 | 3.2 |",
+        "| whole process | 4.0 | 5.0 |",
+        "| whole process, without rules | 2.0 | 3.0 |",
+        "| allocations | 40,000 | 50,000 |",
+        "| allocations, without rules | 20,000 | 30,000 |",
+        "| writes measured | 9 | 9 |",
     ]
 
 

@@ -79,6 +79,26 @@ def simulate(graphs: int) -> tuple[Recorder, Mapping[str, int]]:
     Raises:
         RuntimeError: a graph does not become ready.
     """
+    recorder, cluster = _bring_up(graphs)
+    writes = Counter(
+        f"{write.verb} {write.resource}" + (f"/{write.subresource}" if write.subresource else "")
+        for write in cluster.writes
+        if write.actor == "metacontroller"
+    )
+    return recorder, dict(writes.most_common())
+
+
+def read_ready(graphs: int) -> list[Manifest]:
+    """All objects of so many ready graphs.
+
+    Raises:
+        RuntimeError: a graph does not become ready.
+    """
+    _, cluster = _bring_up(graphs)
+    return list(cluster.everything())
+
+
+def _bring_up(graphs: int) -> tuple[Recorder, SimulatedCluster]:
     recorder = Recorder()
     setup = Setup(
         hook=recorder.connect(),
@@ -93,12 +113,7 @@ def simulate(graphs: int) -> tuple[Recorder, Mapping[str, int]]:
     for obj in cluster.everything():
         if obj["kind"] == "DynamoGraphDeployment" and not is_ready(obj):
             raise RuntimeError(f"not ready:\n{yaml.safe_dump(obj['status'])}")
-    writes = Counter(
-        f"{write.verb} {write.resource}" + (f"/{write.subresource}" if write.subresource else "")
-        for write in cluster.writes
-        if write.actor == "metacontroller"
-    )
-    return recorder, dict(writes.most_common())
+    return recorder, cluster
 
 
 def is_ready(obj: Mapping[str, Any]) -> bool:

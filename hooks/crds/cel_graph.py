@@ -53,8 +53,10 @@ _CLAIM_RULES = (
     *(_claim_rule(rule, field, f"{_CREATED} && {_NEEDED[field]}") for field, rule in rules.CREATED_CLAIM.items()),
 )
 
+_RESTART: At = ("spec", "restart")
 _ORDER = "self.restart.strategy.order"
-_IN_TURN = "self.restart.strategy.?type.orValue('') != 'Parallel'"
+_TYPE = "{}.?type.orValue('') != 'Parallel'"
+_IN_TURN = _TYPE.format("self.restart.strategy")
 _RESTARTS = f"has({unpacked('self')}.restart)"
 _FREE = f"!({_RESTARTS} && has(self.restart.strategy) && has({_ORDER}) && size({_ORDER}) > 0)"
 _ORDER_PATH = SPEC / "restart.strategy.order"
@@ -62,6 +64,11 @@ _ORDER_PATH = SPEC / "restart.strategy.order"
 
 def _unworded(rule: Rule) -> Rule:
     return rule
+
+
+def _strategy_rule(rule: Rule, holds: str) -> CelRule:
+    """A rule about the order that needs no more than `strategy`, so it is evaluated only where there is one."""
+    return cel_rule(rule, (*_RESTART, "strategy"), f"size(self.?order.orValue([])) == 0 || {holds}", _ORDER_PATH)
 
 
 def _order_rule(rule: Rule, holds: str, values: Mapping[str, Phrase] | None = None) -> CelRule:
@@ -77,14 +84,11 @@ def restart_rules(is_known: str, count: str, worded: Callable[[Rule], Rule] = _u
     unknown = f"{_ORDER}.filter(n, !({is_known}))"
     distinct = f"{_RANGE}.filter(i, i < size({_ORDER}) && {_ORDER}.indexOf({_ORDER}[i]) == i).size()"
     return (
-        cel_rule(
-            rules.RESTART_ID,
-            _SPEC,
-            f"!{_RESTARTS} || size(self.restart.?id.orValue('')) > 0",
-            SPEC / "restart.id",
+        cel_rule(rules.RESTART_ID, _RESTART, "size(self.?id.orValue('')) > 0", SPEC / "restart.id"),
+        _strategy_rule(rules.RESTART_PARALLEL, _TYPE.format("self")),
+        _strategy_rule(
+            rules.RESTART_UNIQUE, f"!({_TYPE.format('self')}) || self.order.all(n, self.order.exists_one(m, m == n))"
         ),
-        _order_rule(rules.RESTART_PARALLEL, _IN_TURN),
-        _order_rule(rules.RESTART_UNIQUE, f"!({_IN_TURN}) || {_ORDER}.all(n, {_ORDER}.exists_one(m, m == n))"),
         _order_rule(worded(rules.RESTART_COMPLETE), f"!({_IN_TURN}) || {distinct} == {count}"),
         _order_rule(
             worded(rules.RESTART_UNKNOWN),

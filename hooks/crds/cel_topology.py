@@ -12,7 +12,6 @@ _SERVICES: At = ("spec", "services")
 _TOPOLOGY = SPEC / "topologyConstraint"
 _TOPOLOGY_OF_SERVICE = Phrase("spec.services[%s].topologyConstraint", ("k",))
 _WHOLE, _WHOLE_BEFORE = (f"has({unpacked(name)}.topologyConstraint)" for name in ("self", "oldSelf"))
-_PROFILE = "size(self.topologyConstraint.?topologyProfile.orValue(''))"
 _DOMAIN = "size(self.topologyConstraint.?packDomain.orValue(''))"
 _OF_SERVICE = f"has({unpacked('self')}.?services[?k].topologyConstraint)"
 _NEW, _OLD = (f"{unpacked(name)}[?k]" for name in ("self", "oldSelf"))
@@ -30,7 +29,12 @@ TOPOLOGY_RULES = (
         f"{_WHOLE} || !has({unpacked('self')}.services) || !self.services.exists(k, {_OF_SERVICE})",
         _TOPOLOGY,
     ),
-    cel_rule(rules.TOPOLOGY_PROFILE, _SPEC, f"!{_WHOLE} || {_PROFILE} > 0", _TOPOLOGY / "topologyProfile"),
+    cel_rule(
+        rules.TOPOLOGY_PROFILE,
+        (*_SPEC, "topologyConstraint"),
+        "size(self.?topologyProfile.orValue('')) > 0",
+        _TOPOLOGY / "topologyProfile",
+    ),
     cel_rule(
         rules.TOPOLOGY_DOMAIN,
         _SERVICES,
