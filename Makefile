@@ -67,6 +67,7 @@ bench: $(VENV)/.tested ## requests per second and latency against an echo on the
 	$(BIN)/python -m bench.admission
 	$(BIN)/python -m bench.conversion
 	$(BIN)/python -m bench.model
+	$(BIN)/python -m bench.commands --page
 
 faults: $(VENV)/.tested ## what each fault does to a running graph, and how long it needs to recover: docs/reliability.md
 	$(BIN)/python -m tests.faults

@@ -13,7 +13,6 @@ from hooks.component import sync as component_sync
 from hooks.errors import InvalidAnswer, InvalidSpec
 from hooks.facts import Facts
 from hooks.graph import sync as graph_sync
-from hooks.graph.request import sync as request_sync
 from hooks.k8s import kinds
 from hooks.k8s.types import (
     GroupVersionKind,
@@ -57,8 +56,20 @@ class PureHook:
     customize: Callable[[CustomizeRequest, Facts], list[RelatedRule]]
 
 
+def _sync_request(request: SyncRequest, facts: Facts) -> SyncAnswer:
+    from hooks.graph.request.sync import sync  # noqa: PLC0415 - few manifests have a request, and it loads much
+
+    return sync(request, facts)
+
+
+def _customize_request(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
+    from hooks.graph.request.sync import customize  # noqa: PLC0415
+
+    return customize(request, facts)
+
+
 HOOKS = {
-    contract.GRAPH_REQUEST: PureHook(sync=request_sync.sync, customize=request_sync.customize),
+    contract.GRAPH_REQUEST: PureHook(sync=_sync_request, customize=_customize_request),
     contract.GRAPH: PureHook(sync=graph_sync.sync, customize=graph_sync.customize),
     contract.COMPONENT: PureHook(sync=component_sync.sync, customize=component_sync.customize),
 }

@@ -6,7 +6,6 @@ from functools import partial
 from hooks import contract
 from hooks.component.origin import choose_origin
 from hooks.component.validate import review_component
-from hooks.graph.request.validate import review_request
 from hooks.graph.scaling_adapter.validate import review_adapter
 from hooks.graph.validate import review_graph
 from hooks.k8s.types import plural_of
@@ -14,11 +13,18 @@ from hooks.model.validate import review_model
 from hooks.validation.defaulting import JsonPatch, default_any, default_graph
 from hooks.validation.review import Review, Verdict
 
+
+def _review_request(review: Review) -> Verdict:
+    from hooks.graph.request.validate import review_request  # noqa: PLC0415 - few manifests have a request
+
+    return review_request(review)
+
+
 RULES: Mapping[str, Callable[[Review], Verdict]] = {
     plural_of(contract.GRAPH): review_graph,
     plural_of(contract.COMPONENT): review_component,
     plural_of(contract.MODEL): review_model,
-    plural_of(contract.GRAPH_REQUEST): review_request,
+    plural_of(contract.GRAPH_REQUEST): _review_request,
     plural_of(contract.SCALING_ADAPTER): review_adapter,
 }
 """By resource (`dynamographdeployments`): the function that finds the problems of a write."""

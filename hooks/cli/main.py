@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import click
 
-from hooks.serving.memory import collect_seldom
+from hooks.serving.memory import GC_THRESHOLD_AT_START, collect_seldom
 
 
 class LazyGroup(click.Group):
@@ -38,7 +38,7 @@ class LazyGroup(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program, with few garbage collections."""
-        collect_seldom()
+        collect_seldom(GC_THRESHOLD_AT_START)
         return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature

@@ -1,6 +1,6 @@
 """Compares manifests with manifests, or with what is live: makes both estates, and leaves out what would be refused."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -33,6 +33,7 @@ from hooks.manifests.document import Document
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Loaded, ManifestFaults
 from hooks.migration.found import CHILD_KINDS, Found
+from hooks.problems import Problem
 from hooks.rendering import declared_kinds
 from hooks.settings import Settings
 from hooks.spreading import Spread, in_one_part
@@ -238,21 +239,20 @@ def _find_refused(
 ) -> Iterator[tuple[ObjectId, str]]:
     """The objects whose change the API server or admission refuses, with why."""
     documents = _index(new.documents)
-    for key, manifest in wanted.items():
-        old, document = before.find(key), documents.get(key)
-        if old is None or old == manifest or document is None or not document.is_ours:
-            continue
-        review = Review(
-            new=manifest,
-            old=old,
-            user=None,
-            settings=grounds.facts.settings,
-            installed=frozenset(declared_kinds(grounds.installed)),
-        )
-        problems = RULES[plural_of(document.kind)](review).problems
+    installed = frozenset(declared_kinds(grounds.installed))
+    reviews = {
+        key: Review(new=manifest, old=old, user=None, settings=grounds.facts.settings, installed=installed)
+        for key, manifest in wanted.items()
+        if (old := before.find(key)) is not None and old != manifest and key in documents and documents[key].is_ours
+    }
+    for key, problems in zip(reviews, grounds.spread(_review, tuple(reviews.values())), strict=True):
         if problems:
-            texts = "; ".join(dict.fromkeys(document.as_written(problem).sentence for problem in problems))
+            texts = "; ".join(dict.fromkeys(documents[key].as_written(problem).sentence for problem in problems))
             yield key, f"the change is refused, and nothing of it happens: {texts}"
+
+
+def _review(reviews: Sequence[Review]) -> list[tuple[Problem, ...]]:
+    return [RULES[plural_of(gvk_of(review.new))](review).problems for review in reviews]
 
 
 def _find_kept(before: Estate, after: Estate, fresh: Estate, refused: Mapping[ObjectId, str]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest
 from hooks.problems import Problem
 from hooks.rendering import HOOKS, ObjectIndex, declared_kinds, find_related, index_objects
-from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, with_last_applied
+from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, is_stable, with_last_applied
 from hooks.spreading import Spread, in_one_part
 
 _ROUNDS = 6
@@ -146,6 +146,7 @@ class _Settling:
         held: Iterable[str] = ()
         is_complete = not existing and gvk_of(parent) in _COMPLETE_AT_ONCE
         answer: SyncAnswer | None = None
+        applied: list[Manifest] | None = None  # what changes nothing if it is answered and applied once more
         for _ in range(_ROUNDS):
             try:
                 answer = answer if answer and is_complete else self._ask(parent, present)
@@ -153,11 +154,14 @@ class _Settling:
                 self.problems[key] = error.problems
                 return existing
             problems, held = answer.problems, _find_held(answer.status, key)
-            after = {ObjectId.of(one): one for one in _apply(answer.children, present, parent)}
+            children = list(answer.children)
+            if children == applied:
+                break
+            after = {ObjectId.of(one): one for one in _apply(children, present, parent)}
             missed |= existing.keys() - after.keys()
             if after == present:
                 break
-            present = after
+            present, applied = after, children if all(map(is_stable, children)) else None
         if problems:
             self.problems[key] = problems
         self.held.extend(held)

@@ -11,10 +11,13 @@ GC_THRESHOLD = (20_000, 20, 20)
 The modules that a command loads all stay, and reference counting alone frees the small objects of a request.
 """
 
+GC_THRESHOLD_AT_START = (200_000, 20, 20)
+"""The same while a command loads its modules, and for one that soon ends: next to nothing that it makes is garbage."""
 
-def collect_seldom() -> None:
-    """Look for garbage only after as many new objects as `GC_THRESHOLD` says."""
-    gc.set_threshold(*GC_THRESHOLD)
+
+def collect_seldom(threshold: tuple[int, int, int] = GC_THRESHOLD) -> None:
+    """Look for garbage only after so many new objects."""
+    gc.set_threshold(*threshold)
 
 
 def freeze_memory() -> None:

@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks.cli.main import main
-from hooks.serving.memory import GC_THRESHOLD
+from hooks.serving.memory import GC_THRESHOLD_AT_START
 
 ROOT = Path(__file__).parents[2]
 Write = Callable[..., str]
@@ -309,6 +309,6 @@ def test_command_looks_for_garbage_less_often_than_python_does_by_itself() -> No
     try:
         gc.set_threshold(700, 10, 10)
         assert run("crds").exit_code == 0
-        assert gc.get_threshold() == GC_THRESHOLD
+        assert gc.get_threshold() == GC_THRESHOLD_AT_START
     finally:
         gc.set_threshold(*before)

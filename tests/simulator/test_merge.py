@@ -11,6 +11,7 @@ from hooks.simulator.metacontroller.merge import (
     LAST_APPLIED,
     MergeRefused,
     apply_update,
+    is_stable,
     last_applied,
     merge,
     merge_key,
@@ -203,3 +204,19 @@ def test_the_annotation_is_the_same_text_for_the_same_object_in_any_key_order() 
     obj = {"metadata": {"name": "w"}}
     one, other = ({"b": 1, "a": {"d": 1, "c": 2}}, {"a": {"c": 2, "d": 1}, "b": 1})
     assert with_last_applied(obj, one) == with_last_applied(obj, other)
+
+
+@pytest.mark.parametrize(
+    ("spec", "stable"),
+    [
+        ({"ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2}]}, True),
+        ({"args": ["-m", "-m"], "items": [], "rules": [{"host": "a"}, {"host": "a"}]}, True),
+        ({"ports": [{"name": "a", "port": 1, "protocol": "TCP"}, {"name": "b", "port": 1, "protocol": "UDP"}]}, False),
+        ({"pod": {"containers": [{"name": "main", "env": [{"name": "A", "value": "1"}, {"name": "A"}]}]}}, False),
+    ],
+)
+def test_object_is_stable_if_applying_it_again_changes_nothing(spec: dict[str, Any], *, stable: bool) -> None:
+    desired = {"kind": "Thing", "metadata": {"name": "t"}, "spec": spec}
+    created = with_last_applied(desired, desired)
+    assert is_stable(desired) is stable
+    assert (apply_update(created, desired) == created) is stable

@@ -78,6 +78,19 @@ def with_last_applied(obj: Manifest, desired: Manifest) -> Manifest:
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
+def is_stable(desired: Json) -> bool:
+    """Whether applying the value once more changes nothing: no list has two items that the merge takes for the same."""
+    if isinstance(desired, dict):
+        return all(is_stable(value) for value in desired.values() if isinstance(value, dict | list))
+    if not all(isinstance(item, dict) for item in desired):
+        return True  # a list without names is replaced as a whole
+    return all(map(is_stable, desired)) and all(
+        len({_name(item[key]) for item in desired}) == len(desired)
+        for key in MERGE_KEYS
+        if all(key in item for item in desired)
+    )
+
+
 def merge(observed: Json, last: Json, desired: Json, path: str = "") -> Json:
     """Merge desired into observed, and remove what was last applied and is no longer desired.
 
