@@ -16,6 +16,7 @@ from hooks.simulator.equality import are_equal
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 
+_POSSIBLE_KEYS = frozenset(MERGE_KEYS)
 _SYSTEM_METADATA = (
     "selfLink",
     "uid",
@@ -81,14 +82,12 @@ def with_last_applied(obj: Manifest, desired: Manifest) -> Manifest:
 def is_stable(desired: Json) -> bool:
     """Whether applying the value once more changes nothing: no list has two items that the merge takes for the same."""
     if isinstance(desired, dict):
-        return all(is_stable(value) for value in desired.values() if isinstance(value, dict | list))
-    if not all(isinstance(item, dict) for item in desired):
+        return all(map(is_stable, [value for value in desired.values() if isinstance(value, dict | list)]))
+    if not desired or not all(isinstance(item, dict) for item in desired):
         return True  # a list without names is replaced as a whole
-    return all(map(is_stable, desired)) and all(
-        len({_name(item[key]) for item in desired}) == len(desired)
-        for key in MERGE_KEYS
-        if all(key in item for item in desired)
-    )
+    shared = _POSSIBLE_KEYS.intersection(*desired)
+    are_distinct = all(len({_name(item[key]) for item in desired}) == len(desired) for key in shared)
+    return are_distinct and all(map(is_stable, desired))
 
 
 def merge(observed: Json, last: Json, desired: Json, path: str = "") -> Json:
