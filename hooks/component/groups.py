@@ -82,9 +82,10 @@ def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[
 
     A LeaderWorkerSet whose immutable fields must change is withheld, so that Metacontroller deletes it; the next answer
     contains it again. A hash in an annotation shows which ones must change. One without the hash comes from another
-    version of the hooks, and is kept.
+    version of the hooks, and is kept. More replicas than `MAX_GROUPS` have been refused, except under Grove, which needs
+    no names.
     """
-    names = tuple(f"{name}-{index}" for index in range(replicas))
+    names = tuple(f"{name}-{index}" for index in range(min(replicas, MAX_GROUPS)))
     present = {wanted: observed[wanted] for wanted in names if wanted in observed}
     reasons = {wanted: _why_replaced(live, node_count) for wanted, live in present.items()}
     withheld = {wanted: reason for wanted, reason in reasons.items() if reason}

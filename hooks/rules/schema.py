@@ -31,22 +31,19 @@ VERSION = Rule(name="version", text="{path}: is {found}, should be {wanted}")
 KIND = Rule(name="kind", text="{path}: {kind} is not a kind of {version}; {hint}")
 
 _PRIVATE = frozenset(
-    {"env", "envFrom", "envs", "annotations", "httpHeaders", "config", "data", "stringData", "volumeAttributes"}
+    {
+        *("args", "annotations", "command", "config", "data", "env", "envFrom", "envs", "httpHeaders"),
+        *("stringData", "volumeAttributes"),
+    }
 )
-"""Fields whose values may be secret, at any depth."""
-_COMMAND = frozenset({"args", "command"})
+"""Fields in which users write passwords, at any depth."""
 
 
 def find_wrong_type(path: FieldPath, value: Json, wanted: Collection[str]) -> Problem:
     """The problem of a value that has none of the wanted types; one that may be secret is not shown."""
-    if _may_be_secret(path, value):
+    is_name = path.parts[-1] == "name"
+    if not is_name and not _PRIVATE.isdisjoint(part for part in path.parts if type(part) is str):
         is_plain = "string" in wanted and isinstance(value, bool | int | float)
         hint = ": write it in quotes" if is_plain else ""
         return TYPE.at(path, found=name_type(value), wanted=name_types(wanted), hint=hint)
     return TYPE.at(path, found=name_value(value), wanted=name_types(wanted), hint=suggest_value(value, wanted))
-
-
-def _may_be_secret(path: FieldPath, value: Json) -> bool:
-    """Whether a value stands where users write passwords; in a command line, a number is a port or a size."""
-    names = {part for part in path.parts if type(part) is str}
-    return not names.isdisjoint(_PRIVATE) or (isinstance(value, str) and not names.isdisjoint(_COMMAND))

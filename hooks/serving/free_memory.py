@@ -11,7 +11,7 @@ from pathlib import Path
 GIVE_BACK_SECONDS = 10.0
 """How often a server looks whether it has grown."""
 
-MOST_GROWTH = 8 * 2**20
+MOST_GROWTH = 4 * 2**20
 """Bytes by which a process may grow before its free memory is given back, which takes some milliseconds."""
 
 LARGE_BLOCK = 2**20

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hooks.component.groups import MAX_GROUPS, plan_groups
 from hooks.k8s.types import Manifest, name_of
 from hooks.problems import texts_of
 from tests import make
@@ -246,3 +247,9 @@ def test_invalid_spec_keeps_the_sets_that_run() -> None:
     before = running(spec(replicas=2))
     given = answer(make.component("c", "g", **spec(resources={}, replicas=2)), before, installed=INSTALLED)
     assert given.children == children(spec(replicas=2))
+
+
+def test_groups_that_grove_runs_are_not_listed_without_end() -> None:
+    """Under Grove a service may have as many replicas as the schema allows; a list of their names would not end."""
+    plan = plan_groups("g-worker", node_count=2, replicas=2**31 - 1, observed={})
+    assert len(plan.names) == MAX_GROUPS

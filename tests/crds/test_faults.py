@@ -31,7 +31,7 @@ METADATA: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"name": "a", "lables": {}}, ("metadata.lables: unknown field; did you mean labels?",)),
     (
         {"name": "a", "annotations": {"x": 1}},
-        ('metadata.annotations[x]: is an integer, should be a string: write it in quotes',),
+        ("metadata.annotations[x]: is an integer, should be a string: write it in quotes",),
     ),
     (
         {"name": "My_Graph"},

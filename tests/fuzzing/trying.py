@@ -16,6 +16,8 @@ from tests.fuzzing.surfaces import SURFACES, Broken, Give, Seed
 _TEXT_SHARE = 8
 """One of so many inputs is changed as text."""
 _MOST_CHANGES = 3
+_MOST_MIB = 256.0
+"""By how much one input may make the process grow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ def try_numbers(surface: str, seed: int, numbers: Iterable[int]) -> Iterator[Fou
 def try_one(surface: str, give: Give, seed: int, number: int) -> Found | None:
     """Give one input; what it raises is found, whatever it is."""
     made = make_input(surface, RandomChoices(f"{surface}:{seed}:{number}"))
-    before = time.thread_time()
+    before, mib = time.thread_time(), measure_memory()
     try:
         give(made.seed, made.body, made.places)
     except Broken as broken:
@@ -83,7 +85,9 @@ def try_one(surface: str, give: Give, seed: int, number: int) -> Found | None:
     except Exception:  # what is raised is what is looked for
         what = f"{made.seed.name}: {traceback.format_exc(limit=-3)}"
         return Found(number=number, what=what, seconds=time.thread_time() - before)
-    spent = time.thread_time() - before
+    spent, grown = time.thread_time() - before, measure_memory() - mib
+    if grown > _MOST_MIB:
+        return Found(number=number, what=f"{made.seed.name}: took {grown:.0f} MiB", seconds=spent)
     return Found(number=number, what="", seconds=spent) if spent > 1 else None
 
 
