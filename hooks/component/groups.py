@@ -82,8 +82,8 @@ def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[
 
     A LeaderWorkerSet whose immutable fields must change is withheld, so that Metacontroller deletes it; the next answer
     contains it again. A hash in an annotation shows which ones must change. One without the hash comes from another
-    version of the hooks, and is kept. More replicas than `MAX_GROUPS` have been refused, except under Grove, which needs
-    no names.
+    version of the hooks, and is kept. More replicas than `MAX_GROUPS` were refused before, but under Grove, which
+    needs no names.
     """
     names = tuple(f"{name}-{index}" for index in range(min(replicas, MAX_GROUPS)))
     present = {wanted: observed[wanted] for wanted in names if wanted in observed}

@@ -1,4 +1,4 @@
-"""A difference without the values of environment variables, which may be secrets that somebody wrote as literals."""
+"""A difference without the values of variables and of headers, which may be secrets that somebody wrote as literals."""
 
 import re
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from hooks.diff.plan import Difference
 from hooks.k8s.types import Json
 from hooks.problems import FieldPath
 
-NOTE = "values of environment variables are not shown; --show-values shows them"
+NOTE = "values of environment variables and of headers are not shown; --show-values shows them"
 _NOT_SHOWN = "(not shown)"
-_VARIABLES = frozenset({"env", "envs"})
+_VARIABLES = frozenset({"env", "envs", "httpHeaders"})
 _MANIFEST_WITH_VARIABLES = re.compile(r"""\benvs?["']?\s*:""")
 """In a text that holds a manifest, such as an annotation or the data of a ConfigMap."""
 

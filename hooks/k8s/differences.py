@@ -22,7 +22,7 @@ Source: Metacontroller v4.17, pkg/dynamic/apply/apply.go, knownMergeKeys.
 """
 
 _LONGEST = 80
-_ENV = frozenset({"env", "envs"})
+_PRIVATE = frozenset({"env", "envs", "httpHeaders"})
 SECRET_FIELDS = frozenset({"data", "stringData"})
 _QUANTITY_MAPS = frozenset({"limits", "requests", "overhead"})
 _QUANTITIES = frozenset({"sizeLimit", "divisor", "storage"})
@@ -63,7 +63,7 @@ def find_differences(wanted: ReadManifest, live: ReadManifest) -> Iterator[Diffe
     """All differences between a wanted object and the live one of its name, in the order of their paths."""
     for path, ours, theirs in _find_in_object(wanted, live):
         secret = wanted["kind"] == kinds.SECRET.kind and path.parts[0] in SECRET_FIELDS
-        yield Difference(path=path, wanted=ours, live=theirs, is_secret=secret or not _ENV.isdisjoint(path.parts))
+        yield Difference(path=path, wanted=ours, live=theirs, is_secret=secret or not _PRIVATE.isdisjoint(path.parts))
 
 
 _Found = tuple[FieldPath, Json, Json]

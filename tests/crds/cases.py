@@ -161,7 +161,7 @@ REFUSED = (
         "string-for-list",
         GRAPH,
         one_service(extraPodSpec={"mainContainer": {"args": "--model x"}}),
-        (f'{MAIN}.extraPodSpec.mainContainer.args: is a string, should be an array',),
+        (f"{MAIN}.extraPodSpec.mainContainer.args: is a string, should be an array",),
     ),
     Refused("list-for-object", GRAPH, {"services": []}, ("spec.services: is an array, should be an object",)),
     Refused(
