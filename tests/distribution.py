@@ -14,6 +14,7 @@ PLANES = 2
 """Control planes that are started, each on a worker of its own."""
 
 LONGEST = (
+    "test_faults",
     "test_metacontroller_contract",
     "test_chart",
     "test_conversion",

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -64,6 +64,30 @@ class ApiClient:
             if error.code == 404:
                 return None
             raise
+
+    def list_with_revision(self, api_version: str, kind: str) -> tuple[str, list[Manifest]]:
+        """All objects of the kind in the client's namespace, and the revision of that list, for `watch`."""
+        answer = self._request("GET", self._path(api_version, kind))
+        items = [{"apiVersion": api_version, "kind": kind, **item} for item in answer["items"]]
+        return answer["metadata"]["resourceVersion"], items
+
+    def watch(self, api_version: str, kind: str, since: str, seconds: int) -> Iterator[Manifest]:
+        """Give each change after a revision as it comes; the API server ends the watch after so many seconds.
+
+        Raises:
+            ApiRefused: the server refuses it, or knows that revision no more.
+            requests.RequestException: the connection ended.
+        """
+        params = {"watch": "1", "resourceVersion": since, "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
+        path = self.server + self._path(api_version, kind)
+        with self._session.get(path, params=params, stream=True, timeout=TIMEOUT_SECONDS) as response:
+            if response.status_code >= 400:
+                raise _error(response)
+            for line in response.iter_lines(chunk_size=None):
+                event: Manifest = orjson.loads(line)
+                if event["type"] == "ERROR":
+                    raise ApiRefused(int(event["object"]["code"]), str(event["object"]["message"]))
+                yield event
 
     def list(self, api_version: str, kind: str, namespace: str | None = None, **params: str) -> list[Manifest]:
         """Give all objects of the kind, of one namespace or of all, sorted by name; params as `fieldSelector`."""

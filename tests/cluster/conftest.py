@@ -15,7 +15,7 @@ from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane, control_pla
 from tests.cluster.dynamo import RELEASE, light_chart
 from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
-from tests.cluster.programs import find_metacontroller, hooks_server, metacontroller_server
+from tests.cluster.programs import HttpServer, find_metacontroller, hooks_server, metacontroller_server
 from tests.contract.backend import CRDS
 from tests.ports import free_port
 
@@ -86,7 +86,7 @@ def api(admin: ApiClient) -> Iterator[ApiClient]:
 
 
 @pytest.fixture(scope="module")
-def start_metacontroller(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Server]:
+def start_metacontroller(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], HttpServer]:
     """Gives a function that makes a Metacontroller, not yet started, which acts as the user it is given."""
     folder = tmp_path_factory.mktemp("metacontroller")
     return lambda user: metacontroller_server(plane, folder, user)

@@ -4,9 +4,9 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ _IDLE_CONTROLLERS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlane:
-    """A running control plane; `folder` has its logs and kubeconfigs."""
+    """A running control plane; `folder` has its logs and kubeconfigs, `servers` its processes by name."""
 
     folder: Path
     binaries: Binaries
@@ -64,6 +64,7 @@ class ControlPlane:
     certificate: Path
     tokens: dict[str, str]
     audit_policy: Path = HERE / "audit_policy.yaml"
+    servers: Mapping[str, Server] = field(default_factory=dict)
 
     @property
     def audit_log(self) -> Path:
@@ -125,14 +126,16 @@ def control_plane(
     Raises:
         StartFailed: one of its processes did not come up.
     """
+    servers: dict[str, Server] = {}
     with ExitStack() as stack:
 
         def start(name: str, *command: str) -> Server:
-            return stack.enter_context(running(Server(name, command, folder)))
+            servers[name] = stack.enter_context(running(Server(name, command, folder)))
+            return servers[name]
 
         stack.callback(shutil.rmtree, folder / "etcd", ignore_errors=True)  # pytest keeps its folders for three runs
         etcd = _start_etcd(start, binaries, folder)
-        plane = replace(_plan(binaries, folder), audit_policy=audit_policy)
+        plane = replace(_plan(binaries, folder), audit_policy=audit_policy, servers=servers)
         apiserver = _start_apiserver(start, plane, etcd)
         api = plane.client()
         apiserver.wait_until(lambda: plane.certificate.exists() and api.is_ready())
@@ -230,6 +233,8 @@ def _start_controllers(start: Callable[..., Server], plane: ControlPlane) -> Non
         f"--controllers=*,{','.join(f'-{name}' for name in _IDLE_CONTROLLERS)}",
         "--kube-api-qps=200",
         "--kube-api-burst=400",
+        # An API server that rests for a while is no lost node: kwok would never let its pods be ready again.
+        "--node-monitor-grace-period=10m",
     )
     start(
         "kwok",

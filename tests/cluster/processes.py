@@ -73,6 +73,23 @@ class Server:
         """End it at once with all that it started, as a crash of its machine would."""
         self._end(signal.SIGKILL)
 
+    def pause(self) -> None:
+        """Stop it and all that it started where they are, until `resume`: connections stay, and nobody answers."""
+        self._signal_all(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._signal_all(signal.SIGCONT)
+
+    @property
+    def pid(self) -> int:
+        """The number of its process, which is that of its group."""
+        assert self._popen is not None, f"{self.name} was not started"
+        return self._popen.pid
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        os.killpg(self.pid, number)
+
     def _end(self, number: signal.Signals) -> None:
         if self._popen is None or not self.is_running():
             return

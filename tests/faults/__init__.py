@@ -6,6 +6,7 @@
 "Failure Modes Overview"), so that results can be compared line by line; so are the verdicts Resilient, Degraded and
 Failed. WatchDisconnect is of an older list of that project. All other names, and what follows a colon, are ours.
 
-`fault` says what a fault is, `stage` is the cluster, `play` plays one fault and judges. The faults are in `calls`,
-`writes`, `children` and `programs`. `elsewhere` names the tests that hold what no cluster in memory can play.
+In memory, `fault` says what a fault is, `stage` is the cluster, `play` plays one fault and judges. The faults are in
+`calls`, `writes`, `children` and `programs`. `cluster` has those of a real control plane. `elsewhere` names the tests
+that hold what neither plays.
 """

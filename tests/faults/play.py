@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from hooks.k8s.types import Manifest
 from hooks.simulator.store import Ref, ref_of
 from tests.faults.catalogue import PLAYED
 from tests.faults.fault import Fault, Outcome
@@ -100,6 +101,11 @@ def _note(stage: Stage, seen: list[tuple[str, ...]]) -> None:
 def _said(stage: Stage) -> tuple[str, ...]:
     graph = stage.graph
     assert graph is not None
+    return reasons_of(graph)
+
+
+def reasons_of(graph: Manifest) -> tuple[str, ...]:
+    """The reasons of the conditions Ready, and Applied while it is False; `OLD` where they are of another spec."""
     status = graph.get("status", {})
     if status.get("observedGeneration") != graph["metadata"]["generation"]:
         return (OLD,)
