@@ -12,9 +12,10 @@ import orjson
 
 from bench.page import RELIABILITY, replace_part, write_table
 from tests.fuzzing.mutations import RandomChoices
-from tests.fuzzing.surfaces import SURFACES
+from tests.fuzzing.surfaces import ROOT, SURFACES
 from tests.fuzzing.trying import make_input, measure_memory, try_numbers
 
+_CORPUS = ROOT / ".cache" / "fuzzing"
 _LINE_SECONDS = 30.0
 _MOST_GROWTH_MIB = 256.0
 _WARM = 10
@@ -44,7 +45,8 @@ class Tried:
 Examples:
   python -m tests.fuzzing --inputs 100000 --page
   python -m tests.fuzzing --surface hooks --inputs 100000
-  python -m tests.fuzzing --surface conversion --seed 7 --only 4711 --show"""
+  python -m tests.fuzzing --surface conversion --seed 7 --only 4711 --show
+  python -m tests.fuzzing --guided --surface hooks --inputs 50000"""
 )
 @click.option(
     "--surface", type=click.Choice([*SURFACES]), help="What gets the inputs; by default all, one after another."
@@ -54,6 +56,8 @@ Examples:
 @click.option("--seed", default=0, show_default=True, help="Another seed makes other inputs.")
 @click.option("--only", type=int, metavar="NUMBER", help="Only the input of this number; needs --surface.")
 @click.option("--show", is_flag=True, help="Print the input of --only.")
+@click.option("--guided", is_flag=True, help="Let libFuzzer choose by the code that is reached, until one is found.")
+@click.option("--again", type=click.Path(exists=True), metavar="FILE", help="With --guided: only what FILE says.")
 @click.option("--page", is_flag=True, help="Write the table into docs/reliability.md; for all surfaces.")
 @click.option("--json", "as_json", is_flag=True, hidden=True, help="Print what came of it as JSON, last.")
 def main(
@@ -64,10 +68,14 @@ def main(
     seed: int,
     only: int | None,
     show: bool,
+    guided: bool,
+    again: str | None,
     page: bool,
     as_json: bool,
 ) -> None:
     """Give INPUTS to surfaces; exit status 1 if a crash, a hang of over a second, or a wrong answer was found."""
+    if guided:
+        sys.exit(max(_guide(one, inputs, seed, again) for one in ([surface] if surface else SURFACES)))
     if surface is None:
         if only is not None:
             raise click.UsageError("--only needs --surface")
@@ -81,6 +89,13 @@ def main(
     if as_json:
         click.echo(orjson.dumps(tried))
     sys.exit(0 if tried.is_sound else 1)
+
+
+def _guide(surface: str, inputs: int, seed: int, again: str | None) -> int:
+    """Let libFuzzer try a surface in a process of its own, which knows what it instruments; its exit status."""
+    options = [f"--surface={surface}", f"--inputs={inputs}", f"--seed={seed}", f"--corpus={_CORPUS / surface}"]
+    command = [sys.executable, "-m", "tests.fuzzing.guided", *options, *([f"--again={again}"] if again else [])]
+    return subprocess.run(command, check=False).returncode
 
 
 def _try(surface: str, seed: int, numbers: range) -> Tried:

@@ -1,7 +1,12 @@
 """The first thousand inputs of each surface, the same in every run."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from tests.fuzzing.guided import GuidedChoices
 from tests.fuzzing.mutations import RandomChoices, change, list_paths, remove
 from tests.fuzzing.surfaces import SURFACES, Broken, Seed
 from tests.fuzzing.trying import make_input, try_numbers, try_one
@@ -37,3 +42,33 @@ def test_a_place_is_changed_and_the_rest_stays() -> None:
     assert change(value, ("a", 1, "b"), lambda old: old + 1) == {"a": [1, {"b": 3}], "c": 3}
     assert change(value, ("a", 0), remove) == {"a": [{"b": 2}], "c": 3}
     assert value == {"a": [1, {"b": 2}], "c": 3}
+
+
+class Bytes:
+    """A reader of bytes as atheris has one: each number is taken from the next byte."""
+
+    def __init__(self, data: bytes) -> None:
+        self.left = list(data)
+
+    def ConsumeIntInRange(self, least: int, most: int) -> int:  # noqa: N802 - the name in atheris
+        return least + (self.left.pop(0) if self.left else 0) % (most - least + 1)
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_bytes_of_libfuzzer_make_inputs(surface: str) -> None:
+    made = [
+        make_input(surface, GuidedChoices(Bytes(bytes((number * 37 + at * 11) % 256 for at in range(60)))))
+        for number in range(40)
+    ]
+    assert len({one.body for one in made}) > 20
+    assert make_input(surface, GuidedChoices(Bytes(b""))) == make_input(surface, GuidedChoices(Bytes(b"\0" * 60)))
+
+
+def test_guided_run_tries_as_many_as_it_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("atheris")
+    options = ["--surface=prober", "--inputs=50", "--seed=0", f"--corpus={tmp_path}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzzing.guided", *options], check=True, capture_output=True, text=True
+    )
+    assert "Done 50 runs" in done.stderr
+    assert list(tmp_path.iterdir())

@@ -169,7 +169,7 @@ def _kept_schedulers(existing: ObservedSet | None) -> dict[str, str]:
     if existing is None or existing.is_deleting or existing.applied_spec is None:
         return {}
     cliques = (existing.applied_spec.get("template") or {}).get("cliques") or ()
-    return {clique["name"]: _scheduler_of(clique) for clique in cliques}
+    return {clique["name"]: _scheduler_of(clique) for clique in cliques if "name" in clique}  # somebody may edit it
 
 
 def _scheduler_of(clique: Mapping[str, Json]) -> str:

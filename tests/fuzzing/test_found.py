@@ -1,0 +1,89 @@
+"""What fuzzing found, as cases: each changed call is answered with a sentence, or with what is still wanted."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from hooks import contract
+from hooks.app import create_app
+from hooks.settings import parse_settings
+from tests import make
+from tests.fuzzing.mutations import Path, change, look_up, put, remove
+from tests.fuzzing.surfaces import hook_seeds
+
+SET: Path = ("children", "PodCliqueSet.grove.io/v1alpha1", "default/g")
+COMPONENTS: Path = ("children", "DynamoComponentDeployment.nvidia.com/v1alpha1")
+RECORD: Path = ("metadata", "annotations", contract.ANNOTATION_LAST_APPLIED)
+GROVE = "graph/sync/restart-parallel-under-grove"
+
+REFUSED: dict[str, tuple[str, Path, Callable[[Any], Any], str]] = {
+    "condition without a type": (
+        "graph/sync/one-component-down",
+        ("parent", "status", "conditions", 0, "type"),
+        remove,
+        "an entry of conditions of status of the parent has no type",
+    ),
+    "condition of a model without a type": (
+        "model/sync/base-model-with-endpoints",
+        ("object", "status", "conditions", 1, "type"),
+        remove,
+        "an entry of conditions of status of the parent has no type",
+    ),
+    "clique without a name": (
+        GROVE,
+        (*SET, "spec", "template", "cliques", 0, "name"),
+        remove,
+        "an entry of cliques of template of spec of PodCliqueSet g has no name",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> FlaskClient:
+    return create_app(parse_settings({}), lambda: make.NOW).test_client()
+
+
+def seed(name: str) -> tuple[str, Any]:
+    (found,) = (one for one in hook_seeds() if one.name == name)
+    return found.path, found.value
+
+
+@pytest.mark.parametrize(("name", "place", "make_new", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_value_that_no_api_server_stores_is_named(
+    name: str, place: Path, make_new: Callable[[Any], Any], sentence: str, client: FlaskClient
+) -> None:
+    path, value = seed(name)
+    answer = client.post(path, json=change(value, place, make_new))
+    assert (answer.status_code, answer.text) == (400, f"the request cannot be read: {sentence}\n")
+
+
+def test_replicas_without_end_take_no_memory(client: FlaskClient) -> None:
+    path, value = seed(GROVE)
+    answer = client.post(path, json=put(value, ("parent", "spec", "services", "Worker", "replicas"), 2**31 - 1))
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("old", ['"name"', '"kind"', '"apiVersion"', '"metadata"', '"spec"', "{", "["])
+def test_damaged_record_counts_as_missing_or_is_read_as_far_as_it_goes(old: str, client: FlaskClient) -> None:
+    path, value = seed(GROVE)
+    before = client.post(path, json=value).json
+    damaged = change(value, (*SET, *RECORD), lambda text: text.replace(old, f"{old[0]}x{old[1:]}"))
+    answer = client.post(path, json=damaged)
+    assert answer.status_code == 200
+    assert answer.json is not None
+    assert before is not None
+    assert [one["kind"] for one in answer.json["children"]] == [one["kind"] for one in before["children"]]
+
+
+def test_damaged_record_of_a_child_that_stays_is_named(client: FlaskClient) -> None:
+    path, value = seed("graph/sync/invalid-keeps-children")
+    place = (*COMPONENTS, "default/vllm-disagg-frontend", *RECORD)
+    record = json.loads(look_up(value, place))
+    for lost in ("kind", "apiVersion"):
+        damaged = put(value, place, json.dumps({key: item for key, item in record.items() if key != lost}))
+        answer = client.post(path, json=damaged)
+        assert answer.status_code == 422
+        assert "vllm-disagg-frontend" in answer.text
