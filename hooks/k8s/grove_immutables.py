@@ -107,4 +107,4 @@ def _topology_of(part: Mapping[str, Any]) -> Json:
 def _show(value: Json) -> str:
     if value is None:
         return "absent"
-    return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)

@@ -60,6 +60,13 @@ def test_value_that_no_api_server_stores_is_named(
     assert (answer.status_code, answer.text) == (400, f"the request cannot be read: {sentence}\n")
 
 
+def test_immutable_field_that_is_a_list_is_named_as_one(client: FlaskClient) -> None:
+    path, value = seed(GROVE)
+    role = (*SET, "spec", "template", "cliques", 2, "spec", "roleName")
+    damaged = change(put(value, role, [["worker-wkr"]]), (*SET, *RECORD), remove)
+    assert client.post(path, json=damaged).status_code in {200, 400, 422}
+
+
 def test_replicas_without_end_take_no_memory(client: FlaskClient) -> None:
     path, value = seed(GROVE)
     answer = client.post(path, json=put(value, ("parent", "spec", "services", "Worker", "replicas"), 2**31 - 1))
