@@ -59,16 +59,17 @@ def _spread(function: Callable[[Sequence[Item]], list[Result]], items: Sequence[
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
     from multiprocessing import get_context  # noqa: PLC0415
 
-    length = -(-len(items) // (processes * _PARTS_OF_A_PROCESS))
+    first = function(items[:1])  # what this loads and builds, such as schemas, all processes then have
+    length = -(-(len(items) - 1) // (processes * _PARTS_OF_A_PROCESS))
     _work.append((function, items))
     try:
         with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
-            parts = list(pool.map(_do_part, range(0, len(items), length), [length] * len(items)))
+            parts = list(pool.map(_do_part, range(1, len(items), length), [length] * len(items)))
     except BrokenProcessPool:
         return in_one_part(function, items)
     finally:
         _work.pop()
-    return [result for part in parts for result in part]
+    return [*first, *(result for part in parts for result in part)]
 
 
 def _do_part(first: int, length: int) -> list[Any]:
