@@ -6,7 +6,7 @@ CLUSTER_TESTS := tests/cluster tests/test_chart.py tests/test_plain_manifests.py
 # Without the long modules in which no kind of another project takes part.
 ALONE_TESTS := tests/cluster tests/test_third_party.py tests/component/test_third_party_schemas.py \
 	tests/graph/test_grove_schema.py tests/graph/test_topology.py \
-	$(foreach module,mutations v1beta1 conversion planner migration,--ignore=tests/cluster/test_$(module).py)
+	$(foreach module,mutations v1beta1 conversion planner migration faults,--ignore=tests/cluster/test_$(module).py)
 LOCK = $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
 	--no-emit-index-url --custom-compile-command "make lock" --output-file
 # One of its dependencies is on NVIDIA's own index alone; the extra `planner` has those that its planner needs here.
