@@ -187,7 +187,7 @@ def test_every_field_that_does_not_fit_is_named() -> None:
     [
         ({"services": {"a": []}}, "spec.services[a]: is an array, should be an object"),
         ({"services": 1}, "spec.services: is the integer 1, should be an object"),
-        ({"envs": "y"}, 'spec.envs: is the string "y", should be an array'),
+        ({"envs": "y"}, "spec.envs: is a string, should be an array"),
         ({"backendFramework": True}, 'spec.backendFramework: is the boolean true, should be a string: write "true"'),
         ({"services": {"a": {"replicas": "x"}}}, 'spec.services[a].replicas: is the string "x", should be an integer'),
         (
