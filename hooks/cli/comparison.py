@@ -1,44 +1,17 @@
 """What `dynamo-hooks diff` does with its arguments: reads both sides, compares them, writes the answer."""
 
-import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NoReturn
-
 import click
 import orjson
 
-from hooks.cli.cluster_options import Connection
+from hooks.cli.file_comparison import Sides, compare_files, fail
 from hooks.cli.options import read_offline_settings
-from hooks.cli.processes import spread_over_processes
-from hooks.cli.render import load_together
 from hooks.diff.as_json import write_json
-from hooks.diff.comparing import compare_manifests
 from hooks.diff.markdown import write_markdown
 from hooks.diff.plan import Difference
 from hooks.diff.text import write_text
 from hooks.diff.variables import without_values
-from hooks.manifests.reading import Loaded, ManifestFaults
+from hooks.manifests.reading import ManifestFaults
 from hooks.manifests.writing import guard_output
-from hooks.settings import Settings
-
-_FAILED = 2
-"""The exit status for what is no comparison, as of `kubectl diff` and `git diff`, where 1 says that there is one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """What is compared: files with files, with files at a revision of git, or with the objects of a cluster."""
-
-    files: tuple[str, ...]
-    revision: str = ""
-    cluster: Connection | None = None
-    namespace: str = ""
-    installed: frozenset[str] = frozenset()
-    set_values: tuple[str, ...] = ()
-    fits: bool = False
-    nodes: Path | None = None
 
 
 def compare(sides: Sides) -> Difference:
@@ -54,42 +27,11 @@ def compare(sides: Sides) -> Difference:
         fail(map(str, error.faults))
 
 
-def compare_files(sides: Sides, settings: Settings) -> Difference:
-    """The difference between manifests.
-
-    Raises:
-        ManifestFaults: the problems of one side.
-    """
-    old, new = _load(sides)
-    return compare_manifests(old, new, settings, sides.installed, spread=spread_over_processes)
-
-
 def show(found: Difference, output: str, *, shows_values: bool) -> None:
     """Print the difference in the form that the user chose; values of environment variables only if asked for."""
     shown = found if shows_values else without_values(found)
     with guard_output():
         click.echo(_write(shown, output), nl=False)
-
-
-def fail(lines: Iterable[str]) -> NoReturn:
-    """End the process with a message and exit status 2."""
-    for line in lines:
-        click.echo(line, err=True)
-    sys.exit(_FAILED)
-
-
-def _load(sides: Sides) -> tuple[Loaded, Loaded]:
-    namespace = sides.namespace or "default"
-    if not sides.revision:
-        old, new = (load_together([path], namespace) for path in sides.files)
-        return old, new
-    from hooks.cli.git_revisions import GitFailed, load_revision  # noqa: PLC0415 - seldom needed
-
-    try:
-        found = load_revision(sides.revision, sides.files, namespace)
-    except GitFailed as failed:
-        fail([str(failed)])
-    return found.old, found.new
 
 
 def _write(difference: Difference, output: str) -> str:

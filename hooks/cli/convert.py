@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from hooks import contract
-from hooks.cli.validate import count, refuse
+from hooks.cli.refusing import count, refuse
 from hooks.conversion import CONVERTIBLE_KINDS, Version
 from hooks.conversion import convert as convert_object
 from hooks.k8s.types import ReadManifest

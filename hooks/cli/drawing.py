@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from hooks.cli.refusing import refuse
 from hooks.cli.render import check_whole, load_together
-from hooks.cli.validate import refuse
 from hooks.manifests.checking import Checked
 from hooks.manifests.reading import ManifestFaults
 from hooks.manifests.writing import guard_output

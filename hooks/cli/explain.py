@@ -8,8 +8,8 @@ import orjson
 
 from hooks import contract
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
+from hooks.cli.refusing import refuse
 from hooks.cli.render import check_whole, load_together
-from hooks.cli.validate import refuse
 from hooks.explain.as_json import write_json
 from hooks.explain.choosing import Chosen, Question, Unclear, choose, narrow
 from hooks.explain.explaining import explain_all, explain_one

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from hooks.cli.cluster_options import connect
-from hooks.cli.comparison import Sides, compare_files, fail
+from hooks.cli.file_comparison import Sides, compare_files, fail
 from hooks.cli.machines import InvalidNodes, read_machines, read_machines_file
 from hooks.cli.render import load_together
 from hooks.clients.api_server import Refused

@@ -7,7 +7,7 @@ import click
 
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.processes import spread_over_processes
-from hooks.cli.validate import refuse
+from hooks.cli.refusing import refuse
 from hooks.manifests.across import without_made
 from hooks.manifests.checking import Checked, check_rendered
 from hooks.manifests.reading import Loaded, ManifestFaults, load_manifests

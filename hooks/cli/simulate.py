@@ -13,8 +13,8 @@ from rich.console import Console
 
 from hooks import contract
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
+from hooks.cli.refusing import refuse
 from hooks.cli.render import check_whole, load_together
-from hooks.cli.validate import refuse
 from hooks.cli.values import parse_positive
 from hooks.manifests.reading import ManifestFaults
 from hooks.manifests.writing import guard_output

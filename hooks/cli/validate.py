@@ -1,24 +1,8 @@
 """`dynamo-hooks validate`: every problem of the manifests, each with file and line."""
 
-import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
 import click
 
 from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, settings_option
-
-if TYPE_CHECKING:
-    from hooks.manifests.document import Fault
-
-
-def refuse(faults: "Iterable[Fault]", skipped: int = 0) -> None:
-    """Print the problems and their number to standard error and end with exit status 1."""
-    found = list(faults)
-    for fault in found:
-        click.echo(str(fault), err=True)
-    click.echo(f"{count(len(found), 'problem')}{describe_skipped(skipped)}", err=True)
-    sys.exit(1)
 
 
 @click.command(
@@ -56,13 +40,3 @@ def validate(
     from hooks.cli.validation import print_findings  # noqa: PLC0415 - loads all rules, of which `--help` needs none
 
     print_findings(files, namespace, read_offline_settings(set_values), installed, output=output)
-
-
-def count(number: int, word: str) -> str:
-    """`1 problem`, `2 problems`."""
-    return f"{number} {word}{'s' if number != 1 else ''}"
-
-
-def describe_skipped(files: int) -> str:
-    """`, 2 files without manifests skipped`; nothing for none."""
-    return f", {count(files, 'file')} without manifests skipped" if files else ""

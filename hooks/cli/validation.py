@@ -8,7 +8,7 @@ import orjson
 
 from hooks import contract
 from hooks.cli.processes import spread_over_processes
-from hooks.cli.validate import count, describe_skipped, refuse
+from hooks.cli.refusing import count, describe_skipped, refuse
 from hooks.manifests.annotations import write_annotations
 from hooks.manifests.checking import check_manifests, check_rendered
 from hooks.manifests.document import Fault
