@@ -30,6 +30,7 @@ def stage(
         yield found
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("fault", [one for one in PLAYED.values() if effort.FULL or not one.is_long], ids=str)
 def test_fault_is_survived(fault: ClusterFault, stage: Stage) -> None:
     outcome = play(stage, fault, is_short=not effort.FULL)
