@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.differences import MERGE_KEYS, SECRET_FIELDS, name_part
+from hooks.k8s.differences import MERGE_KEYS, name_part
 from hooks.k8s.pod_defaults import without_defaults
+from hooks.k8s.private_fields import SECRET_FIELDS
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of
 from hooks.problems import HERE, FieldPath, Key
 

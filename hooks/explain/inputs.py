@@ -17,7 +17,7 @@ from hooks.explain.edits import MARK, Parts, alternatives, drop, put, walk_parts
 from hooks.explain.origins import Source, SourceKind
 from hooks.explain.services import places_of_services
 from hooks.k8s import kinds
-from hooks.k8s.differences import SECRET_FIELDS
+from hooks.k8s.private_fields import SECRET_FIELDS
 from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, name_of
 from hooks.manifests.document import Document
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS

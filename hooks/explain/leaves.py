@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hooks.k8s import kinds
-from hooks.k8s.differences import SECRET_FIELDS, name_part
+from hooks.k8s.differences import name_part
+from hooks.k8s.private_fields import SECRET_FIELDS
 from hooks.k8s.types import Json, ReadManifest, gvk_of, name_of
 from hooks.problems import HERE, FieldPath, Key
 

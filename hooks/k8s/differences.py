@@ -11,6 +11,7 @@ import orjson
 
 from hooks.k8s import kinds
 from hooks.k8s.messages import one_line
+from hooks.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import HERE, FieldPath, Key
@@ -22,8 +23,6 @@ Source: Metacontroller v4.17, pkg/dynamic/apply/apply.go, knownMergeKeys.
 """
 
 _LONGEST = 80
-_PRIVATE = frozenset({"env", "envs", "httpHeaders"})
-SECRET_FIELDS = frozenset({"data", "stringData"})
 _QUANTITY_MAPS = frozenset({"limits", "requests", "overhead"})
 _QUANTITIES = frozenset({"sizeLimit", "divisor", "storage"})
 _USERS_KEYS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "data", "limits", "requests"})
@@ -63,7 +62,7 @@ def find_differences(wanted: ReadManifest, live: ReadManifest) -> Iterator[Diffe
     """All differences between a wanted object and the live one of its name, in the order of their paths."""
     for path, ours, theirs in _find_in_object(wanted, live):
         secret = wanted["kind"] == kinds.SECRET.kind and path.parts[0] in SECRET_FIELDS
-        yield Difference(path=path, wanted=ours, live=theirs, is_secret=secret or not _PRIVATE.isdisjoint(path.parts))
+        yield Difference(path=path, wanted=ours, live=theirs, is_secret=secret or not PAIR_LISTS.isdisjoint(path.parts))
 
 
 _Found = tuple[FieldPath, Json, Json]

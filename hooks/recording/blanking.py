@@ -17,13 +17,10 @@ import yaml
 
 from hooks.k8s import kinds
 from hooks.k8s.messages import without_user
+from hooks.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS, SHOWN_OF_PAIR
 from hooks.k8s.types import Json
 
 _VARIABLES = frozenset({"env", "envs"})
-_PAIRS = _VARIABLES | {"httpHeaders"}
-_KEPT_OF_PAIR = frozenset({"name", "valueFrom"})
-"""What is kept of a variable, or of a header of a probe; a misspelt field may have a value."""
-_SECRET_DATA = frozenset({"data", "stringData"})
 _DOCKER_CONFIG = frozenset({".dockerconfigjson", ".dockercfg"})
 _MARK = "blank-"
 _LENGTH = 12
@@ -97,13 +94,13 @@ def _value_of(variable: Json) -> str:
 
 
 def _blank_entry(key: str, item: Json, kind: Json, blanks: Blanks) -> Json:
-    if key in _PAIRS:
+    if key in PAIR_LISTS:
         return [_blank_pair(pair, blanks) for pair in item] if isinstance(item, list) else blanks.value(item)
     if key == "annotations" and isinstance(item, Mapping):
         return {name: _blank_text(text, blanks) for name, text in item.items()}
     if key == kinds.SECRET.key and isinstance(item, Mapping):
         return {name: _blank_secret(found, blanks) for name, found in item.items()}
-    if kind == kinds.SECRET.kind and key in _SECRET_DATA:
+    if kind == kinds.SECRET.kind and key in SECRET_FIELDS:
         return _blank_secret_data(key, item, blanks)
     if kind == kinds.CONFIG_MAP.kind and key == "data" and isinstance(item, Mapping):
         return {name: _blank_text(text, blanks) for name, text in item.items()}
@@ -114,7 +111,7 @@ def _blank_pair(pair: Json, blanks: Blanks) -> Json:
     if not isinstance(pair, Mapping):
         return blanks.value(pair)
     return {
-        key: blank(item, blanks) if key in _KEPT_OF_PAIR else blanks.value(_without_user(item))
+        key: blank(item, blanks) if key in SHOWN_OF_PAIR else blanks.value(_without_user(item))
         for key, item in pair.items()
     }
 
@@ -140,7 +137,7 @@ def _blank_text(text: Json, blanks: Blanks) -> Json:
     """A text that holds manifests as JSON or YAML, without secrets; any other text as it is."""
     if not isinstance(text, str):
         return blank(text, blanks)
-    if not any(word in text for word in (*_PAIRS, kinds.SECRET.kind)):
+    if not any(word in text for word in (*PAIR_LISTS, kinds.SECRET.kind)):
         return without_user(text)
     is_json = text[:1] in {"{", "["}
     try:

@@ -5,6 +5,7 @@ Source: Kubernetes, CustomResourceDefinition v1, structural schemas; apiserver, 
 
 from collections.abc import Collection
 
+from hooks.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS
 from hooks.k8s.types import Json
 from hooks.problems import FieldPath, Problem, Reason, Rule
 from hooks.rules.values import name_type, name_types, name_value, suggest_value
@@ -30,12 +31,7 @@ CHECKPOINT_JOB = Rule(name="checkpoint-job", text=f"{{path}}: {CHECKPOINT_JOB_AL
 VERSION = Rule(name="version", text="{path}: is {found}, should be {wanted}")
 KIND = Rule(name="kind", text="{path}: {kind} is not a kind of {version}; {hint}")
 
-_PRIVATE = frozenset(
-    {
-        *("args", "annotations", "command", "config", "data", "env", "envFrom", "envs", "httpHeaders"),
-        *("stringData", "volumeAttributes"),
-    }
-)
+_PRIVATE = PAIR_LISTS | SECRET_FIELDS | {"args", "annotations", "command", "config", "envFrom", "volumeAttributes"}
 """Fields in which users write passwords, at any depth."""
 
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from hooks.k8s import kinds
 from hooks.k8s.messages import without_user
+from hooks.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS, SHOWN_OF_PAIR
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.protocol import SyncAnswer
@@ -24,10 +25,6 @@ from hooks.problems import texts_of
 logger = logging.getLogger("hooks")
 
 REDACTED = "(redacted)"
-_PAIR_KEYS = frozenset({"env", "envs", "httpHeaders"})
-_PAIR_FIELDS = frozenset({"name", "valueFrom"})
-"""What is shown of a variable, or of a header of a probe; a misspelt field may have a value."""
-_SECRET_KEYS = frozenset({"data", "stringData"})
 _LAST_APPLIED = "last-applied-configuration"
 """The end of the annotation keys under which kubectl and Metacontroller keep a whole object with all its values."""
 
@@ -147,11 +144,11 @@ def _redact_object(value: Mapping[str, Json], *, is_secret: bool) -> Json:
 def _redact_entry(key: str, item: Json, *, is_secret: bool) -> Json:
     if key.endswith(_LAST_APPLIED):
         return REDACTED
-    if is_secret and key in _SECRET_KEYS:
+    if is_secret and key in SECRET_FIELDS:
         return dict.fromkeys(item, REDACTED) if isinstance(item, Mapping) else REDACTED
     if key == kinds.SECRET.key and isinstance(item, Mapping):
         return {name: _redact_secret(found) for name, found in item.items()}
-    if key in _PAIR_KEYS:
+    if key in PAIR_LISTS:
         return [_redact_pair(pair) for pair in item] if isinstance(item, list) else REDACTED
     return redact(item)
 
@@ -164,7 +161,7 @@ def _redact_secret(found: Json) -> Json:
 def _redact_pair(pair: Json) -> Json:
     if not isinstance(pair, Mapping):
         return REDACTED
-    return {key: redact(item) if key in _PAIR_FIELDS else REDACTED for key, item in pair.items()}
+    return {key: redact(item) if key in SHOWN_OF_PAIR else REDACTED for key, item in pair.items()}
 
 
 def _format_failure(error: BaseException | None) -> str:

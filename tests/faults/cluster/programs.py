@@ -1,9 +1,10 @@
 """Faults of the control plane itself, of Metacontroller, its rights, and kinds that come and go."""
 
 import time
+from collections.abc import Callable
 
 from tests import third_party
-from tests.cluster.api_client import wait_for
+from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import CHART_ACCOUNT, install_crds
 from tests.cluster.dynamo import COMPONENT, DYNAMO
 from tests.contract.backend import ApiRefused, Manifest
@@ -83,16 +84,8 @@ def _start_metacontroller(stage: Stage) -> None:
 
 def _revoke(stage: Stage) -> None:
     stage.admin.delete(*BINDING, RIGHTS)
-    client = stage.plane.client(CHART_ACCOUNT).within(stage.api.namespace)
-
-    def is_forbidden() -> bool:
-        try:
-            client.list("v1", "Service")
-        except ApiRefused as refused:
-            return refused.code == 403
-        return False
-
-    wait_for(is_forbidden, "the rights are gone")
+    client = _client(stage)
+    _wait_until_forbidden(lambda: client.list("v1", "Service"))
     stage.scale_up()
 
 
@@ -101,18 +94,26 @@ def _revoke_workloads(stage: Stage) -> None:
     role = rights()
     rules = [_without_writes(rule) if set(rule["resources"]) & WORKLOADS else rule for rule in role["rules"]]
     stage.admin.apply({**role, "rules": rules})
-    client = stage.plane.client(CHART_ACCOUNT).within(stage.api.namespace)
+    client = _client(stage)
     workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "any"}}
+    _wait_until_forbidden(lambda: client.create(workload, dry_run=True))
+    stage.scale_up()
 
+
+def _client(stage: Stage) -> ApiClient:
+    """A client with Metacontroller's rights."""
+    return stage.plane.client(CHART_ACCOUNT).within(stage.api.namespace)
+
+
+def _wait_until_forbidden(call: Callable[[], object]) -> None:
     def is_forbidden() -> bool:
         try:
-            client.create(workload, dry_run=True)
+            call()
         except ApiRefused as refused:
             return refused.code == 403
         return False
 
     wait_for(is_forbidden, "the rights are gone")
-    stage.scale_up()
 
 
 def _without_writes(rule: Manifest) -> Manifest:
