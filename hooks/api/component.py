@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from hooks import contract
 from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.schema import BACKENDS, INT64, Schema
@@ -45,6 +46,17 @@ class ComponentDeployment(ApiModel):
 
     @property
     def graph_name(self) -> str:
-        """Name of the graph that owns the component; empty for a stand-alone one."""
-        owners = (o for o in self.metadata.owner_references if o.get("kind") == "DynamoGraphDeployment")
-        return str(next(owners, {}).get("name") or "")
+        """Name of the graph that the component belongs to; empty for a stand-alone one.
+
+        The graph is its owner. A component that a graph's controller made and that lost its owner (somebody removed
+        the reference, or deleted the graph with `--cascade=orphan`) still has the controller's label: its other labels
+        name the graph, and its pods stay as they are. Upstream changes and restarts them.
+        """
+        owners = [o for o in self.metadata.owner_references if o.get("kind") == contract.GRAPH.kind]
+        if owners:
+            return str(owners[0].get("name") or "")
+        labels = self.metadata.labels
+        is_orphan = contract.LABEL_CONTROLLER_UID in labels and not any(
+            owner.get("controller") for owner in self.metadata.owner_references
+        )
+        return labels.get(contract.LABEL_GRAPH, "") if is_orphan else ""

@@ -105,6 +105,24 @@ def test_component_knows_its_graph() -> None:
 
 
 @pytest.mark.parametrize(
+    ("owners", "controller_label", "expected"),
+    [
+        ((), {"controller-uid": "u"}, "g"),
+        ((), {}, ""),  # a user's own component with this label
+        (({"kind": "Other", "name": "o", "controller": True},), {"controller-uid": "u"}, ""),
+        (({"kind": "Other", "name": "o"},), {"controller-uid": "u"}, "g"),
+        (({"kind": "DynamoGraphDeployment", "name": "h"},), {"controller-uid": "u"}, "h"),
+    ],
+)
+def test_component_without_owner_is_of_the_graph_that_made_it(
+    owners: tuple[dict[str, Any], ...], controller_label: dict[str, str], expected: str
+) -> None:
+    labels = {"nvidia.com/dynamo-graph-deployment-name": "g", **controller_label}
+    component = parse_parent(ComponentDeployment, parent({}, ownerReferences=list(owners), labels=labels))
+    assert component.graph_name == expected
+
+
+@pytest.mark.parametrize(
     ("model_type", "expected"), [("lora", True), ("LoRA", True), ("base", False), ("adapter", False)]
 )
 def test_model_is_lora_whatever_the_case(model_type: str, expected: bool) -> None:
