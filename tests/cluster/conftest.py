@@ -22,6 +22,9 @@ from tests.ports import free_port
 HERE = Path(__file__).parent
 NO_METACONTROLLER = "no metacontroller on PATH or in $METACONTROLLER: only the in-memory cluster plays its part"
 
+SELDOM = "400"
+"""Garbage that Go programs let gather, in percent of what lives; by default (100) a fifth of their time goes to it."""
+
 IN_NEED_OF_METACONTROLLER = {"metacontroller", "start_metacontroller"}
 """A test that uses one of these fixtures, however indirectly, gets the marker."""
 
@@ -59,8 +62,10 @@ def programs() -> binaries.Binaries:
 def plane(programs: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """The control plane, started once, with the CRDs of the contract's cases, of the project and of third parties."""
     crds = [*CRDS, *install_files.crds(), *third_party.crds()]
-    with control_plane(programs, tmp_path_factory.mktemp("plane"), crds) as started:
-        yield started
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GOGC", SELDOM)
+        with control_plane(programs, tmp_path_factory.mktemp("plane"), crds) as started:
+            yield started
 
 
 @pytest.fixture(scope="session")
