@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from hooks.cli.cluster_options import Connection
-from hooks.cli.processes import spread_over_processes
+from hooks.cli.processes import spread_over_processes, without_collections
 from hooks.cli.render import load_together
 from hooks.diff.comparing import compare_manifests
 from hooks.diff.plan import Difference
@@ -40,8 +40,9 @@ def compare_files(sides: Sides, settings: Settings) -> Difference:
     Raises:
         ManifestFaults: the problems of one side.
     """
-    old, new = _load(sides)
-    return compare_manifests(old, new, settings, sides.installed, spread=spread_over_processes)
+    with without_collections():
+        old, new = _load(sides)
+        return compare_manifests(old, new, settings, sides.installed, spread=spread_over_processes)
 
 
 def fail(lines: Iterable[str]) -> NoReturn:

@@ -29,17 +29,18 @@ def spread_over_processes(function: Callable[[Sequence[Item]], list[Result]], it
     If a process ends early, for example because memory runs out, all work is done here.
     """
     processes = min(_count_processors(), MOST_PROCESSES)
-    with _without_collections():
+    with without_collections():
         if len(items) < LEAST or processes < 2 or sys.platform != "linux":  # elsewhere forking is not safe
             return in_one_part(function, items)
         return _spread(function, items, processes)
 
 
 @contextmanager
-def _without_collections() -> Iterator[None]:
+def without_collections() -> Iterator[None]:
     """A context without garbage collections, also in processes that are forked in it.
 
-    The results of thousands of objects all stay, and looking through them again and again takes longer than unpickling.
+    What is read and made of thousands of objects stays, and looking through it again and again takes longer than
+    unpickling it.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -13,7 +13,7 @@ from hooks.k8s.types import Json, Manifest, ReadManifest
 def apply_defaults(manifest: ReadManifest) -> Manifest:
     """Drop nulls, then fill in every default of an object of ours; unknown fields and other kinds stay."""
     schema = read_root_schema(manifest)
-    defaulted: Manifest = _fill(_drop_nulls(manifest, schema), schema) if schema else dict(manifest)
+    defaulted: Manifest = _fill(manifest, schema) if schema else dict(manifest)
     return defaulted
 
 
@@ -43,12 +43,20 @@ def _drop_nulls(value: Json, schema: SchemaNode | None) -> Json:
 
 
 def _fill(value: Json, schema: SchemaNode | None) -> Json:
+    """Drop nulls as `_drop_nulls` does, and fill in defaults, in one walk."""
     if schema is None or isinstance(value, str | int):
         return value
     if isinstance(value, Mapping):
-        parts = schema.get("properties", {})
-        missing = {n: part["default"] for n, part in parts.items() if "default" in part and n not in value}
-        return {name: _fill(item, schema_of(name, schema)) for name, item in {**value, **missing}.items()}
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+        filled = {}
+        for name, item in value.items():
+            part = properties.get(name, others)
+            if item is not None or part is None:
+                filled[name] = _fill(item, part)
+        for name, part in properties.items():
+            if "default" in part and name not in filled:
+                filled[name] = _fill(part["default"], part)
+        return filled
     if isinstance(value, list):
         return [_fill(item, schema.get("items")) for item in value]
     return value
