@@ -131,9 +131,10 @@ def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
     figures.append(
         ("hook calls for each change of a child", sum(ready["calls"].values()) / ready["child_changes"], 3.0)
     )
+    figures.append(("MiB of the largest worker of the hooks", hooks["memory"]["hooks"], 120.0))
     for title, value, target in figures:
         verdict = "reached" if value <= target else "missed"
-        yield graphs, verdict, f"{title}: {value:.2f}, target at most {target:g}"
+        yield graphs, verdict, f"{title}: {value:.4g}, target at most {target:g}"
 
 
 def write_rule_costs(costs: Mapping[str, Sequence[Result]]) -> str:

@@ -68,6 +68,7 @@ def test_graphs_stand_beside_the_floor_in_the_order_of_their_number() -> None:
                 "first_writes": {"dynamographdeployments": 3 * number, "dynamocomponentdeployments": 4 * number},
                 "children": phase(4, 24 * number, hooks=2, api=3),
                 "ready": phase(8, 40 * number, hooks=4, api=6),
+                "memory": {"hooks": 100 + 0.5 * number},
             },
             "floor": {"children": phase(2, number, floor=1, api=3), "ready": phase(4, number, floor=2, api=3)},
         }
@@ -77,14 +78,15 @@ def test_graphs_stand_beside_the_floor_in_the_order_of_their_number() -> None:
     assert lines[2] == "| 10 | until all children exist | 4.0 | 2.0 | 5.0 | 4.0 | 1.25 | 24.0 | 1.0 |"
     assert lines[3] == "| 10 | until all graphs are ready | 8.0 | 4.0 | 10.0 | 5.0 | 2.00 | 40.0 | 1.0 |"
     assert [line.split(" | ")[0] for line in lines[4:6]] == ["| 100", "| 100"]
-    assert lines[9:16] == [
-        "| 10 | missed | status writes of a graph until its children exist: 3.00, target at most 2 |",
-        "| 10 | reached | status writes of a component until then: 1.00, target at most 1 |",
-        "| 10 | reached | status writes of a graph until it is ready: 5.00, target at most 6 |",
+    assert lines[9:17] == [
+        "| 10 | missed | status writes of a graph until its children exist: 3, target at most 2 |",
+        "| 10 | reached | status writes of a component until then: 1, target at most 1 |",
+        "| 10 | reached | status writes of a graph until it is ready: 5, target at most 6 |",
         "| 10 | missed | processor seconds until all children exist, times the floor: 1.25, target at most 1.2 |",
-        "| 10 | missed | processor seconds until all graphs are ready, times the floor: 2.00, target at most 1.2 |",
-        "| 10 | missed | hook calls until a graph is ready: 40.00, target at most 12 |",
-        "| 10 | reached | hook calls for each change of a child: 2.00, target at most 3 |",
+        "| 10 | missed | processor seconds until all graphs are ready, times the floor: 2, target at most 1.2 |",
+        "| 10 | missed | hook calls until a graph is ready: 40, target at most 12 |",
+        "| 10 | reached | hook calls for each change of a child: 2, target at most 3 |",
+        "| 10 | reached | MiB of the largest worker of the hooks: 105, target at most 120 |",
     ]
 
 
