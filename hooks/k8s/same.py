@@ -6,7 +6,7 @@ would cost as much as what the caches save.
 
 from hooks.k8s.types import ReadManifest
 
-MAX_KEPT = 256
+MAX_KEPT = 128
 """About as many as the objects whose parsed values are kept, so that a cache by `Same` keeps few others in memory."""
 
 

@@ -16,7 +16,7 @@ from hooks.k8s.types import Manifest, ReadManifest
 from hooks.problems import HERE
 from hooks.rules import reading
 
-CACHED_PARENTS = 100
+CACHED_PARENTS = 50
 """Parents that a process caches for each hook: with plan and children, a graph takes about 0.1 MiB."""
 
 _METADATA = ("name", "namespace", "uid", "generation", "labels", "annotations", "ownerReferences", "deletionTimestamp")

@@ -22,7 +22,7 @@ from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.problems import HERE
 from hooks.rules import reading
 
-MAX_KEPT_BYTES = 4 * 2**20
+MAX_KEPT_BYTES = 2 * 2**20
 """Total JSON text that a process caches, of objects and again of their fields; the values take as much again and half
 of that."""
 
