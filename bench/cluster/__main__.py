@@ -22,6 +22,7 @@ _REFUSED_A_GRAPH = 0.5
 """API calls that may be refused in a fair run: Metacontroller creates anew what its cache does not show yet."""
 
 _FLOORS_REST_SECONDS = 10.0
+"""The floor rests no longer, because its rest says nothing about the hooks."""
 
 
 @click.command()
@@ -52,7 +53,7 @@ def main(*, graphs: int, rest_seconds: float, statuses: bool) -> None:
         return
     rests = {"floor": min(rest_seconds, _FLOORS_REST_SECONDS), "hooks": rest_seconds}
     runs = {server: run(server, graphs, rest_seconds=seconds) for server, seconds in rests.items()}
-    _show(runs)
+    _show(runs, rests)
     _refuse_unfair(runs)
     RESULTS.mkdir(exist_ok=True)
     file = RESULTS / f"cluster-{datetime.now(UTC):%Y%m%dT%H%M%S}.json"
@@ -83,12 +84,13 @@ def _show_simulation(graphs: int) -> None:
     Console(width=120).print(table)
 
 
-def _show(runs: Mapping[str, Run]) -> None:
+def _show(runs: Mapping[str, Run], rests: Mapping[str, float]) -> None:
     console = Console(width=140)
+    rest = ", ".join(f"{name} {seconds:g} s" for name, seconds in rests.items())
     for title, phase in (
         ("until all children exist", "children"),
         ("until all graphs are ready", "ready"),
-        ("rest", "rest"),
+        (f"rest ({rest})", "rest"),
     ):
         console.print(_compare(title, {server: getattr(found, phase) for server, found in runs.items()}, runs))
     table = Table("status writes until all children of their graph exist", *runs)

@@ -48,15 +48,13 @@ class ComponentDeployment(ApiModel):
     def graph_name(self) -> str:
         """Name of the graph that the component belongs to; empty for a stand-alone one.
 
-        The graph is its owner. A component that a graph's controller made and that lost its owner (somebody removed
-        the reference, or deleted the graph with `--cascade=orphan`) still has the controller's label: its other labels
-        name the graph, and its pods stay as they are. Upstream changes and restarts them.
+        The graph owns it. If somebody removes that reference, or deletes the graph with `--cascade=orphan`, the
+        component still has the label of the graph's controller. Then its labels name the graph, so that its pods stay
+        as they are. Upstream reads the owner alone.
         """
-        owners = [o for o in self.metadata.owner_references if o.get("kind") == contract.GRAPH.kind]
-        if owners:
-            return str(owners[0].get("name") or "")
-        labels = self.metadata.labels
-        is_orphan = contract.LABEL_CONTROLLER_UID in labels and not any(
-            owner.get("controller") for owner in self.metadata.owner_references
-        )
+        labels, owners = self.metadata.labels, self.metadata.owner_references
+        graph = next((owner for owner in owners if owner.get("kind") == contract.GRAPH.kind), None)
+        if graph is not None:
+            return str(graph.get("name") or "")
+        is_orphan = contract.LABEL_CONTROLLER_UID in labels and not any(owner.get("controller") for owner in owners)
         return labels.get(contract.LABEL_GRAPH, "") if is_orphan else ""

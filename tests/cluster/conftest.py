@@ -22,7 +22,7 @@ from tests.ports import free_port
 HERE = Path(__file__).parent
 NO_METACONTROLLER = "no metacontroller on PATH or in $METACONTROLLER: only the in-memory cluster plays its part"
 
-SELDOM = "400"
+GOGC = "400"
 """Garbage that Go programs let gather, in percent of what lives; by default (100) a fifth of their time goes to it."""
 
 IN_NEED_OF_METACONTROLLER = {"metacontroller", "start_metacontroller"}
@@ -63,7 +63,7 @@ def plane(programs: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory)
     """The control plane, started once, with the CRDs of the contract's cases, of the project and of third parties."""
     crds = [*CRDS, *install_files.crds(), *third_party.crds()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GOGC", SELDOM)
+        patch.setenv("GOGC", GOGC)
         with control_plane(programs, tmp_path_factory.mktemp("plane"), crds) as started:
             yield started
 

@@ -144,6 +144,27 @@ def test_deletion_leaves_nothing(propagation: Propagation, ready: ApiClient) -> 
     wait_until_nothing_is_left(ready)
 
 
+def test_components_and_pods_run_on_if_the_graph_alone_is_deleted(
+    ready: ApiClient, audit: Audit, metacontroller: HttpServer
+) -> None:
+    def running() -> tuple[dict[str, Any], set[str]]:
+        """Pod templates of the Deployments by name, and the pods."""
+        templates = {one["metadata"]["name"]: one["spec"]["template"] for one in ready.list("apps/v1", "Deployment")}
+        return templates, {pod["metadata"]["uid"] for pod in ready.list("v1", "Pod")}
+
+    before = running()
+    ready.delete(DYNAMO, GRAPH, NAME, propagation="Orphan")
+    wait_for(lambda: ready.get(DYNAMO, GRAPH, NAME) is None, "the graph is gone")
+    components = ready.list(DYNAMO, COMPONENT)
+    assert [one["metadata"].get("ownerReferences", []) for one in components] == [[]] * len(DEPLOYMENTS)
+    syncs = sync_count(metacontroller, "dynamo-component")
+    for one in components:
+        ready.patch(DYNAMO, COMPONENT, one["metadata"]["name"], {"metadata": {"annotations": {"touched": "yes"}}})
+    wait_for(lambda: sync_count(metacontroller, "dynamo-component") >= syncs + len(components), "all are synced")
+    wait_for_silence(audit)
+    assert running() == before
+
+
 def test_nothing_is_written_in_steady_state(ready: ApiClient, audit: Audit, metacontroller: HttpServer) -> None:
     mark = wait_for_silence(audit)
     counts = {name: sync_count(metacontroller, name) for name in ("dynamo-graph", "dynamo-component")}

@@ -8,6 +8,7 @@ import yaml
 from hooks import contract
 from hooks.k8s.types import Manifest
 from hooks.rendering import every_child, render
+from hooks.simulator.ownership import controller_reference, with_owner
 from tests.make import facts
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
@@ -29,16 +30,10 @@ def children_of(component: Manifest) -> list[Manifest]:
 def test_children_of_a_component_without_owner_are_as_before(path: Path) -> None:
     graphs = [one for one in yaml.safe_load_all(path.read_text()) if one["kind"] == contract.GRAPH.kind]
     for graph in graphs:
-        owner = {
-            "apiVersion": graph["apiVersion"],
-            "kind": graph["kind"],
-            "name": graph["metadata"]["name"],
-            "uid": "u",
-        }
+        owner = controller_reference({**graph, "metadata": {**graph["metadata"], "uid": "u"}})
         for component in (one for one in render_one(graph) if one["kind"] == contract.COMPONENT.kind):
             labels = {**component["metadata"]["labels"], contract.LABEL_CONTROLLER_UID: "u"}
-            orphan = {**component["metadata"], "uid": "u2", "labels": labels}
-            owned = {**orphan, "ownerReferences": [{**owner, "controller": True}]}
-            children = children_of({**component, "metadata": owned})
+            orphan = {**component, "metadata": {**component["metadata"], "uid": "u2", "labels": labels}}
+            children = children_of(with_owner(orphan, owner))
             assert any("template" in child["spec"] or "leaderWorkerTemplate" in child["spec"] for child in children)
-            assert children_of({**component, "metadata": orphan}) == children
+            assert children_of(orphan) == children

@@ -27,7 +27,7 @@ def test_pods_of_components_without_their_graph_run_on(path: str) -> None:
     specs = [found["spec"] for found in cluster.list_kind(workload)]
 
     cluster.delete(contract.GRAPH, "g", "default", propagation="Orphan")
-    cluster.run_until(lambda: False, RESYNC + 60)
+    cluster.run_for(RESYNC + 60)
 
     assert cluster.list_kind(contract.GRAPH) == []
     assert len(cluster.list_kind(contract.COMPONENT)) == 2
