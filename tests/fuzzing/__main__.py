@@ -5,46 +5,27 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import click
 import orjson
 
-from bench.page import RELIABILITY, replace_part, write_table
+from bench.page import RELIABILITY
 from tests.fuzzing.mutations import RandomChoices
+from tests.fuzzing.page import Tried, write_page
 from tests.fuzzing.surfaces import ROOT, SURFACES
 from tests.fuzzing.trying import make_input, measure_memory, try_numbers
 
 _CORPUS = ROOT / ".cache" / "fuzzing"
 _LINE_SECONDS = 30.0
-_MOST_GROWTH_MIB = 256.0
 _WARM = 10
 """After one of so many inputs caches are full, so that memory must not grow by much."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """What came of the inputs of a surface: processor time in seconds, memory at most, early and at the end, in MiB."""
-
-    surface: str
-    inputs: int
-    seed: int
-    found: int
-    seconds: float
-    early_mib: float
-    late_mib: float
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether nothing was found, and memory is bounded."""
-        return not self.found and self.late_mib - self.early_mib <= _MOST_GROWTH_MIB
 
 
 @click.command(
     epilog="""\b
 Examples:
   python -m tests.fuzzing --inputs 100000 --page
-  python -m tests.fuzzing --surface hooks --inputs 100000
+  python -m tests.fuzzing --surface hooks --inputs 1000000 --page
   python -m tests.fuzzing --surface conversion --seed 7 --only 4711 --show
   python -m tests.fuzzing --guided --surface hooks --inputs 50000"""
 )
@@ -58,7 +39,7 @@ Examples:
 @click.option("--show", is_flag=True, help="Print the input of --only.")
 @click.option("--guided", is_flag=True, help="Let libFuzzer choose by the code that is reached, until one is found.")
 @click.option("--again", type=click.Path(exists=True), metavar="FILE", help="With --guided: only what FILE says.")
-@click.option("--page", is_flag=True, help="Write the table into docs/reliability.md; for all surfaces.")
+@click.option("--page", is_flag=True, help="Write the surfaces' rows of the table in docs/reliability.md.")
 @click.option("--json", "as_json", is_flag=True, hidden=True, help="Print what came of it as JSON, last.")
 def main(
     *,
@@ -76,9 +57,9 @@ def main(
     """Give INPUTS to surfaces; exit status 1 if a crash, a hang of over a second, or a wrong answer was found."""
     if guided:
         sys.exit(max(_guide(one, inputs, seed, again) for one in ([surface] if surface else SURFACES)))
+    if only is not None and (page or surface is None):
+        raise click.UsageError("--only needs --surface and writes no --page")
     if surface is None:
-        if only is not None:
-            raise click.UsageError("--only needs --surface")
         sys.exit(_try_all(inputs, first, seed, page=page))
     numbers = range(first, first + inputs) if only is None else range(only, only + 1)
     if show and only is not None:
@@ -86,6 +67,8 @@ def main(
         click.echo(f"{made.seed.path} changed at {made.places}\n{made.body.decode(errors='replace')}")
     tried = _try(surface, seed, numbers)
     click.echo(_describe(tried))
+    if page:
+        _write_page([tried])
     if as_json:
         click.echo(orjson.dumps(tried))
     sys.exit(0 if tried.is_sound else 1)
@@ -139,25 +122,13 @@ def _try_all(inputs: int, first: int, seed: int, *, page: bool) -> int:
     with ThreadPoolExecutor(2) as pool:
         tried = list(pool.map(run, SURFACES))
     if page:
-        RELIABILITY.write_text(replace_part(RELIABILITY.read_text(), "fuzzing", _write_page(tried)))
-        click.echo(f"written to {RELIABILITY}")
+        _write_page(tried)
     return 0 if all(one.is_sound for one in tried) else 1
 
 
-def _write_page(tried: list[Tried]) -> str:
-    """A row for each surface."""
-    head = ("surface", "inputs", "seed", "found", "processor s", "MiB after a tenth", "at the end")
-    rows = (
-        (
-            one.surface,
-            f"{one.inputs:,}",
-            one.seed,
-            one.found,
-            *(f"{value:.0f}" for value in (one.seconds, one.early_mib, one.late_mib)),
-        )
-        for one in tried
-    )
-    return write_table(head, rows)
+def _write_page(tried: list[Tried]) -> None:
+    write_page(tried)
+    click.echo(f"written to {RELIABILITY}")
 
 
 def _describe(tried: Tried) -> str:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.page import read_rows
 from tests.fuzzing.guided import GuidedChoices
 from tests.fuzzing.mutations import RandomChoices, change, list_paths, remove
+from tests.fuzzing.page import Tried, merge
 from tests.fuzzing.surfaces import SURFACES, Broken, Seed
 from tests.fuzzing.trying import make_input, try_numbers, try_one
 
@@ -72,3 +74,15 @@ def test_guided_run_tries_as_many_as_it_is_told(tmp_path: Path) -> None:
     )
     assert "Done 50 runs" in done.stderr
     assert list(tmp_path.iterdir())
+
+
+def test_a_run_of_one_surface_leaves_the_rows_of_the_others() -> None:
+    def tried(surface: str, seed: int) -> Tried:
+        return Tried(surface=surface, inputs=1_000_000, seed=seed, found=0, seconds=2345.6, early_mib=90, late_mib=99)
+
+    first = merge([], [tried("prober", 1), tried("hooks", 1)])
+    second = merge(read_rows(first), [tried("prober", 2)])
+    assert read_rows(second) == [
+        ["hooks", "1,000,000", "1", "0", "2,346", "90", "99"],
+        ["prober", "1,000,000", "2", "0", "2,346", "90", "99"],
+    ]
