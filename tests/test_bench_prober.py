@@ -1,11 +1,13 @@
 """The prober's bench waits for adapters that really are on the engines, and reads a process that really works."""
 
 import os
+from contextlib import closing
 
 import pytest
+import requests
 
 from bench.prober import Finding, build_requests, measure_loading, read_processor_seconds, run_slow_engines
-from hooks.model.prober.lora_api import load_adapter, open_session
+from hooks.model.prober.lora_api import load_adapter, open_transport
 from hooks.model.prober_messages import EngineTarget
 
 
@@ -16,18 +18,18 @@ def test_loading_is_measured_until_every_engine_lists_the_adapter() -> None:
 
 
 def test_engines_answer_each_at_its_own_address() -> None:
-    with run_slow_engines(2, 0.0) as targets, open_session() as session:
+    with run_slow_engines(2, 0.0) as targets, closing(open_transport()) as transport:
         assert len({target.address for target in targets}) == 2
-        assert load_adapter(session, targets[0].address, "a", "s3://b/a", timeout=5).message == ""
-        counts = [session.get(f"{target.address}/v1/loras", timeout=5).json()["count"] for target in targets]
+        assert load_adapter(transport, targets[0].address, "a", "s3://b/a", timeout=5).message == ""
+        counts = [requests.get(f"{target.address}/v1/loras", timeout=5).json()["count"] for target in targets]
     assert counts == [1, 0]
 
 
 def test_every_adapter_is_wanted_on_every_engine() -> None:
     targets = [EngineTarget(address=f"http://127.64.0.{number}:9090", pod=f"w{number}") for number in (1, 2)]
-    requests = build_requests(targets, 3)
-    assert len({request.key for request in requests}) == 3
-    assert [len(request.targets) for request in requests] == [2, 2, 2]
+    wanted = build_requests(targets, 3)
+    assert len({request.key for request in wanted}) == 3
+    assert [len(request.targets) for request in wanted] == [2, 2, 2]
 
 
 def test_processor_time_of_a_busy_process_grows() -> None:

@@ -12,7 +12,7 @@ from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.connections import kept_engines, raise_file_limit
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.lora_api import open_session, perform
+from hooks.model.prober.lora_api import open_transport, perform
 from hooks.model.prober_token import TOKEN_VARIABLE
 from hooks.serving.logs import set_up_logging
 from hooks.serving.memory import freeze_memory
@@ -55,7 +55,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         limits = Limits.of(self._settings)
         hosts = kept_engines(raise_file_limit(), calls=3 * limits.max_calls)
         dispatcher = Dispatcher(
-            limits, functools.partial(perform, open_session(hosts), addresses=self._settings.engine_addresses)
+            limits, functools.partial(perform, open_transport(hosts), addresses=self._settings.engine_addresses)
         )
         dispatcher.start()
         return create_prober_app(dispatcher, token=self._token, max_body_bytes=self._settings.max_body_bytes)

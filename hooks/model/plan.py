@@ -25,7 +25,7 @@ class ModelPlan:
 
     If the spec has `problems`, the adapter is the last good one, so an invalid spec changes nothing that runs. It is
     None for base models, in a finalize, and if there is no good one. `records` are the adapters that this model loaded
-    according to its status, the current one first.
+    according to its status, the current one first. `entries` are the status's entries by address and pod.
     """
 
     model: Model
@@ -34,6 +34,7 @@ class ModelPlan:
     adapter: Adapter | None
     former: tuple[str, ...]
     records: tuple[Adapter, ...]
+    entries: Mapping[tuple[Json, Json], Mapping[str, Json]]
 
     @property
     def has_work(self) -> bool:
@@ -59,6 +60,7 @@ def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> Model
         adapter=adapter,
         former=_former_names(mine, named, adapter),
         records=records if not refused else mine,
+        entries={(one.get("address"), one.get("podName")): one for one in request.status.get("endpoints") or ()},
     )
 
 
@@ -99,7 +101,6 @@ def _former_names(records: Iterable[Adapter], named: Iterable[str], adapter: Ada
 def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadRequest:
     """The request to the prober; `status` is the model's, with what it says about each engine."""
     metadata = plan.model.metadata
-    entries = {(str(e.get("address")), str(e.get("podName"))): e for e in status.get("endpoints") or ()}
     last = _read_last_load(plan, status)
     return LoadRequest(
         namespace=metadata.namespace,
@@ -108,7 +109,7 @@ def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadReque
         adapter=plan.adapter,
         former=plan.former,
         targets=tuple(
-            _build_target(one, entries.get((one.address, one.pod), {}), last) for one in plan.observed.engines
+            _build_target(one, plan.entries.get((one.address, one.pod), {}), last) for one in plan.observed.engines
         ),
     )
 

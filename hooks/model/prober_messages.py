@@ -58,10 +58,11 @@ ENGINE_ADDRESS = r"http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
 """The base URL of a system server; its host is an IP address, never a name."""
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A part of a message, thousands of which are made for each model of a thousand engines.
 
-    Values are checked where a message is read, not where one is made.
+    Values are checked where a message is read, not where one is made. No message refers to one that refers back, so
+    the garbage collector need not know them.
     """
 
 
@@ -94,7 +95,7 @@ class EngineTarget(_Message, frozen=True):
     loading: str = ""
 
 
-class LoadRequest(_Message, frozen=True, dict=True):
+class LoadRequest(_Message, frozen=True, dict=True, gc=True):
     """What one DynamoModel wants: `adapter` on every target, and none of the adapters in `former`, which it loaded."""
 
     namespace: str

@@ -48,7 +48,7 @@ _WORST_FIRST = (
 _MAX_EXPLAINED = 3
 
 
-class EndpointStatus(msgspec.Struct, frozen=True, kw_only=True):
+class EndpointStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An engine in the status; `phase` is None if no adapter is wanted on it.
 
     A sync makes one for each engine, and a frozen dataclass would take ten times as long.
@@ -64,13 +64,10 @@ class EndpointStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> dict[str, Json]:
         """The entry in the status, without empty fields."""
-        entry: dict[str, Json] = {
-            "address": self.engine.address,
-            "podName": self.engine.pod,
-            "ready": self.ready,
-        }
+        engine = self.engine
+        entry: dict[str, Json] = {"address": engine.address, "podName": engine.pod, "ready": self.ready}
         if self.phase is not None:
-            entry |= {"phase": self.phase.value, "attempts": self.attempts, "since": self.since}
+            entry["phase"], entry["attempts"], entry["since"] = str(self.phase), self.attempts, self.since
         if self.last_error:
             entry["lastError"] = self.last_error
         if self.source:
@@ -78,18 +75,17 @@ class EndpointStatus(msgspec.Struct, frozen=True, kw_only=True):
         return entry
 
 
-def observe_endpoints(
-    plan: ModelPlan, report: LoadReport | None, previous: Mapping[str, Json], now: datetime
-) -> tuple[EndpointStatus, ...]:
+def observe_endpoints(plan: ModelPlan, report: LoadReport | None, now: datetime) -> tuple[EndpointStatus, ...]:
     """One endpoint per engine; one that the prober has not called yet keeps its entry of the previous status.
 
     Endpoints that the prober does not call come last, with the reason.
     """
     reports = {entry.address: entry for entry in report.endpoints} if report else {}
-    before = {(e.get("address"), e.get("podName")): e for e in previous.get("endpoints") or ()}
     is_same = plan.adapter is not None and plan.adapter in plan.records[:1]
     called = tuple(
-        _observe_endpoint(one, reports.get(one.address), before.get((one.address, one.pod), {}), now, is_same=is_same)
+        _observe_endpoint(
+            one, reports.get(one.address), plan.entries.get((one.address, one.pod), {}), now, is_same=is_same
+        )
         for one in plan.observed.engines
     )
     refused = (EndpointStatus(engine=one, last_error=one.refusal) for one in plan.observed.refused)
@@ -143,8 +139,9 @@ def build_status(
     """
     generation = plan.model.metadata.generation
     called = tuple(endpoint for endpoint in endpoints if not endpoint.engine.refusal)
-    ready = _judge(plan, called, is_unloading=is_unloading)
-    current = [*_judge_engines(plan, called), ready, judge_spec(plan.problems)]
+    engines, services = _judge_engines(plan, called)
+    ready = _judge(plan, called, engines, is_unloading=is_unloading)
+    current = [engines, services, ready, judge_spec(plan.problems)]
     unsupported = sum(e.phase is AdapterPhase.UNSUPPORTED for e in called)
     status: dict[str, Json] = {
         "observedGeneration": generation,
@@ -167,7 +164,7 @@ def _select_listed(endpoints: tuple[EndpointStatus, ...]) -> list[EndpointStatus
     return sorted(endpoints, key=lambda e: (e.ready, e.engine.pod))[:MAX_ENDPOINTS]
 
 
-def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> list[Condition]:
+def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tuple[Condition, Condition]:
     """The two conditions that upstream has too, with its reasons and messages.
 
     Source: Dynamo operator, internal/controller/dynamo_model_controller.go.
@@ -176,17 +173,17 @@ def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> li
         message = "; ".join(
             (f"No endpoint slices found for base model {plan.model.spec.base_model_name}", *_explain_refused(plan))
         )
-        return [
+        return (
             Condition(type=ENDPOINTS_READY, status="False", reason=ModelReason.NO_ENDPOINTS, message=message),
             Condition(type=SERVICES_FOUND, status="False", reason=ModelReason.NO_SERVICES, message=message),
-        ]
+        )
     if plan.observed.services:
         message = f"Found {plan.observed.services} service(s)"
         found = Condition(type=SERVICES_FOUND, status="True", reason=ModelReason.SERVICES_FOUND, message=message)
     else:
         message = "No services associated with endpoint slices"
         found = Condition(type=SERVICES_FOUND, status="False", reason=ModelReason.NO_SERVICES, message=message)
-    return [_judge_endpoints(plan, endpoints), found]
+    return _judge_endpoints(plan, endpoints), found
 
 
 def _judge_endpoints(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> Condition:
@@ -204,14 +201,15 @@ def _judge_endpoints(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> 
     return Condition(type=ENDPOINTS_READY, status="False", reason=ModelReason.NOT_READY, message=message)
 
 
-def _judge(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...], *, is_unloading: bool) -> Condition:
+def _judge(
+    plan: ModelPlan, endpoints: tuple[EndpointStatus, ...], engines: Condition, *, is_unloading: bool
+) -> Condition:
     """`Ready`: true if the spec is valid and every engine with LoRA support has the adapter; else why not."""
     if is_unloading:
         message = f"Unloading {', '.join(plan.former)} from {len(endpoints)} endpoint(s)"
         return Condition(type=READY, status="False", reason=ModelReason.UNLOADING, message=message)
     if plan.problems:
         return Condition(type=READY, status="False", reason=ModelReason.INVALID, message=join_texts(plan.problems))
-    engines = _judge_engines(plan, endpoints)[0]
     if engines.status == "True" and not plan.model.is_lora and not any(e.engine.ready for e in endpoints):
         what = f"None of the {len(endpoints)} pod(s) of base model {plan.model.spec.base_model_name} is ready"
         message = f"{what}; see kubectl describe pod {endpoints[0].engine.pod} -n {plan.model.metadata.namespace}"

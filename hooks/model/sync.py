@@ -67,7 +67,7 @@ def sync(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
         raise ProberUnavailable("the prober was not asked about the model's adapters; check that its container runs")
     if report is not None and report.starting and _status_knows_more(request.status, plan, report):
         raise LeaveAlone("the prober started a moment ago and has not called every engine yet", retry_after=1)
-    endpoints = observe_endpoints(plan, report, request.status, facts.now)
+    endpoints = observe_endpoints(plan, report, facts.now)
     records = _next_records(plan, report)
     status = build_status(plan, endpoints, records, previous=request.status, now=facts.now)
     return SyncAnswer(
@@ -157,7 +157,7 @@ def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
         raise ProberUnavailable(
             "the prober was not asked to unload the model's adapters; check that its container runs"
         )
-    endpoints = observe_endpoints(plan, report, request.status, facts.now)
+    endpoints = observe_endpoints(plan, report, facts.now)
     status = build_status(plan, endpoints, plan.records, previous=request.status, now=facts.now, is_unloading=True)
     return SyncAnswer(
         status=status, resync_after_seconds=min(_FIRST_RESYNC, remaining), notes=_build_notes(plan, endpoints)

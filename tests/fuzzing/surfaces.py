@@ -16,7 +16,7 @@ import yaml
 from click.testing import CliRunner
 from flask import Flask
 from flask.testing import FlaskClient
-from requests.adapters import BaseAdapter
+from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
 from hooks.admission.app import KINDS, create_admission_app
@@ -270,7 +270,7 @@ def prober_seeds() -> list[Seed]:
     return [Seed(name="request", path="/v1/models/default/m", value=request), *engines]
 
 
-class _Answering(BaseAdapter):
+class _Answering(HTTPAdapter):
     """Answers each request with a body; its status follows from the body's length."""
 
     body = b""
@@ -291,8 +291,7 @@ def open_prober() -> Iterator[Give]:
     """The prober's server, and the reading of engines' answers."""
     dispatcher = Dispatcher(Limits(), lambda _call: EngineAnswer(outcome=CallOutcome.OK, names=frozenset({"a"})))
     client = create_prober_app(dispatcher).test_client()
-    session, adapter = requests.Session(), _Answering()
-    session.mount("http://", adapter)
+    engine = _Answering()
 
     def give(seed: Seed, body: bytes, _places: tuple[Place, ...]) -> None:
         if seed.path:
@@ -300,12 +299,12 @@ def open_prober() -> Iterator[Give]:
             if answer.status_code != 200:
                 _check_words(answer.status_code, answer.text)
             return
-        adapter.body = body
+        engine.body = body
         address = "http://127.0.0.2:9090"
         for found in (
-            list_adapters(session, address, 1.0),
-            load_adapter(session, address, "a", "s3://b/a", timeout=1.0),
-            unload_adapter(session, address, "a", 1.0),
+            list_adapters(engine, address, 1.0),
+            load_adapter(engine, address, "a", "s3://b/a", timeout=1.0),
+            unload_adapter(engine, address, "a", 1.0),
         ):
             if len(found.message) > _MOST_WORDS or "\n" in found.message:
                 raise Broken(f"an engine's answer becomes a message of {len(found.message)} characters")

@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from hooks.app import create_app
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.lora_api import open_session, perform
+from hooks.model.prober.lora_api import open_transport, perform
 from hooks.settings import parse_settings
 from tests.model import parts
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine
@@ -34,7 +34,7 @@ def engine() -> Iterator[RunningEngine]:
 
 @pytest.fixture
 def client(engine: RunningEngine) -> Iterator[FlaskClient]:
-    dispatcher = Dispatcher(LIMITS, functools.partial(perform, open_session(), addresses="any"))
+    dispatcher = Dispatcher(LIMITS, functools.partial(perform, open_transport(), addresses="any"))
     dispatcher.start()
     port = engine.target.address.rpartition(":")[2]
     settings = parse_settings({}, {"engine_port": port, "engine_addresses": "any"})

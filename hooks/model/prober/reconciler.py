@@ -122,12 +122,10 @@ class Reconciler:
         """Whether the request equals the last one, and no engine was replaced or forgotten since."""
         if known is None or not known.is_applied or known.request != request:
             return False
-        return all(self._has_adapter(target, request) for target in request.targets)
-
-    def _has_adapter(self, target: EngineTarget, request: LoadRequest) -> bool:
-        engine, adapter = self._engines.get(target.address), request.adapter
-        state = engine.adapters.get(adapter.name) if engine is not None and adapter is not None else None
-        return state is not None and state.wanted.model == request.key
+        name = request.adapter.name if request.adapter is not None else ""
+        engines = [self._engines.get(target.address) for target in request.targets]
+        states = [engine.adapters.get(name) if engine is not None else None for engine in engines]
+        return all(state is not None and state.wanted.model == request.key for state in states)
 
     def _apply(self, known: _ModelRecord | None, request: LoadRequest, now: float) -> bool:
         """Apply the request to every engine's record, and forget engines that left; True if nothing changed."""

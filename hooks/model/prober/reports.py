@@ -15,7 +15,7 @@ def build_report(
 
     It is `starting` while some engine may not have been listed yet.
     """
-    endpoints = tuple(_report_engine(target, engines.get(target.address), request, now) for target in request.targets)
+    endpoints = tuple([_report_engine(target, engines.get(target.address), request, now) for target in request.targets])
     all_lists = len(request.targets) * limits.list_grace / limits.concurrency
     is_new = now < first_asked + limits.verify_interval + limits.list_timeout + all_lists
     is_unknown = any(entry.phase is AdapterPhase.UNKNOWN for entry in endpoints)
@@ -27,9 +27,9 @@ def _report_engine(
 ) -> EndpointReport:
     adapters = engine.adapters if engine is not None else {}
     unwanted = [
-        state for state in adapters.values() if state.wanted.model == request.key and state.wanted.goal is Goal.UNLOADED
+        state for state in adapters.values() if state.wanted.goal is Goal.UNLOADED and state.wanted.model == request.key
     ]
-    left = tuple(sorted(state.wanted.name for state in unwanted if state.phase is not AdapterPhase.UNLOADED))
+    left = _list_left(unwanted) if unwanted else ()
     if request.adapter is None:
         return _report_unloading(target, unwanted, left, now)
     state = adapters.get(request.adapter.name)
@@ -38,6 +38,11 @@ def _report_engine(
         error = f"{owner} has an adapter of this name on the engine"
         return EndpointReport(address=target.address, phase=AdapterPhase.PENDING, last_error=error, left=left)
     return _report_adapter(target, state, left, now)
+
+
+def _list_left(unwanted: list[AdapterState]) -> tuple[str, ...]:
+    """Names of the adapters that may still be loaded."""
+    return tuple(sorted(state.wanted.name for state in unwanted if state.phase is not AdapterPhase.UNLOADED))
 
 
 def _report_unloading(

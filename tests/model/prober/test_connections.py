@@ -14,7 +14,7 @@ import pytest
 
 from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
 from hooks.model.prober.connections import MOST_KEPT_ENGINES, kept_engines
-from hooks.model.prober.lora_api import open_session, perform
+from hooks.model.prober.lora_api import open_transport, perform
 
 TIMEOUT = 0.5
 BEFORE_BODY = b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n"
@@ -63,7 +63,7 @@ def test_connection_to_an_engine_that_sends_byte_by_byte_is_closed_at_the_deadli
             action=action, address=address, pod="w0", timeout=TIMEOUT, started=0.0, adapter="a", uri="s3://b/a"
         )
         began = time.monotonic()
-        answer = perform(open_session(), call, addresses="any")
+        answer = perform(open_transport(), call, addresses="any")
         assert time.monotonic() - began < TIMEOUT + 1
         assert answer == EngineAnswer(outcome=CallOutcome.TIMEOUT, message=f"no answer within {TIMEOUT:g} s")
         assert left.wait(5)
@@ -86,10 +86,10 @@ def test_kept_connection_has_a_whole_timeout_for_each_call() -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine) as server:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        session, address = open_session(), f"http://127.0.0.1:{server.server_address[1]}"
+        transport, address = open_transport(), f"http://127.0.0.1:{server.server_address[1]}"
         call = EngineCall(action=Action.LIST, address=address, pod="w0", timeout=TIMEOUT, started=0.0)
-        assert [perform(session, call, addresses="any").outcome for _ in range(3)] == [CallOutcome.OK] * 3
-        session.close()
+        assert [perform(transport, call, addresses="any").outcome for _ in range(3)] == [CallOutcome.OK] * 3
+        transport.close()
         server.shutdown()
 
 

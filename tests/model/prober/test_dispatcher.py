@@ -10,7 +10,7 @@ import pytest
 
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.lora_api import open_session, perform
+from hooks.model.prober.lora_api import open_transport, perform
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine, run_engines
 
@@ -31,7 +31,7 @@ SECONDS = 60.0
 
 @contextmanager
 def run_dispatcher(limits: Limits = LIMITS) -> Iterator[Dispatcher]:
-    dispatcher = Dispatcher(limits, functools.partial(perform, open_session(), addresses="any"))
+    dispatcher = Dispatcher(limits, functools.partial(perform, open_transport(), addresses="any"))
     dispatcher.start()
     try:
         yield dispatcher

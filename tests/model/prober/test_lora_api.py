@@ -10,7 +10,7 @@ import requests
 import responses
 
 from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
-from hooks.model.prober.lora_api import MAX_BODY_BYTES, open_session, perform
+from hooks.model.prober.lora_api import MAX_BODY_BYTES, open_transport, perform
 
 ENGINE = "http://10.0.0.1:9090"
 LORAS = f"{ENGINE}/v1/loras"
@@ -27,7 +27,7 @@ def call(action: Action, adapter: str = "a") -> EngineCall:
 
 
 def make_call(action: Action, adapter: str = "a") -> EngineAnswer:
-    return perform(open_session(), call(action, adapter), addresses="routable")
+    return perform(open_transport(), call(action, adapter), addresses="routable")
 
 
 @responses.activate
@@ -196,7 +196,7 @@ def test_each_kind_of_missing_answer_has_its_outcome(error: Exception, outcome: 
 
 def test_refused_connection_has_a_short_message() -> None:
     refused = EngineCall(action=Action.LIST, address="http://127.0.0.1:1", pod="w0", timeout=1.0, started=0.0)
-    assert perform(open_session(), refused, addresses="any") == EngineAnswer(
+    assert perform(open_transport(), refused, addresses="any") == EngineAnswer(
         outcome=CallOutcome.UNREACHABLE, message="Connection refused"
     )
 
@@ -211,9 +211,9 @@ def test_endless_body_is_cut() -> None:
 @responses.activate
 def test_cookies_of_engines_are_not_kept() -> None:
     responses.get(LORAS, json=[], headers={"Set-Cookie": "a=b"})
-    session = open_session()
-    perform(session, call(Action.LIST), addresses="routable")
-    perform(session, call(Action.LIST), addresses="routable")
+    transport = open_transport()
+    perform(transport, call(Action.LIST), addresses="routable")
+    perform(transport, call(Action.LIST), addresses="routable")
     assert "Cookie" not in responses.calls[1].request.headers
 
 
@@ -269,7 +269,7 @@ def test_no_word_of_a_broken_answer_becomes_a_message(answer: bytes) -> None:
         threading.Thread(target=_answer_once, args=(server, answer), daemon=True).start()
         address = f"http://127.0.0.1:{server.getsockname()[1]}"
         broken = EngineCall(action=Action.LIST, address=address, pod="w0", timeout=2.0, started=0.0)
-        found = perform(open_session(), broken, addresses="any")
+        found = perform(open_transport(), broken, addresses="any")
     assert found.outcome in {CallOutcome.FAILED, CallOutcome.UNREACHABLE}
     assert found.message
     assert "hunter2" not in found.message
@@ -287,6 +287,6 @@ def test_address_that_no_engine_has_is_not_called() -> None:
         address = f"http://127.0.0.1:{server.getsockname()[1]}"
         for action in Action:
             asked = EngineCall(action=action, address=address, pod="w0", timeout=1.0, started=0.0, adapter="a", uri="u")
-            found = perform(open_session(), asked, addresses="routable")
+            found = perform(open_transport(), asked, addresses="routable")
             assert found.outcome is CallOutcome.FAILED
             assert found.message == "not called: its address 127.0.0.1 is a loopback address (setting engine_addresses)"

@@ -17,7 +17,7 @@ import pytest
 from hooks import contract
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.lora_api import open_session, perform
+from hooks.model.prober.lora_api import open_transport, perform
 from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
 from tests.model.prober.test_dispatcher import LIMITS, wait_for
 
@@ -64,7 +64,7 @@ def _real_engine() -> None:
 
 @pytest.fixture
 def dispatcher() -> Iterator[Dispatcher]:
-    dispatcher = Dispatcher(REAL, functools.partial(perform, open_session(), addresses="any"))
+    dispatcher = Dispatcher(REAL, functools.partial(perform, open_transport(), addresses="any"))
     dispatcher.start()
     yield dispatcher
     dispatcher.stop()
