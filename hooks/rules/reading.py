@@ -44,6 +44,8 @@ CHILD_OF_SERVICE = Rule(name="child-of-service", text="{path}: {kind} {name}: {p
 
 CHILDREN = Rule(name="children", text="{why}")
 """Children that Metacontroller would refuse."""
+OTHER_OBJECT = Rule(name="other-object", text="cannot be rendered beside the other objects: {why}")
+"""An object that the hook reads, and that no API server would store."""
 NO_LAST_APPLIED = Rule(
     name="no-last-applied",
     text="{kind} {name} has no last-applied annotation; run Metacontroller with dynamic apply",

@@ -5,14 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
+from click.testing import CliRunner
 from flask.testing import FlaskClient
 
 from hooks import contract
 from hooks.app import create_app
+from hooks.cli.main import main
 from hooks.settings import parse_settings
 from tests import make
 from tests.fuzzing.mutations import Path, change, look_up, put, remove
-from tests.fuzzing.surfaces import hook_seeds
+from tests.fuzzing.surfaces import ROOT, hook_seeds
 
 SET: Path = ("children", "PodCliqueSet.grove.io/v1alpha1", "default/g")
 COMPONENTS: Path = ("children", "DynamoComponentDeployment.nvidia.com/v1alpha1")
@@ -94,3 +97,14 @@ def test_damaged_record_of_a_child_that_stays_is_named(client: FlaskClient) -> N
         answer = client.post(path, json=damaged)
         assert answer.status_code == 422
         assert "vllm-disagg-frontend" in answer.text
+
+
+def test_misshapen_object_beside_a_request_is_named_when_it_is_rendered() -> None:
+    config_map, request = (
+        one
+        for one in yaml.safe_load_all((ROOT / "examples" / "request-online.yaml").read_text())
+        if one["kind"] in {"ConfigMap", "DynamoGraphDeploymentRequest"}
+    )
+    result = CliRunner().invoke(main, ["render", "-"], input=yaml.safe_dump_all([{**config_map, "data": 17}, request]))
+    assert result.exit_code == 1
+    assert "data of ConfigMap qwen-base is a number, should be an object" in result.stderr
