@@ -70,6 +70,16 @@ def test_changes_of_children_are_their_successful_writes_by_whoever(tmp_path: Pa
     assert count_child_changes(AuditLog(log).read()) == 3
 
 
+def test_log_that_was_replaced_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    path.write_text(f"{entry('create', 'deployments', 'bench-00001-a', 1)}\n" * 2)
+    log = AuditLog(path)
+    assert len(log.read()) == 2
+    path.write_text("")
+    with pytest.raises(RuntimeError, match="is a new file"):
+        log.read()
+
+
 def test_floor_brings_another_graph_to_ready() -> None:
     client = create_floor(precompute()).test_client()
 

@@ -1,6 +1,7 @@
 """What the API server's audit log says of a run: calls by resource, and when they were answered."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,8 +47,14 @@ class AuditLog:
         self._offset = 0
 
     def read(self) -> list[ApiCall]:
-        """The calls since the last time, in order; the log mode must be blocking."""
+        """The calls since the last time, in order; the log mode must be blocking.
+
+        Raises:
+            RuntimeError: the API server began a new file, so calls are missing.
+        """
         with self._path.open("rb") as log:
+            if log.seek(0, os.SEEK_END) < self._offset:
+                raise RuntimeError(f"{self._path} is a new file: raise the API server's --audit-log-maxsize")
             log.seek(self._offset)
             data = log.read()
         whole = data[: data.rfind(b"\n") + 1]

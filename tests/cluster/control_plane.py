@@ -214,6 +214,7 @@ def _start_apiserver(start: Callable[..., Server], plane: ControlPlane, etcd: st
         f"--audit-policy-file={plane.audit_policy}",
         f"--audit-log-path={folder / 'audit.log'}",
         "--audit-log-mode=blocking",
+        "--audit-log-maxsize=10000",  # MB; at 100 it would begin a new file, which nobody here reads
         # Debian's etcd 3.4 cannot serve such streams: each watch that asks for one breaks off and starts again.
         "--feature-gates=WatchList=false",
     )
