@@ -2,18 +2,19 @@
 
 import io
 import logging
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import orjson
 import requests
 import yaml
-from click.testing import CliRunner
 from flask import Flask
 from flask.testing import FlaskClient
 from requests.adapters import HTTPAdapter
@@ -331,17 +332,52 @@ _ARGUMENTS = {
 }
 
 
+class _Terminal:
+    """Standard streams of commands that are called in this process, one after another.
+
+    They stay the same: click remembers each stream that it has written to, and so would keep what was written.
+    """
+
+    def __init__(self) -> None:
+        self._out, self._err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+
+    def run(self, arguments: list[str], body: bytes) -> tuple[int, str]:
+        """The exit status of a command that reads the body, and what it wrote."""
+        code: str | int | None = None
+        with (
+            patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(body), encoding="utf-8")),
+            redirect_stdout(self._out),
+            redirect_stderr(self._err),
+        ):
+            try:
+                main.main(arguments, prog_name="dynamo-hooks")
+            except SystemExit as ended:
+                code = ended.code
+        status = code if isinstance(code, int) else int(bool(code))
+        return status, "".join(map(_take, (self._out, self._err)))
+
+
+def _take(stream: io.TextIOWrapper) -> str:
+    """What was written, which is then forgotten."""
+    stream.seek(0)
+    text = stream.read()
+    stream.seek(0)
+    stream.truncate()
+    return text
+
+
 @contextmanager
 def open_commands() -> Iterator[Give]:
     """The commands, called in this process."""
-    runner = CliRunner()
+    terminal = _Terminal()
 
     def give(seed: Seed, body: bytes, _places: tuple[Place, ...]) -> None:
-        result = runner.invoke(main, _ARGUMENTS[seed.path], input=body)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise Broken(f"{seed.path} raised {_describe(result.exception)}") from result.exception
-        if result.exit_code not in {0, 1, 2} or (result.exit_code and not result.output.strip()):
-            raise Broken(f"{seed.path} ended with {result.exit_code} and {result.output[:300]!r}")
+        try:
+            code, written = terminal.run(_ARGUMENTS[seed.path], body)
+        except Exception as error:
+            raise Broken(f"{seed.path} raised {_describe(error)}") from error
+        if code not in {0, 1, 2} or (code and not written.strip()):
+            raise Broken(f"{seed.path} ended with {code} and {written[:300]!r}")
 
     yield give
 
