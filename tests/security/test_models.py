@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import requests
 import responses
-from requests.adapters import BaseAdapter
+from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
 from hooks.app import create_app
@@ -53,7 +53,7 @@ BODIES: dict[str, bytes] = {
 }
 
 
-class Engine(BaseAdapter):
+class Engine(HTTPAdapter):
     """Answers each request with a status, a body, and the canary in headers."""
 
     def __init__(self, status: int, body: bytes) -> None:
@@ -79,10 +79,8 @@ class Broken(Engine):
         raise requests.ConnectionError(f"{TEXT} {request.url}")
 
 
-def call_engine(engine: BaseAdapter) -> Callable[[EngineCall], Any]:
-    session = requests.Session()
-    session.mount("http://", engine)
-    return partial(perform, session, addresses="any")
+def call_engine(engine: HTTPAdapter) -> Callable[[EngineCall], Any]:
+    return partial(perform, engine, addresses="any")
 
 
 def wanted(uri: str = "s3://b/a") -> LoadRequest:

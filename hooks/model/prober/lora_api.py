@@ -70,7 +70,7 @@ _WRAPPER_KEYS = frozenset({"status", "message"})
 def open_transport(hosts: int = MOST_KEPT_ENGINES) -> HTTPAdapter:
     """The transport to all engines, which keeps connections open for `hosts` of them.
 
-    Calls go straight to it. A session would add its proxies and cookies, and takes two fifths of a call's processor time.
+    Calls go straight to it: a session would add proxies and cookies, and take two fifths of a call's processor time.
     """
     return DeadlineAdapter(pool_connections=hosts, pool_maxsize=CONNECTIONS_PER_ENGINE, max_retries=0)
 
