@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from bench.prober import run_slow_engines
 from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
 from hooks.model.prober.connections import MOST_KEPT_ENGINES, kept_engines
 from hooks.model.prober.lora_api import open_transport, perform
@@ -91,6 +92,16 @@ def test_kept_connection_has_a_whole_timeout_for_each_call() -> None:
         assert [perform(transport, call, addresses="any").outcome for _ in range(3)] == [CallOutcome.OK] * 3
         transport.close()
         server.shutdown()
+
+
+def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    with run_slow_engines(1, 0.0) as targets:
+        call = EngineCall(action=Action.LIST, address=targets[0].address, pod="w0", timeout=TIMEOUT, started=0.0)
+        assert perform(open_transport(), call, addresses="any").outcome is CallOutcome.OK
 
 
 @pytest.mark.parametrize(
