@@ -5,8 +5,7 @@ It reads the body and the clock, asks the prober, and knows no rule of Dynamo. O
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -33,7 +32,7 @@ from hooks.effects import (
     describe_faults,
     permitted_effects,
 )
-from hooks.errors import HookError, InvalidAnswer, InvalidRequest, LeaveAlone, ProberUnavailable, UnknownCaller
+from hooks.errors import LeaveAlone, ProberUnavailable, UnknownCaller
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
@@ -50,7 +49,7 @@ from hooks.metacontroller.protocol import (
     write_sync_answer,
 )
 from hooks.metacontroller.request_body import JsonCache
-from hooks.metacontroller.shapes import find_misshapen
+from hooks.metacontroller.shapes import misshapen_refused
 from hooks.model import sync as model
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest, write_message
@@ -313,22 +312,6 @@ def _customize(hook: Hook, context: AppContext) -> bytes:
     g.parent = call.parent
     with misshapen_refused(call):
         return write_customize_answer(hook.customize(call, context.facts()))
-
-
-@contextmanager
-def misshapen_refused(call: SyncRequest | CustomizeRequest) -> Iterator[None]:
-    """Blame the request for a failure if it has a value that no API server would have stored.
-
-    Raises:
-        InvalidRequest: in place of the failure.
-    """
-    try:
-        yield
-    except Exception as error:
-        is_ours = not isinstance(error, HookError) or isinstance(error, InvalidAnswer)
-        if is_ours and (fault := find_misshapen(call)):
-            raise InvalidRequest(f"the request cannot be read: {fault}") from error
-        raise
 
 
 def _carry_out(effects: tuple[Effect, ...], source: EffectSource, context: AppContext) -> str:

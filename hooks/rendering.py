@@ -10,7 +10,7 @@ from functools import partial
 
 from hooks import contract
 from hooks.component import sync as component_sync
-from hooks.errors import HookError, InvalidAnswer, InvalidSpec
+from hooks.errors import InvalidAnswer, InvalidSpec
 from hooks.facts import Facts
 from hooks.graph import sync as graph_sync
 from hooks.k8s import kinds
@@ -27,7 +27,7 @@ from hooks.k8s.types import (
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest
-from hooks.metacontroller.shapes import find_misshapen
+from hooks.metacontroller.shapes import misshapen_refused
 from hooks.problems import HERE, SPEC, Key, Problem
 from hooks.rules import reading as rules
 from hooks.spreading import Spread, in_one_part
@@ -196,14 +196,8 @@ def _ask(hook: PureHook, parent: Manifest, world: _World) -> SyncAnswer:
     related = find_related(hook.customize(question, world.facts), world.objects)
     children = Objects({kind.key: {} for kind in world.declared})
     request = SyncRequest(parent=parent, children=children, related=related)
-    try:
+    with misshapen_refused(request, lambda fault: InvalidSpec(rules.OTHER_OBJECT.at(HERE, why=fault))):
         answer = hook.sync(request, world.facts)
-    except HookError:
-        raise
-    except Exception as error:
-        if fault := find_misshapen(request):
-            raise InvalidSpec(rules.OTHER_OBJECT.at(HERE, why=fault)) from error
-        raise
     Children.of(answer.children).check(children)
     return answer
 

@@ -4,10 +4,12 @@ Hooks read objects as the API server's schemas make them, and do not check each 
 is the call looked at: with a misshapen object in it, the caller is at fault, and otherwise the hook.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
+from hooks.errors import HookError, InvalidAnswer, InvalidRequest
 from hooks.k8s.messages import describe_type
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
 
@@ -151,6 +153,29 @@ _TIMES = frozenset(
 _FLAGS = frozenset({"ready", "serving", "terminating", "controller", "blockOwnerDeletion", "started"})
 _DEEPEST = 100
 """More than any schema has; JSON writers end at some two hundred."""
+
+
+def _refuse_request(fault: str) -> HookError:
+    return InvalidRequest(f"the request cannot be read: {fault}")
+
+
+@contextmanager
+def misshapen_refused(
+    call: SyncRequest | CustomizeRequest, refuse: Callable[[str], HookError] = _refuse_request
+) -> Iterator[None]:
+    """Blame the call for a failure if it has a value that no API server would have stored.
+
+    Raises:
+        HookError: what `refuse` makes of the sentence about the value, in place of the failure; InvalidRequest unless
+            told otherwise.
+    """
+    try:
+        yield
+    except Exception as error:
+        is_ours = not isinstance(error, HookError) or isinstance(error, InvalidAnswer)
+        if is_ours and (fault := find_misshapen(call)):
+            raise refuse(fault) from error
+        raise
 
 
 def find_misshapen(call: SyncRequest | CustomizeRequest) -> str:

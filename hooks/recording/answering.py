@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from hooks import __version__, contract
-from hooks.app import Hook, all_hooks, misshapen_refused
+from hooks.app import Hook, all_hooks
 from hooks.errors import HookError, ProberUnavailable
 from hooks.facts import Facts
 from hooks.k8s.messages import without_user
@@ -22,6 +22,7 @@ from hooks.metacontroller.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
+from hooks.metacontroller.shapes import misshapen_refused
 from hooks.model.prober_messages import LoadReport, LoadRequest, read_message
 from hooks.recording.blanking import Blanks, blank, find_plain_values
 from hooks.recording.calls import Answered, RecordedCall

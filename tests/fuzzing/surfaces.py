@@ -283,9 +283,6 @@ class _Answering(HTTPAdapter):
         response.raw = HTTPResponse(io.BytesIO(self.body), status=status, preload_content=False)
         return response
 
-    def close(self) -> None:
-        """Nothing is open."""
-
 
 @contextmanager
 def open_prober() -> Iterator[Give]:

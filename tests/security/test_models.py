@@ -68,9 +68,6 @@ class Engine(HTTPAdapter):
         response.raw = HTTPResponse(io.BytesIO(self.body), status=self.status, preload_content=False)
         return response
 
-    def close(self) -> None:
-        """Nothing is open."""
-
 
 class Broken(Engine):
     """Breaks the connection with a text of its own."""
