@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from bench.cluster.audit_log import AuditLog, count, count_child_changes, count_first_writes, describe_statuses
+from bench.cluster.api_calls import count, count_child_changes, count_first_writes, describe_statuses
 from bench.cluster.floor import create_floor, precompute
 from bench.cluster.processors import read_memory, read_seconds
 from bench.cluster.profiles import REST, sum_parts
@@ -16,6 +16,7 @@ from bench.cluster.simulated import build_graph, is_ready, simulate
 from hooks.metacontroller import install_files
 from hooks.simulator.cluster import Setup, SimulatedCluster
 from hooks.simulator.metacontroller.webhook import HookAnswer
+from tests.cluster.audit_log import AuditLog
 
 
 def entry(verb: str, resource: str, name: str, second: int, **fields: Any) -> str:

@@ -11,15 +11,7 @@ from pathlib import Path
 
 import requests
 
-from bench.cluster.audit_log import (
-    ApiCall,
-    AuditLog,
-    count,
-    count_child_changes,
-    count_first_writes,
-    describe_statuses,
-    find_refused,
-)
+from bench.cluster.api_calls import count, count_child_changes, count_first_writes, describe_statuses, find_refused
 from bench.cluster.processors import read_memory, read_seconds
 from bench.cluster.simulated import NAMESPACE, SERVICES, build_graph, is_ready
 from hooks.k8s.types import Manifest
@@ -27,6 +19,7 @@ from hooks.metacontroller import install_files
 from tests import third_party
 from tests.cluster import binaries
 from tests.cluster.api_client import wait_for
+from tests.cluster.audit_log import ApiCall, AuditLog
 from tests.cluster.control_plane import METACONTROLLER, ControlPlane, control_plane
 from tests.cluster.dynamo import DYNAMO, GRAPH, running_controllers
 from tests.cluster.processes import running

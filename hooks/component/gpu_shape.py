@@ -10,13 +10,16 @@ from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.gpus import count_gpus
 from hooks.errors import InvalidSpec
-from hooks.k8s.quantities import parse_quantity
+from hooks.k8s.quantities import MOST, parse_quantity
 from hooks.k8s.types import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuShape:
-    """GPUs of one replica, over all its nodes: of its main containers (the engine), and of all containers."""
+    """GPUs of one replica, over all its nodes: of its main containers (the engine), and of all containers.
+
+    Neither is larger than the status can hold (`MOST`).
+    """
 
     per_engine: int
     per_replica: int
@@ -36,7 +39,8 @@ def resolve_gpu_shape(spec: ComponentSpec) -> GpuShape | None:
         return None
     if engine == 0 and _has_claims(spec):
         return None
-    return GpuShape(per_engine=engine * spec.node_count, per_replica=pod * spec.node_count)
+    per_engine, per_replica = (min(count * spec.node_count, MOST) for count in (engine, pod))
+    return GpuShape(per_engine=per_engine, per_replica=per_replica)
 
 
 def _gpu_types(spec: ComponentSpec) -> Iterator[str]:

@@ -8,6 +8,7 @@ from hooks.api.graph import GraphDeployment
 from hooks.component.gpus import count_gpus
 from hooks.errors import InvalidSpec
 from hooks.graph.components import GraphServicePlan
+from hooks.k8s.quantities import MOST
 
 
 class RunBy(StrEnum):
@@ -28,8 +29,8 @@ def name_path(graph: GraphDeployment, *, by_grove: bool) -> str:
 
 
 def total_gpus(graph: GraphDeployment, components: Iterable[GraphServicePlan]) -> int:
-    """The GPUs that all wanted pods of the graph request together."""
-    return sum(_count(graph, component) for component in components)
+    """The GPUs that all wanted pods of the graph request together; at most `MOST`, which the status can hold."""
+    return min(sum(_count(graph, component) for component in components), MOST)
 
 
 def _count(graph: GraphDeployment, component: GraphServicePlan) -> int:

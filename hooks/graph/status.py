@@ -105,7 +105,7 @@ def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous:
     conditions = (
         Condition(type=type_, status="False", reason=reason.value, message=message) for type_ in (READY, APPLIED)
     )
-    kept = {key: previous.status[key] for key in _KEPT if previous.status.get(key)}
+    kept = {key: clean_json(previous.status[key]) for key in _KEPT if previous.status.get(key)}
     valid = judge_spec(problems if reason is GraphReason.INVALID else ())
     return {**_status(GraphState.FAILED, (*conditions, valid), previous), WORST_NOT_READY: reason.value, **kept}
 

@@ -18,6 +18,9 @@ _QUANTITY = re.compile(
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
+MOST = 2**63 - 1
+"""The largest count that a field of format int64 can have."""
+
 
 @lru_cache(maxsize=1024)
 def parse_quantity(text: str) -> Fraction:
@@ -51,6 +54,11 @@ def canonical_quantity(value: str | float) -> str:
         return _write_binary(int(amount))
     style_exponent = suffix[:1] in {"e", "E"} and suffix != "E"
     return _write_decimal(amount, exponent=style_exponent)
+
+
+def is_quantity(text: str) -> bool:
+    """Whether the text is a quantity."""
+    return _QUANTITY.fullmatch(text) is not None
 
 
 def is_negative(value: Json) -> bool:

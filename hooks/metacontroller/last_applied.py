@@ -32,13 +32,23 @@ def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Prob
 def read_last_applied(child: ReadManifest) -> ReadManifest | None:
     """The child as a hook last returned it, without Metacontroller's label; None if that is not recorded.
 
-    Somebody may have edited the annotation: one that is not the JSON of an object records nothing.
+    Somebody may have edited the annotation, or copied it from another object: one that is not the JSON of an object
+    with the child's kind, name and namespace records nothing.
     """
     text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)
     if text is None:
         return None
     # A cache must not hold Secrets.
-    return _read(text) if child["kind"] == kinds.SECRET.kind else _read_cached(text)
+    applied = _read(text) if child["kind"] == kinds.SECRET.kind else _read_cached(text)
+    return applied if applied is not None and _is_of(child, applied["metadata"], applied["kind"]) else None
+
+
+def _is_of(child: ReadManifest, metadata: Mapping[str, Json], kind: str) -> bool:
+    """Whether what was applied is of this child; a hook may leave the namespace out."""
+    if kind != child["kind"] or metadata["name"] != child["metadata"].get("name"):
+        return False
+    namespace = metadata.get("namespace")
+    return not namespace or namespace == child["metadata"].get("namespace")
 
 
 def read_applied_spec(child: ReadManifest) -> Mapping[str, Json] | None:

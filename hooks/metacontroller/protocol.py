@@ -63,7 +63,11 @@ class Objects:
 
     def all(self) -> tuple[ReadManifest, ...]:
         """All objects of all kinds, sorted by kind and key."""
-        return tuple(found[key] for kind, found in sorted(self._by_kind.items()) for key in sorted(found))
+        return tuple(found[key] for _, found in sorted(self._by_kind.items()) for key in sorted(found))
+
+    def entries(self) -> tuple[tuple[str, ReadManifest], ...]:
+        """All objects with their keys, in the same order."""
+        return tuple((key, found[key]) for _, found in sorted(self._by_kind.items()) for key in sorted(found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

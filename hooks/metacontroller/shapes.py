@@ -11,6 +11,8 @@ from typing import Any
 
 from hooks.errors import HookError, InvalidAnswer, InvalidRequest
 from hooks.k8s.messages import describe_type
+from hooks.k8s.quantities import is_quantity
+from hooks.metacontroller.last_applied import read_last_applied
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
 
 _MAPS = frozenset(
@@ -40,11 +42,14 @@ _MAPS = frozenset(
         "running",
         "lastState",
         "updateProgress",
+        "resources",
     }
 )
-_TEXT_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})
+_TEXT_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData", "binaryData"})
 """Their keys are the user's, so nothing inside is a field."""
-_OPAQUE = frozenset({"data", "stringData", "binaryData", "limits", "requests", "parameters", "config", "managedFields"})
+_AMOUNTS = frozenset({"limits", "requests"})
+"""Quantities by the names of resources; `custom` of our own kinds holds more of them."""
+_OPAQUE = frozenset({"parameters", "config", "managedFields"}) | _AMOUNTS
 _BY_NAME = frozenset({"services", "checkpoints"})
 """Maps whose keys are names of the user, and whose values are objects."""
 _LISTS = frozenset(
@@ -129,7 +134,6 @@ _COUNTS = frozenset(
         "totalEndpoints",
         "readyEndpoints",
         "minAvailable",
-        "size",
         "unsupportedEndpoints",
         "active",
         "succeeded",
@@ -148,6 +152,7 @@ _TIMES = frozenset(
         "startedAt",
         "finishedAt",
         "lastProbeTime",
+        "lastScaleTime",
     }
 )
 _FLAGS = frozenset({"ready", "serving", "terminating", "controller", "blockOwnerDeletion", "started"})
@@ -185,14 +190,14 @@ def find_misshapen(call: SyncRequest | CustomizeRequest) -> str:
 
 def _find(call: SyncRequest | CustomizeRequest) -> Iterator[str]:
     parent = {key: value for key, value in call.parent.items() if key != "spec"}
-    yield from _check_object(parent, "the parent", 0)
+    yield from _check_object(parent, "the parent")
     if isinstance(call, SyncRequest):
         yield from _check_objects(call.children, "children")
         yield from _check_objects(call.related, "related")
 
 
 def _check_objects(objects: Objects, key: str) -> Iterator[str]:
-    for manifest in objects.all():
+    for place, manifest in objects.entries():
         kind, name = manifest["kind"], manifest["metadata"]["name"]
         for field, value in (("kind", kind), ("metadata.name", name), ("apiVersion", manifest["apiVersion"])):
             if not isinstance(value, str):
@@ -200,32 +205,49 @@ def _check_objects(objects: Objects, key: str) -> Iterator[str]:
                 return
         if key == "children" and not manifest["metadata"].get("namespace"):
             yield f"{kind} {name} has no metadata.namespace"
-        yield from _check_object(manifest, f"{kind} {name}", 0)
+        if place.rpartition("/")[2] != name:
+            yield f"{key} has {kind} {name} under the key {place}"
+        yield from _check_object(manifest, f"{kind} {name}")
+        if key == "children" and (applied := read_last_applied(manifest)):
+            yield from _check_object(applied, f"the last-applied annotation of {kind} {name}")
 
 
-def _check_object(fields: Mapping[str, Any], where: str, depth: int, *, inside: str = "") -> Iterator[str]:
-    if depth > _DEEPEST:
+def _check_object(fields: Mapping[str, Any], where: str) -> Iterator[str]:
+    """The faults of a whole object."""
+    if _is_too_deep(fields):
         yield f"{where} is nested more than {_DEEPEST} deep"
-        return
+    else:
+        yield from _check_fields(fields, where)
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        inside = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [inner for several in inside for inner in several if isinstance(inner, dict | list)]
+    return bool(level)
+
+
+def _check_fields(fields: Mapping[str, Any], where: str, *, inside: str = "") -> Iterator[str]:
     for key, value in fields.items():
         if value is not None or key in _COUNTS:
-            yield from _check_field(key, value, where, depth, inside=inside)
+            yield from _check_field(key, value, where, inside=inside)
 
 
-def _check_field(key: str, value: Any, where: str, depth: int, *, inside: str) -> Iterator[str]:
+def _check_field(key: str, value: Any, where: str, *, inside: str) -> Iterator[str]:
     at = f"{key} of {where}"
     if wanted := _find_fault(key, value, inside=inside):
         yield f"{at} is {describe_type(value)}, should be {wanted}"
     elif key in _TEXT_MAPS | _OPAQUE:
         return
     elif key in _BY_NAME:
-        yield from (fault for one in _objects_in(value) for fault in _check_object(one, at, depth + 1))
+        yield from (fault for one in _objects_in(value) for fault in _check_fields(one, at))
     elif isinstance(value, dict):
-        yield from _check_object(value, at, depth + 1)
+        yield from _check_fields(value, at, inside=key)
     elif isinstance(value, list):
         for one in _objects_in(value):
             yield from (f"an entry of {at} has no {name}" for name in _REQUIRED.get(key, ()) if one.get(name) is None)
-            yield from _check_object(one, at, depth + 1, inside=key)
+            yield from _check_fields(one, at, inside=key)
 
 
 def _objects_in(value: Any) -> list[Mapping[str, Any]]:
@@ -251,9 +273,10 @@ def _find_fault(key: str, value: Any, *, inside: str) -> str:
         return "" if type(value) is int else "an integer"
     if key in _TIMES:
         return "" if _is_time(value) else "a time"
-    if key in _TEXT_MAPS:
-        is_right = isinstance(value, dict) and all(isinstance(one, str | None) for one in value.values())
-        return "" if is_right else "an object with strings"
+    if key in _TEXT_MAPS | _AMOUNTS:
+        is_value, values = (_is_amount, "quantities") if key in _AMOUNTS else (_is_text, "strings")
+        is_right = isinstance(value, dict) and all(map(is_value, value, value.values()))
+        return "" if is_right else f"an object with {values}"
     for keys, kind, inner, wanted in _WANTED:
         if key in keys:
             is_right = isinstance(value, kind)
@@ -265,7 +288,7 @@ def _find_fault(key: str, value: Any, *, inside: str) -> str:
 
 _WANTED: tuple[tuple[frozenset[str], type, type | None, str], ...] = (
     (_MAPS, dict, None, "an object"),
-    (_OPAQUE - {"managedFields"}, dict, None, "an object"),
+    (_OPAQUE - {"managedFields"} - _AMOUNTS, dict, None, "an object"),
     (_BY_NAME, dict, dict, "an object with objects"),
     (_LISTS, list, dict, "an array of objects"),
     (_TEXT_LISTS, list, str, "an array of strings"),
@@ -276,11 +299,28 @@ _WANTED: tuple[tuple[frozenset[str], type, type | None, str], ...] = (
 
 _INSIDE: Mapping[tuple[str, str], tuple[type, str]] = {
     ("conditions", "status"): (str, "a string"),
+    ("onPodConditions", "status"): (str, "a string"),
     ("endpoints", "conditions"): (dict, "an object"),
     ("containerStatuses", "state"): (dict, "an object"),
     ("initContainerStatuses", "state"): (dict, "an object"),
+    ("rules", "resources"): (list, "an array"),
+    ("leaderWorkerTemplate", "size"): (int, "an integer"),
+    ("status", "selector"): (str, "a string"),
+    ("status", "state"): (str, "a string"),
+    ("grpc", "service"): (str, "a string"),
 }
-"""Fields that are something else inside of certain lists than elsewhere."""
+"""Fields that are something else inside of certain fields than elsewhere."""
+
+
+def _is_text(_name: str, value: Any) -> bool:
+    return isinstance(value, str | None)
+
+
+def _is_amount(name: str, value: Any) -> bool:
+    if name == "custom":
+        return isinstance(value, dict)
+    # Only claims have storage. Our own kinds let any text be an amount, which their rules report.
+    return isinstance(value, str | int | float) and (name != "storage" or is_quantity(str(value)))
 
 
 def _is_time(value: Any) -> bool:

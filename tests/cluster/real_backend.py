@@ -152,7 +152,7 @@ class RealBackend:
         return self.namespace, self.other_namespace
 
     def _activity(self) -> int:
-        writes = sum(entry.write.namespace in self._namespaces for entry in self._audit.entries())
+        writes = sum(call.namespace in self._namespaces for call in self._audit.calls())
         return writes + len(self._script.calls)
 
     def _remove(self, api_version: str, kind: str, name: str, namespace: str) -> None:

@@ -49,10 +49,8 @@ def test_audit_log_shows_writes_and_their_sender(plane: ControlPlane, api: ApiCl
     client = plane.client(agent="metacontroller/test").within(api.namespace)
     client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "audited"}})
     client.get("v1", "ConfigMap", "audited")
-    seen = [entry for entry in audit.entries()[mark:] if entry.write.name == "audited"]
-    assert [(entry.agent, entry.write.verb, entry.write.code) for entry in seen] == [
-        ("metacontroller/test", "create", 201)
-    ]
+    seen = [call for call in audit.calls()[mark:] if call.name == "audited"]
+    assert [(call.agent, call.verb, call.code) for call in seen] == [("metacontroller/test", "create", 201)]
 
 
 def test_account_of_the_chart_may_do_nothing_of_itself(plane: ControlPlane, api: ApiClient) -> None:

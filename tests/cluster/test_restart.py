@@ -78,8 +78,8 @@ def component_updates(audit: Audit, mark: int, namespace: str) -> list[str]:
 
 
 def created_pods(audit: Audit, mark: int, namespace: str) -> int:
-    writes = [entry.write for entry in audit.entries()[mark:] if entry.write.namespace == namespace]
-    return sum((write.resource, write.verb, write.subresource) == ("pods", "create", "") for write in writes)
+    calls = [call for call in audit.calls()[mark:] if call.namespace == namespace]
+    return sum((call.resource, call.verb, call.subresource) == ("pods", "create", "") for call in calls)
 
 
 def test_services_restart_in_order_and_once(ready: ApiClient, audit: Audit) -> None:

@@ -41,6 +41,7 @@ SHAPES: list[tuple[str, Fields, tuple[int, int]]] = [
     ("of the main container", pod(mainContainer=container(4, "main")), (4, 4)),
     ("spec before the main container", {**pod(mainContainer=container(4, "main")), **TWO}, (2, 2)),
     ("nodes", {**TWO, "multinode": {"nodeCount": 3}}, (6, 6)),
+    ("nodes beyond int64", {**TWO, "multinode": {"nodeCount": 2**63}}, (2**63 - 1, 2**63 - 1)),
     ("second container", {**TWO, **pod(containers=[container(1)])}, (2, 3)),
     ("second container's requests", {**TWO, **pod(containers=[{"resources": {"requests": {GPU: "1"}}}])}, (2, 3)),
     ("second container on each node", {**TWO, **pod(containers=[container(1)]), "multinode": {"nodeCount": 2}}, (4, 6)),

@@ -35,6 +35,33 @@ REFUSED: dict[str, tuple[str, Path, Callable[[Any], Any], str]] = {
         remove,
         "an entry of conditions of status of the parent has no type",
     ),
+    "claim with a list as its resources": (
+        "graph/sync/claim-entry-removed",
+        ("children", "PersistentVolumeClaim.v1", "default/model-store", "spec", "resources"),
+        lambda _: ["1Gi"],
+        "resources of spec of PersistentVolumeClaim model-store is an array, should be an object",
+    ),
+    "claim of no quantity": (
+        "graph/sync/claim-entry-removed",
+        ("children", "PersistentVolumeClaim.v1", "default/model-store", "spec", "resources", "requests", "storage"),
+        lambda _: "much",
+        (
+            "requests of resources of spec of PersistentVolumeClaim model-store is an object, should be an object with "
+            "quantities"
+        ),
+    ),
+    "list in a ConfigMap": (
+        "request/sync/generated-with-config-maps",
+        ("related", "ConfigMap.v1", "default/dgdr-output-qwen", "data", "config_with_planner.yaml"),
+        lambda text: [text],
+        "data of ConfigMap dgdr-output-qwen is an object, should be an object with strings",
+    ),
+    "list without end as a state": (
+        "request/finalize/ready",
+        ("parent", "status", "state"),
+        lambda text: json.loads("[" * 400 + f'"{text}"' + "]" * 400),
+        "the parent is nested more than 100 deep",
+    ),
     "clique without a name": (
         GROVE,
         (*SET, "spec", "template", "cliques", 0, "name"),
@@ -86,6 +113,23 @@ def test_damaged_record_counts_as_missing_or_is_read_as_far_as_it_goes(old: str,
     assert answer.json is not None
     assert before is not None
     assert [one["kind"] for one in answer.json["children"]] == [one["kind"] for one in before["children"]]
+
+
+def test_record_of_another_object_is_not_taken_for_the_childs(client: FlaskClient) -> None:
+    path, value = seed("graph/sync/invalid-keeps-children")
+    other = look_up(value, (*COMPONENTS, "default/vllm-disagg-vllmdecodeworker", *RECORD))
+    answer = client.post(path, json=put(value, (*COMPONENTS, "default/vllm-disagg-frontend", *RECORD), other))
+    assert answer.status_code == 422
+    assert "vllm-disagg-frontend" in answer.text
+
+
+def test_generated_graph_without_a_name_counts_as_missing(client: FlaskClient) -> None:
+    path, value = seed("request/sync/deleted-by-user")
+    place = ("object" if "object" in value else "parent", "status", "generatedDeployment", "metadata")
+    assert look_up(value, place)["name"]
+    bodies = (change(value, place, remove), put(value, place, {}))
+    answers = [client.post(path, json=body) for body in bodies]
+    assert [answer.status_code for answer in answers] == [200, 200]
 
 
 def test_damaged_record_of_a_child_that_stays_is_named(client: FlaskClient) -> None:

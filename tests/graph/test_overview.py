@@ -91,6 +91,21 @@ def test_gpus_are_those_of_all_replicas_and_nodes() -> None:
     assert only_wide["path"] == "LWS"
 
 
+def test_gpus_are_as_many_as_the_status_can_hold() -> None:
+    worker = make.service(replicas=2**31 - 1, resources={"limits": {"gpu": "9E"}})
+    status = world.ask(make.graph({"Worker": worker})).status
+    assert status is not None
+    assert status["gpus"] == 2**63 - 1
+
+
+def test_refused_graph_keeps_no_null() -> None:
+    entry = {"componentKind": "Deployment", "componentName": None, "replicas": 1}
+    request = {**make.graph({"Worker": make.service(replicas=-1)}), "status": {"services": {"Worker": entry}}}
+    status = world.ask(request).status
+    assert status is not None
+    assert status["services"] == {"Worker": {"componentKind": "Deployment", "replicas": 1}}
+
+
 def test_replicas_of_a_scaling_adapter_count() -> None:
     graph = make.graph({"Worker": make.service(scalingAdapter={"enabled": True}, **TWO_GPUS)})
     children = world.apply((), world.ask(graph).children)

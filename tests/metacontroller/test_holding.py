@@ -25,7 +25,7 @@ def applied(workload: Manifest) -> Manifest:
     """The workload as Metacontroller stored it."""
     annotations = workload["metadata"]["annotations"]
     record = {contract.ANNOTATION_LAST_APPLIED: orjson.dumps(workload).decode()}
-    return {**workload, "metadata": {"annotations": {**annotations, **record}}}
+    return {**workload, "metadata": {**workload["metadata"], "annotations": {**annotations, **record}}}
 
 
 @pytest.mark.parametrize(

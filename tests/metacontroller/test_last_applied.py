@@ -6,6 +6,7 @@ import pytest
 
 from hooks import contract
 from hooks.errors import InvalidSpec
+from hooks.k8s.types import Manifest
 from hooks.metacontroller.last_applied import last_applied_children, read_applied_spec, read_last_applied
 from hooks.problems import texts_of
 from tests import make
@@ -47,6 +48,28 @@ def test_annotation_that_holds_no_object_counts_as_missing(text: str) -> None:
     with pytest.raises(InvalidSpec) as refusal:
         last_applied_children([child], make.problems("broken"))
     assert len(refusal.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {**DESIRED, "kind": "Secret"},
+        {**DESIRED, "metadata": {"name": "b"}},
+        {**DESIRED, "metadata": {"name": "a", "namespace": "elsewhere"}},
+    ],
+    ids=["kind", "name", "namespace"],
+)
+def test_annotation_that_was_copied_from_another_object_counts_as_missing(other: Manifest) -> None:
+    child = make.observed(DESIRED)
+    child["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED] = json.dumps(other)
+    assert read_last_applied(child) is None
+
+
+def test_annotation_may_have_the_namespace() -> None:
+    desired = {**DESIRED, "metadata": {"name": "a", "namespace": "default"}}
+    child = make.observed(desired)
+    assert child["metadata"]["namespace"] == "default"
+    assert read_last_applied(child) == desired
 
 
 def test_applied_spec_that_is_no_object_counts_as_missing() -> None:

@@ -1,9 +1,11 @@
 """A hook that fails on a value that no API server would have stored says which value that is."""
 
+import json
 from typing import Any
 
 import pytest
 
+from hooks import contract
 from hooks.app import create_app
 from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.metacontroller.shapes import find_misshapen
@@ -50,6 +52,14 @@ def call(manifest: dict[str, Any], parent: dict[str, Any] | None = None) -> Sync
         ({"status": None, "spec": None}, ""),
         ({"metadata": {"name": "d"}}, "Deployment d has no metadata.namespace"),
         ({"status": {"replicas": None}}, "replicas of status of Deployment d is null, should be an integer"),
+        (
+            {"spec": {"resources": {"requests": {"storage": ["1Gi"]}}}},
+            "requests of resources of spec of Deployment d is an object, should be an object with quantities",
+        ),
+        ({"spec": {"resources": ["x"]}}, "resources of spec of Deployment d is an array, should be an object"),
+        ({"spec": {"resources": {"limits": {"gpu": "1", "cpu": 2, "custom": {"a/b": "1"}}}}}, ""),
+        ({"rules": [{"resources": ["pods"]}]}, ""),
+        ({"metadata": {"name": "e", "namespace": "n"}}, "children has Deployment e under the key default/d"),
     ],
     ids=[
         "sound",
@@ -63,6 +73,11 @@ def call(manifest: dict[str, Any], parent: dict[str, Any] | None = None) -> Sync
         "null",
         "namespace",
         "null count",
+        "amount",
+        "resources",
+        "amounts",
+        "resources of a Role",
+        "another object's key",
     ],
 )
 def test_first_misshapen_value_is_named(changed: dict[str, Any], sentence: str) -> None:
@@ -95,6 +110,14 @@ def test_conditions_of_an_endpoint_are_an_object() -> None:
 )
 def test_entry_without_what_each_has_is_named(field: str, entry: dict[str, Any], sentence: str) -> None:
     assert find_misshapen(call({**DEPLOYMENT, field: [entry]})) == sentence
+
+
+def test_annotation_with_what_was_applied_is_looked_at_too() -> None:
+    applied = {**DEPLOYMENT, "spec": {"template": {"spec": {"containers": [{"image": "i"}]}}}}
+    annotations = {contract.ANNOTATION_LAST_APPLIED: json.dumps(applied)}
+    found = find_misshapen(call({**DEPLOYMENT, "metadata": {**DEPLOYMENT["metadata"], "annotations": annotations}}))
+    where = "containers of spec of template of spec of the last-applied annotation of Deployment d"
+    assert found == f"an entry of {where} has no name"
 
 
 def test_state_of_a_container_is_an_object() -> None:

@@ -42,9 +42,13 @@ class PreviousRequestStatus:
 
     @property
     def generated(self) -> Manifest | None:
-        """`status.generatedDeployment`; None before there is one."""
+        """`status.generatedDeployment`; None before there is one, and if it has no name.
+
+        The CRD lets anybody who may write the status leave its name out.
+        """
         found = self.status.get("generatedDeployment")
-        return found if isinstance(found, dict) and found else None
+        metadata = found.get("metadata") if isinstance(found, dict) else None
+        return found if isinstance(metadata, dict) and metadata.get("name") else None
 
     @property
     def is_deployed(self) -> bool:

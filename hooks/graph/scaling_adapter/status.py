@@ -11,6 +11,7 @@ from enum import StrEnum
 from hooks import contract
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.component.placement import Role
+from hooks.graph.components import clean_json
 from hooks.graph.scaling_adapter.observe import ScaledGraph, ScaledService
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
@@ -176,7 +177,7 @@ def report(
 def report_problems(problems: tuple[Problem, ...], previous: PreviousAdapterStatus) -> dict[str, Json]:
     """The status of an adapter whose spec cannot be read; the fields for autoscalers stay as they were."""
     state = ScalingAdapterState(reason=AdapterReason.INVALID, message=f"Validation failed: {join_texts(problems)}")
-    return {**previous.status, **_build_conditions(state, "", problems, previous)}
+    return {**clean_json(dict(previous.status)), **_build_conditions(state, "", problems, previous)}
 
 
 def _build_conditions(

@@ -11,7 +11,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import Ref, ref_of
-from tests.cluster.audit import Entry
+from tests.cluster.audit_log import ApiCall
 from tests.cluster.control_plane import CHART_ACCOUNT
 from tests.contract.backend import LAST_APPLIED
 from tests.faults.cluster.fault import ClusterOutcome
@@ -78,14 +78,14 @@ def find_wrongs(stage: Stage, wanted: Mapping[Ref, Manifest]) -> list[str]:
 def judge(stage: Stage, past: Past, wrongs: Sequence[str], recovery: float | None) -> ClusterOutcome:
     """What came of it; `wrongs` are what was found before."""
     changes = stage.history.since(past.revision)
-    entries = [one for one in stage.audit.entries()[past.mark :] if one.write.namespace == stage.api.namespace]
+    calls = [one for one in stage.audit.calls()[past.mark :] if one.namespace == stage.api.namespace]
     pods = {obj["metadata"]["uid"] for ref, obj in past.objects.items() if ref.kind == kinds.POD.kind}
     left = {pod["metadata"]["uid"] for pod in stage.history.now().list_kind(kinds.POD) if not _is_leaving(pod)}
     gone = pods - left
     found = [*wrongs, *_lost(stage, past), *_changed_templates(past, changes), *find_untrue(past.objects, changes)]
-    found += _unneeded(stage, past, changes, entries)
+    found += _unneeded(stage, past, changes, calls)
     found += [f"a pod was replaced that nobody took away: {uid}" for uid in sorted(gone - stage.taken)]
-    ours = [one.write for one in entries if one.user == CHART_ACCOUNT]
+    ours = [one for one in calls if one.user == CHART_ACCOUNT]
     done = [one for one in ours if one.code < 300]
     return ClusterOutcome(
         seen=_seen(stage, changes),
@@ -173,15 +173,15 @@ def find_untrue(objects: Mapping[Ref, Manifest], changes: Sequence[Change]) -> I
             yield f"{change.ref} says Ready at revision {change.revision}: {lie}"
 
 
-def _unneeded(stage: Stage, past: Past, changes: Sequence[Change], entries: Sequence[Entry]) -> Iterator[str]:
+def _unneeded(stage: Stage, past: Past, changes: Sequence[Change], calls: Sequence[ApiCall]) -> Iterator[str]:
     """Writes of Metacontroller that nobody needed.
 
     An object that a person changed may be written once for each time, a child of a graph that a user created once for
     each creation. A graph at rest, and what belongs to it, is written never. No write leaves its object as it was.
     """
     allowed = Counter({_key(ref): number for ref, number in stage.edited.items()})
-    done = [one for one in entries if one.write.code < 300]
-    ours = [one.write for one in done if one.user == CHART_ACCOUNT]
+    done = [one for one in calls if one.code < 300]
+    ours = [one for one in done if one.user == CHART_ACCOUNT]
     children = Counter((one.resource, one.name) for one in ours if one.subresource != "status")
     for (resource, name), times in sorted(children.items()):
         needed = stage.created[_graph_of(stage, name)] or allowed[resource, name]
@@ -196,12 +196,10 @@ def _unneeded(stage: Stage, past: Past, changes: Sequence[Change], entries: Sequ
     yield from _without_effect(done, changes)
 
 
-def _without_effect(done: Sequence[Entry], changes: Sequence[Change]) -> Iterator[str]:
+def _without_effect(done: Sequence[ApiCall], changes: Sequence[Change]) -> Iterator[str]:
     parents = {f"{kind.lower()}s" for kind in _PARENTS}
     writes = Counter(
-        (one.write.resource, one.write.name)
-        for one in done
-        if one.write.resource in parents and one.write.verb in {"update", "patch"}
+        (one.resource, one.name) for one in done if one.resource in parents and one.verb in {"update", "patch"}
     )
     revisions = Counter(_key(change.ref) for change in changes if change.obj is not None)
     for key, times in sorted(writes.items()):

@@ -81,7 +81,13 @@ def condition(kind: str, *, message: str = "", now: datetime = make.NOW) -> dict
 def pod(name: str = "p", phase: str = "Failed", **containers: Any) -> Manifest:
     """A pod of the Job; a keyword is a container (`output_copier` too) with its state."""
     statuses = [{"name": key.replace("_", "-"), "state": state} for key, state in containers.items()]
-    owner = {"kind": "Job", "name": job_name(NAME), "uid": f"u-{job_name(NAME)}", "controller": True}
+    owner = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": job_name(NAME),
+        "uid": f"u-{job_name(NAME)}",
+        "controller": True,
+    }
     return _object(kinds.POD, name, ownerReferences=[owner]) | {
         "status": {"phase": phase, "containerStatuses": statuses}
     }

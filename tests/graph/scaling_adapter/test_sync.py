@@ -52,7 +52,13 @@ def edited(found: Manifest) -> Manifest:
 
 def adapter(replicas: int = 2, *, name: str = "g-worker", generation: int = 1, status: Any = None) -> Manifest:
     """The adapter that the graph made for its Worker."""
-    owner = {"kind": "DynamoGraphDeployment", "name": "g", "uid": "u-g", "controller": True}
+    owner = {
+        "apiVersion": contract.GRAPH.api_version,
+        "kind": contract.GRAPH.kind,
+        "name": "g",
+        "uid": "u-g",
+        "controller": True,
+    }
     return {
         "apiVersion": contract.SCALING_ADAPTER.api_version,
         "kind": contract.SCALING_ADAPTER.kind,

@@ -1,65 +1,14 @@
-"""What the API server's audit log says of a run: calls by resource, and when they were answered."""
+"""What the calls to the API server say of a run: how many of which kind, and when they were answered."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-WRITES = frozenset({"create", "update", "patch", "delete"})
+from tests.cluster.audit_log import ApiCall
+
 CHILDREN = frozenset({"dynamocomponentdeployments", "deployments", "services"})
 """Resources of the children of graphs and components of the bench; a graph of them has no others."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiCall:
-    """A call that the API server answered; `time` is when, in seconds; `sent` is the object if the policy keeps it."""
-
-    user: str
-    verb: str
-    resource: str
-    subresource: str
-    namespace: str
-    name: str
-    code: int
-    time: float
-    sent: Mapping[str, Any] | None = None
-
-    @property
-    def is_write(self) -> bool:
-        return self.verb in WRITES
-
-    @property
-    def title(self) -> str:
-        """`update deployments/status`; a refused one ends with its code."""
-        what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        return f"{self.verb} {what}" + (f" {self.code}" if self.code >= 400 else "")
-
-
-class AuditLog:
-    """Reads an audit log as it grows."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._offset = 0
-
-    def read(self) -> list[ApiCall]:
-        """The calls since the last time, in order; the log mode must be blocking.
-
-        Raises:
-            RuntimeError: the API server began a new file, so calls are missing.
-        """
-        with self._path.open("rb") as log:
-            if log.seek(0, os.SEEK_END) < self._offset:
-                raise RuntimeError(f"{self._path} is a new file: raise the API server's --audit-log-maxsize")
-            log.seek(self._offset)
-            data = log.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        return [_parse(line) for line in whole.splitlines()]
 
 
 def count(calls: Iterable[ApiCall]) -> Mapping[str, int]:
@@ -125,19 +74,3 @@ def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
                 yield from _flatten(item, f"{path}[{key}]")
         case _:
             yield path, json.dumps(value)
-
-
-def _parse(line: bytes) -> ApiCall:
-    event = json.loads(line)
-    about = event.get("objectRef", {})
-    return ApiCall(
-        user=event["user"]["username"],
-        verb=event["verb"],
-        resource=about.get("resource", ""),
-        subresource=about.get("subresource", ""),
-        namespace=about.get("namespace", ""),
-        name=about.get("name", ""),
-        code=event.get("responseStatus", {}).get("code", 0),
-        time=datetime.fromisoformat(event["stageTimestamp"]).timestamp(),
-        sent=event.get("requestObject"),
-    )
