@@ -48,5 +48,5 @@ OTHER_OBJECT = Rule(name="other-object", text="cannot be rendered beside the oth
 """An object that the hook reads, and that no API server would store."""
 NO_LAST_APPLIED = Rule(
     name="no-last-applied",
-    text="{kind} {name} has no last-applied annotation; run Metacontroller with dynamic apply",
+    text="{kind} {name} has no last-applied annotation of its own; run Metacontroller with dynamic apply",
 )

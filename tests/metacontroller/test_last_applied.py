@@ -36,7 +36,7 @@ def test_child_without_annotation_is_refused_with_every_problem() -> None:
     assert texts_of(refusal.value.problems) == (
         "first",
         "second",
-        "ConfigMap a has no last-applied annotation; run Metacontroller with dynamic apply",
+        "ConfigMap a has no last-applied annotation of its own; run Metacontroller with dynamic apply",
     )
 
 
