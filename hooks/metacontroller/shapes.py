@@ -45,7 +45,8 @@ _MAPS = frozenset(
         "resources",
     }
 )
-_TEXT_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData", "binaryData"})
+_DATA = frozenset({"data", "stringData", "binaryData"})
+_TEXT_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"}) | _DATA
 """Their keys are the user's, so nothing inside is a field."""
 _AMOUNTS = frozenset({"limits", "requests"})
 """Quantities by the names of resources; `custom` of our own kinds holds more of them."""
@@ -274,7 +275,7 @@ def _find_fault(key: str, value: Any, *, inside: str) -> str:
     if key in _TIMES:
         return "" if _is_time(value) else "a time"
     if key in _TEXT_MAPS | _AMOUNTS:
-        is_value, values = (_is_amount, "quantities") if key in _AMOUNTS else (_is_text, "strings")
+        is_value, values = next((check, name) for keys, check, name in _VALUES if key in keys)
         is_right = isinstance(value, dict) and all(map(is_value, value, value.values()))
         return "" if is_right else f"an object with {values}"
     for keys, kind, inner, wanted in _WANTED:
@@ -313,6 +314,10 @@ _INSIDE: Mapping[tuple[str, str], tuple[type, str]] = {
 
 
 def _is_text(_name: str, value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_text_or_null(_name: str, value: Any) -> bool:
     return isinstance(value, str | None)
 
 
@@ -321,6 +326,14 @@ def _is_amount(name: str, value: Any) -> bool:
         return isinstance(value, dict)
     # Only claims have storage. Our own kinds let any text be an amount, which their rules report.
     return isinstance(value, str | int | float) and (name != "storage" or is_quantity(str(value)))
+
+
+_VALUES: tuple[tuple[frozenset[str], Callable[[str, Any], bool], str], ...] = (
+    (_AMOUNTS, _is_amount, "quantities"),
+    (_DATA, _is_text, "strings"),
+    (_TEXT_MAPS, _is_text_or_null, "strings"),
+)
+"""What the values of a map are, by its field; the first row counts."""
 
 
 def _is_time(value: Any) -> bool:

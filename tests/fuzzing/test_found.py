@@ -56,6 +56,12 @@ REFUSED: dict[str, tuple[str, Path, Callable[[Any], Any], str]] = {
         lambda text: [text],
         "data of ConfigMap dgdr-output-qwen is an object, should be an object with strings",
     ),
+    "null in a ConfigMap": (
+        "request/sync/applied-elsewhere",
+        ("related", "ConfigMap.v1", "default/dgdr-output-qwen", "data", "config_with_planner.yaml"),
+        lambda _: None,
+        "data of ConfigMap dgdr-output-qwen is an object, should be an object with strings",
+    ),
     "list without end as a state": (
         "request/finalize/ready",
         ("parent", "status", "state"),
