@@ -24,15 +24,4 @@ class Audit:
     def writes(self, mark: int = 0) -> list[Write]:
         """Give Metacontroller's writes since the mark, in order; those to its own kinds are left out."""
         ours = (call for call in self.calls()[mark:] if call.user in (METACONTROLLER, CHART_ACCOUNT))
-        return [_to_write(call) for call in ours if call.group != "metacontroller.k8s.io"]
-
-
-def _to_write(call: ApiCall) -> Write:
-    return Write(
-        verb=call.verb,
-        resource=call.resource,
-        subresource=call.subresource,
-        namespace=call.namespace,
-        name=call.name,
-        code=call.code,
-    )
+        return [Write.of(call) for call in ours if call.group != "metacontroller.k8s.io"]

@@ -5,7 +5,7 @@ passes. Objects are plain dicts as the API server gives them; a namespace left o
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Protocol
 
 Manifest = dict[str, Any]
@@ -38,6 +38,11 @@ class Write:
     namespace: str
     name: str
     code: int
+
+    @classmethod
+    def of(cls, call: Any) -> "Write":
+        """The write in a backend's own record of it, which has the same fields and others."""
+        return cls(**{field.name: getattr(call, field.name) for field in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,12 +89,7 @@ class SimulatedBackend:
         return len(self.cluster.writes)
 
     def writes_since(self, mark: int) -> list[Write]:
-        fields = ("verb", "resource", "subresource", "namespace", "name", "code")
-        return [
-            Write(**{field: getattr(write, field) for field in fields})
-            for write in self.cluster.writes[mark:]
-            if write.actor == "metacontroller"
-        ]
+        return [Write.of(write) for write in self.cluster.writes[mark:] if write.actor == "metacontroller"]
 
     def _place(
         self, api_version: str, kind: str, name: str, namespace: str | None
