@@ -79,7 +79,8 @@ Where is …?
 * how an object of the Go operator is recognised: hooks/migration/upstream.py
 * what becomes of an object of the Go operator: hooks/migration/children.py
 * who may call the hooks: hooks/serving/callers.py
-* the limits against slow peers: hooks/serving/worker.py
+* the limits against slow peers: hooks/serving/worker.py, hooks/serving/strangers.py
+* which call is computed now: hooks/serving/turns.py
 * a metric: hooks/serving/metrics.py, hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * which child kinds a controller declares: metacontroller

@@ -58,7 +58,7 @@ from hooks.serving.expected_children import expected_keys
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.serving.metrics_page import serve_prober_page
-from hooks.serving.web import BY_ITSELF, Record, ServedBy, create_bare_app, discard_body, read_body
+from hooks.serving.web import BY_ITSELF, Record, ServedBy, create_bare_app, find_caller, read_body
 from hooks.settings import Settings
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
@@ -110,7 +110,7 @@ class AppContext:
     carry_out: CarryOut | None
     metrics: Metrics
     json_cache: JsonCache
-    refuse: RefuseCaller
+    refuse: RefuseCaller | None
     revision: str
     record: Record | None
 
@@ -270,9 +270,10 @@ def _add_hook(app: Flask, name: str, hook: Hook, context: AppContext) -> None:
 
         def view(call: str = call, answer: Callable[[], bytes] = answer) -> Response:
             g.hook, g.call, g.kind = name, call, hook.kind.kind
-            if reason := context.refuse(request.headers.get("Authorization", "")):
-                discard_body()
-                raise UnknownCaller(reason)
+            if context.refuse is not None:
+                if reason := context.refuse(request.headers.get("Authorization", "")):
+                    raise UnknownCaller(reason)
+                find_caller().know()
             return Response(answer(), mimetype="application/json")
 
         app.add_url_rule(f"/{name}/{call}", f"{name}/{call}", view, methods=["POST"])

@@ -65,6 +65,14 @@ class LeaveAlone(HookError):
         self.retry_after = retry_after
 
 
+class TooBusy(LeaveAlone):
+    """More calls wait than a process should hold; the caller is to come again in a second; 429."""
+
+    def __init__(self, message: str) -> None:
+        """Take the sentence."""
+        super().__init__(message, retry_after=1)
+
+
 class ProberUnavailable(HookError):
     """The prober does not answer; 503."""
 

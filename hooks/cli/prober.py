@@ -9,14 +9,15 @@ from gunicorn.app.base import BaseApplication
 
 from hooks.cli.options import is_loopback, parse_bind, read_prober_token, read_settings, settings_option
 from hooks.model.prober.app import create_prober_app
-from hooks.model.prober.connections import kept_engines, raise_file_limit
+from hooks.model.prober.connections import kept_engines
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_transport, perform
 from hooks.model.prober_token import TOKEN_VARIABLE
+from hooks.serving.files import raise_file_limit
 from hooks.serving.logs import set_up_logging
 from hooks.serving.memory import freeze_memory
-from hooks.serving.server import JsonLog
+from hooks.serving.server import TRUSTS_NOBODY, JsonLog, ignore_sigusr2
 from hooks.serving.standard_input import end_with_stdin_option, stop_with_stdin
 from hooks.settings import Settings
 
@@ -35,6 +36,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load_config(self) -> None:
         """Take our own options; gunicorn's configuration file and environment variables are not read."""
         values: dict[str, Any] = {
+            **TRUSTS_NOBODY,
             "bind": self._bind,
             "workers": 1,
             "threads": _THREADS,
@@ -44,7 +46,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "preload_app": False,
             "proc_name": "dynamo-prober",
             "logger_class": JsonLog,
-            "control_socket_disable": True,
+            "on_starting": ignore_sigusr2,
             "post_worker_init": self._begin,
         }
         for key, value in values.items():

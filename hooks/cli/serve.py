@@ -99,6 +99,7 @@ def serve(
     options = ServerOptions(
         bind=bind,
         workers=capacity.workers,
+        strangers=capacity.peers,
         drain_file=capacity.drain_file,
         begin=served.begin,
         end=served.locks.release,
@@ -107,15 +108,18 @@ def serve(
     run_server(options, served.load)
 
 
-def _admit(bind: str, token_file: Path | None, settings: Settings) -> RefuseCaller:
-    """Which callers are refused; ends the process with status 2 if anybody could call and no setting says so."""
+def _admit(bind: str, token_file: Path | None, settings: Settings) -> RefuseCaller | None:
+    """Which callers are refused, None if everybody may call.
+
+    Ends the process with status 2 if everybody could call and no setting says so.
+    """
     if token_file is None:
         if settings.callers == "token" and not is_loopback(bind):
             raise click.UsageError(
                 f"other machines can reach {bind}, and no token says who may call: give --token-file FILE, "
                 "or say --set callers=any if everybody may"
             )
-        return lambda _authorization: ""
+        return None
     if settings.callers == "any":
         raise click.UsageError("--token-file and the setting callers=any exclude each other; give one of them")
     try:
@@ -131,7 +135,7 @@ class ServedHooks:
     settings: Settings
     at_once: int
     locks: Locks
-    refuse: RefuseCaller
+    refuse: RefuseCaller | None
     revision: str
     record: Path | None
 

@@ -61,6 +61,7 @@ def serve_admission(
     options = ServerOptions(
         bind=bind,
         workers=capacity.workers,
+        strangers=capacity.peers,
         drain_file=capacity.drain_file,
         certificate=_read_certificate(tls_cert, tls_key),
         begin=served.begin,

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from hooks.serving.standard_input import end_with_stdin_option
-from hooks.serving.web import AT_ONCE
+from hooks.serving.strangers import LEAST_STRANGERS, STRANGERS
+from hooks.serving.turns import AT_ONCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,7 @@ class Capacity:
 
     workers: int
     at_once: int
+    peers: int
     drain_file: Path | None
     end_with_stdin: bool
 
@@ -27,9 +29,11 @@ def capacity_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_capacity(
-        *, workers: int, threads: int, drain_file: Path | None, end_with_stdin: bool, **others: Any
+        *, workers: int, threads: int, peers: int, drain_file: Path | None, end_with_stdin: bool, **others: Any
     ) -> None:
-        capacity = Capacity(workers=workers, at_once=threads, drain_file=drain_file, end_with_stdin=end_with_stdin)
+        capacity = Capacity(
+            workers=workers, at_once=threads, peers=peers, drain_file=drain_file, end_with_stdin=end_with_stdin
+        )
         command(capacity=capacity, **others)
 
     options = (
@@ -42,6 +46,14 @@ def capacity_options(command: Callable[..., None]) -> Callable[..., None]:
             default=AT_ONCE,
             show_default=True,
             help="Number of calls that each process computes at the same time.",
+        ),
+        click.option(
+            "--peers",
+            type=click.IntRange(LEAST_STRANGERS, 16384),
+            default=STRANGERS,
+            show_default=True,
+            help="Number of connections that each process holds for peers that showed no token. For one more, the "
+            "connection that has been without a whole request for the longest time is closed.",
         ),
         click.option(
             "--drain-file",

@@ -25,16 +25,22 @@ from hooks.serving.free_memory import GIVE_BACK_SECONDS, FreeMemory
 from hooks.serving.logs import logger
 from hooks.serving.memory import freeze_memory
 from hooks.serving.standard_input import stop_with_stdin
-from hooks.serving.tls import CertificateFiles, create_context
-from hooks.serving.worker import REQUEST_SECONDS, BoundedWorker
-
-PEERS = 64
-"""Threads of each process. A thread costs little while it waits for its peer or for its turn, so there are many more of
-them than requests that are computed at the same time: slow peers and waiting requests leave some for health probes."""
+from hooks.serving.strangers import STRANGERS
+from hooks.serving.tls import CertificateFiles, Contexts
+from hooks.serving.worker import CALLS, REQUEST_SECONDS, BoundedWorker
 
 KEEP_ALIVE_SECONDS = 95
 """Longer than the 90 seconds after which a Go client closes an idle connection. So the client closes first, and none of
 its requests arrives on a connection that the server is closing."""
+
+HEADERS = 48
+"""Of a request; proxies add some. With gunicorn's 8 KiB for each, they bound the memory that a head can take."""
+
+TRUSTS_NOBODY: dict[str, Any] = {"control_socket_disable": True, "forwarded_allow_ips": "", "forwarder_headers": ""}
+"""Gunicorn's settings that would let peers, or processes of this machine, say more than a request may.
+
+By default it believes 127.0.0.1 who a caller is, and even where the application lies (SCRIPT_NAME).
+"""
 
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """Variable of prometheus_client, which reads it when it is imported."""
@@ -48,12 +54,15 @@ WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 class ServerOptions:
     """How to serve: `bind` is HOST:PORT; with a `certificate`, by HTTPS.
 
+    Each of the `workers` holds at most so many connections that showed no token (`strangers`).
+
     `begin` runs in each worker, with a function that says whether the worker is draining. `end` runs once, after all
     workers ended. With `end_with_stdin`, the end of standard input stops the server, as SIGTERM does.
     """
 
     bind: str
     workers: int
+    strangers: int = STRANGERS
     drain_file: Path | None = None
     certificate: CertificateFiles | None = None
     begin: Callable[[Callable[[], bool]], None] = lambda _is_draining: None
@@ -122,19 +131,22 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
     def load_config(self) -> None:
         """Configure gunicorn by these values only: not by files, arguments or variables."""
+        threads = self.options.strangers + CALLS  # started when they are needed; one that waits costs little
         values: dict[str, Any] = {
+            **TRUSTS_NOBODY,
             "bind": self.options.bind,
             "workers": self.options.workers,
-            "threads": PEERS,
+            "threads": threads,
+            "worker_connections": 2 * threads,
             "worker_class": BoundedWorker,
             "logger_class": JsonLog,
             "preload_app": True,  # all workers share memory pages from before the fork
             "keepalive": KEEP_ALIVE_SECONDS,
             "graceful_timeout": round(REQUEST_SECONDS),
-            "forwarded_allow_ips": "127.0.0.1",
             "worker_tmp_dir": _find_memory_dir(),
             "loglevel": logging.getLevelName(logger.getEffectiveLevel()).lower(),
-            "control_socket_disable": True,
+            "limit_request_fields": HEADERS,
+            "on_starting": ignore_sigusr2,
             "when_ready": lambda _arbiter: freeze_memory(),
             "post_fork": _let_sigterm_end,
             "post_worker_init": self._begin,
@@ -143,7 +155,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         }
         if certificate := self.options.certificate:
             values["certfile"], values["keyfile"] = str(certificate.certificate), str(certificate.key)
-            values["ssl_context"] = create_context
+            values["ssl_context"] = Contexts(certificate).create
         for key, value in values.items():
             self.cfg.set(key, value)
 
@@ -160,6 +172,12 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self.options.begin(lambda: self.is_draining() or not worker.alive)
         if self.options.end_with_stdin:
             stop_with_stdin(worker)
+
+
+def ignore_sigusr2(arbiter: Any) -> None:
+    """Let SIGUSR2 do nothing, before gunicorn handles signals: it would start a second parent of workers."""
+    arbiter.SIGNALS = [number for number in arbiter.SIGNALS if number != signal.SIGUSR2]
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
 
 
 def _forget_worker(_arbiter: Any, worker: Any) -> None:

@@ -1,10 +1,8 @@
 """What hooks and admission have in common: request ids, bodies of limited size, health probes, errors as one line."""
 
-import threading
 import time
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -19,16 +17,14 @@ from hooks.k8s.messages import one_line
 from hooks.problems import describe_problem
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import logger
+from hooks.serving.strangers import CALLER, NOBODY, Caller
+from hooks.serving.turns import AT_ONCE, Turns
 
 MAX_ID_CHARACTERS = 128
 MAX_MESSAGE_CHARACTERS = 2000
 """Metacontroller shows the body of an error as the message of an Event."""
 
-AT_ONCE = 4
-"""Calls that one process computes at the same time, by default."""
-
 _TURNS = "turns"
-_PIECE = 2**16
 
 
 Record = Callable[[str, bytes, bytes, bytes], None]
@@ -39,14 +35,14 @@ Record = Callable[[str, bytes, bytes, bytes], None]
 class ServedBy:
     """What an application takes from its server.
 
-    Whether the server is draining, how many calls a process computes at once, which callers of hooks are refused, and
-    which revision of image and settings it is (an empty one is that of every caller), the file of its certificate, None
-    without TLS, and what records calls of hooks, if anything does.
+    Whether the server is draining, how many calls a process computes at once, which callers of hooks are refused (None:
+    nobody), which revision of image and settings it is (an empty one is that of every caller), the file of its
+    certificate, None without TLS, and what records calls of hooks, if anything does.
     """
 
     is_draining: Callable[[], bool] = lambda: False
     at_once: int = AT_ONCE
-    refuse: RefuseCaller = lambda _authorization: ""
+    refuse: RefuseCaller | None = None
     revision: str = ""
     certificate: Path | None = None
     record: Record | None = None
@@ -63,7 +59,7 @@ def create_bare_app(name: str, known_paths: str, max_body_bytes: int, served_by:
     `/readyz` answers 503.
     """
     app = Flask(name, static_folder=None)
-    app.extensions[_TURNS] = threading.BoundedSemaphore(served_by.at_once)
+    app.extensions[_TURNS] = Turns(served_by.at_once)
     app.config["MAX_CONTENT_LENGTH"] = max_body_bytes + 1
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.url_map.merge_slashes = False
@@ -76,40 +72,43 @@ def create_bare_app(name: str, known_paths: str, max_body_bytes: int, served_by:
     return app
 
 
+def find_caller() -> Caller:
+    """What the server is told about the peer of the current request."""
+    caller: Caller = request.environ.get(CALLER, NOBODY)
+    return caller
+
+
 def read_body(limit: int) -> bytes:
     """The whole body of the current request; returns when the request may be computed.
-
-    A request waits for its turn only after its body has arrived, so slow peers and health probes take no turn.
 
     Flask silently cuts a chunked body at its own limit. That limit is one byte higher than ours, so the cut is noticed.
 
     Raises:
         BodyTooLarge: it has more than `limit` bytes. InvalidRequest: its chunks are malformed, or it ends too early.
+        TooBusy: it arrived while many calls wait for their turn.
     """
+    length = request.content_length
+    if length is not None and length > limit:
+        raise _too_large(limit)
+    caller = find_caller()
+    caller.announce(limit if length is None else length)
     try:
-        g.body = request.get_data(cache=False)
+        g.body = body = request.get_data(cache=False)
     except RequestEntityTooLarge as error:
         raise _too_large(limit) from error
     except (OSError, ParseException) as error:
         raise InvalidRequest(f"the body cannot be read: {error or type(error).__name__}") from error
-    if len(g.body) > limit:
+    if len(body) > limit:
         raise _too_large(limit)
-    current_app.extensions[_TURNS].acquire()
-    g.has_turn = True
-    body: bytes = g.body
+    caller.spare()
+    current_app.extensions[_TURNS].take(len(body))
+    g.turn = len(body)
     return body
 
 
-def discard_body() -> None:
-    """Read the body of a refused request and forget it: who still sends would lose the answer otherwise."""
-    with suppress(RequestEntityTooLarge, OSError, ParseException):
-        while request.stream.read(_PIECE):
-            pass
-
-
 def _end_turn(_error: BaseException | None) -> None:
-    if g.pop("has_turn", False):
-        current_app.extensions[_TURNS].release()
+    if "turn" in g:
+        current_app.extensions[_TURNS].give_back(g.pop("turn"))
 
 
 def _too_large(limit: int) -> BodyTooLarge:

@@ -1,40 +1,76 @@
-"""Gunicorn's gthread worker with time limits: no peer keeps a thread, or the loop that accepts, for itself.
+"""Gunicorn's gthread worker, in which no peer keeps a thread, or the loop that accepts, from others.
 
-Head and body of an answer are sent together: in two packets, a peer that delays its acknowledgements could get the
-second one 40 ms later.
+A thread waits for its peer within time limits. When there are more strangers than the process holds, the longest
+unheard one is cut off (`hooks.serving.strangers`), so a new connection is always heard at once.
 
 Source: gunicorn, gunicorn/workers/gthread.py, 27.0. Each method here extends the method of the same name there.
 """
 
+import errno
+import resource
 import socket
+import threading
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
+from gunicorn.util import close_graceful
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
+from hooks.serving.files import raise_file_limit
 from hooks.serving.logs import logger
+from hooks.serving.strangers import CALLER, LEAST_STRANGERS, Caller, Strangers
 
 HEAD_SECONDS = 10.0
 """How long a peer may take for its TLS handshake and the head of a request; gunicorn has no limit."""
 
-CROWDED_SECONDS = 1.0
-"""The same while every thread has a peer: those that wait for one may be health probes."""
+BODY_SECONDS = 10.0
+"""How long the whole body of a request may take."""
 
 REQUEST_SECONDS = 20.0
 """How long a request may take from its head to the last byte of its answer. Its caller gave up before: Metacontroller
 and the API server wait for 10 seconds."""
+
+CALLS = 512
+"""Threads of a process for calls that are computed, or wait for their turn, and for peers that showed the token."""
+
+OWN_FILES, FILES_OF_A_PEER = 64, 2
+"""Of a process: files that are no connections of peers, and those of each: gunicorn waits with one for data."""
+
+LAST_SECONDS, LAST_BYTES = 1.0, 2**20
+"""Of a body that is not wanted, how much is still taken after the answer: who still sends would lose it otherwise."""
 
 
 class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
     """A gthread worker that closes the connections of slow peers."""
 
     def init_process(self) -> None:
-        """Start without peers; for each that has a thread, the time since when its head, or its request, takes."""
-        self.heads: dict[TConn, float] = {}
-        self.requests: dict[TConn, float] = {}
+        """Start without peers."""
+        self.strangers = Strangers(_fit(self.cfg.threads - CALLS, raise_file_limit()))
+        self.deadlines: dict[TConn, float] = {}
+        self.served = threading.local()
         super().init_process()
+
+    def load_wsgi(self) -> None:
+        """Let the application say what it knows of its caller."""
+        super().load_wsgi()
+        self.wsgi: Callable[..., Iterable[bytes]] = partial(self.call, self.app.wsgi())
+
+    def accept(self, listener: Any) -> None:
+        """Accept a connection; without a free file, cut off a stranger instead."""
+        try:
+            super().accept(listener)
+        except OSError as error:
+            if error.errno not in {errno.EMFILE, errno.ENFILE}:
+                raise
+            self.cut_off(self.strangers.give_up())
+
+    def enqueue_req(self, conn: TConn) -> None:
+        """Give a new connection, or one that sends again, a thread."""
+        self.cut_off(self.strangers.hold(conn))
+        super().enqueue_req(conn)
 
     def handle(self, conn: TConn) -> Any:
         """Handle one request of a connection within the limits.
@@ -44,15 +80,17 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         """
         if self.app.is_draining():
             self.max_keepalived = 0  # from now on every answer says "Connection: close"
-        self.heads[conn] = time.monotonic()
+        self.deadlines[conn] = time.monotonic() + HEAD_SECONDS
         is_kept: Any = False
         try:
             is_kept = super().handle(conn)
         finally:
             if is_kept is False:
-                conn.close(graceful=True)
-            for peers in (self.heads, self.requests):
-                peers.pop(conn, None)
+                with suppress(OSError):  # the peer, or gunicorn, has closed it
+                    conn.sock.setblocking(True)
+                    close_graceful(conn.sock, LAST_SECONDS, LAST_BYTES)
+                self.strangers.forget(conn)
+            self.deadlines.pop(conn, None)
         return is_kept
 
     def finish_request(self, conn: TConn, fs: Any) -> None:
@@ -68,56 +106,62 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def handle_request(self, req: Any, conn: TConn) -> Any:
         """Answer a request, whose head has arrived."""
-        self.heads.pop(conn, None)
-        self.requests[conn] = time.monotonic()
-        joined = JoinedWrites(conn.sock)
-        is_kept = super().handle_request(req, SimpleNamespace(sock=joined, client=conn.client, server=conn.server))
-        joined.flush()
-        return is_kept
+        self.extend(conn, REQUEST_SECONDS)
+        self.served.request, self.served.conn = req, conn
+        return super().handle_request(req, conn)
+
+    def call(
+        self, app: Callable[..., Iterable[bytes]], environ: dict[str, Any], start_response: Any
+    ) -> Iterable[bytes]:
+        """Call the application; if the rest of a body is still to come, the connection is closed after the answer."""
+        request, conn = self.served.request, self.served.conn
+        ends = time.monotonic() + REQUEST_SECONDS
+        is_whole = environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ
+
+        def announce(length: int) -> None:
+            self.extend(conn, BODY_SECONDS)
+            self.cut_off(self.strangers.hold(conn, length))
+
+        def spare() -> None:
+            nonlocal is_whole
+            is_whole = True
+            self.strangers.spare(conn)
+            self.extend(conn, ends - time.monotonic())
+
+        environ[CALLER] = Caller(know=partial(self.strangers.know, conn), announce=announce, spare=spare)
+        answer = app(environ, start_response)
+        self.cut_off(self.strangers.hold(conn))
+        if not is_whole:
+            request.force_close()
+        return answer
+
+    def extend(self, conn: TConn, seconds: float) -> None:
+        """Move the end of the time that a connection has; one that was cut off stays so."""
+        if conn in self.deadlines:
+            self.deadlines[conn] = time.monotonic() + seconds
 
     def murder_pending(self) -> None:
         """Cut off peers that are too slow; gunicorn calls this at least once a second, also while it stops."""
         super().murder_pending()
         now = time.monotonic()
-        is_crowded = len(self.heads) + len(self.requests) >= self.cfg.threads
-        for peers, seconds in (
-            (self.heads, CROWDED_SECONDS if is_crowded else HEAD_SECONDS),
-            (self.requests, REQUEST_SECONDS),
-        ):
-            for conn in [conn for conn, since in list(peers.items()) if now - since > seconds]:
-                if peers.pop(conn, None) is not None:  # otherwise its thread was faster
-                    _cut_off(conn)
+        late = [conn for conn, ends in list(self.deadlines.items()) if ends < now]
+        for conn in late:
+            if self.deadlines.pop(conn, None) is not None:  # otherwise its thread was faster
+                logger.warning("connection of %s is closed: no whole request and answer in time", conn.client[0])
+        self.cut_off(late)
+        for conn in self.strangers.all():
+            if conn.sock.fileno() < 0:  # it was idle for long, and gunicorn closed it
+                self.strangers.forget(conn)
+
+    def cut_off(self, conns: Iterable[Any]) -> None:
+        """End connections, so that the threads that read or write on them go on; these threads close them."""
+        for conn in conns:
+            with suppress(OSError):  # closed in this moment
+                socket.socket.shutdown(conn.sock, socket.SHUT_RDWR)  # not SSLSocket's, which would forget its TLS state
 
 
-class JoinedWrites:
-    """A socket that holds back the first piece, an answer's head, and sends it with the second, the body."""
-
-    def __init__(self, sock: Any) -> None:
-        self._socket = sock
-        self._held = b""
-        self._has_begun = False
-
-    def sendall(self, data: bytes) -> None:
-        """Send all bytes, but hold back the first piece."""
-        if not self._has_begun:
-            self._has_begun, self._held = True, data
-            return
-        held, self._held = self._held, b""
-        self._socket.sendall(held + data if held else data)
-
-    def flush(self) -> None:
-        """Send what is still held back: the head of an answer without a body."""
-        held, self._held = self._held, b""
-        if held:
-            self._socket.sendall(held)
-
-    def __getattr__(self, name: str) -> Any:
-        """Everything else is the socket's own."""
-        return getattr(self._socket, name)
-
-
-def _cut_off(conn: TConn) -> None:
-    """End the connection, so that the thread that reads or writes on it goes on; that thread closes it."""
-    logger.warning("connection of %s is closed: no whole request and answer in time", conn.client[0])
-    with suppress(OSError):  # closed in this moment
-        socket.socket.shutdown(conn.sock, socket.SHUT_RDWR)  # not SSLSocket's, which would forget its TLS state
+def _fit(peers: int, files: int) -> int:
+    """As many peers as wanted, or as the open files of the process suffice for."""
+    if files == resource.RLIM_INFINITY:
+        return peers
+    return max(LEAST_STRANGERS, min(peers, (files - OWN_FILES) // FILES_OF_A_PEER))

@@ -134,13 +134,13 @@ def running(
 
 
 @contextmanager
-def running_admission(folder: Path, *arguments: str) -> Iterator[Running]:
+def running_admission(folder: Path, *arguments: str, program: Path | str = sys.executable) -> Iterator[Running]:
     """Admission with a certificate in `<folder>/tls/data`."""
     issued = issue_now()
     (folder / "tls").mkdir()
     write_certificate(issued, folder / "tls")
     files = [f"--tls-{kind}={folder / 'tls/data/tls'}.{end}" for kind, end in (("cert", "crt"), ("key", "key"))]
-    with running(folder, *ADMISSION, *files, *arguments, trusted=issued.authorities) as server:
+    with running(folder, *ADMISSION, *files, *arguments, trusted=issued.authorities, program=program) as server:
         yield server
 
 

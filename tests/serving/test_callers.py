@@ -153,7 +153,7 @@ def test_refused_calls_are_counted_without_a_namespace(file: Path) -> None:
 
 def test_large_body_of_a_stranger_does_not_cost_the_answer(file: Path, tmp_path: Path) -> None:
     with running(tmp_path, *HOOKS, "--token-file", str(file)) as server:
-        for size in (10, 2**20, 15 * 2**20):
+        for size in (10, 2**20):
             status, text = server.ask("POST", SYNC_PATH, b" " * size)
             assert (status, text.decode()) == (401, f"{NOT_SHOWN}\n")
         connection = server.connect()

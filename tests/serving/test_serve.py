@@ -211,3 +211,23 @@ def test_help_shows_examples() -> None:
     command = [sys.executable, "-m", "hooks", "serve", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert "dynamo-hooks serve --bind 0.0.0.0:8080 --set callers=any --workers 4" in done.stdout
+
+
+def test_sigusr2_starts_no_second_server(start: Start) -> None:
+    server = start("--workers", "1")
+    server.process.send_signal(signal.SIGUSR2)
+    assert server.post(SYNC)[0] == 200
+    server.process.send_signal(signal.SIGTTIN)  # one worker more, so the signal before was seen
+    wait_until(lambda: len(server.worker_ids()) == 2)
+    started = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+    assert sorted(map(int, started)) == sorted(server.worker_ids())
+
+
+@pytest.mark.parametrize("name", ["SCRIPT_NAME", "PATH_INFO", "REMOTE_USER"])
+def test_header_of_this_machine_does_not_say_where_the_application_is(start: Start, name: str) -> None:
+    server = start("--workers", "1")
+    connection = server.connect()
+    connection.request("GET", "/healthz", headers={name: "/nowhere"})
+    response = connection.getresponse()
+    assert (response.status, response.read()) == (200, b"alive\n")
+    connection.close()

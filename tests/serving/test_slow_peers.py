@@ -4,14 +4,16 @@ Without the methods of `hooks.serving.worker`, these tests fail.
 """
 
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http.client import HTTPResponse
+from pathlib import Path
 
 import pytest
 
-from hooks.serving.worker import HEAD_SECONDS
-from tests.serving.servers import HOOKS, Running, post_on, running, running_admission
+from tests.serving.servers import HOOKS, SYNC_PATH, Running, post_on, running, running_admission
 
 PROMPT = 1.5
 """Seconds within which a probe must be answered; the kubelet waits for 3."""
@@ -84,13 +86,38 @@ def test_slow_peers_hold_up_neither_calls_nor_probes(
             assert time.monotonic() - started < 3 * PROMPT
 
 
-def test_more_slow_peers_than_threads_keep_a_probe_from_its_answer_for_seconds_only(server: Running) -> None:
-    with ExitStack() as stack:
-        for number in range(300):
-            stack.enter_context((send_half_a_head if number % 10 == 0 else send_nothing)(server))
+@pytest.mark.parametrize("kind", ["hooks", "admission"])
+def test_server_without_a_free_file_closes_the_oldest_connection(kind: str, tmp_path: Path) -> None:
+    limited = tmp_path / "python"
+    limited.write_text(f'#!/bin/sh\nulimit -n 150\nexec {sys.executable} "$@"\n')
+    limited.chmod(0o755)
+    start = (
+        running_admission(tmp_path, program=limited)
+        if kind == "admission"
+        else running(tmp_path, *HOOKS, program=limited)
+    )
+    with start as server, ExitStack() as stack:
+        for _ in range(250):
+            stack.enter_context(send_nothing(server))
+        for _ in range(10):
+            assert server.get("/healthz") == (200, "alive\n")
+            assert server.ask("POST", *server.call)[0] == 200
+        assert not any("Traceback" in line for line in server.lines)
+
+
+@pytest.mark.parametrize("path", ["/nowhere", SYNC_PATH])
+def test_refused_peer_gets_its_answer_though_its_body_is_still_to_come(path: str, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("right")
+    with running(tmp_path, *HOOKS, "--token-file", str(file)) as server, connect(server) as peer:
+        peer.sendall(f"POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n{{".encode())
         started = time.monotonic()
-        assert server.get("/healthz") == (200, "alive\n")
-        assert time.monotonic() - started < 0.9 * HEAD_SECONDS
+        with HTTPResponse(peer) as response:
+            response.begin()
+            assert response.status == (404 if path == "/nowhere" else 401)
+            assert response.getheader("Connection") == "close"
+        assert seconds_until_closed(peer) < 5
+        assert time.monotonic() - started < 8
 
 
 # Limits, with shorter times than those of the product
@@ -98,17 +125,19 @@ def test_more_slow_peers_than_threads_keep_a_probe_from_its_answer_for_seconds_o
 
 IMPATIENT = """
 import time
-from flask import Flask, request
+from flask import request
 from hooks.serving import worker
 from hooks.serving.logs import set_up_logging
 from hooks.serving.server import ServerOptions, run_server
+from hooks.serving.web import BY_ITSELF, create_bare_app, read_body
 
-worker.HEAD_SECONDS, worker.REQUEST_SECONDS = 1.0, 3.0
+worker.HEAD_SECONDS, worker.BODY_SECONDS, worker.REQUEST_SECONDS = 1.0, 2.0, 3.0
 
 def load(_is_draining):
-    app = Flask("slow")
+    app = create_bare_app("slow", "", 2**20, BY_ITSELF)
     app.add_url_rule("/computed", "computed", lambda: time.sleep(2.2) or "done")
     app.add_url_rule("/read", "read", lambda: request.get_data() or "read", methods=["POST"])
+    app.add_url_rule("/body", "body", lambda: read_body(2**20), methods=["POST"])
     app.add_url_rule("/large", "large", lambda: b"x" * 2**26)
     return app
 
@@ -145,8 +174,12 @@ def test_connection_of_a_slow_peer_is_closed(impatient: Running, sent: bytes, le
         assert least < seconds_until_closed(peer) < 10
 
 
-def test_connection_of_a_peer_that_sends_byte_by_byte_is_closed(impatient: Running) -> None:
+@pytest.mark.parametrize(
+    "head", [b"", b"POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 9999\r\n\r\n"], ids=["head", "body"]
+)
+def test_connection_of_a_peer_that_sends_byte_by_byte_is_closed(impatient: Running, head: bytes) -> None:
     with connect(impatient) as peer:
+        peer.sendall(head)
         started = time.monotonic()
         with pytest.raises(OSError, match=r"reset|pipe"):
             send_for_ever(peer)

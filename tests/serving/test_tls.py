@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.serving.tls import CertificateFiles, create_context
+from hooks.serving.tls import CertificateFiles, Contexts
 from tests.serving.servers import issue_now
 
 
@@ -48,7 +48,7 @@ def test_connection_between_the_two_writes_of_a_renewal_gets_the_new_certificate
     files.certificate.write_text(renewed.certificate)
     late = threading.Timer(0.03, files.key.write_text, (renewed.key,))
     late.start()
-    assert isinstance(create_context(None, lambda: load(files)), ssl.SSLContext)
+    assert isinstance(Contexts(files).create(None, lambda: load(files)), ssl.SSLContext)
     late.join()
 
 
@@ -56,5 +56,31 @@ def test_files_that_stay_different_are_an_error(files: CertificateFiles) -> None
     files.certificate.write_text(issue_now().certificate)
     started = time.monotonic()
     with pytest.raises(ssl.SSLError, match="mismatch"):
-        create_context(None, lambda: load(files))
+        Contexts(files).create(None, lambda: load(files))
     assert time.monotonic() - started < 5
+
+
+def test_context_is_that_of_before_until_a_file_changes(files: CertificateFiles) -> None:
+    contexts, renewed = Contexts(files), issue_now()
+    first = contexts.create(None, lambda: load(files))
+    assert contexts.create(None, lambda: load(files)) is first
+    files.certificate.write_text(renewed.certificate)
+    files.key.write_text(renewed.key)
+    second = contexts.create(None, lambda: load(files))
+    assert second is not first
+    assert contexts.create(None, lambda: load(files)) is second
+
+
+@pytest.mark.parametrize("fault", ["missing", "different"])
+def test_context_of_before_stays_while_the_files_cannot_be_used(files: CertificateFiles, fault: str) -> None:
+    contexts = Contexts(files)
+    first = contexts.create(None, lambda: load(files))
+    if fault == "missing":
+        files.key.unlink()
+    else:
+        files.key.write_text(issue_now().key)
+    assert contexts.create(None, lambda: load(files)) is first
+    renewed = issue_now()
+    files.certificate.write_text(renewed.certificate)
+    files.key.write_text(renewed.key)
+    assert contexts.create(None, lambda: load(files)) is not first

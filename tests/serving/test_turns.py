@@ -1,6 +1,7 @@
 """How many calls are computed at the same time, and what does not wait for them."""
 
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -8,9 +9,10 @@ from flask import Flask
 
 from hooks import contract
 from hooks.app import Hook, create_app
-from hooks.errors import InvalidSpec
+from hooks.errors import InvalidSpec, TooBusy
 from hooks.facts import Facts
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.serving.turns import LARGE_BYTES, WAITING_BYTES, WAITING_CALLS, Turns
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 from tests import make
@@ -85,3 +87,77 @@ def test_call_that_fails_gives_its_turn_back(fault: Exception) -> None:
     statuses = [app.test_client().post("/graph/sync", data=body).status_code for body in (call(), b"no JSON", call())]
     assert statuses[0] == statuses[2] in (422, 500)
     assert statuses[1] == 400
+
+
+# Which calls wait
+
+
+def waiting(turns: Turns, sizes: list[int]) -> list[threading.Thread]:
+    """Calls that wait for their turn; each gives it back at once."""
+
+    def take(size: int) -> None:
+        turns.take(size)
+        turns.give_back(size)
+
+    before = turns.waiting
+    threads = [threading.Thread(target=take, args=(size,), daemon=True) for size in sizes]
+    for number, thread in enumerate(threads, start=1):
+        thread.start()
+        deadline = time.monotonic() + 30
+        while turns.waiting < before + number:
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+    return threads
+
+
+@pytest.mark.parametrize(
+    ("sizes", "size", "is_refused"),
+    [
+        ([1] * (WAITING_CALLS - 1), 1, False),
+        ([1] * WAITING_CALLS, 1, True),
+        ([WAITING_BYTES // 2] * 2, 1, True),
+        ([WAITING_BYTES - 1], 1, False),
+        ([], WAITING_BYTES + 1, False),
+    ],
+    ids=["one more", "too many", "too large together", "large together", "large alone"],
+)
+def test_call_is_refused_while_too_much_waits(sizes: list[int], size: int, is_refused: bool) -> None:
+    turns = Turns(1)
+    turns.take(1)
+    threads = waiting(turns, sizes)
+    if is_refused:
+        with pytest.raises(TooBusy, match=f"{len(sizes)} calls wait for their turn already"):
+            turns.take(size)
+    else:
+        threads += waiting(turns, [size])
+    turns.give_back(1)
+    for thread in threads:
+        thread.join(timeout=30)
+    assert turns.waiting == 0
+    turns.take(1)
+
+
+def test_large_calls_are_computed_one_after_the_other_beside_small_ones() -> None:
+    turns = Turns(3)
+    turns.take(LARGE_BYTES + 1)
+    threads = waiting(turns, [LARGE_BYTES + 1])
+    turns.take(LARGE_BYTES)
+    turns.take(1)
+    assert turns.waiting == 1
+    turns.give_back(LARGE_BYTES + 1)
+    threads[0].join(timeout=30)
+    assert turns.waiting == 0
+
+
+def test_call_that_comes_at_a_bad_moment_is_asked_to_come_again(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hooks.serving.turns.WAITING_CALLS", 0)
+    app = app_of(gate, at_once=1)
+    thread = threading.Thread(target=lambda: app.test_client().post("/graph/sync", data=call()))
+    thread.start()
+    assert gate.entered.acquire(timeout=30)
+    response = app.test_client().post("/graph/sync", data=call())
+    assert (response.status_code, response.headers["Retry-After"]) == (429, "1")
+    assert response.text == "0 calls wait for their turn already; call again in a moment\n"
+    gate.opened.set()
+    thread.join(timeout=30)
+    assert app.test_client().post("/graph/sync", data=call()).status_code == 200

@@ -7,7 +7,6 @@ import logging
 import resource
 import socket
 import time
-from contextlib import suppress
 from typing import Any
 
 from requests.adapters import HTTPAdapter
@@ -63,15 +62,6 @@ class DeadlineAdapter(HTTPAdapter):
         """Create the pools of these connections."""
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
-
-
-def raise_file_limit() -> int:
-    """Raise this process's limit of open files to the highest that is allowed, and return it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # if the kernel allows less than the hard limit, the soft limit stays
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return soft
 
 
 def kept_engines(files: int, calls: int) -> int:

@@ -122,7 +122,7 @@ def test_connections_are_kept_for_as_many_engines_as_files_allow(
 
 def test_process_raises_its_limit_of_open_files() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    script = "from hooks.model.prober.connections import raise_file_limit; print(raise_file_limit())"
+    script = "from hooks.serving.files import raise_file_limit; print(raise_file_limit())"
     done = subprocess.run(
         [sys.executable, "-c", script],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard)),
