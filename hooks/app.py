@@ -38,6 +38,7 @@ from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
 from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s.types import GroupVersionKind, is_deleting
+from hooks.metacontroller.confinement import confine_customize, confine_sync
 from hooks.metacontroller.protocol import (
     CustomizeRequest,
     RelatedRule,
@@ -80,6 +81,7 @@ _OUTCOMES: Mapping[int, tuple[str, str]] = {
     404: ("not_found", "not_found"),
     405: ("wrong_method", "bad_request"),
     401: ("unknown_caller", "bad_request"),
+    403: ("left_alone", ""),
     413: ("too_large", "bad_request"),
     422: ("invalid_spec", "validation"),
     429: ("left_alone", ""),
@@ -120,8 +122,8 @@ class AppContext:
 
 
 def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
-    """The route table: name in the path to hook."""
-    return {
+    """The route table: name in the path to hook; by the settings, each serves one namespace or all."""
+    table = {
         "graph": Hook(kind=contract.GRAPH, sync=graph.sync, finalize=graph.finalize, customize=graph.customize),
         "component": Hook(
             kind=contract.COMPONENT,
@@ -149,6 +151,16 @@ def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
             is_decorator=True,
         ),
     }
+    return {name: _confine(hook) for name, hook in table.items()}
+
+
+def _confine(hook: Hook) -> Hook:
+    return replace(
+        hook,
+        sync=confine_sync(hook.sync),
+        finalize=hook.finalize and confine_sync(hook.finalize),
+        customize=confine_customize(hook.customize),
+    )
 
 
 def served_hooks(

@@ -38,6 +38,12 @@ class BodyTooLarge(HookError):
     status = 413
 
 
+class ForeignParent(HookError):
+    """The installation does not serve the parent's namespace; 403. Metacontroller changes nothing and tries again."""
+
+    status = 403
+
+
 class InvalidSpec(HookError):
     """The spec cannot be rendered, and there are no last good children to keep; 422."""
 

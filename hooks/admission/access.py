@@ -12,7 +12,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.clients.api_server import ApiServer, Refused
-from hooks.graph.request.validate import find_target_to_review
+from hooks.graph.request.validate import find_target_to_review, may_create_elsewhere
 from hooks.k8s.types import plural_of
 from hooks.problems import SPEC, Problem
 from hooks.rules import request as rules
@@ -38,6 +38,18 @@ def guard_requests(rules_by_plural: Mapping[str, Rule], server: ApiServer | None
         return verdict if verdict.problems else replace(verdict, problems=find_missing_rights(review, server))
 
     return {**rules_by_plural, plural: guarded}
+
+
+def guard_alone(server: ApiServer | None) -> dict[str, Rule]:
+    """The rules that hold in locked namespaces too: a lock does not end the right of these hooks to create graphs.
+
+    Whoever may write Leases may lock a namespace, write a request there, and take the lock away.
+    """
+
+    def guarded(review: Review) -> Verdict:
+        return Verdict(problems=find_missing_rights(review, server) if may_create_elsewhere(review) else ())
+
+    return {plural_of(contract.GRAPH_REQUEST): guarded}
 
 
 def find_missing_rights(review: Review, server: ApiServer | None) -> tuple[Problem, ...]:

@@ -3,12 +3,12 @@
 The same server answers `POST /convert`, see `hooks.admission.conversion`.
 
 The API server calls them; the rules are those of `hooks.admission.rules`. An object in a namespace that another
-operator has locked is allowed without a check. Answering changes nothing, so a dry run is like any other request.
+operator has locked is allowed without these rules. Answering changes nothing, so a dry run is like any other request.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from flask import Flask, Response, g, request
@@ -31,8 +31,6 @@ from hooks.validation.review import Review, Verdict
 
 Rule = Callable[[Review], Verdict]
 Default = Callable[[Review], Sequence[Mapping[str, Json]]]
-IsLocked = Callable[[str], bool]
-"""Whether a namespace belongs to another operator; its objects are not checked."""
 Installed = Callable[[], frozenset[GroupVersionKind] | None]
 """The optional kinds of the cluster; None where they are not known."""
 
@@ -55,13 +53,24 @@ _KNOWN_PATHS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Locked:
+    """The namespaces of other operators: `contains` says which; of the rules, only these hold there, by plural."""
+
+    contains: Callable[[str], bool]
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+
+
+NOTHING_LOCKED = Locked(contains=lambda _namespace: False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionContext:
     """What every call needs: settings, rules and defaults by plural, kinds and namespaces of the cluster, metrics."""
 
     settings: Settings
     rules: Mapping[str, Rule]
     defaults: Mapping[str, Default]
-    is_locked: IsLocked
+    locked: Locked
     installed: Installed
     metrics: AdmissionMetrics
 
@@ -71,7 +80,7 @@ def create_admission_app(
     rules: Mapping[str, Rule],
     defaults: Mapping[str, Default],
     *,
-    is_locked: IsLocked = lambda _namespace: False,
+    locked: Locked = NOTHING_LOCKED,
     installed: Installed = lambda: None,
     served_by: ServedBy = BY_ITSELF,
 ) -> Flask:
@@ -82,7 +91,7 @@ def create_admission_app(
         settings=settings,
         rules=rules,
         defaults=defaults,
-        is_locked=is_locked,
+        locked=locked,
         installed=installed,
         metrics=create_admission_metrics(app, served_by.certificate),
     )
@@ -119,8 +128,10 @@ def _validate(plural: str, context: AdmissionContext) -> bytes:
 
 
 def _judge(plural: str, call: AdmissionCall, context: AdmissionContext) -> Verdict:
-    rule = context.rules.get(plural)
-    if rule is None or call.new is None or not call.is_judged or _is_left_alone(call, context):
+    if call.new is None or not call.is_judged:
+        return Verdict(problems=())
+    rule = (context.locked.rules if _is_left_alone(call, context) else context.rules).get(plural)
+    if rule is None:
         return Verdict(problems=())
     if call.is_too_deep:
         return Verdict(problems=(reading.DEPTH.at(HERE),))
@@ -153,7 +164,7 @@ def _read(plural: str, context: AdmissionContext) -> AdmissionCall:
 
 
 def _is_left_alone(call: AdmissionCall, context: AdmissionContext) -> bool:
-    if not call.namespace or not context.is_locked(call.namespace):
+    if not call.namespace or not context.locked.contains(call.namespace):
         return False
     g.fields["notes"] = ["the namespace belongs to another operator"]
     return True

@@ -86,6 +86,7 @@ def serve(
     requests are finished. SIGINT ends it at once. Log lines are JSON on standard error.
     """
     settings = read_settings(set_values)
+    _expect_namespace(settings)
     read_prober_token()  # refused here, once, instead of in every worker
     set_up_logging(settings.log_level)
     served = ServedHooks(
@@ -106,6 +107,15 @@ def serve(
         end_with_stdin=capacity.end_with_stdin,
     )
     run_server(options, served.load)
+
+
+def _expect_namespace(settings: Settings) -> None:
+    """End the process with status 2 if labels alone would say which parents are the installation's."""
+    if settings.installation and not settings.installation_namespace:
+        raise click.UsageError(
+            f"the setting installation is {settings.installation}, and the setting installation_namespace is empty: "
+            "whoever writes the label of the installation in any namespace would be served; give both"
+        )
 
 
 def _admit(bind: str, token_file: Path | None, settings: Settings) -> RefuseCaller | None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from hooks.admission.access import guard_requests
+from hooks.admission.access import guard_alone, guard_requests
 from hooks.admission.installed_kinds import InstalledKinds
+from hooks.admission.labels import warn_of_labels
 from hooks.cli.options import parse_bind, read_settings, settings_option
 from hooks.cli.server_options import Capacity, capacity_options
 from hooks.clients.api_server import ApiServer
@@ -105,14 +106,15 @@ class ServedAdmission:
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""
-        from hooks.admission.app import create_admission_app  # noqa: PLC0415 - reads the environment when imported
+        from hooks.admission.app import Locked, create_admission_app  # noqa: PLC0415 - reads the environment when imported
         from hooks.admission.rules import DEFAULTS, RULES  # noqa: PLC0415 - takes long
 
+        server = ApiServer.in_cluster()
         return create_admission_app(
             self.settings,
-            guard_requests(RULES, ApiServer.in_cluster()),
+            guard_requests(warn_of_labels(RULES), server),
             DEFAULTS,
-            is_locked=self.locks.is_locked,
+            locked=Locked(contains=self.locks.is_locked, rules=guard_alone(server)),
             installed=self.installed.look if self.installed else lambda: None,
             served_by=ServedBy(is_draining=is_draining, at_once=self.at_once, certificate=self.certificate),
         )

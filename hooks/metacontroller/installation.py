@@ -3,7 +3,7 @@
 Controllers select parents by the label. The installation for the whole cluster serves parents without it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from hooks import contract
 from hooks.k8s.types import Json, Manifest, ReadManifest, labels_of
@@ -33,3 +33,31 @@ def label_like_parent(parent_labels: Mapping[str, str], child: Manifest) -> Mani
 def is_parent_kind(manifest: ReadManifest) -> bool:
     """Whether the object has one of our own kinds."""
     return str(manifest["apiVersion"]).partition("/")[0] == contract.GROUP
+
+
+def read_installation(manifest: ReadManifest) -> str | None:
+    """The value of an object's label, which may be empty; None if it has no label."""
+    return labels_of(manifest).get(contract.LABEL_INSTALLATION)
+
+
+def command_to_free(manifest: ReadManifest) -> str:
+    """The command that removes the label from an object, so that the installation for the whole cluster serves it."""
+    metadata = manifest["metadata"]
+    named = f"{manifest['kind'].lower()} {metadata['name']}"
+    return f"kubectl --namespace {metadata['namespace']} label {named} {contract.LABEL_INSTALLATION}-"
+
+
+def command_to_free_all(kinds: Iterable[str], namespace: str, installation: str) -> str:
+    """The command that removes this label from all objects of these kinds in a namespace."""
+    named, label = ",".join(sorted({kind.lower() for kind in kinds})), contract.LABEL_INSTALLATION
+    return f"kubectl --namespace {namespace} label {named} --selector {label}={installation} {label}-"
+
+
+def command_to_claim(namespace: str, installation: str) -> str:
+    """The command that gives a namespace the label: its installation alone judges the labelled objects in it."""
+    return f"kubectl label namespace {namespace} {contract.LABEL_INSTALLATION}={installation}"
+
+
+def command_to_release(namespace: str) -> str:
+    """The command that removes the label from a namespace."""
+    return f"kubectl label namespace {namespace} {contract.LABEL_INSTALLATION}-"

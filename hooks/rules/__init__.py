@@ -15,6 +15,7 @@ from hooks.rules import (
     config,
     graph,
     grove,
+    installation,
     model,
     pod,
     pod_values,
@@ -30,7 +31,7 @@ from hooks.rules import (
 
 _MODULES: tuple[ModuleType, ...] = (
     *(reading, schema, graph, config, grove, topology, spec, preview, pod, pod_values, component, slips),
-    *(model, request, profiling, adapter),
+    *(model, request, profiling, adapter, installation),
 )
 
 TABLE: tuple[Rule, ...] = tuple(value for m in _MODULES for value in vars(m).values() if isinstance(value, Rule))

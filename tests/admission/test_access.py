@@ -9,17 +9,20 @@ import pytest
 import requests
 import responses
 
-from hooks.admission.access import guard_requests
-from hooks.admission.app import create_admission_app
+from hooks import contract
+from hooks.admission.access import guard_alone, guard_requests
+from hooks.admission.app import Locked, create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.k8s.types import Manifest
 from hooks.problems import texts_of
-from hooks.settings import parse_settings
+from hooks.settings import Settings, parse_settings
 from hooks.validation.review import Review, User
 from tests.clients.played_server import URL, api_server
 from tests.graph.request import jobs
+from tests.reviews import post, review
 
 REVIEWS = f"{URL}/apis/authorization.k8s.io/v1/subjectaccessreviews"
+LABEL = contract.LABEL_INSTALLATION
 PLURAL = "dynamographdeploymentrequests"
 SETTINGS = parse_settings({}, {"request_namespaces": "other,third"})
 USER = User(name="eve", groups=("dev", "system:authenticated"), uid="u-1", extra={"scopes": ("a", "b")})
@@ -118,6 +121,41 @@ def test_each_change_of_the_spec_is_asked_about(tmp_path: Path) -> None:
         assert len(problems(tmp_path, request(model="another"), request())) == 1
         assert len(problems(tmp_path, request("other"), jobs.request())) == 1
         assert len(problems(tmp_path, request("third"), request("other"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [({LABEL: "gone"}, {}), ({}, {LABEL: "team-a"}), ({LABEL: "gone"}, {LABEL: "team-a"})],
+    ids=["taken away", "given", "changed"],
+)
+def test_each_change_of_the_installation_is_asked_about(
+    tmp_path: Path, before: dict[str, str], after: dict[str, str]
+) -> None:
+    """Else a request that no installation serves could be stored, and then be handed to one that does."""
+    old, new = ({**request(), "metadata": {**request()["metadata"], "labels": found}} for found in (before, after))
+    with responses.RequestsMock() as mock:
+        mock.post(REVIEWS, status=201, json={"status": {"allowed": False}})
+        assert FORBIDDEN in problems(tmp_path, new, old)[0]
+
+
+def ask_in_a_locked_namespace(folder: Path, manifest: Manifest, settings: Settings = SETTINGS) -> Any:
+    server = api_server(folder)
+    locked = Locked(contains=lambda namespace: namespace == "default", rules=guard_alone(server))
+    app = create_admission_app(settings, guard_requests(RULES, server), DEFAULTS, locked=locked)
+    return post(app, "validate", review(manifest, userInfo={"username": "eve"}), PLURAL)
+
+
+def test_lock_of_a_namespace_is_no_way_past_the_question(tmp_path: Path) -> None:
+    with responses.RequestsMock() as mock:
+        mock.post(REVIEWS, status=201, json={"status": {"allowed": False}})
+        answer = ask_in_a_locked_namespace(tmp_path, request())
+    assert FORBIDDEN in answer["status"]["message"]
+
+
+def test_nobody_is_asked_in_a_locked_namespace_if_the_hooks_create_nothing_elsewhere(tmp_path: Path) -> None:
+    with responses.RequestsMock():
+        assert ask_in_a_locked_namespace(tmp_path, request(), parse_settings({}))["allowed"] is True
+        assert ask_in_a_locked_namespace(tmp_path, jobs.request(profilerImage=""))["allowed"] is True
 
 
 def test_nobody_is_asked_about_a_namespace_that_the_setting_refuses(tmp_path: Path) -> None:

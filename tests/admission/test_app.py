@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from hooks.admission.app import KINDS, create_admission_app
+from hooks.admission.app import KINDS, Locked, create_admission_app
 from hooks.problems import Reason
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
@@ -85,7 +85,7 @@ def test_time_of_deletion_that_means_nothing_is_no_way_past_the_rules(call: str,
 
 @pytest.mark.parametrize("call", ["validate", "mutate"])
 def test_locked_namespace_is_left_alone(call: str) -> None:
-    app = admission_app(REFUSED, PATCH, is_locked=lambda namespace: namespace == "taken")
+    app = admission_app(REFUSED, PATCH, locked=Locked(contains=lambda namespace: namespace == "taken"))
     assert post(app, call, review(namespace="taken")) == {"allowed": True, "uid": "u-1"}
     assert app.config["asked"] == []
     post(app, call, review(namespace="free"))

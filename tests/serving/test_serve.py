@@ -187,6 +187,7 @@ def test_effects_that_no_api_server_takes_are_switched_off_and_named_once(
         (("--set", "log_levl=debug"), "unknown setting log_levl; did you mean log_level?"),
         (("--set", "log_level"), "--set log_level is not a setting; write --set key=value"),
         (("--set", "max_body_bytes=many"), "setting max_body_bytes is 'many', should be: write a number of bytes"),
+        (("--set", "installation=team-a"), "and the setting installation_namespace is empty: whoever writes the label"),
         (("--bind", "8080"), "'8080' is not an address; write HOST:PORT"),
         (("--bind", "localhost:70000"), "'localhost:70000' is not an address"),
         (("--admission-bind", "0.0.0.0:9443"), "--admission-bind no longer exists: admission is a process of its own"),
@@ -195,7 +196,14 @@ def test_effects_that_no_api_server_takes_are_switched_off_and_named_once(
         (("--drain", "5"), "--drain no longer exists: let something wait before SIGTERM, such as a preStop hook"),
     ],
     ids=[
-        *("unknown setting", "no value", "malformed setting", "no host", "no such port"),
+        *(
+            "unknown setting",
+            "no value",
+            "malformed setting",
+            "installation without a namespace",
+            "no host",
+            "no such port",
+        ),
         *("admission", "certificate", "key", "drain"),
     ],
 )

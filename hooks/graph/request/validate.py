@@ -13,6 +13,7 @@ from hooks.graph.request.reasons import RequestReason
 from hooks.k8s.canonical import find_unreadable
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_dns_label
 from hooks.k8s.types import Json, ReadManifest
+from hooks.metacontroller.installation import read_installation
 from hooks.problems import SPEC, Key, Problem
 from hooks.rules import request as rules
 from hooks.rules.pod import QUANTITY
@@ -48,12 +49,24 @@ def find_target_to_review(review: Review) -> str:
     """The namespace in which the user of a write must be allowed to create graphs; empty for none.
 
     It is that of `deploymentOverrides`, if it is not the request's own. A write that leaves the spec as it was needs no
-    right: Metacontroller and others change metadata.
+    right: Metacontroller and others change metadata. But whoever changes the label of the installation hands the
+    request to hooks that may create the graph.
     """
-    if review.old is not None and review.old.get("spec") == review.new.get("spec"):
+    if review.old is not None and _asks_the_same(review.old, review.new):
         return ""
     target = _read(_read(review.new.get("spec"), "deploymentOverrides"), "namespace")
     return target if isinstance(target, str) and target != review.new["metadata"].get("namespace") else ""
+
+
+def may_create_elsewhere(review: Review) -> bool:
+    """Whether the settings allow these hooks to create the graph in the namespace of `find_target_to_review`."""
+    own, target = str(review.new["metadata"].get("namespace")), find_target_to_review(review)
+    return bool(target) and not any(find_foreign_namespace(own, target, review.settings))
+
+
+def _asks_the_same(old: ReadManifest, new: ReadManifest) -> bool:
+    """Whether the same installation is asked for the same as before."""
+    return bool(old.get("spec") == new.get("spec")) and read_installation(old) == read_installation(new)
 
 
 def rejected_change(state: RequestState) -> Problem:
