@@ -47,8 +47,12 @@ def test_nothing_of_it_is_there_by_default() -> None:
 
 def test_every_kind_is_judged_under_the_operators_names() -> None:
     validating, _ = configurations(*ON)
-    found = {hook["name"]: hook["rules"][0]["resources"] for hook in validating["webhooks"]}
-    assert found == {f"v{kind.kind.lower()}.kb.io": [plural] for plural, kind in KINDS.items()}
+    found = [(hook["name"], hook["rules"][0]["resources"]) for hook in validating["webhooks"]]
+    kinds = {kind.kind.lower(): plural for plural, kind in KINDS.items()}
+    assert found == [
+        *((f"v{kind}.kb.io", [plural]) for kind, plural in kinds.items()),
+        *((f"v{kind}-labelled.kb.io", [plural]) for kind, plural in kinds.items()),
+    ]
     for hook in validating["webhooks"]:
         (plural,) = hook["rules"][0]["resources"]
         service = hook["clientConfig"]["service"]
@@ -65,20 +69,37 @@ def test_every_kind_is_judged_under_the_operators_names() -> None:
 
 def test_graphs_alone_have_defaults_unless_the_installation_is_restricted() -> None:
     _, mutating = configurations(*ON)
-    (hook,) = mutating["webhooks"]
-    assert (hook["name"], hook["rules"][0]["operations"]) == ("mdynamographdeployment.kb.io", ["CREATE"])
+    assert [(hook["name"], hook["rules"][0]["operations"]) for hook in mutating["webhooks"]] == [
+        ("mdynamographdeployment.kb.io", ["CREATE"]),
+        ("mdynamographdeployment-labelled.kb.io", ["CREATE"]),
+    ]
     _, mutating = configurations(*ON, "--set", "settings.installation=team-a")
     assert [hook["rules"][0]["resources"] for hook in mutating["webhooks"]] == [[plural] for plural in KINDS]
     assert {tuple(hook["rules"][0]["operations"]) for hook in mutating["webhooks"]} == {("CREATE", "UPDATE")}
 
 
-def test_installation_of_the_whole_cluster_judges_what_no_other_owns() -> None:
+def selecting(operator: str, *more: dict[str, Any]) -> dict[str, Any]:
+    """A selector by whether the label of an installation is there."""
+    return {"matchExpressions": [*more, {"key": contract.LABEL_INSTALLATION, "operator": operator}]}
+
+
+def test_installation_of_the_whole_cluster_judges_what_no_other_judges() -> None:
     for configuration in configurations(*ON):
         for hook in configuration["webhooks"]:
-            assert "namespaceSelector" not in hook
-            assert hook["objectSelector"] == {
-                "matchExpressions": [{"key": contract.LABEL_INSTALLATION, "operator": "DoesNotExist"}]
-            }
+            is_labelled = hook["name"].endswith("-labelled.kb.io")
+            assert hook["objectSelector"] == selecting("Exists" if is_labelled else "DoesNotExist")
+            assert hook.get("namespaceSelector") == (selecting("DoesNotExist") if is_labelled else None)
+
+
+def test_own_selector_of_namespaces_holds_for_labelled_objects_too(tmp_path: Path) -> None:
+    judged = {"key": "judged", "operator": "In", "values": ["yes"]}
+    own = {"matchLabels": {"a": "b"}, "matchExpressions": [judged]}
+    options = with_values(tmp_path, {"admission": {"enabled": True, "namespaceSelector": own}})
+    for configuration in configurations(*options):
+        for hook in configuration["webhooks"]:
+            is_labelled = hook["name"].endswith("-labelled.kb.io")
+            both = {"matchLabels": {"a": "b"}, **selecting("DoesNotExist", judged)}
+            assert hook["namespaceSelector"] == (both if is_labelled else own)
 
 
 @pytest.mark.parametrize(

@@ -28,32 +28,50 @@
 {{- .Values.settings.installationNamespace | default .Release.Namespace -}}
 {{- end }}
 
+{{- /* Which objects are judged, as a YAML list of dicts of suffix (of the webhooks' names), namespaces and objects (selectors).
+A restricted installation judges all objects of its namespace. Another judges those without the label of an installation,
+and those whose namespace does not have that label: nobody else judges them. No webhook can select these two at once. */ -}}
+{{- define "dynamo-hooks.judged" -}}
+{{- $admission := .Values.admission -}}
+{{- if .Values.settings.installation -}}
+{{- $own := dict "matchLabels" (dict "kubernetes.io/metadata.name" (include "dynamo-hooks.installationNamespace" .)) -}}
+{{- list (dict "suffix" "" "namespaces" ($admission.namespaceSelector | default $own) "objects" $admission.objectSelector) | toYaml -}}
+{{- else if $admission.objectSelector -}}
+{{- list (dict "suffix" "" "namespaces" $admission.namespaceSelector "objects" $admission.objectSelector) | toYaml -}}
+{{- else -}}
+{{- $unlabelled := dict "key" "nvidia.com/dynamo-installation" "operator" "DoesNotExist" -}}
+{{- $labelled := dict "key" "nvidia.com/dynamo-installation" "operator" "Exists" -}}
+{{- $namespaces := $admission.namespaceSelector | default dict -}}
+{{- $unclaimed := merge (dict "matchExpressions" (append ($namespaces.matchExpressions | default list) $unlabelled)) $namespaces -}}
+{{- $free := dict "suffix" "" "namespaces" $namespaces "objects" (dict "matchExpressions" (list $unlabelled)) -}}
+{{- $foreign := dict "suffix" "-labelled" "namespaces" $unclaimed "objects" (dict "matchExpressions" (list $labelled)) -}}
+{{- list $free $foreign | toYaml -}}
+{{- end -}}
+{{- end }}
+
 {{- /* The webhooks of one configuration, from a dict of context, prefix (v or m), call, plurals and operations. */ -}}
 {{- define "dynamo-hooks.webhooks" -}}
 {{- $admission := .context.Values.admission -}}
-{{- $restricted := .context.Values.settings.installation -}}
-{{- $namespaces := dict "matchLabels" (dict "kubernetes.io/metadata.name" (include "dynamo-hooks.installationNamespace" .context)) -}}
-{{- $unlabelled := dict "matchExpressions" (list (dict "key" "nvidia.com/dynamo-installation" "operator" "DoesNotExist")) -}}
-{{- $namespaceSelector := $admission.namespaceSelector | default (ternary $namespaces dict (not (empty $restricted))) -}}
-{{- $objectSelector := $admission.objectSelector | default (ternary dict $unlabelled (not (empty $restricted))) -}}
 {{- $passing := dict "name" "not-on-its-way-out" "expression" "request.operation == 'CREATE' || !has(object.metadata.deletionTimestamp)" -}}
 {{- $webhooks := list -}}
-{{- range $plural := .plurals -}}
+{{- range $judged := include "dynamo-hooks.judged" .context | fromYamlArray -}}
+{{- range $plural := $.plurals -}}
 {{- $client := dict "service" (dict "name" (include "dynamo-hooks.admissionName" $.context) "namespace" $.context.Release.Namespace "path" (printf "/admission/%s/%s" $.call $plural) "port" 443) -}}
 {{- if and (eq $admission.certificates.source "external") $admission.certificates.caBundle -}}
 {{- $_ := set $client "caBundle" $admission.certificates.caBundle -}}
 {{- end -}}
 {{- $rule := dict "apiGroups" (list "nvidia.com") "apiVersions" (list "v1alpha1") "operations" $.operations "resources" (list $plural) -}}
-{{- $webhook := dict "name" (printf "%s%s.kb.io" $.prefix (trimSuffix "s" $plural)) "clientConfig" $client "rules" (list $rule) -}}
+{{- $webhook := dict "name" (printf "%s%s%s.kb.io" $.prefix (trimSuffix "s" $plural) $judged.suffix) "clientConfig" $client "rules" (list $rule) -}}
 {{- $_ := set $webhook "admissionReviewVersions" (list "v1") -}}
 {{- $_ := set $webhook "sideEffects" "None" -}}
 {{- $_ := set $webhook "failurePolicy" $admission.failurePolicy -}}
 {{- $_ := set $webhook "timeoutSeconds" ($admission.timeoutSeconds | int) -}}
 {{- $_ := set $webhook "matchPolicy" $admission.matchPolicy -}}
 {{- $_ := set $webhook "matchConditions" (concat (list $passing) $admission.matchConditions) -}}
-{{- with $namespaceSelector -}}{{- $_ := set $webhook "namespaceSelector" . -}}{{- end -}}
-{{- with $objectSelector -}}{{- $_ := set $webhook "objectSelector" . -}}{{- end -}}
+{{- with $judged.namespaces -}}{{- $_ := set $webhook "namespaceSelector" . -}}{{- end -}}
+{{- with $judged.objects -}}{{- $_ := set $webhook "objectSelector" . -}}{{- end -}}
 {{- $webhooks = append $webhooks $webhook -}}
+{{- end -}}
 {{- end -}}
 {{- toYaml $webhooks -}}
 {{- end }}

@@ -18,6 +18,7 @@ from hooks.clients.api_server import Conversation, Refused
 from hooks.crds.versions import find_foreign_storage, find_serving_patch
 from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
 from hooks.metacontroller import install_files
+from hooks.metacontroller.installation import name_finalizer
 
 KINDS = (contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER)
 SETTLE_SECONDS = 3.0
@@ -134,7 +135,7 @@ class Departure:
 
     def _finalizers(self) -> frozenset[str]:
         found = install_files.controllers("", installation=self.installation)
-        return frozenset(f"metacontroller.io/{c['kind'].lower()}-{c['metadata']['name']}" for c in found)
+        return frozenset(map(name_finalizer, found))
 
     def _webhooks(self) -> list[str]:
         if not self.webhooks:

@@ -7,9 +7,12 @@ from enum import StrEnum
 
 from hooks import contract
 from hooks.k8s.types import Json, ReadManifest, labels_of
+from hooks.settings import ENVIRONMENT_PREFIX
 
 HOOKS_NAME = "dynamo-hooks"
 OPERATOR_NAME = "dynamo-operator"
+_INSTALLATION = f"{ENVIRONMENT_PREFIX}INSTALLATION"
+_RESTRICTION = f"{ENVIRONMENT_PREFIX}INSTALLATION_NAMESPACE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +71,8 @@ class Facts:
     """What was read. `unread` has what could not be read, with the reason: checks say nothing about that.
 
     `crds` are by name, `backends` by namespace and name, `certificates` by those of their Secret. `parents` are the
-    objects of the five kinds. `namespace` is where the hooks are searched; empty for everywhere.
+    objects of the five kinds. `namespace` is where the hooks are searched; empty for everywhere. `claims` has the
+    namespaces with the label of an installation, and that label.
     """
 
     now: datetime
@@ -79,6 +83,7 @@ class Facts:
     controllers: tuple[ReadManifest, ...] = ()
     events: tuple[ReadManifest, ...] = ()
     parents: tuple[ReadManifest, ...] = ()
+    claims: Mapping[str, str] = field(default_factory=dict)
     workloads: tuple[ReadManifest, ...] = ()
     pods: tuple[ReadManifest, ...] = ()
     backends: Mapping[tuple[str, str], Backend] = field(default_factory=dict)
@@ -108,6 +113,12 @@ class Facts:
     def own_controllers(self) -> tuple[ReadManifest, ...]:
         """The controllers of the hooks, of all installations."""
         return tuple(found for found in self.controllers if base_name(found))
+
+    @property
+    def restrictions(self) -> Mapping[str, str]:
+        """Name of an installation to the namespace to which its hooks are restricted, by their variables."""
+        found = [variables_of(workload) for workload in self.workloads if is_hooks(workload)]
+        return {v[_INSTALLATION]: v[_RESTRICTION] for v in found if v.get(_INSTALLATION) and v.get(_RESTRICTION)}
 
     @property
     def is_installed(self) -> bool:

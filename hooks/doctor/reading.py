@@ -53,6 +53,7 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
         served=reader.attempt("discovery", lambda: _find_served(cluster), frozenset()),
         controllers=tuple(c for kind in _CONTROLLERS for c in reader.read_all(_plural(kind), kind)),
         parents=tuple(_slim(p) for kind in _PARENTS for p in reader.read_all(_plural(kind), kind)),
+        claims=_read_claims(reader),
         workloads=_read_workloads(reader),
         webhooks=tuple(w for kind in _WEBHOOKS for w in reader.read_all(_plural(kind), kind)),
         events=tuple(
@@ -92,6 +93,12 @@ def _slim(parent: ReadManifest) -> ReadManifest:
         "metadata": metadata,
         "status": {} if observed is None else {"observedGeneration": observed},
     }
+
+
+def _read_claims(reader: Reader) -> dict[str, str]:
+    found = reader.read_all("namespaces", kinds.NAMESPACE, labelSelector=contract.LABEL_INSTALLATION)
+    labels = {str(namespace["metadata"]["name"]): labels_of(namespace) for namespace in found}
+    return {name: found[contract.LABEL_INSTALLATION] for name, found in labels.items()}
 
 
 def _read_workloads(reader: Reader) -> tuple[ReadManifest, ...]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from hooks import contract
 from hooks.k8s.types import Json, Manifest, ReadManifest, labels_of
 
+FINALIZER_PREFIX = "metacontroller.io/"
+
 
 def build_selector(installation: str) -> dict[str, Json]:
     """The label selector of an installation's parents; an empty name is the installation for the whole cluster."""
@@ -19,6 +21,11 @@ def build_selector(installation: str) -> dict[str, Json]:
 def name_controller(name: str, installation: str) -> str:
     """A controller's name in an installation; controllers are cluster-scoped, so each installation needs its own."""
     return f"{name}-{installation}" if installation else name
+
+
+def name_finalizer(controller: ReadManifest) -> str:
+    """The finalizer that Metacontroller adds to the parents of a controller which has a finalize hook."""
+    return f"{FINALIZER_PREFIX}{controller['kind'].lower()}-{controller['metadata']['name']}"
 
 
 def label_like_parent(parent_labels: Mapping[str, str], child: Manifest) -> Manifest:

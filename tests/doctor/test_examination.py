@@ -13,6 +13,7 @@ from tests.doctor.parts import NOW, good, hooks, problems
 EVERYTHING = (
     *("customresourcedefinitions", "discovery", "compositecontrollers", "decoratorcontrollers", "deployments"),
     *("statefulsets", "events", "pods", "secrets", "subjectaccessreviews", "selfsubjectaccessreviews"),
+    *("namespaces",),
 )
 
 
