@@ -47,7 +47,8 @@ def prepare_uninstall(
     """Delete the installation's controllers and remove their finalizers from all objects of Dynamo.
 
     Otherwise an object that has such a finalizer could never be deleted once the controllers are gone. Nothing else
-    changes: graphs, their children and their pods stay. The command may be run again at any time.
+    changes: graphs, their children and their pods stay. Objects that keep the label of a namespace-restricted
+    installation are named, with the command that removes it. The command may be run again at any time.
     """
     try:
         with find_server().converse(_SECONDS) as talk:

@@ -6,6 +6,9 @@ their children and the pods stay as they are. The webhooks are deleted before: t
 
 A CRD whose conversion webhook these hooks answer stops to serve v1beta1. Otherwise the API server would go on asking a
 Service that is gone, and no namespace could be deleted. Objects are stored as v1alpha1, so nothing is lost.
+
+Objects of a namespace-restricted installation keep its label, so no other installation serves them. They are named with
+the command that hands them to the installation for the whole cluster: whether it is to serve them is not decided here.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +21,12 @@ from hooks.clients.api_server import Conversation, Refused
 from hooks.crds.versions import find_foreign_storage, find_serving_patch
 from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
 from hooks.metacontroller import install_files
-from hooks.metacontroller.installation import name_finalizer
+from hooks.metacontroller.installation import (
+    command_to_free_all,
+    command_to_release,
+    name_finalizer,
+    read_installation,
+)
 
 KINDS = (contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER)
 SETTLE_SECONDS = 3.0
@@ -48,6 +56,8 @@ class Departure:
     def prepare(self) -> Iterator[str]:
         """Delete webhooks and controllers, then remove the finalizers until none comes back; yields what was done.
 
+        At the end it names the objects that no installation serves any more.
+
         Raises:
             Refused: the API server refused some of it, or finalizers keep coming back; all that was possible was done.
         """
@@ -61,6 +71,7 @@ class Departure:
             removed = list(self.remove_finalizers())
             yield from removed
             if not removed:
+                yield from self.name_unserved()
                 return
         raise Refused(
             "finalizers come back as fast as they are removed: something still runs the controllers; "
@@ -99,6 +110,27 @@ class Departure:
                     refused.append(str(error))
         if refused:
             raise Refused("; ".join(refused))
+
+    def name_unserved(self) -> Iterator[str]:
+        """A sentence for each object that has the installation's label, and the commands that remove the label.
+
+        Raises:
+            Refused: the API server refused.
+        """
+        if not self.installation:
+            return
+        kinds: dict[str, list[str]] = {}
+        for kind in KINDS:
+            for found in self._list(kind):
+                if read_installation(found) == self.installation:
+                    namespace, name = found["metadata"]["namespace"], found["metadata"]["name"]
+                    kinds.setdefault(namespace, []).append(kind.kind)
+                    yield f"{kind.kind} {namespace}/{name} keeps the label of {self.installation}: nothing serves it"
+        for namespace, found_kinds in sorted(kinds.items()):
+            command = command_to_free_all(found_kinds, namespace, self.installation)
+            yield f"so that the installation for the whole cluster serves them: {command}"
+        if self.namespace:
+            yield f"if namespace {self.namespace} has the label too: {command_to_release(self.namespace)}"
 
     def _remove_from(self, kind: GroupVersionKind, found: Manifest) -> bool:
         """Whether it had a finalizer of ours; a patch with another resourceVersion is refused, so nobody's is lost."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hooks import contract
 from hooks.clients.api_server import Refused
 from hooks.clients.departure import KINDS, SETTLE_SECONDS, Departure
 from hooks.k8s.types import plural_of
@@ -162,6 +163,36 @@ def test_restricted_installation_leaves_others_alone(played: ListingApiServer) -
     assert finalizers(played, outside) == [ours]
     assert set(controller_paths()) <= set(played.objects)
     assert not set(controller_paths("team-a")) & set(played.objects)
+
+
+def label(played: PlayedApiServer, path: str, value: str) -> None:
+    found = played.objects[path]
+    played.put(path, {**found, "metadata": {**found["metadata"], "labels": {contract.LABEL_INSTALLATION: value}}})
+
+
+def test_objects_that_keep_the_label_of_the_installation_are_named_with_the_commands(played: ListingApiServer) -> None:
+    """They are named but not changed: another installation may have other settings."""
+    model, graph = put(played, MODELS, "a", f"{OURS}-team-a"), put(played, GRAPHS, "g")
+    others = put(played, GRAPHS, "h"), put(played, GRAPHS.replace("default", "other"), "g")
+    for path, value in ((model, "team-a"), (graph, "team-a"), (others[0], "team-b"), (others[1], "team-a")):
+        label(played, path, value)
+    command = (
+        "kubectl --namespace default label dynamographdeployment,dynamomodel "
+        "--selector nvidia.com/dynamo-installation=team-a nvidia.com/dynamo-installation-"
+    )
+    assert prepare(played, installation="team-a", namespace="default") == [
+        "DynamoModel default/a has lost its finalizer",
+        "DynamoGraphDeployment default/g keeps the label of team-a: nothing serves it",
+        "DynamoModel default/a keeps the label of team-a: nothing serves it",
+        f"so that the installation for the whole cluster serves them: {command}",
+        "if namespace default has the label too: kubectl label namespace default nvidia.com/dynamo-installation-",
+    ]
+    assert played.objects[graph]["metadata"]["labels"] == {contract.LABEL_INSTALLATION: "team-a"}
+
+
+def test_installation_for_the_whole_cluster_names_no_labels(played: ListingApiServer) -> None:
+    label(played, put(played, GRAPHS, "g"), "team-a")
+    assert not [sentence for sentence in prepare(played) if "label" in sentence]
 
 
 def test_cluster_without_any_of_it_is_left_alone(played: ListingApiServer) -> None:
