@@ -27,6 +27,8 @@ RELEASE = "dynamo-hooks"
 DYNAMO = "nvidia.com/v1alpha1"
 GRAPH = "DynamoGraphDeployment"
 COMPONENT = "DynamoComponentDeployment"
+MODEL = "DynamoModel"
+REQUEST = "DynamoGraphDeploymentRequest"
 SCALING_ADAPTER = "DynamoGraphDeploymentScalingAdapter"
 
 CHILD_KINDS = (
@@ -90,6 +92,12 @@ def load_example(name: str) -> Manifest:
     """The only document of one file of the folder `examples`."""
     document: Manifest = yaml.safe_load((ROOT / "examples" / f"{name}.yaml").read_text())
     return document
+
+
+def model(name: str) -> Manifest:
+    """An adapter of a base model that nothing serves."""
+    spec = {"modelName": name, "baseModelName": "base", "modelType": "lora", "source": {"uri": f"hf://org/{name}"}}
+    return {"apiVersion": DYNAMO, "kind": MODEL, "metadata": {"name": name}, "spec": spec}
 
 
 def is_ready(api: ApiClient, graph: str) -> bool:

@@ -18,25 +18,21 @@ from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import (
     DYNAMO,
     GRAPH,
+    MODEL,
     RELEASE,
     light_chart,
     load_example,
+    model,
     running_controllers,
     the_graph,
     wait_for_event,
 )
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, metacontroller_server
-from tests.contract.backend import METACONTROLLER, ApiRefused, Manifest
+from tests.contract.backend import METACONTROLLER, ApiRefused
 
-MODEL = "DynamoModel"
 POD_GROUP = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 LEASE = ("coordination.k8s.io/v1", "Lease")
-
-
-def model(name: str) -> Manifest:
-    spec = {"modelName": name, "baseModelName": "base", "modelType": "lora", "source": {"uri": f"hf://org/{name}"}}
-    return {"apiVersion": DYNAMO, "kind": MODEL, "metadata": {"name": name}, "spec": spec}
 
 
 def completed(api: ApiClient, job: str) -> int:

@@ -1,5 +1,6 @@
 """Two installations on one cluster with a real Metacontroller: every graph is looked after by exactly one."""
 
+import shlex
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic.alias_generators import to_camel
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from hooks import contract
@@ -16,14 +18,25 @@ from hooks.app import Hook, create_app, respect_locks, served_hooks
 from hooks.clients.api_server import ApiServer
 from hooks.clients.namespace_locks import LockReader, Look, OwnLock, keep_once
 from hooks.settings import parse_settings
-from tests.cluster.admission import Certificates, admission_server, chart_webhooks, registered
+from tests.cluster.admission import (
+    ONLY_THE_WEBHOOK_KNOWS,
+    Certificates,
+    admission_server,
+    chart_webhooks,
+    refusal,
+    registered,
+    wait_until_judging,
+)
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.cluster.dynamo import (
     COMPONENT,
     DYNAMO,
     GRAPH,
+    MODEL,
+    REQUEST,
     load_example,
+    model,
     running_controllers,
     the_graph,
     wait_until_nothing_is_left,
@@ -31,10 +44,13 @@ from tests.cluster.dynamo import (
 )
 from tests.cluster.processes import running
 from tests.cluster.programs import HttpServer
+from tests.contract.backend import ApiRefused, Manifest
+from tests.graph.request import jobs
 from tests.ports import free_port
 
 NAME = "vllm-disagg"
 TEAM = "team-a"
+LABEL = contract.LABEL_INSTALLATION
 LEASE = "coordination.k8s.io/v1", "Lease", contract.NAMESPACE_LOCK
 
 
@@ -58,12 +74,13 @@ class Installation:
 
 
 def recording(table: Mapping[str, Hook], namespaces: set[str]) -> dict[str, Hook]:
-    """The same hooks, which note the namespace of each parent that they sync."""
+    """The same hooks, which note the namespace of each parent that they answered about."""
 
     def recorded(function: Any) -> Any:
         def sync(call: Any, facts: Any) -> Any:
+            answer = function(call, facts)
             namespaces.add(call.parent["metadata"]["namespace"])
-            return function(call, facts)
+            return answer
 
         return sync
 
@@ -115,8 +132,8 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="module")
 def team(admin: ApiClient) -> Iterator[ApiClient]:
-    """A client in the namespace of the restricted installation."""
-    admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM}})
+    """A client in the namespace of the restricted installation, which has its label."""
+    admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM, "labels": {LABEL: TEAM}}})
     yield admin.within(TEAM)
     admin.delete("v1", "Namespace", TEAM)
 
@@ -136,20 +153,34 @@ def lock(server: ApiServer, team: ApiClient) -> OwnLock:
     return made
 
 
+@contextmanager
+def admitting(plane: ControlPlane, admin: ApiClient, team: ApiClient, folder: Path, **settings: str) -> Iterator[None]:
+    """Admission of an installation with the chart's webhooks, whose name is that of the folder."""
+    name, port = folder.name, free_port()
+    certificates = Certificates(plane=plane, api=team, folder=folder, configurations=name)
+    certificates.renew()
+    values = (f"settings.{to_camel(key)}={value}" for key, value in settings.items())
+    options = (word for pair in settings.items() for word in ("--set", "=".join(pair)))
+    with (
+        running(admission_server(folder, "admission", port, *options)),
+        registered(admin, chart_webhooks(name, port, *values)),
+    ):
+        certificates.renew()
+        yield
+
+
 @pytest.fixture(scope="module")
 def webhooks(
     plane: ControlPlane, admin: ApiClient, team: ApiClient, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """The webhooks of the restricted installation, which label what is written in its namespace."""
-    folder, port = tmp_path_factory.mktemp("team"), free_port()
-    certificates = Certificates(plane=plane, api=team, folder=folder, configurations=TEAM)
-    certificates.renew()
-    found = chart_webhooks(TEAM, port, f"settings.installation={TEAM}", f"settings.installationNamespace={TEAM}")
+    """The webhooks of the restricted installation, which label what is written in its namespace, and of the other."""
+    of_team, of_whole = tmp_path_factory.mktemp("team"), tmp_path_factory.mktemp("whole")
     with (
-        running(admission_server(folder, "admission", port, "--set", f"installation={TEAM}")),
-        registered(admin, found),
+        admitting(plane, admin, team, of_team, installation=TEAM, installation_namespace=TEAM),
+        admitting(plane, admin, team, of_whole, request_namespaces="any"),
     ):
-        certificates.renew()
+        wait_until_judging(admin.within("default"))
+        wait_until_judging(team)
         yield
 
 
@@ -211,6 +242,117 @@ def test_graph_of_any_other_namespace_is_the_whole_clusters(
     assert api.namespace in whole.served
     assert api.namespace not in restricted.served
     remove(api)
+
+
+def labelled(manifest: Manifest, label: str = TEAM) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "labels": {LABEL: label}}}
+
+
+def sync_errors(api: ApiClient, about: Manifest) -> list[str]:
+    """What Metacontroller's Events say about the object."""
+    selector = f"involvedObject.uid={about['metadata']['uid']},reason=SyncError"
+    return [event["message"] for event in api.list("v1", "Event", fieldSelector=selector)]
+
+
+def run_command_of(plane: ControlPlane, said: str) -> None:
+    """Run the command of kubectl with which a sentence ends."""
+    plane.kubectl(*shlex.split(said[said.index("kubectl ") :])[1:])
+
+
+@pytest.mark.parametrize("label", [TEAM, "taem-a"], ids=["of an installation", "mistyped"])
+def test_label_of_an_installation_is_no_way_past_admission(api: ApiClient, label: str) -> None:
+    said = refusal(api, labelled(ONLY_THE_WEBHOOK_KNOWS, label))
+    assert 'webhook "vdynamographdeployment-labelled.kb.io" denied the request' in said
+    with pytest.raises(ApiRefused):
+        api.create(labelled(ONLY_THE_WEBHOOK_KNOWS, label))
+    assert the_names(api) == []
+
+
+def the_names(api: ApiClient) -> list[str]:
+    return [found["metadata"]["name"] for found in api.list(DYNAMO, GRAPH)]
+
+
+def test_label_of_an_installation_is_no_way_past_the_right_to_create_graphs_elsewhere(
+    api: ApiClient, admin: ApiClient
+) -> None:
+    """Admission of the tests can ask nobody about rights, so it refuses each request that names another namespace."""
+    unknown = "user admin may create dynamographdeployments there is unknown"
+    elsewhere: Manifest = jobs.request("r", deploymentOverrides={"namespace": "default"})
+    del elsewhere["metadata"]["namespace"]
+    assert unknown in refusal(api, labelled(elsewhere))
+    admin.patch("v1", "Namespace", api.namespace, {"metadata": {"labels": {LABEL: "gone"}}})
+    wait_for(lambda: refusal(api, labelled(elsewhere)) == "", "the namespace is left to its installation")
+    api.create(labelled(elsewhere))
+    with pytest.raises(ApiRefused, match=unknown):
+        api.patch(DYNAMO, REQUEST, "r", {"metadata": {"labels": {LABEL: None}}})
+    api.delete(DYNAMO, REQUEST, "r")
+    admin.patch("v1", "Namespace", api.namespace, {"metadata": {"labels": {LABEL: None}}})
+    wait_for(lambda: unknown in refusal(api, labelled(elsewhere)), "the namespace is judged again")
+
+
+def test_graph_with_the_label_of_an_installation_elsewhere_is_served_by_nobody_until_it_is_freed(
+    plane: ControlPlane, api: ApiClient, whole: Installation, restricted: Installation
+) -> None:
+    stored = api.create(labelled(load_example(NAME)), strict=True)
+    said = wait_for(lambda: sync_errors(api, stored), "an Event tells it")[0]
+    assert f"installation {TEAM} serves only namespace {TEAM}, so nothing is done for this object" in said
+    assert api.list(DYNAMO, COMPONENT) == []
+    assert api.namespace not in restricted.served
+    run_command_of(plane, said)
+    wait_until_ready(api, NAME)
+    assert api.namespace in whole.served
+    assert not any(LABEL in found["metadata"].get("labels", {}) for found in api.list(DYNAMO, COMPONENT))
+    assert api.namespace not in restricted.served
+    remove(api)
+
+
+def test_graph_that_gets_the_label_runs_on_and_comes_back(
+    plane: ControlPlane, api: ApiClient, restricted: Installation
+) -> None:
+    stored = api.create(load_example(NAME), strict=True)
+    wait_until_ready(api, NAME)
+    before = {found["metadata"]["uid"] for found in api.list("v1", "Pod")}
+    api.patch(DYNAMO, GRAPH, NAME, {"metadata": {"labels": {LABEL: TEAM}}})
+    said = wait_for(lambda: sync_errors(api, stored), "an Event tells it")[0]
+    run_command_of(plane, said)
+    api.patch(DYNAMO, GRAPH, NAME, {"spec": {"envs": [{"name": "A", "value": "b"}]}})
+    wait_for(lambda: the_graph(api, NAME)["status"]["observedGeneration"] == 2, "the change is seen")
+    wait_until_ready(api, NAME)
+    assert before
+    assert api.namespace not in restricted.served
+    remove(api)
+
+
+def test_deleted_model_elsewhere_does_not_hang_on_the_finalizer_of_the_installation(
+    api: ApiClient, restricted: Installation
+) -> None:
+    api.create(labelled(model("m")))
+    finalizer = f"metacontroller.io/decoratorcontroller-dynamo-model-{TEAM}"
+    wait_for(lambda: finalizer in finalizers(api), "Metacontroller adds its finalizer before it asks")
+    api.delete(DYNAMO, MODEL, "m")
+    wait_for(lambda: api.get(DYNAMO, MODEL, "m") is None, "it is gone")
+    assert api.namespace not in restricted.served
+
+
+def test_model_elsewhere_that_loses_the_label_is_the_whole_clusters(api: ApiClient) -> None:
+    api.create(labelled(model("m")))
+    wait_for(lambda: finalizers(api), "Metacontroller adds its finalizer before it asks")
+    api.patch(DYNAMO, MODEL, "m", {"metadata": {"labels": {LABEL: None}}})
+    ours = ["metacontroller.io/decoratorcontroller-dynamo-model"]
+    wait_for(lambda: finalizers(api) == ours, "the finalizer of the installation is removed")
+    api.delete(DYNAMO, MODEL, "m")
+    wait_for(lambda: api.get(DYNAMO, MODEL, "m") is None, "it is gone")
+
+
+def finalizers(api: ApiClient) -> list[str]:
+    found = api.get(DYNAMO, MODEL, "m")
+    assert found is not None
+    return list(found["metadata"].get("finalizers") or ())
+
+
+def test_another_label_in_the_namespace_of_an_installation_is_replaced(team: ApiClient) -> None:
+    stored = team.create(labelled(load_example(NAME), "another"), dry_run=True)
+    assert stored["metadata"]["labels"][LABEL] == TEAM
 
 
 def test_namespace_of_another_operator_is_left_alone_until_its_lease_is_gone(

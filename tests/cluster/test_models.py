@@ -14,6 +14,7 @@ from tests.cluster.dynamo import (
     DYNAMO,
     EXAMPLES,
     GRAPH,
+    MODEL,
     condition,
     load_documents,
     running_controllers,
@@ -26,7 +27,7 @@ from tests.cluster.programs import HttpServer, hooks_server, prober_server
 from tests.contract.backend import Manifest
 from tests.ports import free_port
 
-MODEL, NAME, ADAPTER, SERVICE = "DynamoModel", "my-lora", "my-org/my-lora", "VllmWorker"
+NAME, ADAPTER, SERVICE = "my-lora", "my-org/my-lora", "VllmWorker"
 (EXAMPLE,) = (path for path in EXAMPLES if path.stem == "vllm-lora")
 ENGINE_PORT = 9090
 

@@ -13,14 +13,13 @@ from hooks import contract
 from hooks.graph.request.names import job_name, output_config_map_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
-from tests.cluster.dynamo import DYNAMO, GRAPH, condition, is_ready, running_controllers
+from tests.cluster.dynamo import DYNAMO, GRAPH, REQUEST, condition, is_ready, running_controllers
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, hooks_server
 from tests.contract.backend import ApiRefused, Manifest, Propagation, Write
 from tests.graph.request import jobs, world
 from tests.ports import free_port
 
-REQUEST = "DynamoGraphDeploymentRequest"
 NAME = world.NAME
 GRAPH_NAME = "found"
 QUIET_SECONDS = 1.5
