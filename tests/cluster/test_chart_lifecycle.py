@@ -1,6 +1,7 @@
 """The chart's release from upgrade to uninstall on a real API server, and Metacontroller through all of it."""
 
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +11,7 @@ import pytest
 import requests
 import yaml
 
+from hooks import contract
 from hooks.clients.api_server import ApiServer
 from hooks.clients.departure import Departure
 from hooks.metacontroller import install_files
@@ -109,21 +111,45 @@ def starting_controllers(admin: ApiClient, url: str) -> Iterator[None]:
                 admin.delete(METACONTROLLER, controller["kind"], controller["metadata"]["name"])
 
 
-@pytest.fixture
-def uninstaller(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> Iterator[ApiServer]:
+@contextmanager
+def acting_as_the_job(plane: ControlPlane, api: ApiClient, folder: Path, *values: str) -> Iterator[ApiServer]:
     """The API server as the Job before `helm uninstall` sees it: with its account and the chart's rights for it."""
-    out = plane.helm("template", RELEASE, light_chart(plane), "--namespace", api.namespace, "--set=crds.install=false")
+    options = [f"--set={value}" for value in ("crds.install=false", *values)]
+    out = plane.helm("template", RELEASE, light_chart(plane), "--namespace", api.namespace, *options)
     found = [document for document in yaml.load_all(out, yaml.CSafeLoader) if document]
     name = f"{RELEASE}-uninstall"
     rights = [d for d in found if d["metadata"]["name"] == name and d["kind"] != "Job"]
     for document in rights:
         document["metadata"].pop("annotations")
         api.apply(document)
-    (tmp_path / "token").write_text(plane.kubectl("create", "token", name, "--namespace", api.namespace))
-    yield ApiServer(url=plane.server, token_file=tmp_path / "token", ca_file=plane.certificate)
+    (folder / "token").write_text(plane.kubectl("create", "token", name, "--namespace", api.namespace))
+    yield ApiServer(url=plane.server, token_file=folder / "token", ca_file=plane.certificate)
     for document in rights:
         if document["kind"].startswith("Cluster"):
             api.delete(document["apiVersion"], document["kind"], name)
+
+
+@pytest.fixture
+def uninstaller(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> Iterator[ApiServer]:
+    with acting_as_the_job(plane, api, tmp_path) as server:
+        yield server
+
+
+def test_job_of_a_restricted_installation_names_what_keeps_its_label_and_the_commands_free_it(
+    plane: ControlPlane, api: ApiClient, tmp_path: Path
+) -> None:
+    label = contract.LABEL_INSTALLATION
+    graph = {**load_example("vllm-agg"), "metadata": {"name": "g", "labels": {label: "team-a"}}}
+    api.create(graph)
+    api.create({**graph, "metadata": {"name": "other"}})
+    with acting_as_the_job(plane, api, tmp_path, "settings.installation=team-a") as server, server.converse(60) as talk:
+        departure = Departure(talk=talk, installation="team-a", namespace=api.namespace, webhooks="", wait=time.sleep)
+        kept, command, of_namespace = departure.prepare()
+    assert kept == f"{GRAPH} {api.namespace}/g keeps the label of team-a: nothing serves it"
+    assert label in (the_graph(api, "g")["metadata"]["labels"])
+    for sentence in (command, of_namespace):
+        plane.kubectl(*shlex.split(sentence[sentence.index("kubectl ") :])[1:])
+    assert label not in the_graph(api, "g")["metadata"].get("labels", {})
 
 
 def test_nothing_hangs_on_a_finalizer_after_the_job_of_uninstall(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hooks import contract
 from hooks.certificates.authority import Issued, issue
 from hooks.doctor.examination import CHECKS
 from hooks.metacontroller.install_files import SecretKey
@@ -19,9 +20,11 @@ from tests.cluster.control_plane import CHART_ACCOUNT, HOOKS_ACCOUNT, ControlPla
 from tests.cluster.dynamo import (
     DYNAMO,
     GRAPH,
+    MODEL,
     RELEASE,
     light_chart,
     load_example,
+    model,
     running_controllers,
     wait_until_ready,
 )
@@ -250,6 +253,49 @@ def test_running_go_operator_is_found_and_stopped(
     run_kubectl(plane, stop)
     assert find(plane, "error") == []
     admin.delete("apps/v1", "Deployment", "old-controller-manager", NAMESPACE)
+
+
+def test_mistyped_label_is_found_and_the_remedy_frees_the_graph(
+    installation: ApiClient, plane: ControlPlane, admin: ApiClient
+) -> None:
+    graph = {**load_example("vllm-agg"), "metadata": {"name": "h", "labels": {contract.LABEL_INSTALLATION: "taem"}}}
+    installation.create(graph)
+    found = find_one(plane, "installations")
+    assert found["object"] == f"namespace {NAMESPACE}"
+    assert "there is no installation of that name, so nothing serves them: DynamoGraphDeployment h" in found["finding"]
+    run_kubectl(plane, found["remedy"])
+    wait_until_ready(installation, "h")
+    wait_for(lambda: find(plane, "error") == [], "the graph is served", 30, poll=DOCTORS_PAUSE)
+    installation.delete(DYNAMO, GRAPH, "h")
+
+
+def test_finalizer_of_a_controller_that_is_gone_is_found_and_removed(
+    installation: ApiClient, plane: ControlPlane, admin: ApiClient
+) -> None:
+    gone = "metacontroller.io/decoratorcontroller-dynamo-model-gone"
+    left: dict[str, Any] = model("left")
+    left["metadata"] = {"name": "left", "finalizers": ["example.com/keep", gone]}
+    installation.create(left)
+    found = find_one(plane, "installations")
+    assert (found["object"], gone in found["finding"]) == (f"{MODEL} {NAMESPACE}/left", True)
+    run_kubectl(plane, found["remedy"])
+    stored = installation.get(DYNAMO, MODEL, "left")
+    assert stored is not None
+    assert gone not in stored["metadata"]["finalizers"]
+    assert "example.com/keep" in stored["metadata"]["finalizers"]
+    assert find(plane, "error") == []
+    installation.patch(DYNAMO, MODEL, "left", {"metadata": {"finalizers": None}})
+    installation.delete(DYNAMO, MODEL, "left")
+
+
+def test_label_of_a_namespace_without_its_installation_is_found_and_removed(
+    installation: ApiClient, plane: ControlPlane, admin: ApiClient
+) -> None:
+    admin.patch("v1", "Namespace", NAMESPACE, {"metadata": {"labels": {contract.LABEL_INSTALLATION: "gone"}}})
+    found = find_one(plane, "namespaces", "warning")
+    assert found["object"] == f"namespace {NAMESPACE}"
+    run_kubectl(plane, found["remedy"])
+    assert find(plane, "warning") == []
 
 
 def test_missing_rights_are_found_and_the_remedy_grants_them(

@@ -311,16 +311,20 @@ def test_graph_that_gets_the_label_runs_on_and_comes_back(
 ) -> None:
     stored = api.create(load_example(NAME), strict=True)
     wait_until_ready(api, NAME)
-    before = {found["metadata"]["uid"] for found in api.list("v1", "Pod")}
+    before = uids_of_pods(api)
     api.patch(DYNAMO, GRAPH, NAME, {"metadata": {"labels": {LABEL: TEAM}}})
     said = wait_for(lambda: sync_errors(api, stored), "an Event tells it")[0]
+    assert uids_of_pods(api) == before != set()
     run_command_of(plane, said)
     api.patch(DYNAMO, GRAPH, NAME, {"spec": {"envs": [{"name": "A", "value": "b"}]}})
     wait_for(lambda: the_graph(api, NAME)["status"]["observedGeneration"] == 2, "the change is seen")
     wait_until_ready(api, NAME)
-    assert before
     assert api.namespace not in restricted.served
     remove(api)
+
+
+def uids_of_pods(api: ApiClient) -> set[str]:
+    return {found["metadata"]["uid"] for found in api.list("v1", "Pod")}
 
 
 def test_deleted_model_elsewhere_does_not_hang_on_the_finalizer_of_the_installation(
