@@ -96,6 +96,7 @@ Where is …?
 * the JSON Schemas for editors: hooks/crds/json_schema.py
 * what `helm test` asks: hooks/cli/self_test.py
 * what is done before an uninstall: hooks/clients/departure.py
+* which installation serves an object: hooks/metacontroller/installation.py, hooks/metacontroller/confinement.py
 * the table of the chart's values: tests/chart_values.py
 * the table of the Go operator's values: chart/platform/files/upstream-values.yaml
 * what a user's unit test calls: hooks/testing/dynamo.py
