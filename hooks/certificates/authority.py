@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from hooks.certificates.bundle import parse_bundle, write_bundle
+
 AUTHORITY_NAME = "Dynamo hooks admission"
 _SKEW = timedelta(minutes=5)
 """Certificates are valid from a little before now, for machines with slow clocks."""
@@ -55,11 +57,11 @@ def issue(names: Sequence[str], now: datetime, lifetime: timedelta, known: str =
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    kept = [found for found in _read_authorities(known)[:1] if found.not_valid_after_utc > now]
+    kept = [found for found in parse_bundle(known).certificates[:1] if found.not_valid_after_utc > now]
     return Issued(
-        certificate=_write(certificate),
+        certificate=write_bundle([certificate]),
         key=private.decode(),
-        authorities="".join(_write(trusted) for trusted in (authority, *kept)),
+        authorities=write_bundle((authority, *kept)),
     )
 
 
@@ -76,7 +78,7 @@ class Inspected:
         """Whether an authority of the PEM bundle that is valid now has signed it, or is it."""
         valid = [
             found
-            for found in _read_authorities(bundle)
+            for found in parse_bundle(bundle).certificates
             if found.not_valid_before_utc <= now < found.not_valid_after_utc
         ]
         return any(found == self.certificate or _is_signed_by(self.certificate, found) for found in valid)
@@ -174,15 +176,3 @@ def _is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) ->
     except (ValueError, TypeError, InvalidSignature):
         return False
     return True
-
-
-def _read_authorities(text: str) -> list[x509.Certificate]:
-    """The certificates of a PEM bundle; [] if it is empty or cannot be read."""
-    try:
-        return x509.load_pem_x509_certificates(text.encode())
-    except ValueError:
-        return []
-
-
-def _write(certificate: x509.Certificate) -> str:
-    return certificate.public_bytes(serialization.Encoding.PEM).decode()

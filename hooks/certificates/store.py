@@ -7,15 +7,20 @@ import base64
 import binascii
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from hooks.certificates.authority import Issued
+from hooks.certificates.bundle import Change, Trust
 from hooks.clients.api_server import Answer, Conversation
 
 PARTS = {"certificate": "tls.crt", "key": "tls.key", "authorities": "ca.crt"}
 """Field of `Issued` to its key in a Secret and its file name; cert-manager and upstream use the same names."""
+
+SETTLE = timedelta(hours=1)
+"""How long after a change of the Secret a pod may show its former certificate. The kubelet takes up to 90 seconds."""
 
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -31,6 +36,18 @@ class Stored:
 
     issued: Issued
     secret: Mapping[str, Any] | None
+
+    def is_settled(self, now: datetime) -> bool:
+        """Whether all pods show this certificate, because nobody has changed the Secret for a while.
+
+        False if it does not exist; true if it does not say when it was changed.
+        """
+        if self.secret is None:
+            return False
+        metadata = self.secret.get("metadata") or {}
+        changes = [e.get("time") for e in metadata.get("managedFields") or () if "f:data" in (e.get("fieldsV1") or {})]
+        times = [datetime.fromisoformat(time) for time in (metadata.get("creationTimestamp"), *changes) if time]
+        return all(now - time >= SETTLE for time in times)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,32 +111,34 @@ class CertificateStore:
         path = f"/api/v1/namespaces/{self.namespace}/secrets"
         _expect_no_conflict(self.talk.ask("POST", path, secret, also=(HTTPStatus.CONFLICT,)))
 
-    def publish(self, authorities: str, *, dry_run: bool = False) -> list[str]:
-        """Write these authorities into every webhook; returns a sentence for each object that lacked them.
+    def publish(self, trust: Trust, *, dry_run: bool = False) -> list[str]:
+        """Write these authorities into every webhook, beside its own where they stay; returns what was changed.
 
         Raises:
             Refused: the API server refuses a request, or does not answer.
             WrittenMeanwhile: another program changed an object since it was read.
         """
-        bundle = _encode(authorities)
-        said = [self._publish_to(path, bundle, dry_run=dry_run) for path in self.configurations]
-        said += [self._publish_to_definition(name, bundle, dry_run=dry_run) for name in self.definitions]
+        said = [self._publish_to(path, trust, dry_run=dry_run) for path in self.configurations]
+        said += [self._publish_to_definition(name, trust, dry_run=dry_run) for name in self.definitions]
         return [sentence for sentence in said if sentence]
 
-    def _publish_to(self, path: str, bundle: str, *, dry_run: bool) -> str:
+    def _publish_to(self, path: str, trust: Trust, *, dry_run: bool) -> str:
         found = self.talk.find(f"{_WEBHOOKS}/{path}")
         if found is None:
             return f"{path} does not exist, so its webhooks do not trust the certificate"
         webhooks = found.get("webhooks") or []
-        trusting = [{**hook, "clientConfig": {**hook["clientConfig"], "caBundle": bundle}} for hook in webhooks]
+        changes = [trust.replace(_decode(hook["clientConfig"].get("caBundle", ""))) for hook in webhooks]
+        trusting = [
+            {**hook, "clientConfig": {**hook["clientConfig"], "caBundle": _encode(change.text)}}
+            for hook, change in zip(webhooks, changes, strict=True)
+        ]
         if trusting == webhooks:
             return ""
-        if dry_run:
-            return f"{path} would trust the certificate"
-        self._patch(f"{_WEBHOOKS}/{path}", found, {"webhooks": trusting})
-        return f"{path} trusts the certificate now"
+        if not dry_run:
+            self._patch(f"{_WEBHOOKS}/{path}", found, {"webhooks": trusting})
+        return _describe(path, changes, dry_run=dry_run)
 
-    def _publish_to_definition(self, name: str, bundle: str, *, dry_run: bool) -> str:
+    def _publish_to_definition(self, name: str, trust: Trust, *, dry_run: bool) -> str:
         path, found = f"customresourcedefinitions/{name}", self.talk.find(f"{_DEFINITIONS}/{name}")
         if found is None:
             return f"{path} does not exist, so its conversion webhook does not trust the certificate"
@@ -130,16 +149,13 @@ class CertificateStore:
         host = find_host(client)
         if host not in self.hosts:
             return f"{path} is converted by {host}, which is no name of the certificate; it was left alone"
-        if client.get("caBundle") == bundle:
+        change = trust.replace(_decode(client.get("caBundle", "")))
+        if client.get("caBundle") == (bundle := _encode(change.text)):
             return ""
-        if dry_run:
-            return f"{path} would trust the certificate"
-        self._patch(
-            f"{_DEFINITIONS}/{name}",
-            found,
-            {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}},
-        )
-        return f"{path} trusts the certificate now"
+        if not dry_run:
+            trusting = {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}
+            self._patch(f"{_DEFINITIONS}/{name}", found, {"spec": trusting})
+        return _describe(path, [change], dry_run=dry_run)
 
     def _patch(self, path: str, found: Mapping[str, Any], change: Mapping[str, Any]) -> None:
         """Change an object, unless it was changed since it was read: a patch with another version is refused."""
@@ -158,6 +174,19 @@ def find_host(client: Mapping[str, Any]) -> str:
     return urlsplit(str(client.get("url", ""))).hostname or ""
 
 
+def _describe(path: str, changes: Iterable[Change], *, dry_run: bool) -> str:
+    """What becomes of an object whose bundles change, as a sentence."""
+    changes = list(changes)
+    dropped, unreadable = (max(getattr(change, what) for change in changes) for what in ("dropped", "unreadable"))
+    if any(change.is_new for change in changes):
+        said = [f"{path} would trust the certificate" if dry_run else f"{path} trusts the certificate now"]
+    else:
+        said = [f"the caBundle of {path} {'would be' if dry_run else 'was'} written anew"]
+    said += [f"former authorities left out: {dropped}"] if dropped else []
+    said += [f"parts of its caBundle that are no certificates: {unreadable}"] if unreadable else []
+    return "; ".join(said)
+
+
 def _expect_no_conflict(answer: Answer) -> None:
     if answer.status == HTTPStatus.CONFLICT:
         raise WrittenMeanwhile(str(answer.body.get("message", "another program changed it in between")))
@@ -168,8 +197,8 @@ def _encode(text: str) -> str:
 
 
 def _decode(data: str) -> str:
-    """The decoded text; empty if `data` is not base64 of UTF-8."""
+    """The decoded text, with marks for what is not UTF-8; empty if `data` is not base64."""
     try:
-        return base64.b64decode(data, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+        return base64.b64decode(data, validate=True).decode(errors="replace")
+    except binascii.Error:
         return ""

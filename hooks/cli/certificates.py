@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from hooks.certificates.authority import Issued, issue, why_renew
+from hooks.certificates.bundle import Trust
 from hooks.certificates.store import PARTS, CertificateStore, WrittenMeanwhile
 from hooks.cli.account_options import account_options
 from hooks.clients.api_server import ApiServer, Refused
@@ -34,8 +35,8 @@ class Wish:
 def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
     """Keep in the Secret a valid certificate that the webhooks trust; returns what was done, in sentences.
 
-    The webhooks get a new authority before the Secret gets its certificate, so the API server always trusts what a
-    server shows.
+    The webhooks get a new authority before the Secret gets its certificate, and keep those that they have until every
+    server shows the new one. So the API server always trusts what a server shows, also if the Secret was deleted.
 
     Raises:
         Refused: the API server refuses.
@@ -44,11 +45,13 @@ def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
     stored = store.read()
     reason = why_renew(stored.issued, wish.names, wish.now) if stored.secret is not None else "there is none yet"
     if not reason:
-        return store.publish(stored.issued.authorities, dry_run=wish.dry_run)
+        keeps_former = not stored.is_settled(wish.now)
+        trust = Trust(authorities=stored.issued.authorities, keeps_former=keeps_former, now=wish.now)
+        return store.publish(trust, dry_run=wish.dry_run)
     if wish.dry_run:
         return [f"the certificate in {store.namespace}/{store.name} would be made anew: {reason}"]
     issued = issue(wish.names, wish.now, wish.lifetime, stored.issued.authorities)
-    said = store.publish(issued.authorities)
+    said = store.publish(Trust(authorities=issued.authorities, keeps_former=True, now=wish.now))
     store.write(stored, issued)
     return [*said, f"the certificate in {store.namespace}/{store.name} was made anew: {reason}"]
 
@@ -173,7 +176,8 @@ def certificates(*, names: tuple[str, ...], days: int, dry_run: bool, **places: 
 
     A good certificate is not changed, so this command may run as often as you like. A new authority signs each new
     certificate; the authority's key is not stored. Before any server shows the new certificate, the webhooks trust the
-    new authority and the previous one. The exit status is 1 if the certificate could not be written.
+    new authority, beside those that each of them trusts already. Those that the Secret does not name stay until a run
+    an hour or more after the Secret was written. The exit status is 1 if the certificate could not be written.
     """
     target = _Target(**places)  # type: ignore[arg-type]  # click has checked each
     wish = Wish(names=names, lifetime=timedelta(days=days), now=datetime.now(UTC), dry_run=dry_run)

@@ -10,11 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 from cryptography import x509
 
-from hooks.certificates.authority import why_renew
+from hooks.certificates.authority import issue, why_renew
 from hooks.certificates.store import CertificateStore, WrittenMeanwhile
 from hooks.cli.certificates import Wish, keep_in_cluster, keep_in_folder
 from hooks.cli.main import main
 from hooks.clients.api_server import Refused
+from hooks.k8s.conditions import format_time
 from tests import make
 from tests.played_api_server import PlayedApiServer, played_api_server
 
@@ -25,7 +26,7 @@ VALIDATING, MUTATING = (
 )
 
 
-def wish(days: int = 0, **fields: Any) -> Wish:
+def wish(days: float = 0, **fields: Any) -> Wish:
     return Wish(names=NAMES, lifetime=timedelta(days=360), now=make.NOW + timedelta(days=days), **fields)
 
 
@@ -91,8 +92,153 @@ def test_renewal_that_broke_off_is_made_good(played: PlayedApiServer, store: Cer
     assert all(bundle.endswith(first.authorities) for bundle in bundles(played))
     played.before = lambda _method, _path: None
     keep_in_cluster(store, wish(days=250))
-    assert bundles(played) == {store.read().issued.authorities}
     assert store.read().issued.authorities.endswith(first.authorities)
+    (bundle,) = bundles(played)
+    assert bundle.startswith(store.read().issued.authorities)
+    keep_in_cluster(store, wish(days=251))
+    assert bundles(played) == {store.read().issued.authorities}
+
+
+def forget(played: PlayedApiServer) -> None:
+    """Delete the Secret, as somebody does who wants a new certificate."""
+    del played.objects[SECRET]
+
+
+def write_time(played: PlayedApiServer, days: float, **metadata: Any) -> None:
+    """Let the Secret say when its data were written, as the API server does."""
+    time = format_time(make.NOW + timedelta(days=days))
+    entry = {"time": time, "fieldsV1": {"f:data": {}}}
+    secret = played.objects[SECRET]
+    times = {"creationTimestamp": time, "managedFields": [entry], **metadata}
+    played.put(SECRET, {**secret, "metadata": {**secret["metadata"], **times}})
+
+
+def set_bundle(played: PlayedApiServer, path: str, name: str, text: str) -> None:
+    """What one webhook trusts."""
+    client = {"caBundle": base64.b64encode(text.encode()).decode()}
+    webhooks = [{**hook, "clientConfig": client} if hook["name"] == name else hook for hook in hooks_of(played, path)]
+    played.put(path, {**played.objects[path], "webhooks": webhooks})
+
+
+def hooks_of(played: PlayedApiServer, path: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = played.objects[path]["webhooks"]
+    return found
+
+
+def test_authorities_stay_trusted_when_the_secret_is_gone(played: PlayedApiServer, store: CertificateStore) -> None:
+    keep_in_cluster(store, wish())
+    first = store.read().issued
+    forget(played)
+    said = keep_in_cluster(store, wish(days=10))
+    assert said[-1] == "the certificate in system/tls was made anew: there is none yet"
+    second = store.read().issued
+    assert first.authorities not in second.authorities
+    assert bundles(played) == {second.authorities + first.authorities}
+
+
+def test_lost_authority_is_dropped_when_every_pod_shows_the_new_certificate(
+    played: PlayedApiServer, store: CertificateStore
+) -> None:
+    keep_in_cluster(store, wish())
+    lost = store.read().issued.authorities
+    forget(played)
+    keep_in_cluster(store, wish(days=10))
+    write_time(played, 10)
+    new = store.read().issued.authorities
+    played.asked.clear()
+    assert keep_in_cluster(store, wish(days=10.04)) == []
+    assert played.writes() == []
+    assert bundles(played) == {new + lost}
+    dry = keep_in_cluster(store, wish(days=10.05, dry_run=True))
+    assert dry[0] == (
+        "the caBundle of validatingwebhookconfigurations/hooks would be written anew; former authorities left out: 1"
+    )
+    said = keep_in_cluster(store, wish(days=10.05))
+    assert said == [
+        f"the caBundle of {sort}webhookconfigurations/hooks was written anew; former authorities left out: 1"
+        for sort in ("validating", "mutating")
+    ]
+    assert bundles(played) == {new}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"creationTimestamp": format_time(make.NOW)},
+        {"managedFields": [{"time": format_time(make.NOW), "fieldsV1": {"f:data": {}}}]},
+    ],
+    ids=["put back from a backup", "written over"],
+)
+def test_authorities_stay_while_the_secret_was_changed_lately(
+    played: PlayedApiServer, store: CertificateStore, metadata: dict[str, Any]
+) -> None:
+    """The Secret has an older certificate again; the pods may still show the newer one."""
+    keep_in_cluster(store, wish(days=-20))
+    backup = played.objects[SECRET]
+    forget(played)
+    keep_in_cluster(store, wish(days=-10))
+    newer = store.read().issued.authorities
+    played.put(SECRET, backup)
+    write_time(played, -20, **metadata)
+    older = store.read().issued.authorities
+    keep_in_cluster(store, wish())
+    assert bundles(played) == {older + newer}
+    keep_in_cluster(store, wish(days=1))
+    assert bundles(played) == {older}
+
+
+def test_change_of_a_label_does_not_keep_authorities(played: PlayedApiServer, store: CertificateStore) -> None:
+    keep_in_cluster(store, wish())
+    label = {"time": format_time(make.NOW + timedelta(days=5)), "fieldsV1": {"f:metadata": {}}}
+    write_time(played, 0, managedFields=[label])
+    set_bundle(played, MUTATING, "c", issue(NAMES, make.NOW, timedelta(days=360)).authorities)
+    keep_in_cluster(store, wish(days=5))
+    assert bundles(played) == {store.read().issued.authorities}
+
+
+def test_each_webhook_keeps_its_own_authorities(played: PlayedApiServer, store: CertificateStore) -> None:
+    others = [issue(NAMES, make.NOW, timedelta(days=360)).authorities for _ in range(2)]
+    set_bundle(played, VALIDATING, "a", others[0])
+    set_bundle(played, MUTATING, "c", others[1])
+    keep_in_cluster(store, wish())
+    new = store.read().issued.authorities
+    found = {
+        hook["name"]: base64.b64decode(hook["clientConfig"]["caBundle"]).decode()
+        for path in (VALIDATING, MUTATING)
+        for hook in hooks_of(played, path)
+    }
+    assert found == {"a": new + others[0], "b": new, "c": new + others[1]}
+
+
+def test_what_is_no_certificate_is_left_out_and_said(played: PlayedApiServer, store: CertificateStore) -> None:
+    good = issue(NAMES, make.NOW, timedelta(days=360)).authorities
+    set_bundle(played, VALIDATING, "a", f"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n{good}")
+    said = keep_in_cluster(store, wish())
+    assert said[0] == (
+        "validatingwebhookconfigurations/hooks trusts the certificate now; "
+        "parts of its caBundle that are no certificates: 1"
+    )
+    assert bundles(played) == {new := store.read().issued.authorities, new + good}
+
+
+def test_two_processes_that_find_no_secret_drop_no_authority(played: PlayedApiServer, store: CertificateStore) -> None:
+    keep_in_cluster(store, wish())
+    lost = store.read().issued.authorities
+    forget(played)
+
+    def write_first(method: str, _path: str) -> None:
+        if method == "POST":
+            played.before = lambda _method, _path: None
+            keep_in_cluster(store, wish(days=10))
+            write_time(played, 10)
+
+    played.before = write_first
+    with pytest.raises(WrittenMeanwhile):
+        keep_in_cluster(store, wish(days=10))
+    keep_in_cluster(store, wish(days=10))
+    (bundle,) = bundles(played)
+    assert bundle.startswith(store.read().issued.authorities)
+    assert bundle.endswith(lost)
 
 
 def test_configuration_that_comes_later_is_told(played: PlayedApiServer, store: CertificateStore) -> None:
@@ -212,6 +358,21 @@ def test_definition_that_changed_meanwhile_is_tried_again(
     assert f"customresourcedefinitions/{GRAPHS} trusts the certificate now" in keep_in_cluster(converting, wish())
 
 
+def test_conversion_webhook_keeps_its_authorities_when_the_secret_is_gone(
+    played: PlayedApiServer, converting: CertificateStore
+) -> None:
+    played.put(CRD, converted_by(SERVICE))
+    keep_in_cluster(converting, wish())
+    lost = converting.read().issued.authorities
+    forget(played)
+    keep_in_cluster(converting, wish(days=10))
+    new = converting.read().issued.authorities
+    assert base64.b64decode(client_of(played)["caBundle"]).decode() == new + lost
+    write_time(played, 10)
+    keep_in_cluster(converting, wish(days=11))
+    assert base64.b64decode(client_of(played)["caBundle"]).decode() == new
+
+
 # The command
 
 
@@ -245,7 +406,8 @@ def test_command_tries_again_when_somebody_else_wrote(
     played.before = refuse_once
     assert in_cluster(played).exit_code == 0
     assert refusals == []
-    assert bundles(played) == {store.read().issued.authorities}
+    (bundle,) = bundles(played)
+    assert bundle.startswith(store.read().issued.authorities)
 
 
 def test_command_that_is_refused_says_why(played: PlayedApiServer, store: CertificateStore) -> None:

@@ -1,15 +1,21 @@
 """The chart's webhooks on the cluster, aimed at a server of the tests, and `dynamo-hooks certificates` for it."""
 
 import base64
+import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from hooks.certificates.authority import Inspected, inspect
+from hooks.certificates.store import CertificateStore
+from hooks.cli.certificates import Wish, keep_in_cluster
+from hooks.clients.api_server import ApiServer
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH
@@ -38,25 +44,47 @@ class Certificates:
 
     def renew(self, *, days: int = 365) -> list[str]:
         """Run the command, mount what is in the Secret then, and give what the command said."""
-        token = self.folder / "token"
-        token.write_text(self.plane.tokens[ADMIN])
+        said = self.run(days=days)
+        self.mount()
+        return said
+
+    def run(self, *, days: int = 365) -> list[str]:
+        """Run the command and give what it said; the server has its files still."""
+        server = self._account()
         command = [
             *(sys.executable, "-m", "hooks", "certificates", "--name", "127.0.0.1", "--days", str(days)),
             *("--secret", f"{self.api.namespace}/{SECRET}"),
             *(("--validating", self.configurations, "--mutating", self.configurations) if self.configurations else ()),
             *(word for name in self.definitions for word in ("--crd", name)),
-            *("--server", self.plane.server, "--token-file", str(token), "--ca-file", str(self.plane.certificate)),
+            *("--server", server.url, "--token-file", str(server.token_file), "--ca-file", str(server.ca_file)),
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        self._mount()
         return done.stdout.splitlines()
+
+    def run_later(self, by: timedelta) -> list[str]:
+        """What the command does and says when some time has passed."""
+        names = [self.configurations] if self.configurations else []
+        wish = Wish(names=("127.0.0.1",), lifetime=timedelta(days=365), now=datetime.now(UTC) + by)
+        with self._account().converse(60) as talk:
+            secret = f"{self.api.namespace}/{SECRET}"
+            store = CertificateStore.of(talk, secret, validating=names, mutating=names)
+            return keep_in_cluster(store.with_definitions(self.definitions, wish.names), wish)
+
+    def lose(self) -> None:
+        """Delete the Secret; the server has its files still."""
+        self.api.delete("v1", "Secret", SECRET)
 
     def spoil(self) -> None:
         """Let the certificate be one that must be renewed: the Secret forgets whose it is, the server still has it."""
         self.api.patch("v1", "Secret", SECRET, {"data": {"tls.crt": base64.b64encode(b"none").decode()}})
 
-    def _mount(self) -> None:
+    def _account(self) -> ApiServer:
+        token = self.folder / "token"
+        token.write_text(self.plane.tokens[ADMIN])
+        return ApiServer(url=self.plane.server, token_file=token, ca_file=self.plane.certificate)
+
+    def mount(self) -> None:
         """A new folder and a link that moves to it, as the kubelet does."""
         secret = self.api.get("v1", "Secret", SECRET)
         assert secret is not None
@@ -78,6 +106,14 @@ def admission_server(folder: Path, name: str, port: int, *options: str) -> HttpS
         *options,
     ]
     return HttpServer(name, command, folder, url=url, health=f"{url}/readyz", trusted=data / "ca.crt")
+
+
+def shown_by(server: HttpServer) -> Inspected:
+    """The certificate that the server shows to a new connection."""
+    host, _, port = server.url.removeprefix("https://").partition(":")
+    found = inspect(ssl.get_server_certificate((host, int(port))))
+    assert found is not None
+    return found
 
 
 def chart_webhooks(name: str, port: int, *values: str) -> list[Manifest]:
@@ -127,28 +163,34 @@ ONLY_THE_WEBHOOK_KNOWS = graph("g" * 44)
 """A name that Grove's pods would be too long with: no rule of the CRD says so."""
 
 
+def create_graph(api: ApiClient) -> str:
+    """Why the API server refuses a graph, which it does not store; empty if it does not."""
+    return refusal(api, graph())
+
+
 @dataclass
 class Writer:
-    """Creates graphs without storing them, again and again, until it is told to stop."""
+    """Asks for the same thing again and again until it is told to stop: `ask` gives why it was refused."""
 
     api: ApiClient
     stop: threading.Event
+    ask: Callable[[ApiClient], str]
     answered: int = 0
     refused: list[str] = field(default_factory=list)
 
     def run(self) -> None:
         while not self.stop.is_set():
-            said = refusal(self.api, graph())
+            said = self.ask(self.api)
             if said:
                 self.refused.append(said)
             self.answered += 1
 
 
 @contextmanager
-def writing(clients: list[ApiClient]) -> Iterator[list[Writer]]:
+def writing(clients: list[ApiClient], ask: Callable[[ApiClient], str] = create_graph) -> Iterator[list[Writer]]:
     """A writer for each client, in the background."""
     stop = threading.Event()
-    writers = [Writer(client, stop) for client in clients]
+    writers = [Writer(client, stop, ask) for client in clients]
     threads = [threading.Thread(target=writer.run) for writer in writers]
     for thread in threads:
         thread.start()
@@ -158,3 +200,9 @@ def writing(clients: list[ApiClient]) -> Iterator[list[Writer]]:
         stop.set()
         for thread in threads:
             thread.join(timeout=30)
+
+
+def wait_for_more(writers: list[Writer], answers: int = 20) -> None:
+    """Wait until each has got some more answers."""
+    before = [writer.answered for writer in writers]
+    wait_for(lambda: all(w.answered >= n + answers for w, n in zip(writers, before, strict=True)), "more answers")

@@ -1,11 +1,14 @@
 """The served webhooks behind a real API server: they refuse, warn and complete, and outlive a change of certificate."""
 
+import base64
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import requests
 
 from hooks import contract
+from hooks.certificates.bundle import parse_bundle, write_bundle
 from tests.cluster.admission import (
     KINDS,
     ONLY_THE_WEBHOOK_KNOWS,
@@ -16,6 +19,8 @@ from tests.cluster.admission import (
     graph,
     refusal,
     registered,
+    shown_by,
+    wait_for_more,
     wait_until_judging,
     writing,
 )
@@ -28,6 +33,7 @@ from tests.contract.backend import ApiRefused
 from tests.ports import free_port
 
 NAME = "admission-tests"
+ONE_DAY = timedelta(days=1)
 PREFIX = 'admission webhook "vdynamographdeployment.kb.io" denied the request: '
 
 
@@ -133,20 +139,42 @@ def test_certificate_and_authority_change_without_a_failed_request(
     bundles = {bundle_of(admin)}
     with writing([plane.client().within(api.namespace) for _ in range(2)]) as writers:
         for _ in range(3):
-            before = [writer.answered for writer in writers]
             certificates.spoil()
             assert "was made anew: it cannot be read" in certificates.renew()[-1]
             bundles.add(bundle_of(admin))
-            wait_for(lambda: all(w.answered >= n + 20 for w, n in zip(writers, before, strict=True)), "more writes")  # noqa: B023
+            wait_for_more(writers)
     assert len(bundles) == 4
     assert [writer.refused for writer in writers] == [[], []]
 
 
+def test_deleted_secret_is_made_anew_without_a_refused_write(
+    plane: ControlPlane, api: ApiClient, certificates: Certificates, server: HttpServer, admin: ApiClient
+) -> None:
+    """The server shows its old certificate until it gets the new files, as the kubelet brings them after a while."""
+    certificates.run_later(ONE_DAY)
+    former, old = parse_bundle(bundle_of(admin)).certificates, shown_by(server)
+    with writing([plane.client().within(api.namespace) for _ in range(2)]) as writers:
+        certificates.lose()
+        assert "was made anew: there is none yet" in certificates.run()[-1]
+        new, *kept = parse_bundle(bundle_of(admin)).certificates
+        assert tuple(kept) == former
+        wait_for_more(writers)
+        assert certificates.run() == ["the certificate is good and trusted; nothing was done"]
+        assert shown_by(server) == old
+        certificates.mount()
+        wait_for_more(writers)
+        assert shown_by(server).is_trusted_by(write_bundle([new]), datetime.now(UTC))
+        assert len(certificates.run_later(ONE_DAY)) == len(KINDS)
+        assert parse_bundle(bundle_of(admin)).certificates == (new,)
+        wait_for_more(writers)
+    assert [writer.refused for writer in writers] == [[], []]
+
+
 def bundle_of(admin: ApiClient) -> str:
-    """What the API server trusts, the same for all webhooks."""
+    """What the API server trusts, the same for all webhooks, as PEM text."""
     found = [admin.get(REGISTRATION, kind, NAME) for kind in KINDS]
     (bundle,) = {hook["clientConfig"]["caBundle"] for one in found if one is not None for hook in one["webhooks"]}
-    return str(bundle)
+    return base64.b64decode(bundle).decode()
 
 
 @pytest.fixture

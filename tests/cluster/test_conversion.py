@@ -10,16 +10,18 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from hooks import contract
+from tests.cluster.admission import shown_by, wait_for_more, writing
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.binaries import Binaries
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.conversion import BETA, DEFINITION, Converted, converted_plane, paused_graph
+from tests.cluster.conversion import BETA, DEFINITION, NAMES, Converted, converted_plane, paused_graph
 from tests.cluster.dynamo import (
     DYNAMO,
     GRAPH,
@@ -189,6 +191,27 @@ def kubectl_refusal(plane: ControlPlane, api: ApiClient, *words: str) -> str:
     with pytest.raises(AssertionError) as refused:
         plane.kubectl("-n", api.namespace, *words)
     return str(refused.value)
+
+
+def test_deleted_secret_of_the_certificate_is_made_anew_without_a_refused_read(
+    api: ApiClient, converted: Converted
+) -> None:
+    """The server shows its old certificate until it gets the new files."""
+    api.create(paused_graph())
+    certificates, old = converted.certificates, shown_by(converted.server)
+    with writing([converted.plane.client().within(api.namespace)], refusal) as readers:
+        certificates.lose()
+        assert "was made anew: there is none yet" in certificates.run()[-1]
+        wait_for_more(readers)
+        assert shown_by(converted.server) == old
+        certificates.mount()
+        wait_for_more(readers)
+        assert shown_by(converted.server) != old
+        said = certificates.run_later(timedelta(days=1))
+        assert [line.partition("; ")[2] for line in said] == ["former authorities left out: 1"] * len(NAMES)
+        wait_for_more(readers)
+    assert [reader.refused for reader in readers] == [[]]
+    api.delete(DYNAMO, GRAPH, "lookout")
 
 
 def test_namespace_is_deleted_once_somebody_converts_again(admin: ApiClient, converted: Converted) -> None:

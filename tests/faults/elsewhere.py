@@ -87,6 +87,19 @@ ELSEWHERE = (
         test="tests/cluster/test_admission.py::test_certificate_and_authority_change_without_a_failed_request",
     ),
     HeldElsewhere(
+        name="CertificateEnds: its Secret is deleted",
+        what="The Secret is deleted and made anew; the server gets the new files later.",
+        holds="no write is refused",
+        test="tests/cluster/test_admission.py::test_deleted_secret_is_made_anew_without_a_refused_write",
+    ),
+    HeldElsewhere(
+        name="CertificateEnds: its Secret is deleted, and objects are converted",
+        what="The same while v1beta1 is read.",
+        holds="no read is refused",
+        test="tests/cluster/test_conversion.py"
+        "::test_deleted_secret_of_the_certificate_is_made_anew_without_a_refused_read",
+    ),
+    HeldElsewhere(
         name="WebhookDisrupt: policy Fail",
         what="Nobody answers for admission, and its webhooks have `failurePolicy: Fail`.",
         holds="nothing is stored until somebody answers",
