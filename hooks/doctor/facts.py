@@ -38,10 +38,14 @@ class CertificateSource(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """A certificate as PEM text, without its key; empty if its Secret does not exist."""
+    """A certificate as PEM text, without its key; empty if its Secret does not exist.
+
+    `renewal` is the name of the chart's CronJob that renews it; empty if there is none, or if nobody may read it.
+    """
 
     text: str
     source: CertificateSource = CertificateSource.CHART
+    renewal: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

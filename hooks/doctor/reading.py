@@ -125,19 +125,33 @@ def _read_certificates(reader: Reader, facts: Facts) -> Mapping[tuple[str, str],
     read: dict[tuple[str, str], Certificate] = {}
     for namespace, name in certificate_secrets(facts.hooks):
         unknown: Certificate | None = None
-        parts = reader.attempt("secrets", partial(_read_certificate, reader.cluster, namespace, name), unknown)
+        parts = reader.attempt("secrets", partial(_read_certificate, reader, namespace, name), unknown)
         if parts is not None:
             read[namespace, name] = parts
     return read
 
 
-def _read_certificate(cluster: Cluster, namespace: str, name: str) -> Certificate:
-    secret: ReadManifest = cluster.find(kinds.SECRET, name, namespace) or {"metadata": {}}
+def _read_certificate(reader: Reader, namespace: str, name: str) -> Certificate:
+    secret: ReadManifest = reader.cluster.find(kinds.SECRET, name, namespace) or {"metadata": {}}
     text = _decode((secret.get("data") or {}).get("tls.crt", ""))
     if "cert-manager.io/certificate-name" in annotations_of(secret):
         return Certificate(text=text, source=CertificateSource.CERT_MANAGER)
-    is_chart = labels_of(secret).get(contract.LABEL_APP_MANAGED_BY) == "dynamo-hooks-certificates"
-    return Certificate(text=text, source=CertificateSource.CHART if is_chart else CertificateSource.OTHER)
+    renewal = _find_renewal(reader, namespace, name)
+    is_chart = renewal or labels_of(secret).get(contract.LABEL_APP_MANAGED_BY) == "dynamo-hooks-certificates"
+    source = CertificateSource.CHART if is_chart else CertificateSource.OTHER
+    return Certificate(text=text, source=source, renewal=renewal)
+
+
+def _find_renewal(reader: Reader, namespace: str, name: str) -> str:
+    """The CronJob that keeps a certificate in this Secret; empty if there is none, or if nobody may read it."""
+    found = reader.read_all("cronjobs", kinds.CRON_JOB, namespace)
+    secret = ["--secret", f"{namespace}/{name}"]
+    for cron_job in found:
+        for container in cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"].get("containers") or ():
+            words = [str(word) for word in container.get("args") or ()]
+            if words[:1] == ["certificates"] and any(words[i : i + 2] == secret for i in range(len(words))):
+                return str(cron_job["metadata"]["name"])
+    return ""
 
 
 def _read_backends(reader: Reader, facts: Facts) -> Mapping[tuple[str, str], Backend]:

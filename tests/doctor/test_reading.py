@@ -17,7 +17,7 @@ from hooks.cli.doctor import doctor
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import collection_path, open_cluster
 from hooks.clients.kubeconfig import Access, User
-from hooks.doctor.facts import Backend, CertificateSource, Facts
+from hooks.doctor.facts import Backend, Certificate, CertificateSource, Facts
 from hooks.doctor.reading import read_facts
 from hooks.k8s.types import Manifest, gvk_of
 from hooks.metacontroller import install_files
@@ -28,6 +28,7 @@ SERVICE = f"/api/v1/namespaces/{NAMESPACE}/services"
 PROXY = f"{SERVICE}/http:dynamo-hooks:80/proxy/readyz"
 SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+CRON_JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/cronjobs"
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/dynamo-hooks-admission-tls"
 
 Answer = tuple[int, Any]
@@ -144,7 +145,27 @@ def test_secret_shows_who_renews_the_certificate_and_its_key_is_not_kept() -> No
         (found,) = server.read().certificates.values()
         assert (found.text, found.source) == ("cert", source)
     del server.answers[SECRET]
-    assert [found.text for found in server.read().certificates.values()] == [""]
+    assert list(server.read().certificates.values()) == [Certificate(text="", source=CertificateSource.OTHER)]
+
+
+@pytest.mark.parametrize("data", [None, {"tls.crt": "Y2VydA=="}], ids=["deleted", "made by hand"])
+def test_cron_job_shows_that_the_chart_renews_the_certificate(data: dict[str, str] | None) -> None:
+    server = installed()
+    if data is not None:
+        server.answers[SECRET] = (200, {"metadata": {}, "data": data})
+    jobs = [
+        cron_job("other", "certificates", "--secret", f"{NAMESPACE}/other"),
+        cron_job("backup", "copy", "--secret", f"{NAMESPACE}/dynamo-hooks-admission-tls"),
+        cron_job("mine", "certificates", "--name", "x", "--secret", f"{NAMESPACE}/dynamo-hooks-admission-tls"),
+    ]
+    server.answers[CRON_JOBS] = (200, {"items": jobs})
+    (found,) = server.read().certificates.values()
+    assert (found.source, found.renewal) == (CertificateSource.CHART, "mine")
+
+
+def cron_job(name: str, *arguments: str) -> dict[str, Any]:
+    pod = {"containers": [{"name": "main", "args": list(arguments)}]}
+    return {"metadata": {"name": name}, "spec": {"jobTemplate": {"spec": {"template": {"spec": pod}}}}}
 
 
 def test_what_is_forbidden_is_noted() -> None:

@@ -82,6 +82,42 @@ def test_webhooks_must_trust_the_certificate(facts: Facts, sentence: str) -> Non
     assert sentence in found.finding
 
 
+def test_untrusted_certificate_judges_nothing_under_ignore() -> None:
+    facts = serving(issued(), bundle="")
+    hooks = [{**hook, "failurePolicy": "Ignore"} for hook in facts.webhooks[0]["webhooks"]]
+    found = only(check_certificates(replace(facts, webhooks=({**facts.webhooks[0], "webhooks": hooks},))))
+    assert found.finding == "it has no caBundle, so nothing is judged, because of failurePolicy Ignore"
+
+
+@pytest.mark.parametrize(
+    ("bundle", "sentence"),
+    [("", "it has no caBundle"), (issued().authorities, "its caBundle does not trust the certificate")],
+    ids=["none", "of another authority"],
+)
+def test_conversion_webhooks_must_trust_the_certificate(bundle: str, sentence: str) -> None:
+    found = only(check_certificates(converted(serving(issued()), bundle)))
+    assert (found.level, found.object) == (Level.ERROR, "CustomResourceDefinition dynamographdeployments.nvidia.com")
+    assert found.finding == f"{sentence}, so every request for v1beta1 is refused"
+    assert found.remedy.endswith("--from=cronjob/dynamo-hooks-admission-renewal")
+
+
+def test_conversion_by_others_is_their_affair() -> None:
+    assert problems(check_certificates(converted(serving(issued()), "", service="dynamo-operator-webhook"))) == []
+    good_one = issued()
+    assert problems(check_certificates(converted(serving(good_one), good_one.authorities))) == []
+
+
+def converted(facts: Facts, bundle: str, service: str = SERVICE["name"]) -> Facts:
+    """The same where a Service converts graphs, trusted by these authorities."""
+    client = {
+        "service": {"name": service, "namespace": NAMESPACE, "path": "/convert"},
+        "caBundle": base64.b64encode(bundle.encode()).decode(),
+    }
+    crd = facts.crds["dynamographdeployments.nvidia.com"]
+    spec = {**crd["spec"], "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}}}
+    return replace(facts, crds={**facts.crds, crd["metadata"]["name"]: {**crd, "spec": spec}})
+
+
 def test_certificate_that_is_its_own_authority_is_trusted() -> None:
     found = issued()
     assert problems(check_certificates(serving(found, bundle=found.certificate))) == []
@@ -89,7 +125,14 @@ def test_certificate_that_is_its_own_authority_is_trusted() -> None:
 
 def test_missing_certificate_is_an_error() -> None:
     found = only(check_certificates(good(certificates={PLACE: Certificate(text="")})))
-    assert "it holds no certificate" in found.finding
+    assert found.finding == (
+        "it holds no certificate for admission: pods that run keep the one that they have, and no further pod starts"
+    )
+
+
+def test_remedy_names_the_cron_job_that_there_is() -> None:
+    found = only(check_certificates(good(certificates={PLACE: Certificate(text="", renewal="mine-renewal")})))
+    assert found.remedy.endswith("--from=cronjob/mine-renewal")
 
 
 @pytest.mark.parametrize(

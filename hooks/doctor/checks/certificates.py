@@ -8,6 +8,7 @@ from typing import assert_never
 
 from hooks import contract
 from hooks.certificates.authority import Inspected, inspect
+from hooks.certificates.store import find_host
 from hooks.doctor.facts import Certificate, CertificateSource, Facts
 from hooks.doctor.finding import Finding, describe, error, ok, warning
 from hooks.k8s.types import Json, ReadManifest
@@ -36,10 +37,11 @@ def check_certificates(facts: Facts) -> list[Finding]:
 
 
 def _judge(place: tuple[str, str], certificate: Certificate, facts: Facts) -> Iterator[Finding]:
-    about, remedy = f"Secret {place[0]}/{place[1]}", _renew(place, certificate.source)
+    about, remedy = f"Secret {place[0]}/{place[1]}", _renew(place, certificate)
     inspected = inspect(certificate.text)
     if inspected is None:
-        yield error(about, "it holds no certificate for admission, so its pods do not start", remedy)
+        kept = "pods that run keep the one that they have, and no further pod starts"
+        yield error(about, f"it holds no certificate for admission: {kept}", remedy)
         return
     problem = _judge_time(about, inspected, facts, remedy)
     if problem is not None:
@@ -63,38 +65,52 @@ def _judge_time(about: str, inspected: Inspected, facts: Facts, remedy: str) -> 
 
 
 def _find_untrusting(namespace: str, inspected: Inspected, facts: Facts) -> Iterator[tuple[ReadManifest, str]]:
-    """Our webhook configurations that do not trust the certificate, each with what is wrong."""
+    """Our webhook configurations and CRDs that do not trust the certificate, each with what is wrong."""
     for configuration in facts.webhooks:
         for webhook in configuration.get("webhooks") or ():
-            service = (webhook.get("clientConfig") or {}).get("service") or {}
+            client = webhook.get("clientConfig") or {}
+            service = client.get("service") or {}
             path = str(service.get("path") or "")
             if service.get("namespace") != namespace or not path.startswith("/admission/"):
                 continue
-            problem = _judge_trust(webhook, f"{service['name']}.{namespace}.svc", inspected, facts)
+            problem = _judge_names(client, inspected) or _judge_trust(client, inspected, facts)
             if problem:
-                yield configuration, problem
+                yield configuration, f"{problem}, {_describe_refusal(webhook)}"
                 break
+    for crd in facts.crds.values():
+        client = ((crd["spec"].get("conversion") or {}).get("webhook") or {}).get("clientConfig") or {}
+        if find_host(client) not in inspected.names:
+            continue
+        problem = _judge_trust(client, inspected, facts)
+        if problem:
+            yield crd, f"{problem}, so every request for {contract.BETA_VERSION} is refused"
 
 
-def _judge_trust(webhook: Mapping[str, Json], name: str, inspected: Inspected, facts: Facts) -> str:
-    bundle = _decode(str((webhook.get("clientConfig") or {}).get("caBundle") or ""))
-    refused = f"so every write of {contract.GROUP} is refused"
+def _judge_names(client: Mapping[str, Json], inspected: Inspected) -> str:
+    host = find_host(client)
+    return "" if host in inspected.names else f"the certificate is not for {host}"
+
+
+def _judge_trust(client: Mapping[str, Json], inspected: Inspected, facts: Facts) -> str:
+    bundle = _decode(str(client.get("caBundle") or ""))
     if not bundle:
-        return f"it has no caBundle, {refused}"
-    if name not in inspected.names:
-        return f"the certificate is not for {name}, {refused}"
-    if not inspected.is_trusted_by(bundle, facts.now):
-        return f"its caBundle does not trust the certificate, {refused}"
-    return ""
+        return "it has no caBundle"
+    return "" if inspected.is_trusted_by(bundle, facts.now) else "its caBundle does not trust the certificate"
 
 
-def _renew(place: tuple[str, str], source: CertificateSource) -> str:
+def _describe_refusal(webhook: Mapping[str, Json]) -> str:
+    if webhook.get("failurePolicy") == "Ignore":
+        return "so nothing is judged, because of failurePolicy Ignore"
+    return f"so every write of {contract.GROUP} is refused"
+
+
+def _renew(place: tuple[str, str], certificate: Certificate) -> str:
     """The command that renews a certificate."""
     namespace, name = place
     kubectl, job = f"kubectl --namespace {namespace}", name.removesuffix("-tls")
-    match source:
+    match certificate.source:
         case CertificateSource.CHART:
-            return f"{kubectl} create job {job}-now --from=cronjob/{job}-renewal"
+            return f"{kubectl} create job {job}-now --from=cronjob/{certificate.renewal or f'{job}-renewal'}"
         case CertificateSource.CERT_MANAGER:
             return f"cmctl --namespace {namespace} renew {job}"
         case CertificateSource.OTHER:
