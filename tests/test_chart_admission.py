@@ -188,6 +188,14 @@ def test_prometheus_finds_the_metrics_of_both_processes() -> None:
     assert [endpoint.get("scheme") for endpoint in (endpoints["http"], endpoints["admission"])] == [None, "https"]
 
 
+def test_without_a_cluster_the_webhooks_have_the_wanted_policy_and_no_job_sets_it() -> None:
+    """What is rendered in touch with a cluster is in tests/cluster/test_switching_on.py."""
+    documents = template(*ON)
+    policies = {hook["failurePolicy"] for found in configurations(*ON) for hook in found["webhooks"]}
+    assert policies == {"Fail"}
+    assert not [found for found in documents if found["metadata"]["name"].endswith("-enforcement")]
+
+
 def test_hook_job_and_renewal_run_the_command_with_these_names() -> None:
     documents = template(*source("helm"))
     (job,), (cron,) = of_kind(documents, "Job"), of_kind(documents, "CronJob")

@@ -49,9 +49,26 @@ and those whose namespace does not have that label: nobody else judges them. No 
 {{- end -}}
 {{- end }}
 
+{{- /* The policy with which the webhooks are rendered: `admission.failurePolicy`, but Ignore while they do not have Fail
+yet. Webhooks that fail closed before the pods serve would refuse every write; the Job of enforcement.yaml sets Fail then.
+Without a cluster, as in `helm template`, it is the value: no Job would come after the pods. Every cluster has the role. */ -}}
+{{- define "dynamo-hooks.failurePolicy" -}}
+{{- $policies := list .Values.admission.failurePolicy -}}
+{{- if lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "cluster-admin" -}}
+{{- range $kind := list "ValidatingWebhookConfiguration" "MutatingWebhookConfiguration" -}}
+{{- $live := lookup "admissionregistration.k8s.io/v1" $kind "" (include "dynamo-hooks.fullname" $) -}}
+{{- range $live.webhooks | default (list dict) -}}
+{{- $policies = append $policies (.failurePolicy | default "Ignore") -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- ternary "Ignore" "Fail" (has "Ignore" $policies) -}}
+{{- end }}
+
 {{- /* The webhooks of one configuration, from a dict of context, prefix (v or m), call, plurals and operations. */ -}}
 {{- define "dynamo-hooks.webhooks" -}}
 {{- $admission := .context.Values.admission -}}
+{{- $failurePolicy := include "dynamo-hooks.failurePolicy" .context -}}
 {{- $passing := dict "name" "not-on-its-way-out" "expression" "request.operation == 'CREATE' || !has(object.metadata.deletionTimestamp)" -}}
 {{- $webhooks := list -}}
 {{- range $judged := include "dynamo-hooks.judged" .context | fromYamlArray -}}
@@ -64,7 +81,7 @@ and those whose namespace does not have that label: nobody else judges them. No 
 {{- $webhook := dict "name" (printf "%s%s%s.kb.io" $.prefix (trimSuffix "s" $plural) $judged.suffix) "clientConfig" $client "rules" (list $rule) -}}
 {{- $_ := set $webhook "admissionReviewVersions" (list "v1") -}}
 {{- $_ := set $webhook "sideEffects" "None" -}}
-{{- $_ := set $webhook "failurePolicy" $admission.failurePolicy -}}
+{{- $_ := set $webhook "failurePolicy" $failurePolicy -}}
 {{- $_ := set $webhook "timeoutSeconds" ($admission.timeoutSeconds | int) -}}
 {{- $_ := set $webhook "matchPolicy" $admission.matchPolicy -}}
 {{- $_ := set $webhook "matchConditions" (concat (list $passing) $admission.matchConditions) -}}

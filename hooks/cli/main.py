@@ -29,6 +29,7 @@ class LazyGroup(click.Group):
         "serve": "Serve the hooks over HTTP.",
         "serve-admission": "Serve admission over HTTPS.",
         "certificates": "Make and renew the certificate of admission.",
+        "enforce-admission": "Let webhooks refuse writes that nobody judges, once admission answers.",
         "mpi-key": "Make the SSH key of multinode TensorRT-LLM.",
         "self-test": "Ask running hooks whether they answer, as Metacontroller and the API server do.",
         "prepare-uninstall": "Remove what would hang on finalizers after an uninstall.",

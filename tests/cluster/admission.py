@@ -56,7 +56,7 @@ class Certificates:
             *("--secret", f"{self.api.namespace}/{SECRET}"),
             *(("--validating", self.configurations, "--mutating", self.configurations) if self.configurations else ()),
             *(word for name in self.definitions for word in ("--crd", name)),
-            *("--server", server.url, "--token-file", str(server.token_file), "--ca-file", str(server.ca_file)),
+            *account_options(server),
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -97,6 +97,11 @@ class Certificates:
         link.replace(self.folder / "data")
 
 
+def account_options(server: ApiServer) -> tuple[str, ...]:
+    """The options for a command that acts with this account."""
+    return ("--server", server.url, "--token-file", str(server.token_file), "--ca-file", str(server.ca_file))
+
+
 def admission_server(folder: Path, name: str, port: int, *options: str) -> HttpServer:
     """Admission, not yet started; the certificate is in the folder `data`."""
     url, data = f"https://127.0.0.1:{port}", folder / "data"
@@ -119,7 +124,12 @@ def shown_by(server: HttpServer) -> Inspected:
 def chart_webhooks(name: str, port: int, *values: str) -> list[Manifest]:
     """The chart's two configurations under another name, aimed at the port instead of a Service."""
     options = [part for value in ("admission.enabled=true", *values) for part in ("--set", value)]
-    found = [document for document in template(*options) if document["kind"] in KINDS]
+    return aim_webhooks(template(*options), name, port)
+
+
+def aim_webhooks(documents: list[Manifest], name: str, port: int) -> list[Manifest]:
+    """The webhook configurations among the documents, under that name, aimed at the port instead of a Service."""
+    found = [document for document in documents if document["kind"] in KINDS]
     for document in found:
         document["metadata"] = {"name": name}
         for hook in document["webhooks"]:

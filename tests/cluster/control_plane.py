@@ -13,6 +13,7 @@ from typing import Any
 import requests
 import yaml
 
+from hooks.clients.api_server import ApiServer
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.binaries import HERE, Binaries
 from tests.cluster.processes import Server, running
@@ -25,6 +26,9 @@ CHART_ACCOUNT = "system:serviceaccount:metacontroller:metacontroller"
 """Metacontroller's service account: it may do what a ClusterRoleBinding of the project gives it, and nothing else."""
 HOOKS_ACCOUNT = "system:serviceaccount:dynamo-system:dynamo-hooks"
 """The hooks' service account in the plain manifests; likewise."""
+
+AsAccount = Callable[[str], ApiServer]
+"""Gives the API server as a service account of a test's namespace sees it."""
 
 USERS = {
     ADMIN: "system:masters",

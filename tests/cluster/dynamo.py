@@ -83,6 +83,12 @@ def wait_for_event(admin: ApiClient, controller: Manifest, reason: str) -> None:
     wait_for(lambda: admin.list("v1", "Event", "default", fieldSelector=about), what, 90)
 
 
+def completed(api: ApiClient, job: str) -> int:
+    """How many Jobs of that name have completed; the Jobs themselves are gone."""
+    about = f"involvedObject.kind=Job,involvedObject.name={job},reason=Completed"
+    return len(api.list("v1", "Event", fieldSelector=about))
+
+
 def load_documents(example: Path) -> list[Manifest]:
     """The documents of one file, in its order."""
     return list(yaml.safe_load_all(example.read_text()))

@@ -4,17 +4,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
-import requests
 
 from hooks import contract
 from hooks.clients.api_server import ApiServer, Refused
 from hooks.clients.namespace_locks import LockReader, OwnLock
-from tests.cluster.admission import KINDS, REGISTRATION, chart_webhooks, registered
+from tests.cluster.admission import KINDS, REGISTRATION, account_options, chart_webhooks, registered
 from tests.cluster.api_client import ApiClient
-from tests.cluster.control_plane import ADMIN, ControlPlane
+from tests.cluster.control_plane import AsAccount
 from tests.contract.backend import Manifest
 from tests.ports import free_port
 from tests.test_chart import template
@@ -23,7 +21,6 @@ NAME = "dynamo-hooks"
 ADMISSION = f"{NAME}-admission"
 PARTS = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 Install = Callable[..., None]
-AsAccount = Callable[[str], ApiServer]
 
 
 @pytest.fixture
@@ -41,27 +38,6 @@ def install(api: ApiClient, admin: ApiClient) -> Iterator[Install]:
         admin.delete(found["apiVersion"], found["kind"], found["metadata"]["name"], found["metadata"].get("namespace"))
 
 
-@pytest.fixture
-def as_account(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> AsAccount:
-    """Gives a function that asks for a service account's token, as the kubelet does, and acts with it."""
-
-    def act(name: str) -> ApiServer:
-        url = f"{plane.server}/api/v1/namespaces/{api.namespace}/serviceaccounts/{name}/token"
-        headers = {"Authorization": f"Bearer {plane.tokens[ADMIN]}"}
-        request = {
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenRequest",
-            "spec": {"expirationSeconds": 3600},
-        }
-        answer = requests.post(url, json=request, headers=headers, verify=str(plane.certificate), timeout=30)
-        assert answer.status_code == 201, answer.text
-        token = tmp_path / f"{name}.token"
-        token.write_text(answer.json()["status"]["token"])
-        return ApiServer(url=plane.server, token_file=token, ca_file=plane.certificate)
-
-    return act
-
-
 def now() -> datetime:
     return datetime.now(UTC)
 
@@ -69,7 +45,7 @@ def now() -> datetime:
 def run_certificates(server: ApiServer, secret: str, *more: str) -> subprocess.CompletedProcess[str]:
     command = [
         *(sys.executable, "-m", "hooks", "certificates", "--name", "127.0.0.1", "--secret", secret),
-        *("--server", server.url, "--token-file", str(server.token_file), "--ca-file", str(server.ca_file), *more),
+        *(*account_options(server), *more),
     ]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

@@ -27,6 +27,7 @@ from tests.cluster.dynamo import (
     GRAPH,
     RELEASE,
     ROOT,
+    completed,
     condition,
     light_chart,
     load_documents,
@@ -159,12 +160,16 @@ def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(
     for registration in registrations:
         found = admin.get(*registration)
         assert found is not None
+        assert {hook["failurePolicy"] for hook in found["webhooks"]} == {"Ignore"}
         hooks = [{**hook, "clientConfig": {**hook["clientConfig"], "caBundle": BUNDLE}} for hook in found["webhooks"]]
-        admin.patch(*registration, {"webhooks": hooks})
+        admin.patch(*registration, {"webhooks": [{**hook, "failurePolicy": "Fail"} for hook in hooks]})
+    assert completed(api, f"{RELEASE}-admission-enforcement") == 1
     plane.helm_release("upgrade", RELEASE, light_chart(plane), *place, *options, "--set=admission.timeoutSeconds=7")
     for registration in registrations:
         hooks = (admin.get(*registration) or {})["webhooks"]
-        assert {(hook["clientConfig"]["caBundle"], hook["timeoutSeconds"]) for hook in hooks} == {(BUNDLE, 7)}
+        left = {(hook["clientConfig"]["caBundle"], hook["timeoutSeconds"], hook["failurePolicy"]) for hook in hooks}
+        assert left == {(BUNDLE, 7, "Fail")}
+    assert completed(api, f"{RELEASE}-admission-enforcement") == 1
     plane.helm("uninstall", RELEASE, *place, "--wait")
     assert [admin.get(*registration) for registration in registrations] == [None, None]
     assert {item["metadata"]["name"] for item in api.list("v1", "ServiceAccount")} == {"default"}

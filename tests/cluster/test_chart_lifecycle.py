@@ -22,6 +22,7 @@ from tests.cluster.dynamo import (
     GRAPH,
     MODEL,
     RELEASE,
+    completed,
     light_chart,
     load_example,
     model,
@@ -35,12 +36,6 @@ from tests.contract.backend import METACONTROLLER, ApiRefused
 
 POD_GROUP = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 LEASE = ("coordination.k8s.io/v1", "Lease")
-
-
-def completed(api: ApiClient, job: str) -> int:
-    """How many Jobs of that name have completed; the Jobs themselves are gone."""
-    about = f"involvedObject.kind=Job,involvedObject.name={job},reason=Completed"
-    return len(api.list("v1", "Event", fieldSelector=about))
 
 
 @pytest.fixture
@@ -66,6 +61,8 @@ def test_rollback_to_admission_runs_the_job_that_makes_its_webhooks_trusted(
     plane.helm("rollback", RELEASE, "1", *place, *wait)
     assert graph_path(admin) == first
     wait_for(lambda: completed(api, job) == before + 2, "the Job ran before and after the rollback")
+    enforcement = f"{RELEASE}-admission-enforcement"
+    wait_for(lambda: completed(api, enforcement) == 2, "the Job that sets Fail ran after installation and rollback")
 
 
 def graph_path(admin: ApiClient) -> str:
