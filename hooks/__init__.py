@@ -94,6 +94,8 @@ Where is …?
 * which pods of a change would find no node: hooks/diff/fitting.py, hooks/diff/nodes.py
 * what a recorded call leaves out: hooks/recording/blanking.py
 * the JSON Schemas for editors: hooks/crds/json_schema.py
+* which authorities stay trusted: hooks/certificates/bundle.py
+* when webhooks begin to fail closed: hooks/cli/enforce_admission.py, chart/templates/_admission.tpl
 * what `helm test` asks: hooks/cli/self_test.py
 * what is done before an uninstall: hooks/clients/departure.py
 * which installation serves an object: hooks/metacontroller/installation.py, hooks/metacontroller/confinement.py

@@ -170,6 +170,11 @@ def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(
         left = {(hook["clientConfig"]["caBundle"], hook["timeoutSeconds"], hook["failurePolicy"]) for hook in hooks}
         assert left == {(BUNDLE, 7, "Fail")}
     assert completed(api, f"{RELEASE}-admission-enforcement") == 1
+    plane.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", RELEASE)
+    plane.helm_release("upgrade", RELEASE, light_chart(plane), *place, *options)
+    for registration in registrations:
+        assert {hook["failurePolicy"] for hook in (admin.get(*registration) or {})["webhooks"]} == {"Ignore"}
+    wait_for(lambda: completed(api, f"{RELEASE}-admission-enforcement") == 2, "the Job that sets Fail ran again")
     plane.helm("uninstall", RELEASE, *place, "--wait")
     assert [admin.get(*registration) for registration in registrations] == [None, None]
     assert {item["metadata"]["name"] for item in api.list("v1", "ServiceAccount")} == {"default"}

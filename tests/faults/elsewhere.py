@@ -106,6 +106,18 @@ ELSEWHERE = (
         test="tests/cluster/test_admission.py::test_under_fail_nothing_is_stored_while_nobody_serves",
     ),
     HeldElsewhere(
+        name="WebhookDisrupt: policy Fail, under a running graph",
+        what="The same while a graph is scaled, and a component and a Deployment of it are deleted.",
+        holds="what is not of Dynamo's kinds is repaired; the rest waits, and is done afterwards",
+        test="tests/cluster/test_admission_away.py::test_writes_of_specs_wait_and_what_waits_is_done_afterwards",
+    ),
+    HeldElsewhere(
+        name="WebhookDisrupt: admission is switched on",
+        what="Admission is switched on with `failurePolicy: Fail` while users write.",
+        holds="no write is refused; the webhooks fail closed once a pod answers",
+        test="tests/cluster/test_switching_on.py::test_admission_is_switched_on_without_a_refused_write",
+    ),
+    HeldElsewhere(
         name="WebhookDisrupt: policy Ignore",
         what="Nobody answers for admission, and its webhooks have `failurePolicy: Ignore`.",
         holds="the CRDs still refuse what CEL can say",
