@@ -6,6 +6,7 @@
 import base64
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping
 from functools import cache
@@ -581,6 +582,61 @@ def test_network_policy_lets_in_metacontroller_and_prometheus_and_everybody_to_a
     test = {"podSelector": {"matchLabels": name}}
     assert hooks == {"ports": [{"port": "http"}], "from": [caller, test, *prometheus, *more]}
     assert admission == {"ports": [{"port": "admission"}]}
+
+
+@pytest.mark.parametrize("values", [{}, {"serviceMonitor": {"enabled": True}, "v1beta1": {"enabled": True}}], ids=str)
+def test_no_default_of_the_network_policy_selects_pods_by_a_label_in_all_namespaces(
+    values: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump(values))
+    (policy,) = of_kind(template("--values", str(path)), "NetworkPolicy")
+    peers = policy["spec"]["ingress"][0]["from"]
+    prometheus = {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}
+    assert {"podSelector": prometheus} in peers, "Prometheus of the release's own namespace is let in"
+    named = [peer["namespaceSelector"] for peer in peers if "namespaceSelector" in peer]
+    assert named == [{"matchLabels": {"kubernetes.io/metadata.name": "metacontroller"}}]
+
+
+def read_notes(folder: Path, values: dict[str, Any]) -> str:
+    """What helm prints after an installation; `helm template` prints no notes, so here a template contains them."""
+    chart = folder / "chart"
+    if not chart.exists():
+        shutil.copytree(CHART, chart, ignore=shutil.ignore_patterns("platform"))
+        (chart / "templates/NOTES.txt").rename(chart / "notes")
+        notes = '{"kind": "Notes", "notes": {{ tpl (.Files.Get "notes") . | toJson }}}'
+        (chart / "templates/notes.yaml").write_text(notes)
+    (folder / "values.yaml").write_text(yaml.safe_dump(values))
+    command = [program("helm"), "template", "dynamo-hooks", str(chart), "--namespace", "dynamo-system"]
+    command += [
+        "--kube-version",
+        KUBERNETES,
+        "--values",
+        str(folder / "values.yaml"),
+        "--show-only",
+        "templates/notes.yaml",
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return str(yaml.safe_load(run.stdout)["notes"])
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, True),
+        ({"networkPolicy": {"prometheus": []}}, True),
+        ({"networkPolicy": {"enabled": False}}, False),
+        ({"networkPolicy": {"prometheus": [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}]}}, False),
+        ({"serviceMonitor": {"enabled": False}}, False),
+    ],
+    ids=str,
+)
+def test_notes_say_that_prometheus_of_another_namespace_is_kept_out(
+    values: dict[str, Any], said: bool, tmp_path: Path
+) -> None:
+    notes = read_notes(tmp_path, {"serviceMonitor": {"enabled": True}, **values})
+    assert ("The NetworkPolicy lets in Prometheus only from the namespace dynamo-system." in notes) == said
 
 
 def test_network_policy_can_be_left_out() -> None:
