@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -20,18 +21,16 @@ from hooks.manifests.annotations import write_annotations
 from hooks.manifests.document import Fault
 from hooks.problems import HERE
 from hooks.rules import reading
+from tests import fake_gh
 from tests.cli.test_git_revisions import AGG, GRAPH, SCALED, git, write
 
 ROOT = Path(__file__).parent.parent
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+needs_jq = pytest.mark.skipif(which("jq") is None, reason="jq is missing: apt-get install jq")
 BROKEN = AGG.replace("replicas: 2", "replicas: many")
-GH = """\
-#!/bin/bash
-printf '%s\\n' "$@" >> "$CALLS"
-for word; do [[ $word != body=@* ]] || cat "${word#body=@}" > "$CALLS.body"; done
-[[ $* != *--jq* ]] || echo "$COMMENT_ID"
-"""
+MARK = "<!-- dynamo-hooks -->\n"
+BOT = "github-actions[bot]"
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,7 @@ class Runner:
             "GITHUB_REPOSITORY": "owner/project",
             "RUNNER_TEMP": str(self.temp),
             "PATH": f"{self.temp}{os.pathsep}{os.environ['PATH']}",
-            "CALLS": str(self.temp / "calls"),
-            "COMMENT_ID": inputs.get("comment_id", ""),
+            "FAKE_COMMENTS": str(self.temp / "comments.json"),
         }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", found["run"]]
         return subprocess.run(
@@ -70,13 +68,24 @@ class Runner:
         path = self.temp / name
         return path.read_text() if path.exists() else ""
 
+    def comment(self, markdown: str, *comments: tuple[str, str], account: str = BOT) -> list[tuple[str, str]]:
+        """All comments, as (account, body), after the action has written with the token of an account."""
+        written = [
+            {"id": f"IC_{number}", "author": author, "body": body} for number, (author, body) in enumerate(comments)
+        ]
+        diff, kept = self.temp / "diff.md", self.temp / "comments.json"
+        write(self.temp, {"diff.md": markdown, "comments.json": json.dumps(written), "output": f"markdown={diff}\n"})
+        done = self.run("Comment", token=account)
+        assert done.returncode == 0, done.stderr
+        return [(comment["author"], comment["body"]) for comment in json.loads(kept.read_text())]
+
     def outputs(self) -> dict[str, str]:
         return dict(line.split("=", 1) for line in self.read("output").splitlines())
 
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
-    """A checkout with an edited graph; the command is installed, and `gh` only writes down its calls."""
+    """A checkout with an edited graph; the command is installed, and `gh` is tests/fake_gh.py."""
     checkout, temp = tmp_path / "checkout", tmp_path / "temp"
     write(checkout, {GRAPH: AGG})
     git(checkout, "init")
@@ -85,7 +94,7 @@ def runner(tmp_path: Path) -> Runner:
     write(checkout, {GRAPH: SCALED})
     (temp / "dynamo-hooks/bin").mkdir(parents=True)
     (temp / "dynamo-hooks/bin/dynamo-hooks").symlink_to(Path(sys.executable).parent / "dynamo-hooks")
-    (temp / "gh").write_text(GH)
+    (temp / "gh").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/fake_gh.py" "$@"\n')
     (temp / "gh").chmod(0o755)
     return Runner(checkout, temp)
 
@@ -168,28 +177,37 @@ def test_diff_fails_if_the_two_cannot_be_compared(runner: Runner) -> None:
     assert runner.outputs() == {}
 
 
-@pytest.mark.parametrize(
-    ("comment_id", "call"),
-    [
-        ("", ["--method", "POST", "repos/owner/project/issues/7/comments"]),
-        ("42", ["--method", "PATCH", "repos/owner/project/issues/comments/42"]),
-    ],
-    ids=["first run", "later run"],
-)
-def test_comment_is_written_once_and_then_changed(runner: Runner, comment_id: str, call: list[str]) -> None:
-    write(runner.temp, {"diff.md": "**Objects: none.**\n", "output": f"markdown={runner.temp}/diff.md\n"})
-    done = runner.run("Comment", comment_id=comment_id)
-    assert done.returncode == 0, done.stderr
-    assert runner.read("calls").splitlines()[-5:-2] == call
-    assert runner.read("calls.body") == "<!-- dynamo-hooks -->\n**Objects: none.**\n"
+NEW, OLD = MARK + "**Objects: none.**\n", MARK + "of the last run"
+TALK = [("alice", "Looks good."), (BOT, "Coverage: 90 %"), ("bob", f"What does {MARK}mean?")]
+FORGED = ("mallory", MARK + "All is well.")
 
 
+@needs_jq
+@pytest.mark.parametrize("account", [BOT, "alice"], ids=["token of the job", "token of a person"])
+@pytest.mark.parametrize("others", [[], TALK, [FORGED], [*TALK, FORGED]], ids=["none", "talk", "forged", "all"])
+def test_comment_is_written_once_and_then_changed(runner: Runner, account: str, others: list[tuple[str, str]]) -> None:
+    written = runner.comment("**Objects: none.**\n", *others, account=account)
+    assert written == [*others, (account, NEW)]
+    written = runner.comment("**Objects: none.**\n", *others, (account, OLD), *others, account=account)
+    assert written == [*others, (account, NEW), *others]
+
+
+@needs_jq
+def test_comment_of_another_account_is_never_changed(runner: Runner) -> None:
+    others = [("alice", OLD), FORGED, ("github-actions", OLD), ("other-app[bot]", OLD)]
+    assert runner.comment("**Objects: none.**\n", *others) == [*others, (BOT, NEW)]
+
+
+@needs_jq
+def test_nothing_is_written_if_the_comments_cannot_be_read(runner: Runner) -> None:
+    write(runner.temp, {"diff.md": "new", "comments.json": "[]", "output": f"markdown={runner.temp}/diff.md\n"})
+    assert runner.run("Comment", token=fake_gh.UNABLE).returncode != 0
+    assert runner.read("comments.json") == "[]"
+
+
+@needs_jq
 def test_comment_that_is_too_long_keeps_whole_lines(runner: Runner) -> None:
-    markdown = runner.temp / "long.md"
-    markdown.write_text("**é**\n" + f"{'é' * 500}\n" * 100 + "<details>\nfolded\n")
-    write(runner.temp, {"output": f"markdown={markdown}\n"})
-    assert runner.run("Comment").returncode == 0
-    body = runner.read("calls.body")
+    [(_, body)] = runner.comment("**é**\n" + f"{'é' * 500}\n" * 100 + "<details>\nfolded\n")
     assert len(body) < 65536
     assert body.endswith(f"{'é' * 500}\n\nThe rest is in the summary of the job.\n")
     assert "folded" not in body

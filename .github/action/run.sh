@@ -53,9 +53,28 @@ diff() {
     head -n 1 "$markdown"
 }
 
-# Writes into the comment of the last run, which begins with the mark, or a new one.
+# Prints the id of the last run's comment, or nothing: it begins with the mark, and was written with the same account.
+# Anybody may write the mark, and the token may change everybody's comments. Only GraphQL says what an account wrote
+# for tokens of people and of apps alike; the job's token is an app's.
+find_own_comment() {
+    local mark="$1" query found
+    # shellcheck disable=SC2016 # variables of GraphQL
+    query='query($owner: String!, $name: String!, $number: Int!, $endCursor: String) {
+        repository(owner: $owner, name: $name) { pullRequest(number: $number) {
+            comments(first: 100, after: $endCursor) {
+                nodes { id body viewerDidAuthor }
+                pageInfo { hasNextPage endCursor }
+    } } } }'
+    found=$(gh api graphql --paginate --raw-field "query=$query" --raw-field "owner=${GITHUB_REPOSITORY%/*}" \
+        --raw-field "name=${GITHUB_REPOSITORY#*/}" --field "number=$PULL_REQUEST" --jq \
+        ".data.repository.pullRequest.comments.nodes[] | select(.viewerDidAuthor and (.body | startswith(\"$mark\"))) | .id") ||
+        return
+    printf '%s' "${found%%$'\n'*}"
+}
+
+# Writes into the comment of the last run, or a new one.
 comment() {
-    local mark="<!-- dynamo-hooks -->" body="$RUNNER_TEMP/dynamo-hooks-comment.md" comments id
+    local mark="<!-- dynamo-hooks -->" body="$RUNNER_TEMP/dynamo-hooks-comment.md" id update
     printf '%s\n' "$mark" >"$body"
     if (($(wc -c <"$MARKDOWN") <= largest)); then
         cat "$MARKDOWN" >>"$body"
@@ -64,12 +83,13 @@ comment() {
             LC_ALL=C awk -v room="$largest" '(room -= length($0) + 1) > 0' >>"$body"
         printf '\nThe rest is in the summary of the job.\n' >>"$body"
     fi
-    comments="repos/$GITHUB_REPOSITORY/issues/$PULL_REQUEST/comments"
-    id=$(gh api --paginate "$comments" --jq ".[] | select(.body | startswith(\"$mark\")) | .id" | head -n 1)
+    id=$(find_own_comment "$mark")
     if [[ -n $id ]]; then
-        gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" --field "body=@$body"
+        # shellcheck disable=SC2016 # variables of GraphQL
+        update='mutation($id: ID!, $body: String!) { updateIssueComment(input: {id: $id, body: $body}) { clientMutationId } }'
+        gh api graphql --silent --raw-field "query=$update" --raw-field "id=$id" --field "body=@$body"
     else
-        gh api --silent --method POST "$comments" --field "body=@$body"
+        gh api --silent --method POST "repos/$GITHUB_REPOSITORY/issues/$PULL_REQUEST/comments" --field "body=@$body"
     fi
 }
 
