@@ -6,7 +6,7 @@ FROM ${BASE} AS build
 WORKDIR /src
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 # Whatever is downloaded has the hash of the lock files.
-COPY requirements requirements
+COPY requirements/build.txt requirements/image.txt requirements/
 RUN python -m venv /opt/build && python -m venv /opt/dynamo-hooks \
     && /opt/build/bin/pip install --require-hashes --only-binary :all: --requirement requirements/build.txt \
     && /opt/dynamo-hooks/bin/pip install --require-hashes --only-binary :all: --requirement requirements/image.txt

@@ -7,10 +7,26 @@ CLUSTER_TESTS := tests/cluster tests/test_chart.py tests/test_plain_manifests.py
 ALONE_TESTS := tests/cluster tests/test_third_party.py tests/component/test_third_party_schemas.py \
 	tests/graph/test_grove_schema.py tests/graph/test_topology.py \
 	$(foreach module,mutations v1beta1 conversion planner migration faults,--ignore=tests/cluster/test_$(module).py)
-LOCK = $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --python-version 3.13 --python-platform linux \
-	--no-emit-index-url --custom-compile-command "make lock" --output-file
 # One of its dependencies is on NVIDIA's own index alone; the extra `planner` has those that its planner needs here.
 PLANNER := ai-dynamo==1.6.1
+LOCK = $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
+IN_IMAGE := --python-version 3.13 --python-platform linux
+ANYWHERE := --universal --python-version 3.11
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCKED := $(PIP) --require-hashes --only-binary :all:
+
+# $(call INSTALL,LOCK,EXTRA) links the checkout into .venv, with what the extra needs. In CI every download has a hash of
+# requirements/, also the tools that build the project; at home pip takes the newest versions.
+ifeq ($(CI),true)
+INSTALL = $(LOCKED) --requirement requirements/build.txt --requirement requirements/$(1).txt \
+	&& $(PIP) --no-deps --no-index --no-build-isolation --editable .
+RUNTIME := $(LOCKED) --no-deps --requirement requirements/dynamo.txt
+WITH_PLANNER := $(RUNTIME)
+else
+INSTALL = $(PIP) --editable '.$(2)'
+RUNTIME := $(PIP) --editable '.[runtime]'
+WITH_PLANNER := $(PIP) --editable '.[planner]' && $(PIP) --no-deps $(PLANNER)
+endif
 GRAPHS ?= 10
 EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 
@@ -50,7 +66,7 @@ golden: $(VENV)/.tested ## write anew what is generated: golden answers, CRDs, t
 		tests/docs/test_reference.py tests/docs/test_argocd_health.py tests/picture/test_forms.py tests/monitoring/test_dashboards.py
 
 docs: $(VENV)/.tested ## build the pages in docs/ as a site, into site/
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(call INSTALL,test,[docs])
 	$(BIN)/mkdocs build --strict
 
 cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd are installed
@@ -78,9 +94,15 @@ compatibility: $(VENV)/.tested $(VENV)/.released ## rendered pods as processes o
 bench-cluster: $(VENV)/.tested ## many graphs on a real control plane, beside a floor: GRAPHS=100 (10)
 	$(BIN)/python -m bench.cluster $(GRAPHS)
 
-lock: $(VENV)/.released ## newest versions of what the image installs, with hashes: requirements/
-	@echo hatchling | $(LOCK) requirements/build.txt -
-	@$(LOCK) requirements/image.txt pyproject.toml
+lock: $(VENV)/.released ## newest versions of what the image, CI and the action install, with hashes: requirements/
+	@$(LOCK) $(IN_IMAGE) --output-file requirements/image.txt pyproject.toml
+	@printf '%s\n' hatchling editables | $(LOCK) $(ANYWHERE) --output-file requirements/build.txt -
+	@$(LOCK) $(ANYWHERE) --constraint requirements/image.txt --output-file requirements/package.txt pyproject.toml
+	@$(LOCK) $(ANYWHERE) --constraint requirements/package.txt --constraint requirements/build.txt \
+		--extra test --extra docs --output-file requirements/test.txt pyproject.toml
+	@$(LOCK) $(ANYWHERE) --constraint requirements/test.txt --extra release --output-file requirements/release.txt pyproject.toml
+	@echo $(PLANNER) | $(LOCK) $(ANYWHERE) --override requirements/package.txt --constraint requirements/test.txt \
+		--extra runtime --extra planner --output-file requirements/dynamo.txt pyproject.toml -
 
 sbom: $(VENV)/.released ## what the image installs, as CycloneDX: dist/sbom.json
 	@mkdir -p dist
@@ -101,24 +123,24 @@ clean: ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/cluster/.bin bench/results dist site
 
 $(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed, $(PYTHON) is older: make PYTHON=python3.12 …"; exit 1; }
-	@$(PYTHON) -m venv $(VENV) || { echo "the module venv is missing: apt install python3-venv"; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON) here: install Python 3.11 or later, or name one: make $(MAKECMDGOALS) PYTHON=…"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed, but $(PYTHON) is $$($(PYTHON) --version 2>&1): name a newer one: make $(MAKECMDGOALS) PYTHON=python3.13"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "the module venv is missing: apt install python3-venv"; exit 1; }
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	@echo "installing into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(call INSTALL,package,)
 	@touch $@
 
-$(VENV)/.tested: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.tested: pyproject.toml requirements/test.txt requirements/dynamo.txt | $(VENV)/bin/python
 	@echo "installing with test tools into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[runtime]' \
+	@$(call INSTALL,test,[test])
+	@$(RUNTIME) \
 		|| echo "ai-dynamo-runtime cannot be installed here: the prober is not tried on the real engine's server"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[planner]' \
-		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(PLANNER) \
+	@$(WITH_PLANNER) \
 		|| echo "$(PLANNER) cannot be installed here: its planner does not read what the hooks report"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.released: pyproject.toml | $(VENV)/bin/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@$(call INSTALL,release,[release])
 	@touch $@

@@ -21,7 +21,7 @@ from hooks.manifests.annotations import write_annotations
 from hooks.manifests.document import Fault
 from hooks.problems import HERE
 from hooks.rules import reading
-from tests import fake_gh
+from tests import effort, fake_gh
 from tests.cli.test_git_revisions import AGG, GRAPH, SCALED, git, write
 
 ROOT = Path(__file__).parent.parent
@@ -211,6 +211,37 @@ def test_comment_that_is_too_long_keeps_whole_lines(runner: Runner) -> None:
     assert len(body) < 65536
     assert body.endswith(f"{'é' * 500}\n\nThe rest is in the summary of the job.\n")
     assert "folded" not in body
+
+
+def test_install_takes_what_is_locked(runner: Runner, tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    fake = '#!/bin/sh\nif [ "$2" = venv ]; then mkdir -p "$3/bin"; ln -sf "$0" "$3/bin/python"; fi\n'
+    write(tmp_path, {"python": f'{fake}echo "$@" >> "{calls}"\n'})
+    (tmp_path / "python").chmod(0o755)
+    done = runner.run("Install", python=str(tmp_path / "python"))
+    assert done.returncode == 0, done.stderr
+    _, locked, project = calls.read_text().splitlines()
+    locks = [f"--requirement {ROOT}/requirements/{name}.txt" for name in ("build", "package")]
+    assert locked.endswith(f"--require-hashes --only-binary :all: {' '.join(locks)}")
+    assert project.endswith(f"--no-deps --no-index --no-build-isolation {ROOT}")
+
+
+@pytest.mark.skipif(not effort.IN_CI, reason="the action installs itself from the network in CI only (CI=true)")
+def test_what_the_action_installs_validates(runner: Runner) -> None:
+    (runner.temp / "dynamo-hooks/bin/dynamo-hooks").unlink()
+    done = runner.run("Install", python=sys.executable)
+    assert done.returncode == 0, done.stderr
+    assert runner.run("Validate").stdout == "1 manifest valid\n"
+
+
+def test_every_action_is_pinned_by_commit_and_says_its_version() -> None:
+    """An action of this repository is the commit itself; a page says OWNER for whoever reads it."""
+    files = [ROOT / "action.yml", *(ROOT / ".github").rglob("*.yml"), *(ROOT / "docs").rglob("*.md")]
+    used = [found for path in files for found in re.findall(r"^[ -]*uses: *(.*)$", path.read_text(), re.MULTILINE)]
+    foreign = [action for action in used if not action.startswith(("./", "OWNER/"))]
+    assert len(foreign) > 10
+    assert [text for text in foreign if not re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", text)] == []
+    assert len(set(foreign)) == len({action.partition("@")[0] for action in foreign}), "one version of each action"
 
 
 def test_every_input_reaches_a_step_and_every_expression_is_an_input_or_of_github() -> None:

@@ -15,9 +15,12 @@ read_inputs() {
     done <<<"$SETTINGS"
 }
 
+# Every download has a hash of requirements/, also the tools that build the project.
 install() {
+    local locks="$GITHUB_ACTION_PATH/requirements" pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
     "$PYTHON" -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check "$GITHUB_ACTION_PATH"
+    "${pip[@]}" --require-hashes --only-binary :all: --requirement "$locks/build.txt" --requirement "$locks/package.txt"
+    "${pip[@]}" --no-deps --no-index --no-build-isolation "$GITHUB_ACTION_PATH"
 }
 
 validate() {
