@@ -1,50 +1,128 @@
-"""What the image is made of, and whether the wheel runs on each Python that it is for."""
+"""What the image and CI are made of, and whether the wheel runs on each Python that it is for."""
 
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 import pytest
+import yaml
+from packaging.markers import Marker
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from tests import effort
 from tests.serving.servers import SYNC, Running, running
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-TRIED = ("3.11", "3.12", "3.13")
+MAKEFILE = (ROOT / "Makefile").read_text()
+TRIED = ("3.11", "3.12", "3.13", "3.14")
 """Versions of Python that the project says it runs on."""
+LOCKS: Mapping[str, tuple[str, ...]] = {
+    "image.txt": (),
+    "package.txt": (),
+    "test.txt": ("test", "docs"),
+    "release.txt": ("release",),
+    "dynamo.txt": ("runtime", "planner"),
+    "build.txt": (),
+}
+"""Each lock file, and the extras whose packages it has."""
+GENERATED = ["**/__pycache__", "**/*.pyc"]
 MINUTES = 5 * 60
 
 
-def read_lock(name: str) -> Mapping[str, tuple[str, int]]:
-    """Version and number of hashes of each locked package."""
+@dataclass(frozen=True)
+class Locked:
+    """One line of a lock file: a package in a version, where its marker holds."""
+
+    package: str
+    version: str
+    marker: Marker | None
+    hashes: int
+
+    def is_for(self, python: str) -> bool:
+        """Whether pip installs it on Linux with this version of CPython."""
+        names = {"python_version": python, "python_full_version": f"{python}.0", "implementation_name": "cpython"}
+        names |= {"sys_platform": "linux", "platform_system": "Linux", "platform_python_implementation": "CPython"}
+        return self.marker is None or self.marker.evaluate(names)
+
+
+def read_lock(name: str) -> Iterator[Locked]:
+    """What a lock file has; a package has several lines where its version depends on the Python."""
     lock = (ROOT / "requirements" / name).read_text()
-    entries = re.findall(r"^([\w.-]+)==(\S+)(.*?)(?=^[\w.-]+==|\Z)", lock, re.DOTALL | re.MULTILINE)
-    return {canonicalize_name(found): (version, rest.count("--hash=sha256:")) for found, version, rest in entries}
+    for entry in re.split(r"^(?=[\w.-]+==)", lock, flags=re.MULTILINE)[1:]:
+        found = Requirement(entry.partition("\\")[0])
+        [pin] = found.specifier
+        yield Locked(canonicalize_name(found.name), pin.version, found.marker, entry.count("--hash=sha256:"))
 
 
-@pytest.mark.parametrize("name", ["image.txt", "build.txt"])
+def read_versions(name: str, python: str) -> Mapping[str, str]:
+    """Version of each package that a lock file installs on Linux with this version of CPython."""
+    found = [locked for locked in read_lock(name) if locked.is_for(python)]
+    versions = {locked.package: locked.version for locked in found}
+    assert len(versions) == len(found), f"{name} has two versions of a package for Python {python}"
+    return versions
+
+
+def test_every_lock_file_is_known() -> None:
+    assert {path.name for path in (ROOT / "requirements").iterdir()} == set(LOCKS)
+
+
+@pytest.mark.parametrize("name", LOCKS)
 def test_every_locked_package_has_hashes(name: str) -> None:
-    locked = read_lock(name)
+    locked = list(read_lock(name))
     assert locked
-    assert [package for package, (_, hashes) in locked.items() if not hashes] == []
+    assert [found.package for found in locked if not found.hashes] == []
 
 
-def test_lock_has_every_dependency_in_a_version_that_fits() -> None:
-    locked = read_lock("image.txt")
-    for text in PROJECT["dependencies"]:
+@pytest.mark.parametrize("python", TRIED)
+@pytest.mark.parametrize("name", set(LOCKS) - {"build.txt"})
+def test_lock_has_every_dependency_in_a_version_that_fits(name: str, python: str) -> None:
+    locked = read_versions(name, python)
+    extras = [PROJECT["optional-dependencies"][extra] for extra in LOCKS[name]]
+    for text in [*PROJECT["dependencies"], *(text for extra in extras for text in extra)]:
         wanted = Requirement(text)
-        version, _ = locked[canonicalize_name(wanted.name)]
+        version = locked[canonicalize_name(wanted.name)]
         assert version in wanted.specifier, f"{text}, but {version} is locked: make lock"
+
+
+def test_lock_has_what_builds_the_project() -> None:
+    locked = read_versions("build.txt", TRIED[0])
+    for text in PYPROJECT["build-system"]["requires"]:
+        assert locked[Requirement(text).name] in Requirement(text).specifier, f"{text}: make lock"
+
+
+@pytest.mark.parametrize("python", TRIED)
+def test_ci_and_the_action_install_the_versions_of_the_image(python: str) -> None:
+    image, build = read_versions("image.txt", python), read_versions("build.txt", python)
+    for name in LOCKS:
+        locked = read_versions(name, python)
+        for package, version in {**build, **image}.items():
+            assert locked.get(package, version) == version, f"{name} and the image differ in {package}: make lock"
+
+
+def test_ci_downloads_nothing_without_a_hash() -> None:
+    printed = subprocess.run(
+        ["make", "--dry-run", "--always-make", "CI=true", "test", "docs", "sbom", "schemas"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    commands = re.findall(r"-m pip (?:install|download|wheel)\b[^&|;\n]*", printed.replace("\\\n", " "))
+    assert len(commands) > 4, printed
+    for command in commands:
+        locked = "--require-hashes --only-binary :all:" in command and "--requirement requirements/" in command
+        assert locked or "--no-deps --no-index --no-build-isolation" in command, command
 
 
 def test_base_is_pinned_by_digest_and_one_that_was_tried() -> None:
@@ -53,14 +131,49 @@ def test_base_is_pinned_by_digest_and_one_that_was_tried() -> None:
     assert found, base
     assert found[1] in TRIED
     assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${BASE}", "${BASE}"]
-    assert f"--python-version {found[1]} " in (ROOT / "Makefile").read_text()
+    assert f"IN_IMAGE := --python-version {found[1]} " in MAKEFILE
 
 
-def test_project_says_which_pythons_were_tried() -> None:
-    wanted = SpecifierSet(PROJECT["requires-python"])
-    assert [f"3.{minor}" for minor in range(30) if f"3.{minor}.0" in wanted] == list(TRIED)
+def test_docker_gets_exactly_what_the_dockerfile_copies() -> None:
+    copied = [
+        line.split()[1:-1] for line in DOCKERFILE.splitlines() if line.startswith("COPY ") and "--from=" not in line
+    ]
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert ignored[ignored.index("*") + 1 :] == [f"!{path}" for paths in copied for path in paths] + GENERATED
+
+
+def test_lock_files_are_for_the_oldest_python_and_all_newer_ones() -> None:
+    assert f"ANYWHERE := --universal --python-version {TRIED[0]}\n" in MAKEFILE
+
+
+def test_project_says_which_pythons_were_tried_and_refuses_no_newer_one() -> None:
+    assert PROJECT["requires-python"] == f">={TRIED[0]}"
     named = [text.rpartition(" ")[2] for text in PROJECT["classifiers"] if "Python :: 3." in text]
     assert named == list(TRIED)
+
+
+def test_workflow_of_ci_runs_the_tests_on_each_python() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    tried = {*jobs["pythons"]["strategy"]["matrix"]["python"], *find_pythons(jobs["test"])}
+    assert sorted(tried) == list(TRIED)
+
+
+def find_pythons(job: Mapping[str, Any]) -> list[str]:
+    return [step["with"]["python-version"] for step in job["steps"] if "python-version" in step.get("with", {})]
+
+
+def test_make_says_in_one_sentence_that_python_is_too_old(tmp_path: Path) -> None:
+    old = tmp_path / "python3"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.10.13 && exit\nexit 1\n')
+    old.chmod(0o755)
+    command = ["make", "--no-print-directory", "demo", f"VENV={tmp_path}/.venv", f"PYTHON={old}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    sentence = (
+        f"Python 3.11 or later is needed, but {old} is Python 3.10.13: name a newer one: make demo PYTHON=python3.13"
+    )
+    assert done.stdout.splitlines() == [sentence]
+    assert not (tmp_path / ".venv").exists()
 
 
 def find_python(version: str) -> str | None:
@@ -88,7 +201,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=TRIED)
 def installed(request: pytest.FixtureRequest, wheel: Path, tmp_path: Path) -> Path:
-    """The interpreter of a new environment that has the wheel and nothing else, with the image's lock where it fits."""
+    """The interpreter of a new environment that has the wheel and what is locked for it, and nothing else."""
     python = find_python(request.param)
     if python is None:
         pytest.skip(f"no Python {request.param} here: the wheel is not tried on it")
@@ -96,10 +209,10 @@ def installed(request: pytest.FixtureRequest, wheel: Path, tmp_path: Path) -> Pa
         pytest.skip("the wheel is installed on all Pythons in CI only (CI=true)")
     run(python, "-m", "venv", tmp_path / "environment")
     inside = tmp_path / "environment" / "bin" / "python"
-    if f"python:{request.param}-" in DOCKERFILE:
-        lock = ("--require-hashes", "--only-binary", ":all:", "--requirement", ROOT / "requirements" / "image.txt")
-        run(inside, "-m", "pip", "install", "--quiet", *lock)
-    run(inside, "-m", "pip", "install", "--quiet", wheel)
+    lock = "image.txt" if f"python:{request.param}-" in DOCKERFILE else "package.txt"
+    hashes = ("--require-hashes", "--only-binary", ":all:", "--requirement", ROOT / "requirements" / lock)
+    run(inside, "-m", "pip", "install", "--quiet", *hashes)
+    run(inside, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel)
     run(inside, "-m", "pip", "check")
     return inside
 
