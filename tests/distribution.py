@@ -21,6 +21,7 @@ LONGEST = (
     "test_planner",
     "test_doctor",
     "test_multinode",
+    "test_late_news",
     "test_whole_way",
     "test_chart_lifecycle",
     "test_migration",

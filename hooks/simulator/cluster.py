@@ -204,6 +204,10 @@ class SimulatedCluster:
         for change in self._informer.list_again():
             self._notify(change)
 
+    def hold_news(self, *late: GroupVersionKind) -> None:
+        """From now on keep changes of these late kinds from Metacontroller, and of no others."""
+        self._informer.hold(late)
+
     def sync_again(self) -> None:
         """Enqueue every parent, like an event without a change."""
         for controller in self._controllers.values():

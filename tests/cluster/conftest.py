@@ -27,7 +27,7 @@ NO_METACONTROLLER = "no metacontroller on PATH or in $METACONTROLLER: only the i
 GOGC = "400"
 """Garbage that Go programs let gather, in percent of what lives; by default (100) a fifth of their time goes to it."""
 
-IN_NEED_OF_METACONTROLLER = {"metacontroller", "start_metacontroller"}
+IN_NEED_OF_METACONTROLLER = {"metacontroller", "start_metacontroller", "late_news"}
 """A test that uses one of these fixtures, however indirectly, gets the marker."""
 
 

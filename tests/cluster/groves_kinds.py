@@ -1,5 +1,6 @@
 """Grove's kinds on the cluster, without Grove: stand-ins that keep every field, for the time of a test module."""
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,6 +30,16 @@ def installed_grove(admin: ApiClient) -> Iterator[None]:
         for crd in crds:
             admin.delete(crd["apiVersion"], crd["kind"], crd["metadata"]["name"])
         wait_for(lambda: not _left(admin), "the kinds of Grove are gone")
+
+
+def wait_for_collector(admin: ApiClient) -> None:
+    """Wait until the garbage collector knows the kinds, for which it looks every 30 s: it deletes what nobody owns."""
+    nobody = {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": str(uuid.uuid4())}
+    metadata = {"name": "of-nobody", "namespace": "default", "ownerReferences": [nobody]}
+    kinds = [kind.kind for kind in _STAND_INS]
+    for kind in kinds:
+        admin.create({"apiVersion": GROVE, "kind": kind, "metadata": metadata})
+    wait_for(lambda: not any(admin.list(GROVE, kind, "default") for kind in kinds), "objects of nobody are gone", 90)
 
 
 def _left(admin: ApiClient) -> list[str]:

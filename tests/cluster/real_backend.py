@@ -4,11 +4,13 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import wait_for_event
+from tests.cluster.late_news import News
 from tests.cluster.scripted_hook import ScriptedHook, scripted_hook
 from tests.contract.backend import (
     GROUP_VERSION,
@@ -42,11 +44,14 @@ _OF_EVERY_NAMESPACE = {"kube-root-ca.crt"}
 
 
 @contextlib.contextmanager
-def real_backend(plane: ControlPlane) -> Iterator["RealBackend"]:
-    """One case's backend with two namespaces of its own; all that the case made goes at the end."""
+def real_backend(plane: ControlPlane, news: News | None = None) -> Iterator["RealBackend"]:
+    """One case's backend with two namespaces of its own; all that the case made goes at the end.
+
+    Cases with late news need `news`: what holds up Metacontroller's watches of Things.
+    """
     admin = plane.client()
     with scripted_hook() as script:
-        backend = RealBackend(admin, Audit(plane), script)
+        backend = RealBackend(admin, Audit(plane), script, news)
         try:
             yield backend
         finally:
@@ -56,12 +61,13 @@ def real_backend(plane: ControlPlane) -> Iterator["RealBackend"]:
 class RealBackend:
     """One case's view of the real cluster."""
 
-    def __init__(self, admin: ApiClient, audit: Audit, script: ScriptedHook) -> None:
+    def __init__(self, admin: ApiClient, audit: Audit, script: ScriptedHook, news: News | None = None) -> None:
         self.namespace = f"case-{uuid.uuid4().hex[:8]}"
         self.other_namespace = f"{self.namespace}-other"
         self._api = admin.within(self.namespace)
         self._audit = audit
         self._script = script
+        self._news = news
         self._controllers: dict[str, Manifest] = {}
         for name in self._namespaces:
             admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -140,6 +146,10 @@ class RealBackend:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         wait_for(condition, what, UNTIL_SECONDS)
+
+    def late_news_of_parents(self) -> AbstractContextManager[None]:
+        assert self._news is not None, "this Metacontroller asks the API server itself"
+        return self._news.held()
 
     def mark(self) -> int:
         return self._audit.mark()

@@ -5,6 +5,7 @@ passes. Objects are plain dicts as the API server gives them; a namespace left o
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Protocol
 
@@ -127,6 +128,12 @@ class Backend(Protocol):
         """Go on, through retries and resyncs too, until the condition holds; AssertionError naming `what` if never.
 
         Reaches at least 60 s of the cluster's time ahead.
+        """
+
+    def late_news_of_parents(self) -> AbstractContextManager[None]:
+        """Keep every change of Things from Metacontroller until the end of the block; other changes arrive.
+
+        Only backends of cases in `LATE_CASES` can. In the block `settle` may never end.
         """
 
     def mark(self) -> int:

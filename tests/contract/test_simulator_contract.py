@@ -1,6 +1,7 @@
 """The contract cases on the in-memory cluster."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import orjson
@@ -11,12 +12,14 @@ from hooks.simulator.cluster import Setup, SimulatedCluster
 from hooks.simulator.metacontroller.webhook import Hook as WireHook
 from hooks.simulator.metacontroller.webhook import HookAnswer
 from hooks.simulator.store import ApiError
-from tests.contract.backend import CRDS, KINDS, ApiRefused, Hook, HookCall, Propagation, Write
+from tests.contract.backend import CRDS, GROUP_VERSION, KINDS, ApiRefused, Hook, HookCall, Propagation, Write
 from tests.contract.cases import CASES, Case
+from tests.contract.cases_late import LATE_CASES
 
 T = TypeVar("T")
 
 MOST_SECONDS = 300.0
+THING = GroupVersionKind.of(GROUP_VERSION, "Thing")
 
 
 class SimulatedBackend:
@@ -25,11 +28,10 @@ class SimulatedBackend:
     namespace = "case"
     other_namespace = "case-other"
 
-    def __init__(self) -> None:
+    def __init__(self, late: Collection[GroupVersionKind] = ()) -> None:
         self.calls: list[HookCall] = []
-        self.cluster = SimulatedCluster(
-            Setup(hook=_nobody_listens, crds=CRDS, namespaces=(self.namespace, self.other_namespace))
-        )
+        namespaces = (self.namespace, self.other_namespace)
+        self.cluster = SimulatedCluster(Setup(hook=_nobody_listens, crds=CRDS, namespaces=namespaces, late=late))
 
     @property
     def hook_calls(self) -> Sequence[HookCall]:
@@ -85,6 +87,14 @@ class SimulatedBackend:
     def until(self, condition: Callable[[], bool], what: str) -> None:
         assert self.cluster.run_until(condition, MOST_SECONDS), f"never happened: {what}"
 
+    @contextmanager
+    def late_news_of_parents(self) -> Iterator[None]:
+        self.cluster.hold_news(THING)
+        try:
+            yield
+        finally:
+            self.cluster.hold_news()
+
     def mark(self) -> int:
         return len(self.cluster.writes)
 
@@ -122,3 +132,8 @@ def _refusing(call: Callable[[], T]) -> T:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_simulated_cluster_keeps_the_contract(case: Case) -> None:
     case(SimulatedBackend())
+
+
+@pytest.mark.parametrize("case", LATE_CASES, ids=lambda case: case.__name__)
+def test_simulated_cluster_keeps_the_contract_on_late_news(case: Case) -> None:
+    case(SimulatedBackend(late=[THING]))

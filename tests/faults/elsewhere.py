@@ -136,6 +136,12 @@ ELSEWHERE = (
         test="tests/cluster/test_conversion.py::test_namespace_is_deleted_once_somebody_converts_again",
     ),
     HeldElsewhere(
+        name="LateNews: a deletion, on a real API server",
+        what="Metacontroller hears late that a graph is being deleted, and creates children again.",
+        holds="they go too; the deletion ends and leaves nothing",
+        test="tests/cluster/test_late_news.py::test_deletion_ends_and_leaves_nothing_though_the_news_is_late",
+    ),
+    HeldElsewhere(
         name="FinalizerBlock: uninstall",
         what="The hooks are uninstalled while graphs and models exist.",
         holds="no object hangs on a finalizer",

@@ -92,6 +92,23 @@ def test_of_changes_lost_with_a_watch_the_last_state_arrives() -> None:
     assert listener.shown == [(3, ["1"])]
 
 
+def test_news_that_is_held_back_arrives_when_it_is_let_through_or_the_watch_breaks() -> None:
+    listener, cluster = changed_twice()
+    cluster.hold_news(WIDGET)
+    cluster.sync_again()
+    cluster.settle()
+    assert listener.shown == [(1, ["1"])]
+    cluster.break_watches()
+    cluster.settle()
+    assert listener.shown[-1] == (3, ["3"])
+    cluster.patch(WIDGET, "w", {"spec": {"size": 4}}, "default")
+    cluster.settle()
+    assert listener.shown[-1] == (3, ["3"])
+    cluster.hold_news()
+    cluster.settle()
+    assert listener.shown[-1] == (4, ["4"])
+
+
 def test_metacontroller_that_starts_anew_knows_everything_and_syncs_everything() -> None:
     listener = Listener()
     cluster = late(listener)

@@ -29,7 +29,7 @@ from hooks.simulator.ownership import (
     without_owner,
 )
 from hooks.simulator.selectors import matches
-from hooks.simulator.store import ref_of
+from hooks.simulator.store import ApiError, ref_of
 
 CONTROLLER_UID = "controller-uid"
 
@@ -102,12 +102,36 @@ def _claim(tools: SyncTools, parent: Manifest, obj: Manifest, selector: Mapping[
         case ClaimAction.KEEP:
             return obj
         case ClaimAction.ADOPT:
-            return tools.client.update(with_owner(obj, controller_reference(parent)))
+            return _adopt(tools, parent, obj)
         case ClaimAction.RELEASE:
             ignore_refusals(lambda: tools.client.update(without_owner(obj, parent["metadata"]["uid"])), 404)
             return None
         case ClaimAction.IGNORE:
             return None
+
+
+def _adopt(tools: SyncTools, parent: Manifest, obj: Manifest) -> Manifest | None:
+    """The adopted object; None if it or the parent does not exist any more.
+
+    The parent is read anew, because Metacontroller may not have heard yet that it is being deleted.
+
+    Raises:
+        SyncFailed: the parent is being deleted, or another object has its name now.
+    """
+    live, metadata = tools.client.get(ref_of(parent)), parent["metadata"]
+    if live is None:
+        return None
+    said = f"can't adopt {obj['kind']} {obj['metadata']['name']}: {metadata.get('namespace', '')}/{metadata['name']}"
+    if live["metadata"]["uid"] != metadata["uid"]:
+        raise SyncFailed(f"{said} is another object now")
+    if "deletionTimestamp" in live["metadata"]:
+        raise SyncFailed(f"{said} has just been deleted")
+    try:
+        return tools.client.update(with_owner(obj, controller_reference(parent)))
+    except ApiError as refused:
+        if refused.code != 404:
+            raise
+        return None
 
 
 def _labelled(spec: ControllerSpec, parent: Manifest, desired: ObjectMap) -> ObjectMap:
