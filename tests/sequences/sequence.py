@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from hooks import contract
 from hooks.simulator.store import Propagation
 from tests.sequences.disturbances import DISTURBANCES, calm, write_graph
 from tests.sequences.invariants import INVARIANTS
@@ -13,6 +14,8 @@ from tests.sequences.world import Check, World
 
 ROUNDS = 3
 DISTURBED_STEPS = 150
+LATE = 3
+"""In one sequence of so many Metacontroller hears of the deletion only after all disturbances."""
 PROPAGATIONS: tuple[Propagation, ...] = ("Background", "Foreground")
 
 
@@ -53,8 +56,11 @@ def run_sequence(
         come_to_rest(world)
         check_rest(world)
     disturb(world, temper, world.rng.randrange(DISTURBED_STEPS))
+    if seed % LATE == 0:
+        world.cluster.hold_news(contract.GRAPH)
     world.disturb("deletion", delete_graph)
     disturb(world, temper, world.rng.randrange(DISTURBED_STEPS // 2), skipped=("edit", "mend", "mistake"))
+    world.cluster.hold_news()
     calm(world)
     come_to_rest(world)
     check_nothing_left(world)
