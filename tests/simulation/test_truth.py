@@ -40,7 +40,7 @@ FRONTEND = {"componentType": "frontend", "extraPodSpec": {"mainContainer": {"ima
 def start(path: str, *, admit: AdmitCustom = admit_custom, **settings: str) -> SimulatedCluster:
     """A cluster in which a graph with a worker `w` was applied, and nothing has happened yet."""
     installed, nodes = PATHS[path]
-    cluster = build_cluster(installed, admit=admit, **settings)
+    cluster = build_cluster(installed, admit=admit, late=(), **settings)
     cluster.create(graph(w=worker(nodes), f=FRONTEND))
     return cluster
 

@@ -1,6 +1,6 @@
 """A simulated cluster with the project's own controllers, whose hooks are called as functions and not over HTTP."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from hooks import contract
@@ -32,11 +32,15 @@ _CORES: Mapping[str, tuple[Any, GroupVersionKind]] = {
 
 
 def build_cluster(
-    installed: Iterable[str] = (), *, admit: AdmitCustom = admit_custom, **settings: str
+    installed: Iterable[str] = (),
+    *,
+    admit: AdmitCustom = admit_custom,
+    late: Collection[GroupVersionKind] = (),
+    **settings: str,
 ) -> SimulatedCluster:
     """A cluster with those optional kinds, and with the controllers of graphs and components.
 
-    `admit` stores custom resources; with `copy_json` every spec gets past admission.
+    `admit` stores custom resources; with `copy_json` every spec gets past admission. `late` is as in `Setup`.
     """
     clock = Clock()
     controllers = [
@@ -48,6 +52,7 @@ def build_cluster(
         crds=build_crds(),
         optional=frozenset(installed),
         admit=admit,
+        late=late,
     )
     return SimulatedCluster(setup, clock)
 

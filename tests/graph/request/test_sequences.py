@@ -7,7 +7,7 @@ import pytest
 from hooks import contract
 from hooks.graph.request.names import job_name
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, name_of
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.store import Propagation
 from tests import make
@@ -20,7 +20,7 @@ PLACES = [make.NAMESPACE, OTHER]
 
 def cluster_with(place: str = make.NAMESPACE) -> SimulatedCluster:
     """A cluster in which a request has come to a graph in that namespace, and rests."""
-    cluster = build_cluster(hooks_image=jobs.HOOKS_IMAGE, request_namespaces=OTHER)
+    cluster = build_cluster(late=[contract.GRAPH_REQUEST], hooks_image=jobs.HOOKS_IMAGE, request_namespaces=OTHER)
     cluster.create_namespace(OTHER)
     overrides: dict[str, Any] = {} if place == make.NAMESPACE else {"deploymentOverrides": {"namespace": place}}
     parent = jobs.request(autoApply=True, **overrides)
@@ -69,6 +69,56 @@ def test_graph_and_its_config_maps_outlive_the_request(place: str, propagation: 
         now = cluster.get(kinds.CONFIG_MAP, found["metadata"]["name"], place)
         assert now is not None
         assert owners(now) == ["Namespace"]
+
+
+def delete_late(cluster: SimulatedCluster, propagation: Propagation, *, with_graph_in: str = "") -> None:
+    """Delete the request, and perhaps its graph; Metacontroller hears of the request's deletion after many syncs."""
+    cluster.hold_news(contract.GRAPH_REQUEST)
+    cluster.delete(contract.GRAPH_REQUEST, NAME, make.NAMESPACE, propagation)
+    if with_graph_in:
+        cluster.delete(contract.GRAPH, name_of(the_graph(cluster, with_graph_in)), with_graph_in)
+    for number in range(150):
+        if number % 10 == 0:
+            cluster.sync_again()
+        cluster.step()
+    cluster.hold_news()
+    cluster.settle()
+    assert cluster.get(contract.GRAPH_REQUEST, NAME, make.NAMESPACE) is None
+
+
+def owned_by_requests(cluster: SimulatedCluster) -> list[str]:
+    return [name_of(found) for found in cluster.everything() if contract.GRAPH_REQUEST.kind in owners(found)]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+def test_late_news_of_the_deletion_changes_nothing_of_what_stays(place: str, propagation: Propagation) -> None:
+    cluster = cluster_with(place)
+    graph = the_graph(cluster, place)
+    delete_late(cluster, propagation)
+    left = the_graph(cluster, place)
+    assert (left["metadata"]["uid"], owners(left)) == (graph["metadata"]["uid"], ["Namespace"])
+    assert left["status"]["state"] == "successful"
+    assert owned_by_requests(cluster) == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+def test_graph_deleted_with_its_request_is_not_created_again(place: str, propagation: Propagation) -> None:
+    """It would stay for ever, because its namespace owns it too."""
+    cluster = cluster_with(place)
+    delete_late(cluster, propagation, with_graph_in=place)
+    assert cluster.list_kind(contract.GRAPH, place) == []
+    assert owned_by_requests(cluster) == []
+
+
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+def test_request_deleted_while_it_profiles_leaves_nothing(propagation: Propagation) -> None:
+    cluster = build_cluster(late=[contract.GRAPH_REQUEST], hooks_image=jobs.HOOKS_IMAGE)
+    cluster.create({**jobs.request(autoApply=True), "metadata": {"name": NAME, "namespace": make.NAMESPACE}})
+    assert cluster.run_until(lambda: bool(cluster.list_kind(kinds.JOB, make.NAMESPACE)), 60)
+    delete_late(cluster, propagation)
+    assert [name_of(found) for found in cluster.everything() if found["kind"] != "Namespace"] == []
 
 
 @pytest.mark.parametrize("place", PLACES)
