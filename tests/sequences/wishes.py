@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from hooks import contract
+from hooks.graph.status import GraphReason
 from hooks.k8s.types import Manifest
 
 Edit = Callable[[Random, Manifest], str]
@@ -83,13 +84,27 @@ def change_replicas(rng: Random, found: Manifest) -> str:
 
 
 def switch_adapter(rng: Random, found: Manifest) -> str:
+    """Enable a service's adapter or disable it; who disables one that perhaps never existed says how many replicas.
+
+    Without that nobody asks for any: Grove would go on with those of before the adapter.
+    """
     name = _pick(rng, found)
     spec = found["spec"]["services"][name]
     is_on = (spec.get("scalingAdapter") or {}).get("enabled", False)
     spec["scalingAdapter"] = {"enabled": not is_on}
     if not is_on and rng.random() < 0.5:
         spec.pop("replicas", None)
+    elif is_on and not _was_rendered(found):
+        spec.setdefault("replicas", 1)
     return f"{name}: adapter {'off' if is_on else 'on'}"
+
+
+def _was_rendered(found: Manifest) -> bool:
+    """Whether the hooks have answered this version of the graph with the children that it asks for."""
+    status = found.get("status") or {}
+    ready = next((c["reason"] for c in status.get("conditions", ()) if c["type"] == "Ready"), "")
+    is_current = status.get("observedGeneration") == found["metadata"].get("generation")
+    return is_current and ready in {GraphReason.ALL_READY, GraphReason.SOME_NOT_READY}
 
 
 def change_strategy(rng: Random, found: Manifest) -> str:
