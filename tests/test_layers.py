@@ -56,6 +56,9 @@ FORBIDDEN = frozenset(
     {"flask", "gunicorn", "requests", "os", "logging", "time", "random", "uuid", "threading"}
     | {"subprocess", "socket", "secrets", "tempfile"}
 )
+YAML_WRITERS = frozenset({"dump", "dump_all", "safe_dump", "safe_dump_all", "SafeDumper", "CSafeDumper"})
+"""What every module may use of PyYAML, besides the types of its nodes and dumpers."""
+YAML_TYPES = frozenset({"Dumper", "ScalarNode"})
 GROUND = {"hooks.k8s": 0, "hooks.problems": 0, "hooks.errors": 0}
 TYPES = (
     "hooks.api",
@@ -175,6 +178,16 @@ def test_model_shares_only_types_with_component_and_graph(path: Path) -> None:
 @pytest.mark.parametrize("path", [p for p in FILES if not is_shell(module_of(p))], ids=module_of)
 def test_core_does_not_touch_the_outside(path: Path) -> None:
     assert sorted({name for name in imports_of(path) if name.split(".")[0] in FORBIDDEN}) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_yaml_is_read_by_one_module_alone(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    used = {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "yaml"}
+    used |= {name for name in imports_of(path) if name.split(".")[0] in {"_yaml", "ruamel"} or name.startswith("yaml.")}
+    reading = used - YAML_WRITERS - YAML_TYPES
+    assert bool(reading) is (module_of(path) == "hooks.k8s.yaml_reader"), reading
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if not is_shell(module_of(p))], ids=module_of)

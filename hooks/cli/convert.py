@@ -10,7 +10,7 @@ from hooks.conversion import CONVERTIBLE_KINDS, Version
 from hooks.conversion import convert as convert_object
 from hooks.k8s.types import ReadManifest
 from hooks.manifests.checking import check_document
-from hooks.manifests.document import Document, Fault
+from hooks.manifests.document import Document, Fault, sort_faults
 from hooks.manifests.reading import Loaded, load_manifests
 from hooks.manifests.two_meanings import find_two_meanings
 from hooks.manifests.writing import format_as_given, guard_output, order_keys
@@ -46,7 +46,7 @@ def convert(*, files: tuple[str, ...], version: str, output: str) -> None:
     loaded = load_manifests(files, namespace="")
     faults = [*loaded.unreadable, *(fault for document in loaded.documents for fault in document.faults)]
     if faults:
-        refuse(sorted(faults))
+        refuse(sort_faults(faults))
         return
     for warning in _find_warnings(loaded):
         click.echo(f"warning: {warning}", err=True)
@@ -70,7 +70,7 @@ def _convert(manifest: ReadManifest, version: str) -> ReadManifest:
 def _find_warnings(loaded: Loaded) -> Iterator[Fault]:
     """What the user should know of the result: broken schemas, and words with two meanings."""
     found = {fault for document in loaded.documents for fault in _find_warnings_of(document)}
-    yield from sorted(found)
+    yield from sort_faults(found)
 
 
 def _find_warnings_of(document: Document) -> Iterator[Fault]:

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
 
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
 from hooks.diff.fitting import Machines
 from hooks.k8s import kinds
 from hooks.k8s.types import ReadManifest
-
-_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from hooks.k8s.yaml_bounds import LISTING
+from hooks.k8s.yaml_reader import parse_yaml
 
 
 class InvalidNodes(Exception):
@@ -29,10 +28,15 @@ def read_machines_file(path: Path) -> Machines:
     """
     try:
         content = path.read_bytes()
-        documents = [orjson.loads(content)] if path.suffix == ".json" else list(yaml.load_all(content, _LOADER))
+        documents = (
+            [orjson.loads(content)] if path.suffix == ".json" else parse_yaml(content.decode("utf-8-sig"), LISTING)
+        )
     except OSError as error:
         raise InvalidNodes(f"{path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, orjson.JSONDecodeError, UnicodeDecodeError) as error:
+    except SyntaxError as error:
+        why = f"{path}:{error.lineno} cannot be read: {error.msg}"
+        raise InvalidNodes(f"{why}; write the file with kubectl get nodes -o yaml") from error
+    except (orjson.JSONDecodeError, UnicodeDecodeError) as error:
         kind = "JSON" if path.suffix == ".json" else "YAML"
         raise InvalidNodes(f"{path} is not {kind}; write it with kubectl get nodes -o {kind.lower()}") from error
     objects = [one for document in documents for one in _split(document)]

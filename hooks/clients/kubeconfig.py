@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
+from hooks.k8s.yaml_reader import parse_yaml
 
 Pem = Path | bytes | None
 """A file, or what such a file holds; None if there is neither."""
@@ -23,7 +23,6 @@ HOME_FILE = Path(".kube/config")
 PLUGIN_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 
 _LISTS = ("clusters", "contexts", "users")
-_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NO_PATH_KEYS: tuple[str, ...] = ()
 _PATH_KEYS: Mapping[str, tuple[str, ...]] = {
     "clusters": ("certificate-authority",),
@@ -121,11 +120,12 @@ def resolve_access(config: Mapping[str, Any], context_name: str = "") -> Access:
 
 def _read_file(path: Path) -> Mapping[str, Any]:
     try:
-        document = yaml.load(path.read_text("utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader, written in C
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        documents = parse_yaml(path.read_text("utf-8-sig"))
+    except SyntaxError as error:
+        raise InvalidKubeconfig(f"{path}:{error.lineno} cannot be read: {error.msg}") from error
+    except (OSError, ValueError) as error:
         raise InvalidKubeconfig(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    if document is None:
-        return {}
+    document = documents[0] if documents else {}
     if not isinstance(document, dict):
         raise InvalidKubeconfig(f"{path} is no kubeconfig: it holds no object")
     return document

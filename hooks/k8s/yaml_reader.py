@@ -1,29 +1,28 @@
-"""Reads YAML as kubectl does, with line and column of every field.
+"""Reads YAML as kubectl does, with line and column of every field. All YAML of the project is read here.
 
-Dates stay text, `yes` and `on` are booleans, there is no base 60, `1e3` is a number, a key given twice is a fault.
-An integer of more than 64 bits is a float, and a float out of range is text.
-Aliases are expanded up to a limit: a few lines with aliases can expand to more values than fit into memory.
+A key given twice is a fault, and so is a tag that Kubernetes does not know.
+
+Each value is made from the parser's events as they come, and bounds (yaml_bounds.py) are checked before: a parser that
+composes a document first ends the process when it is nested deeply. Aliases are bounded by the values that they stand
+for, since a few lines with aliases can stand for more values than fit into memory.
 
 Source: sigs.k8s.io/yaml, which reads YAML 1.1 without dates and base 60.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
-from math import isinf
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 import yaml
 
+from hooks.k8s.messages import one_line
+from hooks.k8s.yaml_bounds import FILE, MAX_DEPTH, MAX_DIRECTIVES, MAX_KEY, MAX_SCALAR, BoundExceeded, Bounds
+from hooks.k8s.yaml_scalars import READERS, read_plain
+from hooks.problems import FieldPath
+
 YamlPath = tuple[str | int, ...]
 """Keys and 0-based indices, from the root of a document."""
-
-MAX_VALUES = 500_000
-"""The most values of one document; an alias counts with all its values, each time. Stored objects have far fewer."""
-
-MAX_DEPTH = 100
-"""How deep values may be nested: far more than any object means, and less than readers of JSON bear."""
 
 
 class Mark(NamedTuple):
@@ -61,32 +60,53 @@ class YamlDocument:
         return self.marks[()]
 
 
-def read_yaml(text: str) -> Iterator[YamlDocument]:
+def read_yaml(text: str, bounds: Bounds = FILE) -> Iterator[YamlDocument]:
     """Read all documents that are not empty.
 
     Raises:
-        SyntaxError: the text is not YAML; `lineno` and `offset` are set.
+        BoundExceeded: the text exceeds a bound.
+        SyntaxError: the text is not YAML. `lineno` and `offset` are set for both.
     """
+    return _read(text, bounds, with_places=True)
+
+
+def parse_yaml(text: str, bounds: Bounds = FILE) -> list[Any]:
+    """The values of all documents that are not empty.
+
+    Raises:
+        SyntaxError: the text is not YAML, has a fault or exceeds a bound; `lineno` and `offset` are set.
+    """
+    values = []
+    for document in _read(text, bounds, with_places=False):
+        for fault in document.faults:
+            where = one_line(str(FieldPath(fault.path)), _SHOWN)
+            raise _refusal(SyntaxError, f"{where} {fault.message}".strip(), fault.mark)
+        values.append(document.value)
+    return values
+
+
+def _read(text: str, bounds: Bounds, *, with_places: bool) -> Iterator[YamlDocument]:
     try:
-        for root in yaml.compose_all(text, Loader=ManifestLoader):
-            if root is None or (isinstance(root, yaml.ScalarNode) and root.tag == _PREFIX + "null"):
-                continue
-            reader = _NodeReader()
-            value = reader.read(root, ())
-            yield YamlDocument(value, reader.marks, tuple(reader.faults))
+        if text.count("%TAG") > MAX_DIRECTIVES:
+            raise _refusal(
+                BoundExceeded, f"it has %TAG more than {MAX_DIRECTIVES} times; Kubernetes needs none", Mark()
+            )
+        yield from _Reader(text, bounds, with_places=with_places).read()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = _place(mark) if mark else Mark()
-        raise _syntax_error(_TAB if _is_tab(text, place) else str(error.problem), place) from error
+        raise _refusal(SyntaxError, _TAB if _is_tab(text, place) else str(error.problem), place) from error
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         place = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
-        raise _syntax_error(f"character {error.character!r} is not allowed", place) from error
+        raise _refusal(SyntaxError, f"character {error.character!r} is not allowed", place) from error
     except RecursionError as error:
-        raise _syntax_error("it is nested too deeply, or an alias contains itself", Mark()) from error
+        raise _refusal(BoundExceeded, "it is nested too deeply, or an alias contains itself", Mark()) from error
 
 
 _TAB = "a tab stands where only blanks may indent"
+_SHOWN = 80
+"""The most characters of a name in a message."""
 
 
 def _is_tab(text: str, place: Mark) -> bool:
@@ -95,133 +115,179 @@ def _is_tab(text: str, place: Mark) -> bool:
     return not line[: place.column - 1].strip() and line[place.column - 1 : place.column] == "\t"
 
 
-def _syntax_error(message: str, mark: Mark) -> SyntaxError:
-    error = SyntaxError(message)
+def _refusal(kind: type[SyntaxError], message: str, mark: Mark) -> SyntaxError:
+    error = kind(message)
     error.lineno, error.offset = mark
     return error
 
 
-def _place(mark: yaml.Mark) -> Mark:
+def _place(mark: Any) -> Mark:
     return Mark(mark.line + 1, mark.column + 1)
 
 
-class ManifestLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Resolves plain scalars as kubectl does: no dates, no base 60, `1e3` is a number."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - as PyYAML declares it
-
-
-_BOOLEANS = re.compile(r"(?:true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)\Z")
-_INTEGERS = re.compile(r"(?:[-+]?0b[01_]+|[-+]?0o?[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+)\Z")
-_FLOATS = re.compile(r"(?:[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\Z")
 _PREFIX = "tag:yaml.org,2002:"
-for _tag, _pattern, _first in (
-    ("bool", _BOOLEANS, "yYnNtTfFoO"),
-    ("int", _INTEGERS, "-+0123456789"),
-    ("float", _FLOATS, "-+.0123456789"),
-    ("merge", re.compile(r"(?:<<)\Z"), "<"),
-    ("null", re.compile(r"(?:~|null|Null|NULL|)\Z"), "~nN\0"),
-):
-    ManifestLoader.add_implicit_resolver(
-        _PREFIX + _tag, _pattern, list(_first) if _first[-1] != "\0" else ["~", "n", "N", ""]
-    )
+_MERGE = "<<"
 
 
-class _NodeReader:
-    """Converts one document's nodes to values, and records the place of every path and the faults."""
+class _Reader:
+    """Makes documents of a text's events; `_events` are those of the parser, or those that an alias stands for.
 
-    def __init__(self) -> None:
-        self.marks: dict[YamlPath, Mark] = {}
-        self.faults: list[YamlFault] = []
-        self._count = 0
+    `_log` has the events of a document since its first anchor, and `_anchors` say where in it each anchor stands.
+    """
 
-    def read(self, node: yaml.Node, path: YamlPath) -> Any:
-        self._count += 1
-        if self._count > MAX_VALUES:
-            raise _syntax_error(f"its aliases expand to more than {MAX_VALUES} values", _place(node.start_mark))
-        if len(path) > MAX_DEPTH:
-            raise _syntax_error(
-                f"it is nested more than {MAX_DEPTH} deep, or an alias contains itself", _place(node.start_mark)
-            )
-        self.marks.setdefault(path, _place(node.start_mark))
-        if isinstance(node, yaml.MappingNode):
-            return self._read_mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.read(item, (*path, index)) for index, item in enumerate(node.value)]
-        return self._read_scalar(node, path)
+    def __init__(self, text: str, bounds: Bounds, *, with_places: bool) -> None:
+        self._parsed: Iterator[Any] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        self._events = self._parsed
+        self._bounds = bounds
+        self._with_places = with_places
+        self._values = self._aliased = 0
 
-    def _read_mapping(self, node: yaml.MappingNode, path: YamlPath) -> dict[str, Any]:
+    def read(self) -> Iterator[YamlDocument]:
+        starts = (event for event in self._parsed if isinstance(event, yaml.DocumentStartEvent))
+        for number, start in enumerate(starts, 1):
+            if number > self._bounds.documents:
+                raise self._exceeded(start, f"it has more than {self._bounds.documents} documents; split it")
+            self._log: list[Any] | None = None
+            self._anchors: dict[str, int] = {}
+            self._faults: list[YamlFault] = []
+            root = self._next()
+            self._marks: dict[YamlPath, Mark] = {(): _place(root.start_mark)}
+            value = self._read(root, ())
+            self._next()  # the document's end: what the parser has against it counts before the document does
+            if value is not None or self._faults:
+                yield YamlDocument(value, self._marks, tuple(self._faults))
+
+    def _next(self) -> Any:
+        event = next(self._events)
+        if self._log is not None and self._events is self._parsed:
+            self._log.append(event)
+        return event
+
+    def _read(self, event: Any, path: YamlPath) -> Any:
+        self._count(event)
+        if isinstance(event, yaml.AliasEvent):
+            return self._read_alias(event, path)
+        if event.anchor is not None:
+            self._note_anchor(event)
+        if isinstance(event, yaml.ScalarEvent):
+            return self._read_scalar(event, path)
+        if len(path) >= MAX_DEPTH:
+            raise self._exceeded(event, f"it is nested more than {MAX_DEPTH} deep, or an alias contains itself")
+        return self._read_mapping(path) if isinstance(event, yaml.MappingStartEvent) else self._read_sequence(path)
+
+    def _count(self, event: Any) -> None:
+        if self._events is self._parsed:
+            self._values += 1
+            if self._values > self._bounds.values:
+                raise self._exceeded(event, f"it has more than {self._bounds.values} values; split it")
+        else:
+            self._aliased += 1
+            if self._aliased > self._bounds.aliased:
+                message = f"its aliases stand for more than {self._bounds.aliased} values; use fewer aliases"
+                raise self._exceeded(event, message)
+
+    def _read_alias(self, event: Any, path: YamlPath) -> Any:
+        """The value at the alias's anchor, read once more with the paths that it has here."""
+        outer, self._events = self._events, self._replay(event)
+        value = self._read(next(self._events), path)
+        self._events = outer
+        return value
+
+    def _replay(self, event: Any) -> Iterator[Any]:
+        """The events from an anchor on; of an anchor that contains the alias, the last one is the alias."""
+        if self._log is None or event.anchor not in self._anchors:
+            message = f"the alias *{one_line(event.anchor, _SHOWN)} has no anchor before it"
+            raise _refusal(SyntaxError, message, _place(event.start_mark))
+        return map(self._log.__getitem__, count(self._anchors[event.anchor]))
+
+    def _note_anchor(self, event: Any) -> None:
+        if self._events is not self._parsed:
+            return
+        if event.anchor in self._anchors:
+            message = f"the anchor &{one_line(event.anchor, _SHOWN)} is given twice"
+            raise _refusal(SyntaxError, message, _place(event.start_mark))
+        if self._log is None:
+            self._log = [event]
+        self._anchors[event.anchor] = len(self._log) - 1
+
+    def _read_sequence(self, path: YamlPath) -> list[Any]:
+        items: list[Any] = []
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+            place = (*path, len(items))
+            self._mark(place, event)
+            items.append(self._read(event, place))
+        return items
+
+    def _read_mapping(self, path: YamlPath) -> dict[str, Any]:
         merged: dict[str, Any] = {}
         own: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if key_node.tag == _PREFIX + "merge":
-                merged = {**self._read_merge(value_node, path), **merged}
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            if _is_merge(event):
+                merged = {**self._read_merge(path), **merged}
                 continue
-            key = self._read_key(key_node, path)
+            key = self._read_key(event, path)
+            place = (*path, key)
             if key in own:
-                self._refuse(key_node, (*path, key), "is given twice")
-            self.marks[*path, key] = _place(key_node.start_mark)
-            own[key] = self.read(value_node, (*path, key))
-        return {**merged, **own}
+                self._refuse(event, place, "is given twice")
+            self._mark(place, event)
+            own[key] = self._read(self._next(), place)
+        return {**merged, **own} if merged else own
 
-    def _read_merge(self, node: yaml.Node, path: YamlPath) -> dict[str, Any]:
-        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    def _read_merge(self, path: YamlPath) -> dict[str, Any]:
+        """The entries of a merge key's objects, of which the first wins; they have the places of their own keys."""
+        event, outer, self._marks = self._next(), self._marks, {}
+        value = self._read(event, (*path, _MERGE))
+        found, self._marks = self._marks, outer
+        sources = value if isinstance(value, list) else [value]
         merged: dict[str, Any] = {}
         for source in reversed(sources):
-            if not isinstance(source, yaml.MappingNode):
-                self._refuse(source, path, "the merge key << needs an object")
-                continue
-            merged.update(self._read_mapping(source, path))
+            if isinstance(source, dict):
+                merged.update(source)
+            else:
+                self._refuse(event, path, f"the merge key {_MERGE} needs an object")
+        within = len(path) + (2 if isinstance(value, list) else 1)
+        for place, mark in found.items():
+            if len(place) > within:
+                outer.setdefault((*path, *place[within:]), mark)
         return merged
 
-    def _read_key(self, node: yaml.Node, path: YamlPath) -> str:
-        if isinstance(node, yaml.ScalarNode):
-            return str(node.value)
-        self._refuse(node, path, "has a key that is not text")
+    def _read_key(self, event: Any, path: YamlPath) -> str:
+        first = next(self._replay(event)) if isinstance(event, yaml.AliasEvent) else event
+        if isinstance(first, yaml.ScalarEvent):
+            if first is event and event.anchor is not None:
+                self._note_anchor(event)
+            if len(first.value) > MAX_KEY:
+                raise self._exceeded(event, f"it has a key of more than {MAX_KEY} characters; shorten it")
+            return str(first.value)
+        self._refuse(event, path, "has a key that is not text")
+        if first is event:
+            self._read(event, (*path, ""))
         return ""
 
-    def _read_scalar(self, node: yaml.Node, path: YamlPath) -> Any:
-        text = str(node.value)
-        match node.tag.removeprefix(_PREFIX):
-            case "null":
-                return None
-            case "bool":
-                return text.lower() in {"true", "yes", "on"}
-            case "int":
-                return _read_number(text)
-            case "float":
-                return _read_float(text)
-            case "str" | "!":
-                return text
-            case tag:
-                self._refuse(node, path, f"has the YAML tag {tag}, which Kubernetes does not know")
-                return None
+    def _read_scalar(self, event: Any, path: YamlPath) -> Any:
+        text = event.value
+        if len(text) > MAX_SCALAR:
+            raise self._exceeded(event, f"it has a text of more than {MAX_SCALAR} characters; shorten it")
+        if event.tag is None:
+            return read_plain(text) if event.implicit[0] else text
+        tag = event.tag.removeprefix(_PREFIX)
+        if tag in READERS:
+            return READERS[tag](text)
+        self._refuse(event, path, f"has the YAML tag {one_line(tag, _SHOWN)}, which Kubernetes does not know")
+        return None
 
-    def _refuse(self, node: yaml.Node, path: YamlPath, message: str) -> None:
-        self.faults.append(YamlFault(_place(node.start_mark), path, message))
+    def _mark(self, path: YamlPath, event: Any) -> None:
+        if self._with_places:
+            self._marks[path] = _place(event.start_mark)
 
+    def _refuse(self, event: Any, path: YamlPath, message: str) -> None:
+        self._faults.append(YamlFault(_place(event.start_mark), path, message))
 
-def _read_number(text: str) -> int | float | str:
-    """An integer if it has at most 64 bits, otherwise a float; a number out of a float's range stays text."""
-    try:
-        number = _read_integer(text)
-    except ValueError:  # `0x_`, or more digits than Python converts
-        return _read_float(text)
-    return number if -(2**63) <= number < 2**64 else _read_float(text)
+    def _exceeded(self, event: Any, message: str) -> SyntaxError:
+        return _refusal(BoundExceeded, message, _place(event.start_mark))
 
 
-def _read_float(text: str) -> float | str:
-    try:
-        number = float(text.replace("_", ""))
-    except ValueError:
-        return text
-    return text if isinf(number) else number
-
-
-def _read_integer(text: str) -> int:
-    digits = text.replace("_", "").lower()
-    sign, digits = (-1, digits[1:]) if digits.startswith("-") else (1, digits.lstrip("+"))
-    for prefix, base in (("0x", 16), ("0b", 2), ("0o", 8)):
-        if digits.startswith(prefix):
-            return sign * int(digits[2:], base)
-    return sign * int(digits, 8 if len(digits) > 1 and digits[0] == "0" else 10)
+def _is_merge(event: Any) -> bool:
+    if not isinstance(event, yaml.ScalarEvent) or event.value != _MERGE:
+        return False
+    return event.implicit[0] if event.tag is None else event.tag == f"{_PREFIX}merge"

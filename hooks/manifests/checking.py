@@ -13,7 +13,7 @@ from hooks.crds import apply_defaults, find_faults
 from hooks.facts import Facts
 from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
 from hooks.manifests.across import find_collisions, find_services, find_shared_slips
-from hooks.manifests.document import Document, Fault
+from hooks.manifests.document import Document, Fault, sort_faults
 from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Loaded
 from hooks.manifests.two_meanings import find_two_meanings
@@ -142,7 +142,7 @@ def _reword(faults: Iterable[Fault]) -> tuple[Fault, ...]:
         replace(one, problem=replace(one.problem, rule=OFFLINE.get(one.problem.rule, one.problem.rule)))
         for one in faults
     )
-    return tuple(sorted(set(found)))
+    return tuple(sort_faults(set(found)))
 
 
 def _judge(document: Document, settings: Settings, installed: frozenset[str] | None) -> Verdict:

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hooks import contract
+from hooks.k8s.yaml_reader import parse_yaml
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
@@ -54,8 +53,8 @@ def _find_build_files(files: Iterable[Path]) -> Iterator[Path]:
 def _read_loosely(path: Path) -> Mapping[str, Any]:
     """A file's map; {} if it holds none, since then nothing follows from it here."""
     try:
-        value = yaml.safe_load(path.read_bytes())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        value = next(iter(parse_yaml(path.read_text("utf-8-sig"))), None)
+    except (OSError, UnicodeDecodeError, SyntaxError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -3,6 +3,7 @@
 Rules and hooks know v1alpha1 only. Their problems are told in the version that was written: its paths and its words.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from hooks.conversion import written_path
@@ -25,13 +26,10 @@ class Fault:
         """`file:line: field: message`, as compilers write it."""
         return f"{self.file}:{self.mark.line}: {self.problem.sentence}"
 
-    def __lt__(self, other: "Fault") -> bool:
-        """By place, then by field."""
-        return self._order < other._order
 
-    @property
-    def _order(self) -> tuple[str, int, str, str]:
-        return (self.file, self.mark.line, str(self.problem.path), self.problem.text)
+def sort_faults(faults: Iterable[Fault]) -> list[Fault]:
+    """Sort by place, then by field; each text is made once."""
+    return sorted(faults, key=lambda one: (one.file, one.mark.line, str(one.problem.path), one.problem.text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from hooks.crds.definitions import read_root_schema
 from hooks.crds.paths import name_path
 from hooks.crds.served_versions import is_beta
 from hooks.k8s.types import Manifest
+from hooks.k8s.yaml_bounds import BoundExceeded
 from hooks.k8s.yaml_reader import Mark, YamlDocument, YamlFault, YamlPath, read_yaml
 from hooks.manifests.directories import (
     SUFFIXES,
@@ -25,7 +26,7 @@ from hooks.manifests.directories import (
     means_dynamo,
     mentions_dynamo,
 )
-from hooks.manifests.document import Document, Fault
+from hooks.manifests.document import Document, Fault, sort_faults
 from hooks.manifests.object_header import find_header_problems, has_kind
 from hooks.problems import HERE, METADATA, Problem
 from hooks.rules import reading as rules
@@ -37,7 +38,7 @@ class ManifestFaults(Exception):
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         """Sort the problems by place."""
-        self.faults = tuple(sorted(faults))
+        self.faults = tuple(sort_faults(faults))
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
 
@@ -140,10 +141,16 @@ def _read_text(file: _File, text: str, namespace: str) -> Loaded:
 
 
 def _parse(file: _File, text: str) -> tuple[list[YamlDocument], list[Fault]]:
-    """The documents of a text; of one that is not YAML, those before the error, and the error."""
+    """The documents of a text and what is wrong with it.
+
+    A text that is not YAML has the documents before the error. One that exceeds a bound has none.
+    """
     parts: list[YamlDocument] = []
     try:
         parts.extend(read_yaml(text))
+    except BoundExceeded as error:
+        mark = Mark(error.lineno or 1, error.offset or 1)
+        return [], [Fault(file.name, mark, rules.YAML_BOUND.at(HERE, why=error.msg))]
     except SyntaxError as error:
         mark = Mark(error.lineno or 1, error.offset or 1)
         return parts, [Fault(file.name, mark, rules.NOT_YAML.at(HERE, why=error.msg))]
@@ -212,11 +219,25 @@ def _is_in_item(path: YamlPath) -> bool:
 
 def _split_list(document: YamlDocument) -> Iterator[YamlDocument]:
     """The items of a list of objects, each with its own places and problems."""
-    for index, item in enumerate(document.value["items"]):
-        at = ("items", index)
-        marks = {path[2:]: mark for path, mark in document.marks.items() if path[:2] == at}
-        faults = tuple(replace(fault, path=fault.path[2:]) for fault in document.faults if fault.path[:2] == at)
-        yield YamlDocument(item, {(): document.start, **marks}, faults)
+    items = document.value["items"]
+    marks: list[dict[YamlPath, Mark]] = [{(): document.start} for _ in items]
+    faults: list[list[YamlFault]] = [[] for _ in items]
+    for path, mark in document.marks.items():
+        if (index := _item_of(path, len(items))) is not None:
+            marks[index][path[2:]] = mark
+    for fault in document.faults:
+        if (index := _item_of(fault.path, len(items))) is not None:
+            faults[index].append(replace(fault, path=fault.path[2:]))
+    for item, its_marks, its_faults in zip(items, marks, faults, strict=True):
+        yield YamlDocument(item, its_marks, tuple(its_faults))
+
+
+def _item_of(path: YamlPath, count: int) -> int | None:
+    """The index of the item that a path is in; items that were overwritten, since the key is given twice, have none."""
+    match path:
+        case ("items", int(index), *_) if index < count:
+            return index
+    return None
 
 
 def _place(file: str, faults: Iterable[YamlFault], value: Any) -> Iterator[Fault]:

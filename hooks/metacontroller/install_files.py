@@ -10,15 +10,12 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-import yaml
-
 from hooks.k8s.types import Manifest
+from hooks.k8s.yaml_reader import parse_yaml
 from hooks.metacontroller.installation import build_selector, name_controller
 
 CONTROLLER_FILES = ("request.yaml", "graph.yaml", "component.yaml", "scaling-adapter.yaml", "model.yaml")
 """One file per hook, parents before their children."""
-
-_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +84,8 @@ def _is_crd(name: str) -> bool:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    document: dict[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, written in C
+    document: dict[str, Any]
+    (document,) = parse_yaml(text)
     return document
 
 

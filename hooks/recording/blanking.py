@@ -19,6 +19,8 @@ from hooks.k8s import kinds
 from hooks.k8s.messages import without_user
 from hooks.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS, SHOWN_OF_PAIR
 from hooks.k8s.types import Json
+from hooks.k8s.yaml_bounds import STORED
+from hooks.k8s.yaml_reader import parse_yaml
 
 _VARIABLES = frozenset({"env", "envs"})
 _DOCKER_CONFIG = frozenset({".dockerconfigjson", ".dockercfg"})
@@ -141,8 +143,8 @@ def _blank_text(text: Json, blanks: Blanks) -> Json:
         return without_user(text)
     is_json = text[:1] in {"{", "["}
     try:
-        documents = [orjson.loads(text)] if is_json else list(yaml.safe_load_all(text))
-    except (ValueError, yaml.YAMLError):
+        documents = [orjson.loads(text)] if is_json else parse_yaml(text, STORED)
+    except (ValueError, SyntaxError):
         return blanks.text(text)
     blanked = [blank(document, blanks) for document in documents]
     if blanked == documents or not any(isinstance(document, Mapping | list) for document in documents):

@@ -43,7 +43,10 @@ HOOKS_IMAGE = Rule(
 
 OUTPUT = Rule(name="profiler-output", text="output ConfigMap {name} not found - profiling may not have completed yet")
 OUTPUT_KEY = Rule(name="profiler-output-key", text="key {key} not found in ConfigMap {name}")
-OUTPUT_YAML = Rule(name="profiler-output-yaml", text="failed to parse YAML content: line {line}: {why}")
+OUTPUT_YAML = Rule(
+    name="profiler-output-yaml",
+    text="failed to parse YAML content: line {line} of key {key} in ConfigMap {name}: {why}",
+)
 OUTPUT_WITHOUT_GRAPH = Rule(name="profiler-output-graph", text="no {kind} found in YAML content")
 OUTPUT_ADDITIONS_SIZE = Rule(
     name="profiler-output-additions-size",

@@ -9,6 +9,7 @@ NO_FILES = Rule(name="no-files", text="the directory holds no {suffixes} file")
 NOT_UTF8 = Rule(name="not-utf8", text="is not text: byte {offset} is not UTF-8; write YAML or JSON in UTF-8")
 NUL_BYTES = Rule(name="nul-bytes", text="is not text: it holds NUL bytes; write YAML or JSON in UTF-8")
 NOT_YAML = Rule(name="not-yaml", text="is not valid YAML: {why}")
+YAML_BOUND = Rule(name="yaml-bound", text="is not read: {why}")
 YAML = Rule(name="yaml", text="{path}: {why}")
 """A problem of text that is YAML but not a Kubernetes manifest, such as a key that is given twice."""
 

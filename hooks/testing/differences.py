@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 from typing import Any
 
-import yaml
-
+from hooks.k8s.yaml_reader import parse_yaml
 from hooks.manifests.writing import format_value
 
 
@@ -37,7 +36,9 @@ def assert_has(found: Any, wanted: Any) -> None:
 
 def _read(wanted: Any) -> Any:
     """The value; text of several lines, or with a colon, is YAML."""
-    return yaml.safe_load(wanted) if isinstance(wanted, str) and ("\n" in wanted or ": " in wanted) else wanted
+    if not isinstance(wanted, str) or ("\n" not in wanted and ": " not in wanted):
+        return wanted
+    return next(iter(parse_yaml(wanted)), None)
 
 
 def _part_of(found: Any, wanted: Any) -> Any:

@@ -149,7 +149,15 @@ def test_broken_kubeconfigs_are_refused(tmp_path: Path, document: dict[str, Any]
         resolve(tmp_path, document, context)
 
 
-@pytest.mark.parametrize(("text", "sentence"), [("{", "cannot be read"), ("- a", "it holds no object")])
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", ":2 cannot be read: did not find expected node content"),
+        ("\n" + "[" * 40_000, ":2 cannot be read: it is nested more than 100 deep"),
+        ("a: 1\na: 2", ":2 cannot be read: a is given twice"),
+        ("- a", " is no kubeconfig: it holds no object"),
+    ],
+)
 def test_other_files_are_refused_by_name(tmp_path: Path, text: str, sentence: str) -> None:
-    with pytest.raises(InvalidKubeconfig, match=f"config .*{sentence}"):
+    with pytest.raises(InvalidKubeconfig, match=f"config{sentence}"):
         read_files([write(tmp_path / "config", text)])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hooks.k8s.yaml_reader import Mark
-from hooks.manifests.document import Document
+from hooks.manifests.document import Document, sort_faults
 from hooks.manifests.reading import load_manifests
 from hooks.problems import HERE, METADATA, SPEC, FieldPath, Key
 from hooks.rules import schema
@@ -38,7 +38,7 @@ def read(*paths: str, namespace: str = "default") -> list[Document]:
 def faults_of(*paths: str) -> list[str]:
     loaded = load_manifests(paths, "default")
     faults = [*loaded.unreadable, *(fault for document in loaded.documents for fault in document.faults)]
-    return [str(fault) for fault in sorted(faults)]
+    return [str(fault) for fault in sort_faults(faults)]
 
 
 @pytest.mark.parametrize(

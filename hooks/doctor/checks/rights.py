@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-import yaml
-
 from hooks import contract
 from hooks.doctor.checks.optional_kinds import find_declared
 from hooks.doctor.facts import HOOKS_NAME, Facts, Right, account_of, variables_of
 from hooks.doctor.finding import Finding, error, ok, warning
 from hooks.doctor.remedies import upgrade_hooks
 from hooks.k8s.types import Json, ReadManifest, plural_of
+from hooks.k8s.yaml_reader import parse_yaml
 from hooks.metacontroller.install_files import controller_text, read_optional_kinds
 
 ALL = "*"
@@ -160,7 +159,7 @@ def _expand(rule: Mapping[str, Json], namespace: str = "") -> Iterator[_Need]:
 
 @cache
 def _documents() -> tuple[dict[str, Any], ...]:
-    return tuple(yaml.safe_load_all(controller_text("rbac.yaml")))
+    return tuple(parse_yaml(controller_text("rbac.yaml")))
 
 
 def _rules_of(name: str) -> list[Mapping[str, Json]]:

@@ -23,7 +23,8 @@ from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json
 from hooks.k8s.names import is_subdomain
 from hooks.k8s.types import Json, Manifest, ReadManifest
-from hooks.k8s.yaml_reader import YamlDocument, read_yaml
+from hooks.k8s.yaml_bounds import STORED
+from hooks.k8s.yaml_reader import parse_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
 from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.rules import profiling as rules
@@ -65,9 +66,10 @@ def read_output(text: str, default_name: str) -> GeneratedObjects:
     """Read a key of the output ConfigMap; a graph without a name gets `default_name`.
 
     Raises:
-        InvalidSpec: the text is not YAML, has no graph, or has objects that are too large or cannot be stored.
+        SyntaxError: the text is not YAML, or exceeds a bound; `lineno` is set.
+        InvalidSpec: the text has no graph, or has objects that are too large or cannot be stored.
     """
-    documents = list(_read_documents(text))
+    documents = [document for document in parse_yaml(text, STORED) if isinstance(document, dict)]
     found = next((d for d in documents if d.get("kind") == contract.GRAPH.kind), None)
     if found is None:
         raise InvalidSpec(rules.OUTPUT_WITHOUT_GRAPH.at(GENERATED, kind=contract.GRAPH.kind))
@@ -118,22 +120,6 @@ def refuse_graph(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(
         rules.GENERATED_GRAPH.at(found.path.under(GENERATED, instead_of=HERE), problem=found) for found in problems
     )
-
-
-def _read_documents(text: str) -> Iterator[Mapping[str, Json]]:
-    try:
-        for document in read_yaml(text):
-            if document.faults:
-                raise InvalidSpec(_first_fault(document))
-            if isinstance(document.value, dict):
-                yield document.value
-    except SyntaxError as error:
-        raise InvalidSpec(rules.OUTPUT_YAML.at(HERE, line=error.lineno or 1, why=error.msg)) from error
-
-
-def _first_fault(document: YamlDocument) -> Problem:
-    fault = document.faults[0]
-    return rules.OUTPUT_YAML.at(HERE, line=fault.line, why=f"{FieldPath(fault.path)} {fault.message}")
 
 
 def _read_graph(document: Mapping[str, Json], default_name: str) -> tuple[Manifest, Manifest | None]:

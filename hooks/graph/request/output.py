@@ -71,7 +71,12 @@ def _generate(request: GraphRequest, config_map: ObservedConfigMap) -> Generated
     key = contract.PROFILER_MOCKER_OUTPUT if request.spec.use_mocker else contract.PROFILER_OUTPUT
     if key not in config_map.data:
         raise InvalidSpec(rules.OUTPUT_KEY.at(GENERATED, key=key, name=config_map.name))
-    return read_output(config_map.data[key], fit_name(request.metadata.name, MAX_LABEL))
+    try:
+        return read_output(config_map.data[key], fit_name(request.metadata.name, MAX_LABEL))
+    except SyntaxError as error:
+        line = error.lineno or 1
+        problem = rules.OUTPUT_YAML.at(GENERATED, key=key, name=config_map.name, line=line, why=error.msg)
+        raise InvalidSpec(problem) from error
 
 
 def _check_generated(request: GraphRequest, generated: GeneratedObjects) -> None:

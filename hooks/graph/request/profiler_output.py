@@ -14,6 +14,7 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest, ReadManifest, build_manifest, build_metadata
+from hooks.k8s.yaml_bounds import STORED
 from hooks.k8s.yaml_reader import read_yaml
 
 FILES = (contract.PROFILER_OUTPUT, contract.PROFILER_MOCKER_OUTPUT, contract.PROFILER_STATUS)
@@ -149,7 +150,7 @@ def _read_report(file: OutputFile | None) -> Mapping[str, Json] | None:
     if file is None:
         return None
     try:
-        found = next(read_yaml(file.content.decode()), None)
+        found = next(read_yaml(file.content.decode(), STORED), None)
     except (SyntaxError, UnicodeDecodeError):
         return {}
     return found.value if found and isinstance(found.value, dict) else {}

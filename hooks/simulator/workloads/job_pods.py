@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
-import yaml
 
 from hooks import contract
 from hooks.graph.request.profiler_output import FILES, CopyTask, NoOutput, OutputFile, OutputReady, plan_copy
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, name_of
+from hooks.k8s.yaml_bounds import STORED
+from hooks.k8s.yaml_reader import parse_yaml
 from hooks.output_copier.command import copy_output
 from hooks.simulator.client import Client
 from hooks.simulator.clock import Clock
@@ -43,7 +44,7 @@ class JobPods:
         if profiler is not None and not broken:
             try:
                 files = self._run_profiler(pod, profiler)
-            except (ValueError, KeyError, TypeError, yaml.YAMLError) as error:
+            except (ValueError, KeyError, TypeError, SyntaxError) as error:
                 return {
                     **ends,
                     contract.PROFILER_CONTAINER: ContainerEnd(
@@ -75,7 +76,7 @@ class JobPods:
 
     def _run_profiler(self, pod: Manifest, container: Mapping[str, Any]) -> dict[str, str]:
         arguments = container["args"]
-        config = yaml.safe_load(arguments[arguments.index("--profile-config") + 1])
+        (config,) = parse_yaml(arguments[arguments.index("--profile-config") + 1], STORED)
         variables = {entry["name"]: entry.get("value", "") for entry in container["env"]}
         return self._profiler.run(config, variables["DGDR_NAME"], self._base(pod, config))
 

@@ -150,7 +150,11 @@ def test_output_does_not_count_while_the_job_runs() -> None:
             "key mocker_config_with_planner.yaml not found in ConfigMap dgdr-output-qwen",
         ),
         ({}, world.output("a: b"), "no DynamoGraphDeployment found in YAML content"),
-        ({}, world.output("a: ["), "failed to parse YAML content: line 2:"),
+        (
+            {},
+            world.output("a: ["),
+            "failed to parse YAML content: line 2 of key config_with_planner.yaml in ConfigMap dgdr-output-qwen: did",
+        ),
         (
             {"deploymentOverrides": {"name": "n" * 60}},
             world.output(),
