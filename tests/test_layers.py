@@ -28,6 +28,7 @@ SHELL = (
     "hooks.clients.kubeconfig",
     "hooks.clients.locks",
     "hooks.clients.namespace_locks",
+    "hooks.manifests.files",
     "hooks.manifests.reading",
     "hooks.manifests.writing",
     "hooks.metacontroller.install_files",

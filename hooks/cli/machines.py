@@ -14,6 +14,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import ReadManifest
 from hooks.k8s.yaml_bounds import LISTING
 from hooks.k8s.yaml_reader import parse_yaml
+from hooks.manifests.files import read_file
 
 
 class InvalidNodes(Exception):
@@ -27,7 +28,7 @@ def read_machines_file(path: Path) -> Machines:
         InvalidNodes: the file cannot be read, or has no node.
     """
     try:
-        content = path.read_bytes()
+        content = read_file(path)
         documents = (
             [orjson.loads(content)] if path.suffix == ".json" else parse_yaml(content.decode("utf-8-sig"), LISTING)
         )

@@ -10,13 +10,19 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from hooks.k8s.messages import one_line
 from hooks.k8s.types import Json
 
+_MOST_CHARACTERS = 64
+"""Three times as many as the largest quantity has: a number is read in a time that grows with its square."""
+
 _QUANTITY = re.compile(
-    r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3})?",
+    rf"(?=.{{1,{_MOST_CHARACTERS}}}\Z)(?P<number>[+-]?(\d+(\.\d*)?|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{{1,3}})?",
 )
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+
+_SHOWN = 80
 
 MOST = 2**63 - 1
 """The largest count that a field of format int64 can have."""
@@ -31,7 +37,8 @@ def parse_quantity(text: str) -> Fraction:
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is not a quantity; write a number with an optional suffix, as in 500m, 2, 16Gi")
+        shown = one_line(repr(text), _SHOWN)
+        raise ValueError(f"{shown} is not a quantity; write a number with an optional suffix, as in 500m, 2, 16Gi")
     return Fraction(Decimal(match["number"])) * _scale(match["suffix"] or "")
 
 

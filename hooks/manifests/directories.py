@@ -7,6 +7,7 @@ Source: Kustomize, api/types/kustomization.go; Helm, the layout of a chart.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,33 @@ _TEMPLATE = re.compile(
 _PLACEHOLDERS = ("{{", "{%")
 
 
-def list_files(folder: Path) -> list[Path]:
-    """The files of a directory and those below it that have a manifest's suffix, sorted."""
-    return sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What in a directory has a manifest's suffix: files, and what is not opened, with the reason as a sentence."""
+
+    files: tuple[Path, ...]
+    obstacles: tuple[tuple[Path, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return bool(self.files or self.obstacles)
+
+
+def list_files(folder: Path) -> Listing:
+    """What a directory and those below it have, sorted; links to nothing are left out, as editors make them."""
+    top = folder.resolve()
+    found = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.exists())
+    judged = [(path, _find_obstacle(path, top)) for path in found if not path.is_dir()]
+    return Listing(
+        files=tuple(path for path, why in judged if not why),
+        obstacles=tuple((path, why) for path, why in judged if why),
+    )
+
+
+def _find_obstacle(path: Path, top: Path) -> str:
+    if path.is_symlink() and not path.resolve().is_relative_to(top):
+        return "it is a link to a file outside of the directory; name that file itself"
+    return "" if path.is_file() else "it is no file but a pipe, a socket or a device; take it out of the directory"
 
 
 def find_build_files(files: Sequence[Path]) -> frozenset[Path]:
@@ -43,7 +68,8 @@ def _find_build_files(files: Iterable[Path]) -> Iterator[Path]:
     known = list(files)
     for path in known:
         if path.name in _KUSTOMIZATIONS:
-            yield from (path.parent / name for name in _referred_files(_read_loosely(path)))
+            names = _referred_files(_read_loosely(path))
+            yield from (path.parent / name for name in names if "\0" not in name)
         elif path.name == "Chart.yaml":
             yield path
             yield from (one for one in known if path.parent / "templates" in one.parents)

@@ -27,6 +27,7 @@ from hooks.manifests.directories import (
     mentions_dynamo,
 )
 from hooks.manifests.document import Document, Fault, sort_faults
+from hooks.manifests.files import read_file
 from hooks.manifests.object_header import find_header_problems, has_kind
 from hooks.problems import HERE, METADATA, Problem
 from hooks.rules import reading as rules
@@ -88,6 +89,8 @@ class _File:
     name: str
     is_named: bool = True
     is_build_file: bool = False
+    obstacle: str = ""
+    """Why it is not opened, as a sentence."""
 
     def refuse(self, problem: Problem) -> Loaded:
         return Loaded(documents=(), unreadable=(Fault(self.name, Mark(), problem),))
@@ -102,20 +105,23 @@ def _expand(paths: Iterable[str], rename: Callable[[str], str]) -> Iterator[_Fil
             yield _File(path, "<stdin>" if path == "-" else rename(path))
             continue
         found = list_files(Path(path))
-        build_files = find_build_files(found)
-        for one in found:
+        build_files = find_build_files(found.files)
+        for one in found.files:
             yield _File(str(one), rename(str(one)), is_named=False, is_build_file=one.resolve() in build_files)
+        yield from (_File(str(one), rename(str(one)), is_named=False, obstacle=why) for one, why in found.obstacles)
         if not found:
             yield _File(path, rename(path))
 
 
 def _read_file(file: _File, namespace: str) -> Loaded:
+    if file.obstacle:
+        return file.refuse(rules.UNREADABLE_FILE.at(HERE, why=file.obstacle))
     if file.is_build_file:
         return _SKIPPED
     if file.path != "-" and Path(file.path).is_dir():
         return file.refuse(rules.NO_FILES.at(HERE, suffixes=", ".join(sorted(SUFFIXES))))
     try:
-        content = sys.stdin.buffer.read() if file.path == "-" else Path(file.path).read_bytes()
+        content = sys.stdin.buffer.read() if file.path == "-" else read_file(Path(file.path))
     except OSError as error:
         return file.refuse(rules.UNREADABLE_FILE.at(HERE, why=str(error.strerror)))
     text, problem = _decode(content)

@@ -12,9 +12,10 @@ import orjson
 
 from hooks import __version__, contract
 from hooks.app import Hook, all_hooks
-from hooks.errors import HookError, ProberUnavailable
+from hooks.errors import HookError, InvalidRequest, ProberUnavailable
 from hooks.facts import Facts
 from hooks.k8s.messages import without_user
+from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import Json, annotations_of
 from hooks.metacontroller.protocol import (
     parse_customize_request,
@@ -75,11 +76,16 @@ def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) 
     What this version writes into variables when it knows no secret is none, so it stays in live objects too; otherwise
     they would seem to differ from what is wanted. A mark says from which spec a workload was rendered, and a spec
     without secrets has another one. So marks are replaced too: what was held stays held.
+
+    Raises:
+        InvalidRequest: lists in it are nested so deeply that it cannot be written.
     """
     report: Json = blank(orjson.loads(heard.report), Blanks(key)) if heard.report else None
     given = _without_users(settings)
     facts = Facts(now=now, settings=Settings.model_validate(given))
     found = orjson.loads(heard.body)
+    if may_nest_lists(heard.body) and nests_lists(found):
+        raise InvalidRequest("its lists are nested too deeply")
     first = answer_request(heard.path, orjson.dumps(blank(found, Blanks(key))), facts, report)
     blanked = blank(found, Blanks(key, frozenset(find_plain_values(first.answer))))
     body = orjson.dumps(blanked)

@@ -17,6 +17,7 @@ import yaml
 
 from hooks.k8s import kinds
 from hooks.k8s.messages import without_user
+from hooks.k8s.nesting import nests_lists
 from hooks.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS, SHOWN_OF_PAIR
 from hooks.k8s.types import Json
 from hooks.k8s.yaml_bounds import STORED
@@ -27,6 +28,7 @@ _DOCKER_CONFIG = frozenset({".dockerconfigjson", ".dockercfg"})
 _MARK = "blank-"
 _LENGTH = 12
 _LARGEST = 10**6
+_DUMPER: type[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,25 +143,33 @@ def _blank_text(text: Json, blanks: Blanks) -> Json:
         return blank(text, blanks)
     if not any(word in text for word in (*PAIR_LISTS, kinds.SECRET.kind)):
         return without_user(text)
-    is_json = text[:1] in {"{", "["}
     try:
-        documents = [orjson.loads(text)] if is_json else parse_yaml(text, STORED)
-    except (ValueError, SyntaxError):
+        return _blank_document(text, blanks)
+    except (ValueError, SyntaxError, RecursionError, orjson.JSONEncodeError):
+        return blanks.text(text)  # it is neither JSON nor YAML, or has more of it than is read
+
+
+def _blank_document(text: str, blanks: Blanks) -> str:
+    is_json = text[:1] in {"{", "["}
+    documents = [orjson.loads(text)] if is_json else parse_yaml(text, STORED)
+    if nests_lists(documents):
         return blanks.text(text)
     blanked = [blank(document, blanks) for document in documents]
     if blanked == documents or not any(isinstance(document, Mapping | list) for document in documents):
         return without_user(text)
-    return orjson.dumps(blanked[0]).decode() if is_json else str(yaml.safe_dump_all(blanked, sort_keys=False))
+    if is_json:
+        return orjson.dumps(blanked[0]).decode()
+    return str(yaml.dump_all(blanked, Dumper=_DUMPER, sort_keys=False))
 
 
 def _blank_data(name: str, text: Json, blanks: Blanks) -> str:
     """The data of a Secret; of a registry's, the names of the registries stay, from which pull secrets are found."""
     if name in _DOCKER_CONFIG:
         try:
-            config = orjson.loads(base64.b64decode(str(text)))
-        except ValueError:
+            leaves = _blank_leaves(orjson.loads(base64.b64decode(str(text))), blanks)
+            return blanks.encoded(text) if nests_lists(leaves) else base64.b64encode(orjson.dumps(leaves)).decode()
+        except (ValueError, RecursionError, orjson.JSONEncodeError):
             return blanks.encoded(text)
-        return base64.b64encode(orjson.dumps(_blank_leaves(config, blanks))).decode()
     return blanks.encoded(text)
 
 

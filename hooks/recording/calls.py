@@ -6,6 +6,7 @@ from datetime import datetime
 import orjson
 
 from hooks.errors import InvalidRequest
+from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import Json
 
 
@@ -57,6 +58,9 @@ def read_call(text: bytes) -> RecordedCall:
     """
     try:
         found = orjson.loads(text)
+        if may_nest_lists(text) and nests_lists(found):
+            raise InvalidRequest("the file holds no recorded call: its lists are nested too deeply")
+        orjson.dumps(found)  # refuses what is nested too deeply to be asked again
         return RecordedCall(**{**found, "answered": Answered(**found["answered"])})
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:  # JSONEncodeError is a TypeError
         raise InvalidRequest("the file holds no recorded call") from error

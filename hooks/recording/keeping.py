@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from hooks.errors import InvalidRequest
 from hooks.recording.answering import Heard, record_call
 from hooks.recording.calls import RecordedCall, read_call, write_call
 from hooks.serving.logs import logger
@@ -71,9 +72,11 @@ def read_calls(directory: Path) -> Iterator[tuple[Path, RecordedCall]]:
     """All calls of a directory, oldest first.
 
     Raises:
-        InvalidRequest: a file holds no recorded call.
+        InvalidRequest: a file holds no recorded call, or is no file.
     """
     for path in sorted(directory.glob(f"*{_END}"), key=_age):
+        if not path.is_file():
+            raise InvalidRequest(f"{path.name} is no file; take it out of the directory")
         yield path, read_call(path.read_bytes())
 
 

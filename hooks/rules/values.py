@@ -18,6 +18,8 @@ _TYPE_WORDS = {
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 _SCALAR_WORDS = {bool: "the boolean", int: "the integer", float: "the number", str: "the string"}
 _SHOWN_CHARACTERS = 60
+_MOST_DIGITS = 20
+"""As many as an integer of 64 bits has, with its sign."""
 
 
 def name_value(value: Json) -> str:
@@ -53,7 +55,7 @@ def suggest_value(value: Json, types: Iterable[str]) -> str:
         return f": write {json.dumps(json.dumps(whole))}"
     if not isinstance(value, str):
         return ""
-    if "integer" in wanted and value.removeprefix("-").isdecimal():
+    if "integer" in wanted and len(value) <= _MOST_DIGITS and value.removeprefix("-").isdecimal():
         return f": write {int(value)}"
     if "boolean" in wanted and value.lower() in {"true", "false"}:
         return f": write {value.lower()}"

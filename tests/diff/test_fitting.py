@@ -296,7 +296,23 @@ def test_file_of_kubectl_has_lists_of_nodes_and_pods(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("nodes.yaml", "a: [", "nodes.yaml is not YAML; write it with kubectl get nodes -o yaml"),
+        (
+            "nodes.yaml",
+            "a: [",
+            (
+                "nodes.yaml:2 cannot be read: did not find expected node content; write the file with kubectl get "
+                "nodes -o yaml"
+            ),
+        ),
+        (
+            "nodes.yaml",
+            "[" * 40_000,
+            (
+                "nodes.yaml:1 cannot be read: it is nested more than 100 deep, or an alias contains itself; write the "
+                "file with kubectl get nodes -o yaml"
+            ),
+        ),
+        ("nodes.json", "[" * 40_000, "nodes.json is not JSON; write it with kubectl get nodes -o json"),
         ("nodes.json", "{", "nodes.json is not JSON; write it with kubectl get nodes -o json"),
         ("nodes.yaml", "- 1\n", "nodes.yaml has no Node; write it with kubectl get nodes -o yaml"),
         ("nodes.yaml", None, "nodes.yaml cannot be read: No such file or directory"),

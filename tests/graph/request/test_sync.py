@@ -1,5 +1,6 @@
 """Whole syncs of a request: each state, each failure, what is created, and which Events there are."""
 
+import re
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from hooks.problems import texts_of
 from tests import make
 from tests.graph.request import jobs, world
 from tests.graph.request.world import OTHER, ask, children, condition_of, events_of
+from tests.hostile_yaml import DEEP, WIDE
 
 ACCESS = ["RoleBinding/qwen-profiling-binding", "ServiceAccount/qwen-profiling"]
 CONDITIONS = ["Ready", "Validation", "Profiling", "SpecGenerated", "DeploymentReady", "Valid"]
@@ -173,6 +175,28 @@ def test_unusable_output_fails_for_good(spec: Any, output: Manifest, message: st
     assert state(again) == "Failed", "a failure is final"
     assert again.status == answer.status
     assert events_of(again) == []
+
+
+@pytest.mark.parametrize("text", [*DEEP.values(), *WIDE.values()], ids=[*DEEP, *WIDE])
+def test_output_beyond_a_bound_fails_with_the_name_of_its_config_map(text: str) -> None:
+    parent, job = profiled()
+    answer = ask(parent, [job], [world.output(text)])
+    assert state(answer) == "Failed"
+    begin, message = condition_of(answer, "SpecGenerated")[2].split(" in ConfigMap dgdr-output-qwen: ")
+    assert re.fullmatch(r"failed to parse YAML content: line \d+ of key config_with_planner.yaml", begin)
+    assert re.match("it is nested more than|it has more than|it has %TAG|its aliases stand for more than", message) or (
+        message == "a is given twice"
+    )
+
+
+@pytest.mark.parametrize("text", [DEEP["brackets"], WIDE["aliases of aliases"]], ids=["deep", "wide"])
+def test_output_that_becomes_hostile_changes_nothing_of_a_running_graph(text: str) -> None:
+    parent, job = profiled(autoApply=True)
+    created = ask(parent, [job], [along("a")])
+    (beside,) = [make.observed(child) for child in created.children if child["kind"] == "ConfigMap"]
+    running = world.after(parent, created)
+    observed = [job, beside, world.graph("successful")]
+    assert ask(running, observed, [world.output(text)]) == ask(running, observed, [along("a")])
 
 
 PROFILER = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
