@@ -9,11 +9,12 @@ Source: Kubernetes, "Organizing Cluster Access Using kubeconfig Files"; client-g
 import base64
 import binascii
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hooks.k8s.messages import one_line
 from hooks.k8s.yaml_reader import parse_yaml
 
 Pem = Path | bytes | None
@@ -23,6 +24,8 @@ HOME_FILE = Path(".kube/config")
 PLUGIN_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 
 _LISTS = ("clusters", "contexts", "users")
+_NO_TEXTS = frozenset({"exec", "extensions", "auth-provider", "as-groups", "as-user-extra"})
+_SHOWN = 120
 _NO_PATH_KEYS: tuple[str, ...] = ()
 _PATH_KEYS: Mapping[str, tuple[str, ...]] = {
     "clusters": ("certificate-authority",),
@@ -134,13 +137,43 @@ def _read_file(path: Path) -> Mapping[str, Any]:
 def _read_entries(document: Mapping[str, Any], name: str, path: Path) -> dict[str, Mapping[str, Any]]:
     """Name to entry of one of the three lists, with paths that do not depend on the working directory."""
     entries: dict[str, Mapping[str, Any]] = {}
-    for item in document.get(name) or ():
+    items = document.get(name) or []
+    if not isinstance(items, list):
+        raise InvalidKubeconfig(f"{path} is no kubeconfig: {name} is not a list")
+    for item in items:
         if not isinstance(item, dict) or not isinstance(item.get(name[:-1]) or {}, dict):
             raise InvalidKubeconfig(f"{path} is no kubeconfig: an entry of {name} is not an object")
         entry = item.get(name[:-1]) or {}
-        located = {key: str(path.absolute().parent / entry[key]) for key in _PATH_KEYS[name] if entry.get(key)}
+        if odd := next(_find_odd_fields(entry), ""):
+            raise InvalidKubeconfig(f"{path} is no kubeconfig: in an entry of {name}, {one_line(odd, _SHOWN)}")
+        located = {key: str(path.absolute().parent / str(entry[key])) for key in _PATH_KEYS[name] if entry.get(key)}
         entries.setdefault(str(item.get("name") or ""), {**entry, **located, **_locate_plugin(entry, path)})
     return entries
+
+
+def _find_odd_fields(entry: Mapping[str, Any]) -> Iterator[str]:
+    """The fields that are read, and have another type than they must; each as a sentence."""
+    yield from (f"{key} is no text" for key, value in entry.items() if key not in _NO_TEXTS and not _is_text(value))
+    plugin = entry.get("exec") or {}
+    if not isinstance(plugin, dict):
+        yield "exec is not an object"
+        return
+    others = {key: value for key, value in plugin.items() if key not in {"args", "env"}}
+    yield from (f"{key} of exec is no text" for key, value in others.items() if not _is_text(value))
+    arguments, variables = (plugin.get(key) or [] for key in ("args", "env"))
+    if not isinstance(arguments, list) or not all(map(_is_text, arguments)):
+        yield "args of exec is not a list of texts"
+    if not isinstance(variables, list) or not all(map(_is_variable, variables)):
+        yield "env of exec is not a list of objects, each with a name and a value"
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value can be text: numbers and booleans are written so, and no program takes a NUL."""
+    return not isinstance(value, dict | list) and "\0" not in str(value)
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value.get("name")) and all(map(_is_text, value.values()))
 
 
 def _locate_plugin(entry: Mapping[str, Any], path: Path) -> dict[str, Any]:

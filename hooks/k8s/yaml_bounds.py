@@ -14,6 +14,9 @@ MAX_KEY = 1024
 MAX_DIRECTIVES = 100
 """The most `%TAG` of a text; Kubernetes needs none. The parser compares each with all before it."""
 
+MAX_FAULTS = 1_000
+"""The most faults of a text, such as keys given twice; nobody reads more sentences."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
@@ -24,7 +27,7 @@ class Bounds:
     aliased: int
 
 
-FILE = Bounds(documents=10_000, values=1_000_000, aliased=200_000)
+FILE = Bounds(documents=10_000, values=1_000_000, aliased=100_000)
 """For files that a person names: 1,000 graphs have some 100,000 values."""
 
 LISTING = Bounds(documents=10_000, values=10_000_000, aliased=200_000)

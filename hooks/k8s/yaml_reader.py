@@ -17,7 +17,16 @@ from typing import Any, NamedTuple
 import yaml
 
 from hooks.k8s.messages import one_line
-from hooks.k8s.yaml_bounds import FILE, MAX_DEPTH, MAX_DIRECTIVES, MAX_KEY, MAX_SCALAR, BoundExceeded, Bounds
+from hooks.k8s.yaml_bounds import (
+    FILE,
+    MAX_DEPTH,
+    MAX_DIRECTIVES,
+    MAX_FAULTS,
+    MAX_KEY,
+    MAX_SCALAR,
+    BoundExceeded,
+    Bounds,
+)
 from hooks.k8s.yaml_scalars import READERS, read_plain
 from hooks.problems import FieldPath
 
@@ -140,7 +149,7 @@ class _Reader:
         self._events = self._parsed
         self._bounds = bounds
         self._with_places = with_places
-        self._values = self._aliased = 0
+        self._values = self._aliased = self._fault_count = 0
 
     def read(self) -> Iterator[YamlDocument]:
         starts = (event for event in self._parsed if isinstance(event, yaml.DocumentStartEvent))
@@ -281,6 +290,10 @@ class _Reader:
             self._marks[path] = _place(event.start_mark)
 
     def _refuse(self, event: Any, path: YamlPath, message: str) -> None:
+        self._fault_count += 1
+        if self._fault_count > MAX_FAULTS:
+            why = f"it has more than {MAX_FAULTS} faults, such as keys given twice; mend those before this line"
+            raise self._exceeded(event, why)
         self._faults.append(YamlFault(_place(event.start_mark), path, message))
 
     def _exceeded(self, event: Any, message: str) -> SyntaxError:

@@ -14,10 +14,11 @@ BOUND = "is not read: it is nested more than 100 deep, or an alias contains itse
 WRONG = sorted(NUMBERS.keys() - {"fraction"})
 """Numbers that are no count; the fraction is 0.0."""
 SAID = {
-    "aliases of aliases": "is not read: its aliases stand for more than 200000 values; use fewer aliases",
-    "pairs of aliases": "is not read: its aliases stand for more than 200000 values; use fewer aliases",
-    "wide aliases": "is not read: its aliases stand for more than 200000 values; use fewer aliases",
+    "aliases of aliases": "is not read: its aliases stand for more than 100000 values; use fewer aliases",
+    "pairs of aliases": "is not read: its aliases stand for more than 100000 values; use fewer aliases",
+    "wide aliases": "is not read: its aliases stand for more than 100000 values; use fewer aliases",
     "directives": "is not read: it has %TAG more than 100 times; Kubernetes needs none",
+    "same key": "is not read: it has more than 1000 faults, such as keys given twice; mend those before this line",
     "documents": "is not read: it has more than 10000 documents; split it",
     "values": "is an array, should be an object with apiVersion, kind and metadata",
 }

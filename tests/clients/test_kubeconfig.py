@@ -142,6 +142,18 @@ def test_users_that_cannot_be_served_are_refused(tmp_path: Path, user: dict[str,
         (config(users=[]), "", "has no user 'u'; it has: none"),
         (config(cluster={"server": "localhost:8080"}), "", "cluster of context 'home' names no server"),
         ({"clusters": ["c"]}, "", "an entry of clusters is not an object"),
+        ({"clusters": "c"}, "", "clusters is not a list"),
+        (config(cluster={"server": ["a"]}), "", "in an entry of clusters, server is no text"),
+        (config({"client-certificate": {}}), "", "in an entry of users, client-certificate is no text"),
+        (config({"tokenFile": "a\0b"}), "", "in an entry of users, tokenFile is no text"),
+        (config({"exec": "aws"}), "", "in an entry of users, exec is not an object"),
+        (config({"exec": {"command": ["aws"]}}), "", "in an entry of users, command of exec is no text"),
+        (config({"exec": {"args": "a"}}), "", "in an entry of users, args of exec is not a list of texts"),
+        (
+            config({"exec": {"env": [{"value": "a"}]}}),
+            "",
+            "env of exec is not a list of objects, each with a name and a value",
+        ),
     ],
 )
 def test_broken_kubeconfigs_are_refused(tmp_path: Path, document: dict[str, Any], context: str, sentence: str) -> None:

@@ -1,6 +1,6 @@
 """`python -m tests.fuzzing`: gives many inputs to the surfaces, and says what did not hold."""
 
-import logging
+import resource
 import subprocess
 import sys
 import time
@@ -10,10 +10,11 @@ import click
 import orjson
 
 from bench.page import RELIABILITY
+from tests.fuzzing.apart import try_apart
 from tests.fuzzing.mutations import RandomChoices
 from tests.fuzzing.page import Tried, write_page
 from tests.fuzzing.surfaces import ROOT, SURFACES
-from tests.fuzzing.trying import make_input, measure_memory, try_numbers
+from tests.fuzzing.trying import make_input
 
 _CORPUS = ROOT / ".cache" / "fuzzing"
 _LINE_SECONDS = 30.0
@@ -82,28 +83,33 @@ def _guide(surface: str, inputs: int, seed: int, again: str | None) -> int:
 
 
 def _try(surface: str, seed: int, numbers: range) -> Tried:
-    logging.getLogger("hooks").propagate = False
-    begun, said = time.process_time(), time.monotonic()
-    found, early = 0, 0.0
-    for count, one in enumerate(try_numbers(surface, seed, numbers), 1):
+    begun, said = _processor_seconds(), time.monotonic()
+    found, early, late = 0, 0.0, 0.0
+    for count, outcome in enumerate(try_apart(surface, seed, numbers), 1):
+        one, late = outcome.found, max(late, outcome.mib)
         if one is not None:
             found += 1
             click.echo(f"{surface} seed {seed} number {one.number}: {one.what or f'took {one.seconds:.1f} s'}")
         if count == len(numbers) // _WARM:
-            early = measure_memory()
+            early = late
         if time.monotonic() - said > _LINE_SECONDS:
             said = time.monotonic()
             click.echo(f"{surface}: {count:,} of {len(numbers):,} inputs, {found} found", err=True)
-    late = measure_memory()
     return Tried(
         surface=surface,
         inputs=len(numbers),
         seed=seed,
         found=found,
-        seconds=time.process_time() - begun,
+        seconds=_processor_seconds() - begun,
         early_mib=early or late,
         late_mib=late,
     )
+
+
+def _processor_seconds() -> float:
+    """What processes took that this one began, and that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _try_all(inputs: int, first: int, seed: int, *, page: bool) -> int:

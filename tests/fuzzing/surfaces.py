@@ -1,16 +1,11 @@
 """What is fuzzed: the inputs to begin with, how an input is given, and what must hold of the answer."""
 
 import io
-import logging
-import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import orjson
 import requests
@@ -23,7 +18,6 @@ from urllib3 import HTTPResponse
 from hooks.admission.app import KINDS, create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.app import create_app
-from hooks.cli.main import main
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
 from hooks.model.prober.dispatcher import Dispatcher
@@ -40,71 +34,26 @@ from hooks.model.prober_messages import (
 )
 from hooks.settings import parse_settings
 from tests import make
+from tests.fuzzing.giving import (
+    MOST_WORDS,
+    Broken,
+    Failures,
+    Give,
+    Seed,
+    Surface,
+    Terminal,
+    check_words,
+    describe_error,
+    failures_kept,
+)
 from tests.fuzzing.mutations import Path as Place
+from tests.fuzzing.yaml_texts import open_yaml, yaml_seeds
 from tests.reviews import conversion_review, review
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 _SETTINGS = {"hooks_image": "hooks:1", "request_namespaces": "any", "installation": "here"}
-_SAID = frozenset({400, 404, 405, 409, 413, 415, 422, 429})
-_MOST_WORDS = 2100
-"""The longest answer that says what is wrong; it is logged, and shown in an Event."""
-
-
-class Broken(AssertionError):
-    """An input after which something does not hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seed:
-    """A sound input: where it goes, and what it says."""
-
-    name: str
-    path: str
-    value: Any
-
-
-Give = Callable[[Seed, bytes, tuple[Place, ...]], None]
-"""Gives an input, made from a seed by changes at these places, and raises Broken if the answer is not sound."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surface:
-    """The seeds of a surface, how they are written, and what opens it."""
-
-    seeds: Callable[[], list[Seed]]
-    open: Callable[[], Any]
-    write_yaml: bool = False
-
-
-class _Failures(logging.Handler):
-    """Keeps where the last failure of ours was raised."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.last = ""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep the traceback's end, if the record has one."""
-        if record.exc_info and (error := record.exc_info[1]) is not None:
-            self.last = _describe(error)
-
-
-def _describe(error: BaseException) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno} {last.name}: {error}"[:300]
-
-
-@contextmanager
-def _failures_kept() -> Iterator[_Failures]:
-    """The failures that are logged meanwhile; nothing is printed."""
-    found, logger = _Failures(), logging.getLogger("hooks")
-    logger.addHandler(found)
-    yield found
-    logger.removeHandler(found)
-
-
 # Hooks
 
 
@@ -130,18 +79,18 @@ def _report_loaded(request: LoadRequest, _sync_id: str) -> LoadReport:
 @contextmanager
 def open_hooks() -> Iterator[Give]:
     """All hooks, with a prober that reports every adapter loaded."""
-    with _failures_kept() as failures:
+    with failures_kept() as failures:
         yield _give_to_hooks(failures)
 
 
-def _give_to_hooks(failures: _Failures) -> Give:
+def _give_to_hooks(failures: Failures) -> Give:
     client = create_app(parse_settings({}, _SETTINGS), lambda: make.NOW, _report_loaded).test_client()
     sound = {seed.name: _children_of(client, seed) for seed in hook_seeds() if seed.path.endswith("/sync")}
 
     def give(seed: Seed, body: bytes, places: tuple[Place, ...]) -> None:
         answer = client.post(seed.path, data=body)
         if answer.status_code != 200:
-            _check_words(answer.status_code, answer.text, failures)
+            check_words(answer.status_code, answer.text, failures)
             return
         document = orjson.loads(answer.data)
         if not isinstance(document, dict):
@@ -170,13 +119,6 @@ def _children_of(client: FlaskClient, seed: Seed) -> set[tuple[str, str]]:
 def _names(answer: Mapping[str, Any]) -> set[tuple[str, str]]:
     children = answer.get("children") or answer.get("attachments") or ()
     return {(child["kind"], child["metadata"]["name"]) for child in children}
-
-
-def _check_words(status: int, text: str, failures: _Failures | None = None) -> None:
-    if status not in _SAID:
-        raise Broken(f"status {status}: {failures.last if failures else text[:300]}")
-    if not text.strip() or "Traceback" in text or len(text) > _MOST_WORDS:
-        raise Broken(f"status {status} with {len(text)} characters: {text[:300]}")
 
 
 # Admission and conversion
@@ -216,18 +158,18 @@ def conversion_seeds() -> list[Seed]:
 @contextmanager
 def open_admission() -> Iterator[Give]:
     """Admission with all its rules, and conversion."""
-    with _failures_kept() as failures:
+    with failures_kept() as failures:
         yield _give_to_admission(failures)
 
 
-def _give_to_admission(failures: _Failures) -> Give:
+def _give_to_admission(failures: Failures) -> Give:
     app: Flask = create_admission_app(parse_settings({}, _SETTINGS), RULES, DEFAULTS)
     client = app.test_client()
 
     def give(seed: Seed, body: bytes, _places: tuple[Place, ...]) -> None:
         answer = client.post(seed.path, data=body)
         if answer.status_code != 200:
-            _check_words(answer.status_code, answer.text, failures)
+            check_words(answer.status_code, answer.text, failures)
             return
         response = orjson.loads(answer.data)["response"]
         asked = orjson.loads(body)["request"]
@@ -295,7 +237,7 @@ def open_prober() -> Iterator[Give]:
         if seed.path:
             answer = client.put(seed.path, data=body)
             if answer.status_code != 200:
-                _check_words(answer.status_code, answer.text)
+                check_words(answer.status_code, answer.text)
             return
         engine.body = body
         address = "http://127.0.0.2:9090"
@@ -304,7 +246,7 @@ def open_prober() -> Iterator[Give]:
             load_adapter(engine, address, "a", "s3://b/a", timeout=1.0),
             unload_adapter(engine, address, "a", 1.0),
         ):
-            if len(found.message) > _MOST_WORDS or "\n" in found.message:
+            if len(found.message) > MOST_WORDS or "\n" in found.message:
                 raise Broken(f"an engine's answer becomes a message of {len(found.message)} characters")
 
     yield give
@@ -329,50 +271,16 @@ _ARGUMENTS = {
 }
 
 
-class _Terminal:
-    """Standard streams of commands that are called in this process, one after another.
-
-    They stay the same: click remembers each stream that it has written to, and so would keep what was written.
-    """
-
-    def __init__(self) -> None:
-        self._out, self._err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-
-    def run(self, arguments: list[str], body: bytes) -> tuple[int, str]:
-        """The exit status of a command that reads the body, and what it wrote."""
-        code: str | int | None = None
-        with (
-            patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(body), encoding="utf-8")),
-            redirect_stdout(self._out),
-            redirect_stderr(self._err),
-        ):
-            try:
-                main.main(arguments, prog_name="dynamo-hooks")
-            except SystemExit as ended:
-                code = ended.code
-        status = code if isinstance(code, int) else int(bool(code))
-        return status, "".join(map(_take, (self._out, self._err)))
-
-
-def _take(stream: io.TextIOWrapper) -> str:
-    """What was written, which is then forgotten."""
-    stream.seek(0)
-    text = stream.read()
-    stream.seek(0)
-    stream.truncate()
-    return text
-
-
 @contextmanager
 def open_commands() -> Iterator[Give]:
     """The commands, called in this process."""
-    terminal = _Terminal()
+    terminal = Terminal()
 
     def give(seed: Seed, body: bytes, _places: tuple[Place, ...]) -> None:
         try:
             code, written = terminal.run(_ARGUMENTS[seed.path], body)
         except Exception as error:
-            raise Broken(f"{seed.path} raised {_describe(error)}") from error
+            raise Broken(f"{seed.path} raised {describe_error(error)}") from error
         if code not in {0, 1, 2} or (code and not written.strip()):
             raise Broken(f"{seed.path} ended with {code} and {written[:300]!r}")
 
@@ -384,5 +292,6 @@ SURFACES: Mapping[str, Surface] = {
     "admission": Surface(seeds=admission_seeds, open=open_admission),
     "conversion": Surface(seeds=conversion_seeds, open=open_admission),
     "prober": Surface(seeds=prober_seeds, open=open_prober),
+    "yaml": Surface(seeds=yaml_seeds, open=open_yaml, is_text=True),
     "commands": Surface(seeds=command_seeds, open=open_commands, write_yaml=True),
 }

@@ -7,18 +7,21 @@ from pathlib import Path
 import pytest
 
 from tests.faults.page import read_rows
+from tests.fuzzing.apart import try_apart
+from tests.fuzzing.giving import Broken, Seed
 from tests.fuzzing.guided import GuidedChoices
 from tests.fuzzing.mutations import RandomChoices, change, list_paths, remove
 from tests.fuzzing.page import Tried, merge
-from tests.fuzzing.surfaces import SURFACES, Broken, Seed
-from tests.fuzzing.trying import make_input, try_numbers, try_one
+from tests.fuzzing.surfaces import SURFACES
+from tests.fuzzing.trying import make_input, try_one
 
 INPUTS = 1_000
 
 
 @pytest.mark.parametrize("surface", SURFACES)
 def test_every_input_is_answered_soundly(surface: str) -> None:
-    found = [one for one in try_numbers(surface, 0, range(INPUTS)) if one is not None and one.what]
+    outcomes = (outcome.found for outcome in try_apart(surface, 0, range(INPUTS)))
+    found = [one for one in outcomes if one is not None and one.what]
     assert not found, "\n".join(f"--surface {surface} --only {one.number}: {one.what}" for one in found[:5])
 
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import yaml
 
+from tests.fuzzing.giving import Broken, Give, Seed
 from tests.fuzzing.mutations import Choices, Path, RandomChoices, list_paths, mutate, mutate_text, write
-from tests.fuzzing.surfaces import SURFACES, Broken, Give, Seed
+from tests.fuzzing.surfaces import SURFACES
+from tests.fuzzing.yaml_mutations import mutate_yaml
 
 _TEXT_SHARE = 8
 """One of so many inputs is changed as text."""
@@ -42,6 +44,11 @@ def make_input(surface: str, choices: Choices) -> Input:
     """An input of a surface by these choices."""
     seeds = _seeds(surface)
     seed, paths = seeds[choices.below(len(seeds))]
+    if SURFACES[surface].is_text:
+        text = str(seed.value).encode()
+        for _ in range(choices.below(_MOST_CHANGES + 1)):
+            text = mutate_yaml(text, choices)
+        return Input(seed=seed, body=text, places=((),))
     value: Any = seed.value
     if choices.below(_TEXT_SHARE) == 0:
         return Input(seed=seed, body=mutate_text(_write(surface, value), choices), places=((),))

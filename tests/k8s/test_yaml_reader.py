@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.yaml_bounds import FILE, MAX_DEPTH, MAX_DIRECTIVES, MAX_KEY, MAX_SCALAR, STORED, BoundExceeded, Bounds
+from hooks.k8s.yaml_bounds import (
+    FILE,
+    MAX_DEPTH,
+    MAX_DIRECTIVES,
+    MAX_FAULTS,
+    MAX_KEY,
+    MAX_SCALAR,
+    STORED,
+    BoundExceeded,
+    Bounds,
+)
 from hooks.k8s.yaml_reader import Mark, parse_yaml, read_yaml
 
 FEW = Bounds(documents=3, values=20, aliased=10)
@@ -111,6 +121,15 @@ def test_bound_is_the_most_that_is_read(write: Callable[[int], str], bound: int,
             read(write(bound + 1), bounds)
         assert sentence in str(refused.value)
         assert refused.value.lineno
+
+
+def test_faults_are_counted() -> None:
+    (document,) = read_yaml("a: b\n" * (MAX_FAULTS + 1))
+    assert len(document.faults) == MAX_FAULTS
+    with pytest.raises(
+        BoundExceeded, match="more than 1000 faults, such as keys given twice; mend those before this line"
+    ):
+        list(read_yaml("a: b\na: b\n---\n" + "a: b\n" * (MAX_FAULTS + 1)))
 
 
 def test_bounds_are_those_of_a_text_and_not_of_each_document() -> None:
