@@ -83,6 +83,8 @@ Where is …?
 * which call is computed now: hooks/serving/turns.py
 * a metric: hooks/serving/metrics.py, hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py
 * the check of an answer: hooks/metacontroller/protocol.py
+* the reader of YAML, and its bounds: hooks/k8s/yaml_reader.py, hooks/k8s/yaml_bounds.py
+* a pipe, a link or a device instead of a file: hooks/manifests/files.py, hooks/manifests/directories.py
 * which child kinds a controller declares: metacontroller
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
 * a command: hooks/cli

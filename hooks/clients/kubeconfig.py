@@ -7,7 +7,6 @@ Source: Kubernetes, "Organizing Cluster Access Using kubeconfig Files"; client-g
 """
 
 import base64
-import binascii
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -264,6 +263,6 @@ def _read_pem(entry: Mapping[str, Any], key: str) -> Pem:
     if data:
         try:
             return base64.b64decode(str(data), validate=True)
-        except binascii.Error as error:
+        except ValueError as error:
             raise InvalidKubeconfig(f"{key}-data is not base64") from error
     return Path(entry[key]) if entry.get(key) else None

@@ -69,6 +69,12 @@ ELSEWHERE = (
         test="tests/model/prober/test_dispatcher.py::test_misbehaving_engines_delay_nobody",
     ),
     HeldElsewhere(
+        name="HostileOutput",
+        what="The output of a request's profiler is nested 40,000 deep, or stands for millions of values.",
+        holds="the request says why it is refused; the worker lives on",
+        test="tests/serving/test_hostile_outputs.py::test_worker_refuses_an_output_beyond_a_bound_and_lives_on",
+    ),
+    HeldElsewhere(
         name="SlowClients",
         what="Clients send or read byte by byte.",
         holds="neither calls nor health probes wait for them",
