@@ -33,7 +33,7 @@ FILE = Bounds(documents=10_000, values=1_000_000, aliased=100_000)
 LISTING = Bounds(documents=10_000, values=10_000_000, aliased=200_000)
 """For what kubectl printed of a cluster: 5,000 nodes and their pods have some 4,000,000 values."""
 
-STORED = Bounds(documents=1_000, values=100_000, aliased=10_000)
+STORED = Bounds(documents=1_000, values=50_000, aliased=10_000)
 """For texts in objects of a cluster, which tenants write and a server reads: a graph has some hundred values."""
 
 
