@@ -78,6 +78,7 @@ Where is …?
 * which cluster a command for a person talks to: hooks/cli/cluster_options.py, hooks/clients/kubeconfig.py
 * how an object of the Go operator is recognised: hooks/migration/upstream.py
 * what becomes of an object of the Go operator: hooks/migration/children.py
+* which addresses of engines are called: hooks/model/engine_addresses.py, hooks/model/pod_addresses.py
 * who may call the hooks: hooks/serving/callers.py
 * the limits against slow peers: hooks/serving/worker.py, hooks/serving/strangers.py
 * which call is computed now: hooks/serving/turns.py

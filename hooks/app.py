@@ -1,6 +1,7 @@
 """The hooks over HTTP: the route table, the status of each error, one log line per call.
 
-It reads the body and the clock, asks the prober, and knows no rule of Dynamo. Only this module catches all exceptions.
+It reads the body and the clock, asks API server and prober, and knows no rule of Dynamo. Only this module catches all
+exceptions.
 """
 
 import logging
@@ -12,7 +13,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from flask import Flask, Response, g, has_app_context, request
+from flask import Flask, Response, g, request
 
 from hooks import contract
 from hooks.api.base import build_models
@@ -20,6 +21,7 @@ from hooks.clients.api_server import ApiServer
 from hooks.clients.etcd import EtcdClient
 from hooks.clients.key_removal import KeyRemoval
 from hooks.clients.namespace_locks import RETRY_SECONDS, Hold, Look
+from hooks.clients.pod_reader import PodReader
 from hooks.component import removal
 from hooks.component import sync as component
 from hooks.condition_events import reference_of
@@ -32,7 +34,7 @@ from hooks.effects import (
     describe_faults,
     permitted_effects,
 )
-from hooks.errors import LeaveAlone, ProberUnavailable, UnknownCaller
+from hooks.errors import LeaveAlone, UnknownCaller
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
@@ -52,8 +54,10 @@ from hooks.metacontroller.protocol import (
 from hooks.metacontroller.request_body import JsonCache
 from hooks.metacontroller.shapes import misshapen_refused
 from hooks.model import sync as model
+from hooks.model.asking import Asking, AskProber
+from hooks.model.pod_addresses import CheckAddresses, write_verdicts
 from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import LoadReport, LoadRequest, write_message
+from hooks.model.prober_messages import write_message
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.expected_children import expected_keys
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
@@ -64,8 +68,6 @@ from hooks.settings import Settings
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
 Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]
-AskProber = Callable[[LoadRequest, str], LoadReport]
-"""Sends the wanted adapters and the sync id to the prober, and returns its report; raises `ProberUnavailable`."""
 DropKeys = Callable[[SyncRequest, Facts], DropReport | None]
 """Deletes the keys of a deleted component in etcd and reports the outcome, None if it has none; never raises."""
 CarryOut = Callable[[tuple[Effect, ...], EffectSource], Sequence[EffectResult]]
@@ -121,8 +123,9 @@ class AppContext:
         return Facts(now=self.clock(), settings=self.settings)
 
 
-def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
+def all_hooks(ask_prober: AskProber, drop_keys: DropKeys, check: CheckAddresses) -> dict[str, Hook]:
     """The route table: name in the path to hook; by the settings, each serves one namespace or all."""
+    asking = Asking(prober=ask_prober, check=check)
     table = {
         "graph": Hook(kind=contract.GRAPH, sync=graph.sync, finalize=graph.finalize, customize=graph.customize),
         "component": Hook(
@@ -139,8 +142,8 @@ def all_hooks(ask_prober: AskProber, drop_keys: DropKeys) -> dict[str, Hook]:
         ),
         "model": Hook(
             kind=contract.MODEL,
-            sync=_report_first(model.sync, ask_prober),
-            finalize=_report_first(model.finalize, ask_prober, finalizing=True),
+            sync=asking.before(model.sync),
+            finalize=asking.before(model.finalize, finalizing=True),
             customize=model.customize,
             is_decorator=True,
         ),
@@ -164,41 +167,19 @@ def _confine(hook: Hook) -> Hook:
 
 
 def served_hooks(
-    settings: Settings, ask_prober: AskProber | None = None, server: ApiServer | None = None
+    settings: Settings,
+    ask_prober: AskProber | None = None,
+    server: ApiServer | None = None,
+    check: CheckAddresses | None = None,
 ) -> dict[str, Hook]:
     """The route table, with the prober (unless given) and the etcd of the settings.
 
-    `server` is the API server that is asked whether a component is being deleted; without it, no key is deleted.
+    `server` is the API server that is asked whether a component is being deleted, and for the pods of engines (unless
+    `check` is given); without it, no key is deleted, and no engine is called whose address must be its pod's.
     """
     ask = ask_prober or ProberClient(settings.prober_url).ask
-    return all_hooks(ask, KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop)
-
-
-def _report_first(
-    function: Callable[[model.ModelCall, LoadReport | None], SyncAnswer], ask: AskProber, *, finalizing: bool = False
-) -> Sync:
-    """The hook that first asks the prober, if there is anything to load or unload."""
-
-    def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
-        call = model.ModelCall(request=request, facts=facts, finalizing=finalizing)
-        wanted = model.plan_request(call)
-        try:
-            report = None if wanted is None else _ask(ask, wanted)
-        except ProberUnavailable:
-            if not call.is_last:
-                raise
-            report = None
-        return function(call, report)
-
-    return sync
-
-
-def _ask(ask: AskProber, wanted: LoadRequest) -> LoadReport:
-    """The prober's report; in a server it is kept for a recording, and the prober logs the call's id."""
-    if not has_app_context():
-        return ask(wanted, "")
-    g.report = report = ask(wanted, g.sync_id)
-    return report
+    look = check or PodReader(server, new_seconds=settings.lora_mandate).check
+    return all_hooks(ask, KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop, look)
 
 
 def _drop_first(drop_keys: DropKeys) -> Sync:
@@ -363,8 +344,11 @@ def _end(response: Response, context: AppContext) -> Response:
 def _record(record: Record, known: Mapping[str, Any], response: Response) -> None:
     """Keep a call; a failure never fails it."""
     try:
-        report = write_message(known["report"]) if "report" in known else b""
-        record(request.path, known["body"], response.get_data(), report)
+        asked = (
+            write_message(known["report"]) if "report" in known else b"",
+            write_verdicts(known["verdicts"]) if "verdicts" in known else b"",
+        )
+        record(request.path, known["body"], response.get_data(), *asked)
     except Exception:
         logger.exception("a call is not recorded", extra={"fields": {"sync_id": known["sync_id"]}})
 

@@ -115,10 +115,11 @@ class Settings(BaseModel):
     )
     prober_url: types.ProberUrl = Field("http://127.0.0.1:9191", description="URL of the prober")
     engine_port: int = Field(9090, ge=1, le=65535, description="port of an engine's system server")
-    engine_addresses: Literal["routable", "any"] = Field(
-        "routable",
-        description="which engines the prober calls: `routable` (no loopback, link-local, multicast or unspecified "
-        "address), or `any`, for engines on loopback in tests",
+    engine_addresses: Literal["pods", "routable", "any"] = Field(
+        "pods",
+        description="which engines the prober calls: `pods` (only at an address that their pod has at the API server), "
+        "`routable` (weaker: at any but loopback, link-local, multicast, unspecified and clouds' metadata addresses), "
+        "or `any`, for engines on loopback in tests",
     )
     lora_concurrency: int = Field(
         10,

@@ -17,6 +17,7 @@ from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 from tests import make
 from tests.hook_client import CONFIG_MAP, GOOD, call, client_with
+from tests.model.parts import app_asking
 
 OTHER_KIND = {**make.graph(), "kind": "Deployment"}
 V1_CHILDREN = {"ConfigMap.v1": {"c": {**CONFIG_MAP, "metadata": {"name": "c", "namespace": "default"}}}}
@@ -340,7 +341,7 @@ def test_model_hook_asks_the_prober_first_and_passes_the_id_on() -> None:
         asked.append((wanted.key, tuple(target.address for target in wanted.targets), sync_id))
         return LoadReport()
 
-    client = create_app(parse_settings({}), lambda: make.NOW, ask).test_client()
+    client = app_asking(ask).test_client()
     response = client.post("/model/sync", data=model_call(), headers={"X-Request-Id": "i"})
     assert response.status_code == 200, response.text
     assert response.json is not None
@@ -356,7 +357,7 @@ def test_deletion_past_its_deadline_does_not_wait_for_a_prober_that_is_down() ->
         asked.append(wanted.former)
         raise ProberUnavailable("the prober cannot be reached")
 
-    client = create_app(parse_settings({}), lambda: make.NOW, ask).test_client()
+    client = app_asking(ask).test_client()
     deleted_in_time, deleted_long_ago = (
         client.post("/model/finalize", data=model_call(deletionTimestamp=moment))
         for moment in ("2026-03-01T11:59:30Z", "2026-03-01T11:59:00Z")
@@ -372,6 +373,6 @@ def test_unreachable_prober_is_503_and_the_status_stays_as_it_is() -> None:
     def ask(wanted: LoadRequest, sync_id: str) -> LoadReport:
         raise ProberUnavailable("the prober cannot be reached")
 
-    client = create_app(parse_settings({}), lambda: make.NOW, ask).test_client()
+    client = app_asking(ask).test_client()
     response = client.post("/model/sync", data=model_call())
     assert (response.status_code, response.text) == (503, "the prober cannot be reached\n")

@@ -386,6 +386,9 @@ EFFECTS = {
     },
 }
 """Each effect that needs the API server, and exactly what it needs there."""
+READS_PODS = {("", "pods", "get")}
+"""What the hooks need to find out whether an engine's address is that of its pod."""
+READS_NO_PODS = ("--set", "settings.engineAddresses=routable")
 
 
 def effect_rights(documents: list[dict[str, Any]], kind: str = "ClusterRole") -> set[Right]:
@@ -398,7 +401,7 @@ def effect_rights(documents: list[dict[str, Any]], kind: str = "ClusterRole") ->
 @pytest.mark.parametrize("on", [set(), *({name} for name in EFFECTS), set(EFFECTS)], ids=sorted)
 def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: str) -> None:
     options = [part for name in EFFECTS if name not in on for part in ("--set", f"settings.{name}=off")]
-    documents = template("--set", f"grove={grove}", "--set", "settings.resourceCounts=off", *options)
+    documents = template("--set", f"grove={grove}", "--set", "settings.resourceCounts=off", *READS_NO_PODS, *options)
     usable = on - ({"effectScale"} if grove == "off" else set())
     assert effect_rights(documents) == {right for name in usable for right in EFFECTS[name]}
     (deployment,) = of_kind(documents, "Deployment")
@@ -409,8 +412,19 @@ def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: s
     assert [volume["name"] for volume in pod["volumes"]] == volumes
 
 
+@pytest.mark.parametrize("rule", [None, "pods", "routable", "any"])
+def test_hooks_may_read_pods_if_only_addresses_of_pods_are_called(rule: str | None) -> None:
+    off = [part for name in (*EFFECTS, "resourceCounts") for part in ("--set", f"settings.{name}=off")]
+    documents = template(*off, *(("--set", f"settings.engineAddresses={rule}") if rule else ()))
+    assert effect_rights(documents) == (READS_PODS if rule in {None, "pods"} else set())
+    (deployment,) = of_kind(documents, "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    mounting = [c["name"] for c in pod["containers"] if ACCOUNT_MOUNT in {m["mountPath"] for m in c["volumeMounts"]}]
+    assert mounting == (["hooks"] if rule in {None, "pods"} else [])
+
+
 def test_hooks_that_only_delete_keys_in_etcd_read_the_components_first() -> None:
-    off = [part for name in EFFECTS for part in ("--set", f"settings.{name}=off")]
+    off = [*READS_NO_PODS, *(part for name in EFFECTS for part in ("--set", f"settings.{name}=off"))]
     assert effect_rights(template(*off, "--set", "settings.etcdAddress=http://etcd:2379")) == READS
     with_etcd_off = (*off, "--set", "settings.etcdAddress=http://etcd:2379", "--set", "settings.effectEtcd=off")
     assert effect_rights(template(*with_etcd_off)) == set()
@@ -454,7 +468,7 @@ def test_restricted_installation_acts_in_its_namespace_alone() -> None:
     values = ("settings.installation=team-a", "settings.installationNamespace=team")
     documents = template(*(part for value in values for part in ("--set", value)), name="blue")
     assert effect_rights(documents) == set()
-    assert effect_rights(documents, "Role") == EFFECTS["effectEvents"] | EFFECTS["effectWriteBack"]
+    assert effect_rights(documents, "Role") == EFFECTS["effectEvents"] | EFFECTS["effectWriteBack"] | READS_PODS
     role, binding = (named(documents, kind, "blue-dynamo-hooks-effects") for kind in ("Role", "RoleBinding"))
     assert {role["metadata"]["namespace"], binding["metadata"]["namespace"]} == {"team"}
     assert binding["roleRef"]["kind"] == "Role"
@@ -465,7 +479,7 @@ def test_restricted_installation_acts_in_its_namespace_alone() -> None:
 
 def test_plain_manifests_grant_every_effect() -> None:
     role = named(plain("rbac.yaml"), "ClusterRole", "dynamo-hooks-effects")
-    assert rights(role["rules"]) == set().union(*EFFECTS.values())
+    assert rights(role["rules"]) == READS_PODS.union(*EFFECTS.values())
 
 
 # The token of hooks and prober
@@ -749,7 +763,7 @@ def test_optional_objects_are_left_out_unless_wanted() -> None:
         *(f"settings.{name}" for name in EFFECTS),
     ]
     options = (part for value in off for part in ("--set", f"{value}=false"))
-    documents = template(*options, "--set", "settings.callers=any")
+    documents = template(*options, "--set", "settings.callers=any", *READS_NO_PODS)
     left = {"ClusterRole", "Deployment", "Service", "ServiceAccount"}
     assert {document["kind"] for document in documents} == left
 

@@ -164,7 +164,8 @@ preStop:
 {{- toYaml $roles -}}
 {{- end }}
 
-{{- /* The rights of the hooks for the effects that are on, as a YAML map from a rule's first resource to the rule. */ -}}
+{{- /* The rights of the hooks for the effects that are on, and to read engines' pods, as a YAML map from a rule's first
+resource to the rule. */ -}}
 {{- define "dynamo-hooks.effectRules" -}}
 {{- $settings := .Values.settings -}}
 {{- $grove := hasKey (include "dynamo-hooks.optionalKinds" . | fromYaml) "grove" -}}
@@ -176,6 +177,7 @@ preStop:
 {{- $_ := set $on "podcliques" $scales -}}
 {{- $any := or $scales (get $on "events") (get $on "dynamographdeployments") (include "dynamo-hooks.dropsKeys" .) -}}
 {{- $_ := set $on "dynamocomponentdeployments" $any -}}
+{{- $_ := set $on "pods" (eq ($settings.engineAddresses | default "pods") "pods") -}}
 {{- $rules := dict -}}
 {{- range $rule := index (include "dynamo-hooks.roles" . | fromYaml) "dynamo-hooks-effects" -}}
 {{- $resource := first $rule.resources -}}

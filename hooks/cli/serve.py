@@ -187,16 +187,22 @@ def build_record(directory: Path | None, settings: Settings) -> Record | None:
     from hooks.recording.keeping import Keeper  # noqa: PLC0415 - few servers record
 
     keeper = Keeper(directory, settings, lambda: datetime.now(UTC))
-    return lambda path, body, answer, report: keeper.keep(Heard(path, body, answer, report))
+    return lambda *heard: keeper.keep(Heard(*heard))
 
 
 def find_api_server(settings: Settings) -> ApiServer | None:
-    """The API server that effects act on; None if no effect is switched on, or (logged) no API server can be found."""
-    wanted = effects_of_api_server(settings)
-    if not wanted:
+    """The API server that effects act on and that knows the engines' pods.
+
+    None if no setting needs it, or (logged) none can be found.
+    """
+    effects, reads_pods = effects_of_api_server(settings), settings.engine_addresses == "pods"
+    if not effects and not reads_pods:
         return None
     server = ApiServer.in_cluster()
-    if server is None:
-        reason = "this is not a pod, or the pod does not mount a service account token"
-        logger.warning("effects are switched off", extra={"fields": {"settings": list(wanted), "reason": reason}})
+    reason = "this is not a pod, or the pod does not mount a service account token"
+    if server is None and effects:
+        logger.warning("effects are switched off", extra={"fields": {"settings": list(effects), "reason": reason}})
+    if server is None and reads_pods:
+        fields = {"settings": ["engine_addresses"], "reason": reason}
+        logger.warning("no engine is called, because no pod can be read", extra={"fields": fields})
     return server

@@ -1,6 +1,7 @@
-"""Which addresses can be an engine's: those of pods, and none by which the prober would call its own node or pod.
+"""Which addresses can be an engine's: none by which the prober would call its own node or pod, or a cloud's metadata.
 
-An EndpointSlice may be written by anybody with rights in the namespace, and names any address.
+An EndpointSlice may be written by anybody with rights in the namespace, and names any address. Whether an address is
+that of the pod which the EndpointSlice names is decided in `hooks.model.pod_addresses`.
 
 Source: RFC 6890, special-purpose addresses; RFC 4291, addresses of IPv6 that hold one of IPv4.
 """
@@ -10,8 +11,13 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from typing import Literal
 
-AddressRule = Literal["routable", "any"]
-"""The setting `engine_addresses`: `any` allows every IP address, for engines on loopback in tests."""
+from hooks.model.metadata_addresses import is_metadata_address
+
+AddressRule = Literal["pods", "routable", "any"]
+"""The setting `engine_addresses`: `any` allows every IP address, for engines on loopback in tests.
+
+Here `pods` and `routable` are one: what differs is that with `pods` the address must also be that of its pod.
+"""
 
 _KNOWN_ADDRESSES = 16_384
 _MAX_SHOWN = 64
@@ -58,6 +64,7 @@ def _unwrap(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Addres
 def _classify(address: IPv4Address | IPv6Address) -> str:
     """What an address is that no engine has; empty for an address that an engine may have."""
     kinds = (
+        ("a cloud's metadata address", is_metadata_address(address)),
         ("the unspecified address", address.is_unspecified or _is_in(address, _THIS_NETWORK)),
         ("a loopback address", address.is_loopback),
         ("a link-local address", address.is_link_local),

@@ -4,30 +4,47 @@ It decides which endpoints are engines, and nothing about loading.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from hooks import contract, identity
 from hooks.k8s import kinds
+from hooks.k8s.names import MAX_SUBDOMAIN
 from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.model.engine_addresses import AddressRule, find_refusal
+from hooks.model.pod_addresses import NamedAddress, Verdict, Verdicts, refuse_reference
 from hooks.settings import Settings
 
 _LABEL_SERVICE = "kubernetes.io/service-name"
 _FAMILIES = ("IPv4", "IPv6")
+"""In the order of choice."""
+_UNCHECKED = Verdict(doubt="not called: nobody checked whether its address is that of its pod")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnginePod:
-    """A pod with an engine; `address` is the base URL of its system server, `ready` the pod's readiness."""
+    """A pod with an engine; `address` is the base URL of its system server, `ready` the pod's readiness.
+
+    `pod` is empty for an endpoint of which its EndpointSlice names no pod; such a one is refused.
+    """
 
     address: str
     pod: str
     ready: bool
     refusal: str = ""
     """Why the prober does not call it; empty if it does."""
+    doubt: str = ""
+    """Why it is not known whether the address is the pod's. It counts as an engine, and is not called yet."""
+    is_new: bool = False
+    """Whether the doubt may end with the next sync."""
+
+    @property
+    def name(self) -> str:
+        """The pod, or the address of an endpoint without one."""
+        return self.pod or self.address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,28 +58,56 @@ class AdapterClaim:
     loaded: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedModel:
-    """A model's engines sorted by pod, the number of their Services, and the claims of this and the other LoRA models.
+class _Seen(NamedTuple):
+    """One address of an endpoint; `family` is the place of its EndpointSlice's family in the order of choice."""
 
-    `refused` are the endpoints that the prober does not call, because no engine has such an address.
+    engine: EnginePod
+    named: NamedAddress
+    family: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortedEngines:
+    """The endpoints, one for each pod, sorted by pod.
+
+    The prober calls `called`. It calls `doubted` once their addresses are checked. `refused` are no engines, because no
+    engine has such an address, or because it is not that of their pod.
     """
 
-    engines: tuple[EnginePod, ...]
+    called: tuple[EnginePod, ...]
+    doubted: tuple[EnginePod, ...]
     refused: tuple[EnginePod, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenEndpoints:
+    """Every address of a model's endpoints: `to_check` are those that may be called if they are their pods'.
+
+    `as_named` are the engines if the EndpointSlices are believed, `unchecked` those while nothing is known of any pod.
+    """
+
+    addresses: tuple[_Seen, ...]
+    to_check: tuple[NamedAddress, ...]
+    as_named: SortedEngines
+    unchecked: SortedEngines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedModel:
+    """A model's endpoints, the number of their Services, and the claims of this and the other LoRA models."""
+
+    endpoints: SeenEndpoints
     services: int
     own_claim: AdapterClaim
     other_claims: tuple[AdapterClaim, ...]
 
 
 def observe(request: SyncRequest, base_model: str, settings: Settings) -> ObservedModel:
-    """The engines and claims in a sync request."""
+    """The endpoints and claims in a sync request."""
     slices = tuple(find_slices(request.related, base_model))
     services = {labels_of(one).get(_LABEL_SERVICE, "") for one in slices} - {""}
-    engines, refused = observe_engines(slices, settings.engine_port, settings.engine_addresses)
     return ObservedModel(
-        engines=engines,
-        refused=refused,
+        endpoints=observe_endpoints(slices, settings.engine_port, settings.engine_addresses),
         services=len(services),
         own_claim=read_claim(request.parent),
         other_claims=tuple(observe_claims(request)),
@@ -77,50 +122,84 @@ def find_slices(related: Objects, base_model: str) -> Iterator[ReadManifest]:
             yield one
 
 
-def observe_engines(
-    slices: Iterable[ReadManifest], port: int, rule: AddressRule
-) -> tuple[tuple[EnginePod, ...], tuple[EnginePod, ...]]:
-    """The engines that are called, and those that are not; one per pod, sorted by pod.
+def observe_endpoints(slices: Iterable[ReadManifest], port: int, rule: AddressRule) -> SeenEndpoints:
+    """Every address of every endpoint, with its refusal; `port` is that of the engines' system servers.
 
-    `port` is that of the engines' system servers.
-
-    A pod is in several slices if several Services select it, or if it has two address families; then IPv4 is used.
-    Terminating endpoints and endpoints without a pod are ignored.
+    Terminating endpoints are ignored. An address that is refused here is refused whatever its pod is.
 
     Source: Dynamo operator, internal/modelendpoint/discovery.go.
     """
-    return _observe_engines(tuple(map(Same, slices)), port, rule)
+    return _observe_endpoints(tuple(map(Same, slices)), port, rule)
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def _observe_engines(
-    slices: tuple[Same, ...], port: int, rule: AddressRule
-) -> tuple[tuple[EnginePod, ...], tuple[EnginePod, ...]]:
-    """The engines of the same slices once: those of most calls are the parsed objects of the call before."""
-    found: dict[str, tuple[tuple[bool, int, str], EnginePod]] = {}
-    for one in slices:
-        family = one.value.get("addressType")
-        if family not in _FAMILIES:
-            continue
-        for endpoint in one.value.get("endpoints") or ():
-            for engine in _read_endpoint(endpoint, family, port, rule):
-                rank = (bool(engine.refusal), _FAMILIES.index(family), engine.address)
-                if engine.pod not in found or rank < found[engine.pod][0]:
-                    found[engine.pod] = (rank, engine)
-    chosen = [found[pod][1] for pod in sorted(found)]
-    return tuple(one for one in chosen if not one.refusal), tuple(one for one in chosen if one.refusal)
+def _observe_endpoints(slices: tuple[Same, ...], port: int, rule: AddressRule) -> SeenEndpoints:
+    """The endpoints of the same slices once: those of most calls are the parsed objects of the call before."""
+    seen = tuple(
+        address
+        for one in slices
+        for endpoint in one.value.get("endpoints") or ()
+        if not (endpoint.get("conditions") or {}).get("terminating")
+        for address in _read_endpoint(endpoint, one.value, port, rule)
+    )
+    to_check = dict.fromkeys(one.named for one in seen if not one.engine.refusal)
+    return SeenEndpoints(
+        addresses=seen,
+        to_check=tuple(to_check),
+        as_named=_sort(seen),
+        unchecked=_sort(_judge(one, {}) for one in seen),
+    )
 
 
-def _read_endpoint(endpoint: Mapping[str, Json], family: str, port: int, rule: AddressRule) -> Iterator[EnginePod]:
-    target = endpoint.get("targetRef") or {}
-    conditions = endpoint.get("conditions") or {}
-    if target.get("kind") != "Pod" or not target.get("name") or conditions.get("terminating"):
-        return
+def _read_endpoint(endpoint: Mapping[str, Json], found: ReadManifest, port: int, rule: AddressRule) -> Iterator[_Seen]:
+    target, family = endpoint.get("targetRef") or {}, found.get("addressType")
+    namespace = str(found["metadata"].get("namespace", ""))
+    unfit = refuse_reference(target, namespace, name_of(found))
+    if family not in _FAMILIES:
+        unfit = unfit or f"not called: EndpointSlice {name_of(found)} holds no IP addresses (addressType)"
+    pod = str(target.get("name") or "")[:MAX_SUBDOMAIN] if target.get("kind") == "Pod" else ""
     for address in endpoint.get("addresses") or ():
-        host = f"[{address}]" if family == "IPv6" else address
-        ready = conditions.get("ready") is not False
-        url = f"http://{host}:{port}"
-        yield EnginePod(address=url, pod=str(target["name"]), ready=ready, refusal=find_refusal(url, rule))
+        url = f"http://[{address}]:{port}" if family == "IPv6" else f"http://{address}:{port}"
+        engine = EnginePod(
+            address=url,
+            pod=pod,
+            ready=(endpoint.get("conditions") or {}).get("ready") is not False,
+            refusal=unfit or find_refusal(url, rule),
+        )
+        named = NamedAddress(namespace, pod, str(target.get("uid") or ""), str(address))
+        yield _Seen(engine, named, _FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES))
+
+
+def sort_engines(endpoints: SeenEndpoints, verdicts: Verdicts | None) -> SortedEngines:
+    """The endpoint of each pod that is best to call, by what is known of the pods; None for nothing.
+
+    A pod is in several slices if several Services select it, or if it has two address families; then IPv4 is used.
+    """
+    if verdicts is None:
+        return endpoints.unchecked
+    return _sort(_judge(one, verdicts) for one in endpoints.addresses)
+
+
+def _judge(seen: _Seen, verdicts: Verdicts) -> _Seen:
+    verdict = verdicts.get(seen.named, _UNCHECKED)
+    if seen.engine.refusal or not (verdict.refusal or verdict.doubt):
+        return seen
+    engine = replace(seen.engine, refusal=verdict.refusal, doubt=verdict.doubt, is_new=verdict.is_new)
+    return seen._replace(engine=engine)
+
+
+def _sort(endpoints: Iterable[_Seen]) -> SortedEngines:
+    found: dict[str, tuple[tuple[bool, bool, int, str], EnginePod]] = {}
+    for engine, _, family in endpoints:
+        rank = (bool(engine.refusal), bool(engine.doubt), family, engine.address)
+        if engine.name not in found or rank < found[engine.name][0]:
+            found[engine.name] = (rank, engine)
+    chosen = [found[name][1] for name in sorted(found)]
+    return SortedEngines(
+        called=tuple(one for one in chosen if not (one.refusal or one.doubt)),
+        doubted=tuple(one for one in chosen if one.doubt),
+        refused=tuple(one for one in chosen if one.refusal),
+    )
 
 
 def observe_claims(request: SyncRequest) -> Iterator[AdapterClaim]:

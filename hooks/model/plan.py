@@ -11,7 +11,8 @@ from hooks.api.model import Model, ModelSpec
 from hooks.facts import Facts
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.model.observe import EnginePod, ObservedModel, observe
+from hooks.model.observe import EnginePod, SortedEngines, observe, sort_engines
+from hooks.model.pod_addresses import NamedAddress, Verdicts
 from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
 from hooks.model.validate import validate_claims, validate_model
 from hooks.problems import Problem
@@ -25,11 +26,14 @@ class ModelPlan:
 
     If the spec has `problems`, the adapter is the last good one, so an invalid spec changes nothing that runs. It is
     None for base models, in a finalize, and if there is no good one. `records` are the adapters that this model loaded
-    according to its status, the current one first. `entries` are the status's entries by address and pod.
+    according to its status, the current one first. `entries` are the status's entries by address and pod. `to_check`
+    are the addresses that may be called only if they are those of their pods.
     """
 
     model: Model
-    observed: ObservedModel
+    services: int
+    engines: SortedEngines
+    to_check: tuple[NamedAddress, ...]
     problems: tuple[Problem, ...]
     adapter: Adapter | None
     former: tuple[str, ...]
@@ -38,14 +42,18 @@ class ModelPlan:
 
     @property
     def has_work(self) -> bool:
-        """Whether the prober has anything to do for the model."""
-        return bool(self.observed.engines) and (self.adapter is not None or bool(self.former))
+        """Whether the prober has anything to do for the model, on engines that it may call."""
+        return bool(self.engines.called) and (self.adapter is not None or bool(self.former))
 
 
-def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> ModelPlan:
-    """What the model wants of its engines; a spec that cannot be parsed is a problem like any other."""
+def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool, verdicts: Verdicts | None = None) -> ModelPlan:
+    """What the model wants of its engines; a spec that cannot be parsed is a problem like any other.
+
+    `verdicts` are those on the addresses in the `to_check` of the plan without them.
+    """
     model, problems = _read_model(request.parent, facts.settings)
     observed = observe(request, model.spec.base_model_name, facts.settings)
+    seen = observed.endpoints
     refused = validate_claims(model, observed.own_claim, observed.other_claims)
     records = read_records(request.status)
     mine = tuple(record for record in records if not refused or record.name != model.spec.model_name)
@@ -53,12 +61,16 @@ def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool) -> Model
     # A valid model may have loaded its adapter although its status, if lost, does not say so.
     may_have_loaded = model.is_lora and not problems and not refused
     named = (model.spec.model_name,) if finalizing and may_have_loaded else ()
+    former = _former_names(mine, named, adapter)
+    is_checked = facts.settings.engine_addresses == "pods" and (adapter is not None or bool(former))
     return ModelPlan(
         model=model,
-        observed=observed,
+        services=observed.services,
+        engines=sort_engines(seen, verdicts) if is_checked else seen.as_named,
+        to_check=seen.to_check if is_checked else (),
         problems=(*problems, *refused),
         adapter=adapter,
-        former=_former_names(mine, named, adapter),
+        former=former,
         records=records if not refused else mine,
         entries={(one.get("address"), one.get("podName")): one for one in request.status.get("endpoints") or ()},
     )
@@ -109,7 +121,7 @@ def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadReque
         adapter=plan.adapter,
         former=plan.former,
         targets=tuple(
-            _build_target(one, plan.entries.get((one.address, one.pod), {}), last) for one in plan.observed.engines
+            _build_target(one, plan.entries.get((one.address, one.pod), {}), last) for one in plan.engines.called
         ),
     )
 

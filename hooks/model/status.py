@@ -65,7 +65,8 @@ class EndpointStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def to_json(self) -> dict[str, Json]:
         """The entry in the status, without empty fields."""
         engine = self.engine
-        entry: dict[str, Json] = {"address": engine.address, "podName": engine.pod, "ready": self.ready}
+        pod = {"podName": engine.pod} if engine.pod else {}
+        entry: dict[str, Json] = {"address": engine.address, **pod, "ready": self.ready}
         if self.phase is not None:
             entry["phase"], entry["attempts"], entry["since"] = str(self.phase), self.attempts, self.since
         if self.last_error:
@@ -78,7 +79,8 @@ class EndpointStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def observe_endpoints(plan: ModelPlan, report: LoadReport | None, now: datetime) -> tuple[EndpointStatus, ...]:
     """One endpoint per engine; one that the prober has not called yet keeps its entry of the previous status.
 
-    Endpoints that the prober does not call come last, with the reason.
+    Then come those whose addresses could not be checked, and last those that the prober does not call, each with the
+    reason.
     """
     reports = {entry.address: entry for entry in report.endpoints} if report else {}
     is_same = plan.adapter is not None and plan.adapter in plan.records[:1]
@@ -86,10 +88,30 @@ def observe_endpoints(plan: ModelPlan, report: LoadReport | None, now: datetime)
         _observe_endpoint(
             one, reports.get(one.address), plan.entries.get((one.address, one.pod), {}), now, is_same=is_same
         )
-        for one in plan.observed.engines
+        for one in plan.engines.called
     )
-    refused = (EndpointStatus(engine=one, last_error=one.refusal) for one in plan.observed.refused)
-    return (*called, *refused)
+    keeps_source = report is None or plan.adapter is None or _is_named(plan, plan.adapter.name)
+    doubted = (_observe_doubted(one, plan, now, keeps_source=keeps_source) for one in plan.engines.doubted)
+    refused = (EndpointStatus(engine=one, last_error=one.refusal) for one in plan.engines.refused)
+    return (*called, *doubted, *refused)
+
+
+def _is_named(plan: ModelPlan, name: str) -> bool:
+    """Whether the sources in the last status are those of an adapter of this name."""
+    return any(record.name == name for record in plan.records[:1])
+
+
+def _observe_doubted(engine: EnginePod, plan: ModelPlan, now: datetime, *, keeps_source: bool) -> EndpointStatus:
+    """The endpoint of an engine that is not called yet; the source that it has loaded is kept."""
+    before = plan.entries.get((engine.address, engine.pod), {})
+    phase = AdapterPhase.UNLOADING if plan.adapter is None else AdapterPhase.PENDING
+    return EndpointStatus(
+        engine=engine,
+        phase=phase,
+        last_error=engine.doubt,
+        since=(before.get("since") if before.get("phase") == phase else None) or format_time(now),
+        source=str(before.get("source", "")) if keeps_source else "",
+    )
 
 
 def _observe_endpoint(
@@ -161,7 +183,7 @@ def build_status(
 def _select_listed(endpoints: tuple[EndpointStatus, ...]) -> list[EndpointStatus]:
     if len(endpoints) <= MAX_ENDPOINTS:
         return list(endpoints)
-    return sorted(endpoints, key=lambda e: (e.ready, e.engine.pod))[:MAX_ENDPOINTS]
+    return sorted(endpoints, key=lambda e: (e.ready, e.engine.name))[:MAX_ENDPOINTS]
 
 
 def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tuple[Condition, Condition]:
@@ -177,8 +199,8 @@ def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tu
             Condition(type=ENDPOINTS_READY, status="False", reason=ModelReason.NO_ENDPOINTS, message=message),
             Condition(type=SERVICES_FOUND, status="False", reason=ModelReason.NO_SERVICES, message=message),
         )
-    if plan.observed.services:
-        message = f"Found {plan.observed.services} service(s)"
+    if plan.services:
+        message = f"Found {plan.services} service(s)"
         found = Condition(type=SERVICES_FOUND, status="True", reason=ModelReason.SERVICES_FOUND, message=message)
     else:
         message = "No services associated with endpoint slices"
@@ -239,9 +261,9 @@ def explain(endpoints: Iterable[EndpointStatus]) -> list[str]:
 
 def _explain_refused(plan: ModelPlan) -> list[str]:
     """Sentences about the endpoints that the prober does not call."""
-    refused = plan.observed.refused
+    refused = plan.engines.refused
     more = len(refused) - _MAX_EXPLAINED
-    sentences = [f"{one.pod} is {one.refusal}" for one in refused[:_MAX_EXPLAINED]]
+    sentences = [f"{one.name} is {one.refusal}" for one in refused[:_MAX_EXPLAINED]]
     return [*sentences, f"and {more} more are not called"] if more > 0 else sentences
 
 

@@ -1,11 +1,11 @@
 """The hooks of a DynamoModel: the request to the prober, and the status that follows from its report.
 
-The server calls `plan_request`, sends the request to the prober if there is one, and passes the report to `sync` or
-`finalize`. All three are pure, and none calls an engine.
+The server checks the addresses that `find_addresses` returns, sends the request of `plan_request`, if there is one, to
+the prober, and passes the report to `sync` or `finalize`. All are pure, and none calls an engine.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -22,6 +22,7 @@ from hooks.k8s.types import Json
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.model.events import build_change_events, build_unload_failed_event, build_unloaded_event
 from hooks.model.plan import ModelPlan, build_load_request, plan_model
+from hooks.model.pod_addresses import NamedAddress, Verdicts
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from hooks.model.status import EndpointStatus, ModelReason, build_status, observe_endpoints
 
@@ -33,16 +34,17 @@ _FIRST_RESYNC, _RESYNC_DIVISOR = 1.0, 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """A sync or finalize of one model."""
+    """A sync or finalize of one model; `verdicts` are those on the addresses of `find_addresses`, None for none yet."""
 
     request: SyncRequest
     facts: Facts
     finalizing: bool
+    verdicts: Verdicts | None = None
 
     @cached_property
     def plan(self) -> ModelPlan:
         """What the model wants of its engines."""
-        return plan_model(self.request, self.facts, finalizing=self.finalizing)
+        return plan_model(self.request, self.facts, finalizing=self.finalizing, verdicts=self.verdicts)
 
     @property
     def is_last(self) -> bool:
@@ -50,9 +52,23 @@ class ModelCall:
         return self.finalizing and _remaining(self.request, self.facts) <= 0
 
 
+def find_addresses(call: ModelCall) -> tuple[NamedAddress, ...]:
+    """The addresses that are called only if they are those of their pods; () for base models, which need no call."""
+    return call.plan.to_check
+
+
 def plan_request(call: ModelCall) -> LoadRequest | None:
-    """The request to the prober; None if it has nothing to do, as for base models and without engines."""
-    return build_load_request(call.plan, call.request.status) if call.plan.has_work else None
+    """The request to the prober; None if it has nothing to do, as for base models and without engines.
+
+    Raises:
+        LeaveAlone: an engine's address is about to be checked, and the status says more about it. The prober forgets
+            an engine that is left out of a request.
+    """
+    plan = call.plan
+    new = {(one.address, one.pod) for one in plan.engines.doubted if one.is_new}
+    if new and not call.finalizing and _knows(call.request.status, new):
+        raise LeaveAlone("the addresses of the model's engines are being checked", retry_after=1)
+    return build_load_request(plan, call.request.status) if plan.has_work else None
 
 
 def sync(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
@@ -80,12 +96,16 @@ def sync(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
 
 
 def _status_knows_more(status: Mapping[str, Json], plan: ModelPlan, report: LoadReport) -> bool:
-    """Whether the status says more about an engine than the report; a status lists only some of many engines."""
+    """Whether the status says more about an engine than the report."""
+    unknown = {entry.address for entry in report.endpoints if entry.phase is AdapterPhase.UNKNOWN}
+    return _knows(status, {(one.address, one.pod) for one in plan.engines.called if one.address in unknown})
+
+
+def _knows(status: Mapping[str, Json], engines: Set[tuple[str, str]]) -> bool:
+    """Whether the status says something about one of the engines; a status lists only some of many engines."""
     entries = status.get("endpoints") or ()
     if status.get("readyEndpoints") and status.get("totalEndpoints", 0) > len(entries):
         return True
-    unknown = {entry.address for entry in report.endpoints if entry.phase is AdapterPhase.UNKNOWN}
-    engines = {(one.address, one.pod) for one in plan.observed.engines if one.address in unknown}
     known = {
         (e.get("address"), e.get("podName")) for e in entries if e.get("phase") not in {None, AdapterPhase.PENDING}
     }
@@ -93,39 +113,50 @@ def _status_knows_more(status: Mapping[str, Json], plan: ModelPlan, report: Load
 
 
 def _next_records(plan: ModelPlan, report: LoadReport | None) -> tuple[Adapter, ...]:
-    """The wanted adapter, and former ones that an engine may still have; later requests unload the former ones."""
+    """The wanted adapter, and former ones that an engine may still have; later requests unload the former ones.
+
+    An engine that is not called, because its address could not be checked, may have any of them.
+    """
     if report is None:
         return plan.records
-    adapter = plan.adapter
-    left = {name for entry in report.endpoints for name in entry.left}
+    adapter, is_doubted = plan.adapter, bool(plan.engines.doubted)
+    left = {name for entry in report.endpoints for name in entry.left} | (set(plan.former) if is_doubted else set())
     kept = [r for r in plan.records if r.name in left]
     if adapter is None:
         return tuple(kept)
-    if any(e.source != adapter.uri and e.phase is not AdapterPhase.UNSUPPORTED for e in report.endpoints):
+    others = [e for e in report.endpoints if e.source != adapter.uri and e.phase is not AdapterPhase.UNSUPPORTED]
+    if others or is_doubted:
         kept = [*(r for r in plan.records if r.name == adapter.name and r.uri != adapter.uri), *kept]
     return (adapter, *kept)
 
 
 def _next_sync(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, Json], facts: Facts) -> float:
-    """Seconds to the next sync: half a mandate once all is done, sooner while anything is pending; 0 for never."""
-    if report is None:
+    """Seconds to the next sync: half a mandate once all is done, sooner while anything is pending; 0 for never.
+
+    A pod may get the address for which it was refused, so addresses that depend on pods are checked again too.
+    """
+    engines, renewal = plan.engines, facts.settings.lora_mandate / 2
+    is_refused = bool(plan.to_check and engines.refused)
+    if report is None and not engines.doubted and not is_refused:
         return 0
-    renewal = facts.settings.lora_mandate / 2
-    if all(entry.phase.is_final and not entry.left for entry in report.endpoints):
-        return renewal if plan.adapter is not None else 0
-    age = 0.0
-    if not is_true(status["conditions"], READY):
-        age = _age(_transition_time(status), facts.now)
+    is_ready = is_true(status["conditions"], READY)
+    entries = report.endpoints if report else ()
+    is_settled = not engines.doubted and all(entry.phase.is_final and not entry.left for entry in entries)
+    if is_settled and (is_ready or not is_refused):
+        return renewal if plan.adapter is not None or is_refused else 0
+    age = 0.0 if is_ready else _age(_transition_time(status), facts.now)
     return min(renewal, max(_FIRST_RESYNC, age / _RESYNC_DIVISOR))
 
 
 def _build_notes(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tuple[str, ...]:
     counted = Counter(one.phase for one in endpoints if not one.engine.refusal)
     counts = {phase.value if phase else "Discovered": count for phase, count in counted.items()}
-    refused = [f"{one.pod} ({one.refusal})" for one in plan.observed.refused]
+    refused = [f"{one.name} ({one.refusal})" for one in plan.engines.refused]
+    doubted = [f"{one.name} ({one.doubt})" for one in plan.engines.doubted]
     return (
         *(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items())),
         *([f"endpoints without an engine's address: {_list_names(refused)}"] if refused else []),
+        *([f"endpoints with an unchecked address: {_list_names(doubted)}"] if doubted else []),
     )
 
 
@@ -144,16 +175,16 @@ def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
         ProberUnavailable: there is a request to the prober, no report, and time left.
     """
     request, facts, plan = call.request, call.facts, call.plan
-    if not plan.has_work:
+    if not plan.has_work and not plan.engines.doubted:
         return SyncAnswer(finalized=True, notes=("nothing to unload",))
     remaining = _remaining(request, facts)
-    count = len(plan.observed.engines)
-    if report is not None and _is_gone(report, facts):
+    count = len(plan.engines.called)
+    if report is not None and not plan.engines.doubted and _is_gone(report, facts):
         event = build_unloaded_event(request, count)
         return SyncAnswer(finalized=True, effects=(event,), notes=(f"unloaded from {count} endpoint(s)",))
     if remaining <= 0:
         return _give_up(request, plan, report)
-    if report is None:
+    if report is None and plan.has_work:
         raise ProberUnavailable(
             "the prober was not asked to unload the model's adapters; check that its container runs"
         )
@@ -174,8 +205,9 @@ def _is_gone(report: LoadReport, facts: Facts) -> bool:
 def _give_up(request: SyncRequest, plan: ModelPlan, report: LoadReport | None) -> SyncAnswer:
     """The answer at the deadline, which names the engines that did not confirm the unload."""
     gone = _gone_addresses(request.status, report)
-    silent = [engine.pod for engine in plan.observed.engines if engine.address not in gone]
-    count = len(plan.observed.engines)
+    silent = [one.pod for one in plan.engines.called if one.address not in gone]
+    silent += [f"{one.pod} (not called)" for one in plan.engines.doubted]
+    count = len(plan.engines.called)
     if not silent:
         note = f"unloaded from {count} endpoint(s), less than a mandate ago"
         return SyncAnswer(finalized=True, effects=(build_unloaded_event(request, count),), notes=(note,))

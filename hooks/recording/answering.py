@@ -24,6 +24,7 @@ from hooks.metacontroller.protocol import (
     write_sync_answer,
 )
 from hooks.metacontroller.shapes import misshapen_refused
+from hooks.model.pod_addresses import read_verdicts
 from hooks.model.prober_messages import LoadReport, LoadRequest, read_message
 from hooks.recording.blanking import Blanks, blank, find_plain_values
 from hooks.recording.calls import Answered, RecordedCall
@@ -32,34 +33,49 @@ from hooks.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A call as a server got it, with the answer that it gave; `report` is what the prober said, empty for nothing."""
+    """A call as a server got it, with the answer that it gave.
+
+    `report` is what the prober said, `verdicts` what was known of the engines' addresses; empty for nothing.
+    """
 
     path: str
     body: bytes
     answer: bytes
     report: bytes = b""
+    verdicts: bytes = b""
 
 
-def _hooks_with(report: Json) -> Mapping[str, Hook]:
-    """The hooks, with a prober that says what it said when the call was recorded."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What others said of a model's engines while a call was answered; None for nothing."""
+
+    report: Json = None
+    verdicts: Json = None
+
+
+_NOTHING = Asked()
+
+
+def _hooks_with(asked: Asked) -> Mapping[str, Hook]:
+    """The hooks, with a prober and an API server that say what they said when the call was recorded."""
 
     def ask(_request: LoadRequest, _sync_id: str) -> LoadReport:
-        if report is None:
+        if asked.report is None:
             raise ProberUnavailable("the prober said nothing when the call was recorded")
-        return read_message(orjson.dumps(report), LoadReport)
+        return read_message(orjson.dumps(asked.report), LoadReport)
 
-    return all_hooks(ask, lambda *_: None)
+    return all_hooks(ask, lambda *_: None, lambda _addresses: read_verdicts(orjson.dumps(asked.verdicts)))
 
 
-def answer_request(path: str, body: bytes, facts: Facts, report: Json = None) -> Answered:
-    """What this version says to a request, where the prober says `report`; None if it says nothing."""
+def answer_request(path: str, body: bytes, facts: Facts, asked: Asked = _NOTHING) -> Answered:
+    """What this version says to a request, if others say of the engines what was `asked`."""
     _, name, stage = path.split("/")
-    hook = _hooks_with(report)[name]
+    hook = _hooks_with(asked)[name]
     try:
         if stage == "customize":
-            asked = parse_customize_request(body, hook.kind)
-            with misshapen_refused(asked):
-                text = write_customize_answer(hook.customize(asked, facts))
+            question = parse_customize_request(body, hook.kind)
+            with misshapen_refused(question):
+                text = write_customize_answer(hook.customize(question, facts))
             return Answered(code=200, answer=orjson.loads(text))
         function = hook.finalize if stage == "finalize" and hook.finalize is not None else hook.sync
         call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator)
@@ -81,20 +97,21 @@ def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) 
         InvalidRequest: lists in it are nested so deeply that it cannot be written.
     """
     report: Json = blank(orjson.loads(heard.report), Blanks(key)) if heard.report else None
+    asked = Asked(report=report, verdicts=orjson.loads(heard.verdicts) if heard.verdicts else None)
     given = _without_users(settings)
     facts = Facts(now=now, settings=Settings.model_validate(given))
     found = orjson.loads(heard.body)
     if may_nest_lists(heard.body) and nests_lists(found):
         raise InvalidRequest("its lists are nested too deeply")
-    first = answer_request(heard.path, orjson.dumps(blank(found, Blanks(key))), facts, report)
+    first = answer_request(heard.path, orjson.dumps(blank(found, Blanks(key))), facts, asked)
     blanked = blank(found, Blanks(key, frozenset(find_plain_values(first.answer))))
     body = orjson.dumps(blanked)
-    answered = answer_request(heard.path, body, facts, report)
+    answered = answer_request(heard.path, body, facts, asked)
     marks = _new_marks(_read(heard.answer), answered.answer) if blanked != found else {}
     if marks:
         for old, new in marks.items():
             body = body.replace(old.encode(), new.encode())
-        answered = answer_request(heard.path, body, facts, report)
+        answered = answer_request(heard.path, body, facts, asked)
     return RecordedCall(
         version=__version__,
         path=heard.path,
@@ -102,6 +119,7 @@ def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) 
         settings=given,
         request=orjson.loads(body),
         report=report,
+        verdicts=asked.verdicts,
         answered=answered,
     )
 
@@ -110,7 +128,8 @@ def replay_call(call: RecordedCall, overrides: Mapping[str, str]) -> Answered:
     """What this version says to a recorded call; settings that it does not know are left out."""
     known = {key: value for key, value in call.settings.items() if key in Settings.model_fields}
     facts = Facts(now=call.moment, settings=Settings.model_validate({**known, **overrides}))
-    return answer_request(call.path, orjson.dumps(call.request), facts, call.report)
+    asked = Asked(report=call.report, verdicts=call.verdicts)
+    return answer_request(call.path, orjson.dumps(call.request), facts, asked)
 
 
 def _without_users(settings: Settings) -> dict[str, Any]:

@@ -22,7 +22,8 @@ class Answered:
 class RecordedCall:
     """A call without secrets: which version answered it, when, under which settings, and what it said.
 
-    `report` is what the prober said about the engines of a model; None for nothing.
+    `report` is what the prober said about the engines of a model, and `verdicts` what was known of their addresses;
+    None for nothing.
     """
 
     version: str
@@ -32,6 +33,7 @@ class RecordedCall:
     request: dict[str, Json]
     answered: Answered
     report: Json = None
+    verdicts: Json = None
 
     @property
     def moment(self) -> datetime:

@@ -27,8 +27,11 @@ MAX_MESSAGE_CHARACTERS = 2000
 _TURNS = "turns"
 
 
-Record = Callable[[str, bytes, bytes, bytes], None]
-"""Keeps path, body and answer of a call, and the prober's report, which is empty if it was not asked."""
+Record = Callable[[str, bytes, bytes, bytes, bytes], None]
+"""Keeps path, body and answer of a call, the prober's report, and the verdicts on addresses of engines.
+
+Report and verdicts are empty if nobody was asked.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from flask import Flask
 
-from hooks.app import create_app
+from hooks.app import create_app, served_hooks
 from hooks.crds import build_crds
 from hooks.effects import Effect
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of
@@ -29,7 +29,7 @@ from hooks.testing import builders
 from hooks.testing.answer import Answer
 from hooks.testing.hook import JsonClient, RecordingHook, keep_effects
 from hooks.testing.pool import as_stored, choose_uid
-from hooks.testing.prober import Prober, report_phase
+from hooks.testing.prober import Prober, believe_addresses, report_phase
 from hooks.testing.syncing import sync_tree
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -149,11 +149,12 @@ class Dynamo:
         return self._build_cluster(clock, hook, installed, self._controllers() if is_ours else [])
 
     def _build_app(self, clock: Callable[[], datetime], effects: list[Effect]) -> Flask:
+        settings = parse_settings({}, self.settings)
         return create_app(
-            parse_settings({}, self.settings),
+            settings,
             clock,
-            lambda wanted, _sync_id: self.prober(wanted),
             carry_out=lambda found, _source: keep_effects(effects, found),
+            hooks=served_hooks(settings, lambda wanted, _sync_id: self.prober(wanted), check=believe_addresses),
         )
 
     def _controllers(self) -> list[Manifest]:

@@ -2,10 +2,16 @@
 
 from collections.abc import Callable
 
+from hooks.model.pod_addresses import NamedAddress, Verdict, Verdicts
 from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 
 Prober = Callable[[LoadRequest], LoadReport]
 """What the prober reports on the wanted adapters; raises `ProberUnavailable`."""
+
+
+def believe_addresses(addresses: tuple[NamedAddress, ...]) -> Verdicts:
+    """Every address is that of its pod, as EndpointSlices say; no API server is asked."""
+    return dict.fromkeys(addresses, Verdict())
 
 
 def report_phase(phase: AdapterPhase | str, error: str = "") -> Prober:

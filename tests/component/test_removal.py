@@ -150,6 +150,10 @@ def test_component_that_only_changes_hands_keeps_what_it_has() -> None:
 # Over HTTP
 
 
+def no_model(*_: object) -> Any:
+    pytest.fail("no model is asked about")
+
+
 def client(outcome: str, asked: list[EtcdPrefixDrop], **more: str) -> FlaskClient:
     def drop_keys(request: SyncRequest, facts: Facts) -> DropReport | None:
         drop = wanted_drop(request, facts)
@@ -159,7 +163,7 @@ def client(outcome: str, asked: list[EtcdPrefixDrop], **more: str) -> FlaskClien
         return DropReport(drop=drop, fault=outcome)
 
     settings = make.facts(make.NOW, **{**ETCD, **more}).settings
-    hooks = all_hooks(lambda _request, _sync_id: pytest.fail("no model is asked about"), drop_keys)
+    hooks = all_hooks(no_model, drop_keys, no_model)
     return create_app(settings, lambda: make.NOW, hooks=hooks).test_client()
 
 

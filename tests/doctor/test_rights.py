@@ -189,6 +189,8 @@ def test_roles_of_graphs_have_the_names_of_the_settings() -> None:
         ({}, set[str]()),
         ({"DYNAMO_HOOKS_EFFECT_EVENTS": "off"}, {"create events"}),
         ({"DYNAMO_HOOKS_EFFECT_WRITE_BACK": "off"}, {"patch dynamographdeployments.nvidia.com"}),
+        ({"DYNAMO_HOOKS_ENGINE_ADDRESSES": "pods"}, set()),
+        ({"DYNAMO_HOOKS_ENGINE_ADDRESSES": "routable"}, {"get pods"}),
     ],
 )
 def test_hooks_need_only_the_rights_of_their_effects(variables: dict[str, str], lacks: set[str]) -> None:
@@ -202,7 +204,15 @@ def test_hooks_of_a_restricted_installation_need_rights_in_its_namespace() -> No
     variables = {"DYNAMO_HOOKS_INSTALLATION_NAMESPACE": "team-a"}
     rights = plan_hooks_rights(good(workloads=(hooks(variables=variables),)))
     assert {right.namespace for right in rights} == {"team-a"}
-    assert "create events in team-a" in words(rights)
+    assert {"create events in team-a", "get pods in team-a"} <= words(rights)
+
+
+def test_hooks_without_effects_need_the_pods_of_engines_alone() -> None:
+    names = ("EFFECT_EVENTS", "EFFECT_WRITE_BACK", "EFFECT_SCALE", "RESOURCE_COUNTS")
+    off = {f"DYNAMO_HOOKS_{name}": "off" for name in names}
+    assert words(plan_hooks_rights(good(workloads=(hooks(variables=off),)))) == {"get pods"}
+    off["DYNAMO_HOOKS_ENGINE_ADDRESSES"] = "any"
+    assert plan_hooks_rights(good(workloads=(hooks(variables=off),))) == []
 
 
 def test_user_needs_other_rights_before_the_installation() -> None:

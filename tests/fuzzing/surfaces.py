@@ -17,7 +17,6 @@ from urllib3 import HTTPResponse
 
 from hooks.admission.app import KINDS, create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
-from hooks.app import create_app
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
 from hooks.model.prober.dispatcher import Dispatcher
@@ -33,7 +32,6 @@ from hooks.model.prober_messages import (
     write_message,
 )
 from hooks.settings import parse_settings
-from tests import make
 from tests.fuzzing.giving import (
     MOST_WORDS,
     Broken,
@@ -48,6 +46,7 @@ from tests.fuzzing.giving import (
 )
 from tests.fuzzing.mutations import Path as Place
 from tests.fuzzing.yaml_texts import open_yaml, yaml_seeds
+from tests.model.parts import app_asking
 from tests.reviews import conversion_review, review
 
 ROOT = Path(__file__).parents[2]
@@ -84,7 +83,7 @@ def open_hooks() -> Iterator[Give]:
 
 
 def _give_to_hooks(failures: Failures) -> Give:
-    client = create_app(parse_settings({}, _SETTINGS), lambda: make.NOW, _report_loaded).test_client()
+    client = app_asking(_report_loaded, parse_settings({}, _SETTINGS)).test_client()
     sound = {seed.name: _children_of(client, seed) for seed in hook_seeds() if seed.path.endswith("/sync")}
 
     def give(seed: Seed, body: bytes, places: tuple[Place, ...]) -> None:

@@ -1,19 +1,28 @@
 """DynamoModels, EndpointSlices and reports in one line."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from flask import Flask
+
 from hooks import contract, identity
+from hooks.app import create_app, served_hooks
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.model import sync as hook
+from hooks.model.asking import AskProber
+from hooks.model.pod_addresses import CheckAddresses
 from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
+from hooks.settings import Settings, parse_settings
+from hooks.testing.prober import believe_addresses
 from tests import make
 
 BASE = "Qwen/Qwen3-0.6B"
 URI = "s3://bucket/a"
+DEFAULTS = parse_settings({})
 
 
 def model(
@@ -102,13 +111,29 @@ def condition(status: Mapping[str, Any] | None, condition_type: str) -> Mapping[
     return found
 
 
-def wanted(call: SyncRequest, facts: Facts) -> LoadRequest | None:
-    return hook.plan_request(hook.ModelCall(request=call, facts=facts, finalizing=call.finalizing))
+def app_asking(ask: AskProber, settings: Settings = DEFAULTS, **options: Any) -> Flask:
+    """The application with a played prober, and pods that have the addresses of their EndpointSlices."""
+    hooks = served_hooks(settings, ask, check=believe_addresses)
+    return create_app(settings, lambda: make.NOW, hooks=hooks, **options)
 
 
-def sync(call: SyncRequest, facts: Facts, given: LoadReport | None) -> SyncAnswer:
-    return hook.sync(hook.ModelCall(request=call, facts=facts, finalizing=False), given)
+def checked(call: SyncRequest, facts: Facts, check: CheckAddresses, *, finalizing: bool) -> hook.ModelCall:
+    """The call of a model's hook after the addresses of its engines were checked."""
+    draft = hook.ModelCall(request=call, facts=facts, finalizing=finalizing)
+    return replace(draft, verdicts=check(hook.find_addresses(draft)))
 
 
-def finalize(call: SyncRequest, facts: Facts, given: LoadReport | None) -> SyncAnswer:
-    return hook.finalize(hook.ModelCall(request=call, facts=facts, finalizing=True), given)
+def wanted(call: SyncRequest, facts: Facts, check: CheckAddresses = believe_addresses) -> LoadRequest | None:
+    return hook.plan_request(checked(call, facts, check, finalizing=call.finalizing))
+
+
+def sync(
+    call: SyncRequest, facts: Facts, given: LoadReport | None, check: CheckAddresses = believe_addresses
+) -> SyncAnswer:
+    return hook.sync(checked(call, facts, check, finalizing=False), given)
+
+
+def finalize(
+    call: SyncRequest, facts: Facts, given: LoadReport | None, check: CheckAddresses = believe_addresses
+) -> SyncAnswer:
+    return hook.finalize(checked(call, facts, check, finalizing=True), given)

@@ -160,7 +160,7 @@ def graph() -> Manifest:
 def serve(directory: Path, **settings: str) -> Any:
     given = parse_settings({}, settings)
     keeper = Keeper(directory, given, lambda: make.NOW)
-    served_by = ServedBy(record=lambda path, body, answer, report: keeper.keep(Heard(path, body, answer, report)))
+    served_by = ServedBy(record=lambda *heard: keeper.keep(Heard(*heard)))
     return create_app(given, lambda: make.NOW, served_by=served_by).test_client()
 
 
@@ -215,14 +215,14 @@ def test_oldest_calls_make_room(tmp_path: Path) -> None:
 
 def test_call_of_a_model_is_kept_with_what_the_prober_said(tmp_path: Path) -> None:
     keeper = Keeper(tmp_path, SETTINGS, lambda: make.NOW)
-    served_by = ServedBy(record=lambda path, body, answer, said: keeper.keep(Heard(path, body, answer, said)))
+    served_by = ServedBy(record=lambda *heard: keeper.keep(Heard(*heard)))
     given: list[LoadReport] = []
 
     def ask(wanted: LoadRequest, _sync_id: str) -> LoadReport:
         given.append(parts.report(wanted, AdapterPhase.LOADED, AdapterPhase.FAILED))
         return given[-1]
 
-    client = create_app(SETTINGS, lambda: make.NOW, ask, served_by=served_by).test_client()
+    client = parts.app_asking(ask, SETTINGS, served_by=served_by).test_client()
     request = make.wire_request(parts.model(), related=[parts.pods(2)])
     decorated = {"object": request.pop("parent"), "attachments": request.pop("children"), **request}
     answer = client.post("/model/sync", json=decorated)

@@ -16,7 +16,6 @@ import responses
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
-from hooks.app import create_app
 from hooks.clients.etcd import EtcdClient
 from hooks.effects import Effect, EtcdPrefixDrop
 from hooks.errors import ProberUnavailable
@@ -180,8 +179,8 @@ def test_hook_of_models(
 
     settings = parse_settings({}, {})
     keeper = Keeper(tmp_path, settings, lambda: make.NOW)
-    served_by = ServedBy(record=lambda path, body, answer, said: keeper.keep(Heard(path, body, answer, said)))
-    client = create_app(settings, lambda: make.NOW, ask, carry_out=keep, served_by=served_by).test_client()
+    served_by = ServedBy(record=lambda *heard: keeper.keep(Heard(*heard)))
+    client = parts.app_asking(ask, settings, carry_out=keep, served_by=served_by).test_client()
     model = parts.model(uri=URI)
     model = {**model, "spec": {**model["spec"], **spec}}
     said: list[tuple[str, Any]] = []

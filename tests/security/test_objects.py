@@ -42,7 +42,7 @@ def test_hooks_and_recordings(place: str, shape: str, caplog: pytest.LogCaptureF
 
     settings = parse_settings({}, {})
     keeper = Keeper(tmp_path, settings, lambda: make.NOW)
-    served_by = ServedBy(record=lambda path, body, answer, report: keeper.keep(Heard(path, body, answer, report)))
+    served_by = ServedBy(record=lambda *heard: keeper.keep(Heard(*heard)))
     client = create_app(settings, lambda: make.NOW, carry_out=keep, served_by=served_by).test_client()
     caplog.set_level(logging.DEBUG)
     for parent in parents():

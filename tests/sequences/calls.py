@@ -101,7 +101,7 @@ class Server:
     """What answers Metacontroller: hooks that can be started anew, and a network that loses calls."""
 
     def __init__(self, clock: Clock, carry_out: Callable[[tuple[Effect, ...]], None], **settings: str) -> None:
-        self.table: dict[str, app.Hook] = dict(app.all_hooks(no_helper, no_helper))
+        self.table: dict[str, app.Hook] = dict(app.all_hooks(no_helper, no_helper, no_helper))
         self.losses: deque[Loss] = deque()
         self.calls: list[Call] = []
         self.unheard: set[tuple[str, str]] = set()

@@ -39,7 +39,7 @@ def plan_metacontroller_rights(facts: Facts) -> list[Right]:
 
 
 def plan_hooks_rights(facts: Facts) -> list[Right]:
-    """The rights that the hooks' account needs for the effects that are on; in its namespace, if it is restricted."""
+    """The rights that the hooks' account needs for its effects, and to read pods; in its namespace, if restricted."""
     return [_to_right(HOOKS, account_of(found), right) for found in facts.hooks for right in _hooks_needs(found, facts)]
 
 
@@ -83,7 +83,12 @@ def _judge(holder: str, user: str, rights: list[Right], facts: Facts) -> Iterato
         in_namespace = f" --namespace {denied[0].namespace}" if denied[0].namespace else ""
         yield warning(about, text, f"kubectl auth can-i --list{in_namespace}")
         return
-    text += ", so controllers do not start, or syncs fail" if holder == METACONTROLLER else ", so effects are refused"
+    lost = (
+        "controllers do not start, or syncs fail"
+        if holder == METACONTROLLER
+        else "effects are refused, or engines not called"
+    )
+    text += f", so {lost}"
     yield error(about, text, _grant(facts))
 
 
@@ -136,6 +141,7 @@ def _hooks_needs(found: ReadManifest, facts: Facts) -> Iterator[_Need]:
         "podcliques": has_grove and _is_on(variables, "EFFECT_SCALE"),
     }
     any_effect = any(switches.values())
+    switches["pods"] = variables.get("DYNAMO_HOOKS_ENGINE_ADDRESSES", "pods") == "pods"
     for rule in _rules_of("dynamo-hooks-effects"):
         if switches.get(rule["resources"][0], any_effect):
             yield from _expand(rule, where)

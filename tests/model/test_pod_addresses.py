@@ -1,0 +1,71 @@
+"""Whether an address is that of the pod which an EndpointSlice names."""
+
+from typing import Any
+
+import pytest
+
+from hooks.model.pod_addresses import NamedAddress, Verdict, judge_address, read_verdicts, write_verdicts
+
+CORRECT = "; correct the EndpointSlice, or let a Service's selector write it"
+
+
+def named(address: str = "10.0.0.1", uid: str = "u1") -> NamedAddress:
+    return NamedAddress("default", "w0", uid, address)
+
+
+def pod(*addresses: str, phase: str = "Running", uid: str = "u1", **status: Any) -> dict[str, Any]:
+    found = {"phase": phase, "podIPs": [{"ip": one} for one in addresses], **status}
+    if addresses:
+        found.setdefault("podIP", addresses[0])
+    return {"metadata": {"name": "w0", "uid": uid}, "status": found}
+
+
+OWN = {
+    "its address": (named(), pod("10.0.0.1")),
+    "its second address": (named("fd00::1"), pod("10.0.0.1", "fd00::1")),
+    "another form of it": (named("fd00:0:0::0001"), pod("FD00::1")),
+    "no uid": (named(uid=""), pod("10.0.0.1", uid="u2")),
+    "only podIP": (named(), pod(podIP="10.0.0.1")),
+    "not ready yet": (named(), pod("10.0.0.1", phase="Pending")),
+    "in its node's network": (named("192.168.0.5"), pod("192.168.0.5", hostIP="192.168.0.5")),
+}
+
+
+@pytest.mark.parametrize(("asked", "found"), OWN.values(), ids=OWN)
+def test_own_address_is_called(asked: NamedAddress, found: Any) -> None:
+    assert judge_address(asked, found) == ""
+
+
+FOREIGN: dict[str, tuple[NamedAddress, Any, str]] = {
+    "gone": (named(), None, "its address 10.0.0.1 belongs to no pod, because namespace default has no pod w0"),
+    "another address": (named("10.0.0.9"), pod("10.0.0.1"), "its address 10.0.0.9 is not an address of pod w0"),
+    "no address yet": (named(), pod(phase="Pending"), "its address 10.0.0.1 is not an address of pod w0"),
+    "no status": (named(), {"metadata": {"uid": "u1"}}, "its address 10.0.0.1 is not an address of pod w0"),
+    "its node": (
+        named("1.2.3.4"),
+        pod("10.0.0.1", hostIP="1.2.3.4"),
+        "its address 1.2.3.4 is not an address of pod w0",
+    ),
+    "another uid": (named(), pod("10.0.0.1", uid="u2"), "the uid that its EndpointSlice names is not that of pod w0"),
+    "succeeded": (
+        named(),
+        pod("10.0.0.1", phase="Succeeded"),
+        "its address 10.0.0.1 may be another pod's by now, because pod w0 has ended",
+    ),
+    "failed": (
+        named(),
+        pod("10.0.0.1", phase="Failed"),
+        "its address 10.0.0.1 may be another pod's by now, because pod w0 has ended",
+    ),
+}
+
+
+@pytest.mark.parametrize(("asked", "found", "reason"), FOREIGN.values(), ids=FOREIGN)
+def test_foreign_address_is_not_called(asked: NamedAddress, found: Any, reason: str) -> None:
+    assert judge_address(asked, found) == f"not called: {reason}{CORRECT}"
+
+
+def test_verdicts_are_written_and_read() -> None:
+    verdicts = {named(): Verdict(), named(uid=""): Verdict(refusal="a"), named("x"): Verdict(doubt="b", is_new=True)}
+    assert read_verdicts(write_verdicts(verdicts)) == verdicts
+    assert read_verdicts(b"null") == {}
