@@ -1,11 +1,16 @@
-"""An API server in memory, behind `responses`: objects by path, versions that conflict, a list of what was asked."""
+"""An API server in memory: objects by path, versions that conflict, a list of what was asked.
+
+It answers behind `responses` for code in the test's own process, or over HTTP for a process that a test starts.
+"""
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import requests
@@ -110,3 +115,35 @@ def played_api_server(folder: Path, sort: type[PlayedApiServer] = PlayedApiServe
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
             mock.add_callback(method, re.compile(re.escape(URL)), callback=played.answer)
         yield played
+
+
+@contextmanager
+def served_api_server(folder: Path) -> Iterator[tuple[PlayedApiServer, str]]:
+    """The server over HTTP on loopback, with its URL, and an account whose files are in the folder."""
+    for name, text in (("token", "secret"), ("ca.crt", ""), ("namespace", "dynamo-system")):
+        (folder / name).write_text(text)
+    played = PlayedApiServer(ApiServer(url=URL, token_file=folder / "token", ca_file=folder / "ca.crt"))
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            asked = requests.Request(self.command, f"{URL}{self.path}").prepare()
+            status, headers, text = played.answer(asked)
+            self.send_response(status)
+            for name, found in {**headers, "Content-Length": str(len(text.encode()))}.items():
+                self.send_header(name, found)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_arguments: object) -> None:
+            """Say nothing: `played.asked` has each request."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield played, f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()

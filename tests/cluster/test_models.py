@@ -1,15 +1,22 @@
-"""LoRA adapters under a real Metacontroller, by the real hooks and prober, on engines that listen on loopback."""
+"""LoRA adapters under a real Metacontroller, by the real hooks and prober, on engines that listen on loopback.
 
+The hooks read the engines' pods with the rights of the plain manifests, and no others.
+"""
+
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from hooks import contract
+from hooks import contract, identity
 from hooks.simulator.engines import LoraSupport, SimulatedEngine
-from hooks.simulator.loopback_http import Listeners, run_listeners
+from hooks.simulator.loopback_http import Listeners, Request, Response, run_listeners
+from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
     DYNAMO,
     EXAMPLES,
@@ -21,10 +28,10 @@ from tests.cluster.dynamo import (
     wait_for_silence,
     wait_until_ready,
 )
-from tests.cluster.loopback import on_loopback, relay
 from tests.cluster.processes import running
-from tests.cluster.programs import HttpServer, hooks_server, prober_server
+from tests.cluster.programs import HttpServer, prober_server
 from tests.contract.backend import Manifest
+from tests.loopback import on_loopback, relay
 from tests.ports import free_port
 
 NAME, ADAPTER, SERVICE = "my-lora", "my-org/my-lora", "VllmWorker"
@@ -42,11 +49,19 @@ def prober(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 @pytest.fixture(scope="module", autouse=True)
 def controllers(
-    admin: ApiClient, metacontroller: HttpServer, prober: HttpServer, tmp_path_factory: pytest.TempPathFactory
+    admin: ApiClient,
+    metacontroller: HttpServer,
+    prober: HttpServer,
+    plane: ControlPlane,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[None]:
-    settings = (f"prober_url={prober.url}", "lora_verify_interval=1", "lora_mandate=4", "engine_addresses=any")
-    server = hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), *settings)
-    with running(server), relay(server.url) as url, running_controllers(admin, url):
+    client = effects_client(plane, tmp_path_factory.mktemp("account"))
+    with (
+        granted_effects(admin),
+        relay(prober.url) as url,
+        acting_hooks(client, prober_url=url, lora_verify_interval="1", lora_mandate="4") as hooks,
+        running_controllers(admin, hooks),
+    ):
         yield
 
 
@@ -56,7 +71,7 @@ class Engines:
     def __init__(self, api: ApiClient, listeners: Listeners) -> None:
         self.by_pod: dict[str, SimulatedEngine] = {}
         self._api = api
-        self._listeners = listeners
+        self.listeners = listeners
 
     def follow(self) -> None:
         """Start an engine for each pod that has an address and none yet."""
@@ -64,7 +79,7 @@ class Engines:
             name, address = pod["metadata"]["name"], pod.get("status", {}).get("podIP")
             if address and name not in self.by_pod:
                 self.by_pod[name] = SimulatedEngine(LoraSupport.LOADS)
-                self._listeners.open(on_loopback(address), ENGINE_PORT, self.by_pod[name].answer)
+                self.listeners.open(on_loopback(address), ENGINE_PORT, self.by_pod[name].answer)
 
     def holders(self) -> list[str]:
         """The pods whose engines hold the adapter."""
@@ -151,3 +166,125 @@ def test_nothing_is_written_in_steady_state(api: ApiClient, engines: Engines, au
     mark = wait_for_silence(audit)
     wait_for_silence(audit)
     assert [write for write in audit.writes(mark) if write.namespace == api.namespace] == []
+
+
+# EndpointSlices that somebody wrote by hand
+
+
+CORRECT = "; correct the EndpointSlice, or let a Service's selector write it"
+OTHER_SERVER = "10.0.255.9"
+"""Where a server listens that is no pod."""
+UID = "11111111-2222-3333-4444-555555555555"
+
+
+def forged_slice(name: str, address: str, target: dict[str, Any] | None, family: str = "IPv4") -> Manifest:
+    """An EndpointSlice of the base model that names an address as that of a pod."""
+    labels = {contract.LABEL_MODEL_HASH: identity.model_hash("Qwen/Qwen3-0.6B")}
+    endpoint = {"addresses": [address], "conditions": {"ready": True}, **({"targetRef": target} if target else {})}
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": name, "labels": labels},
+        "addressType": family,
+        "endpoints": [endpoint],
+        "ports": [{"name": "system", "port": ENGINE_PORT, "protocol": "TCP"}],
+    }
+
+
+@contextmanager
+def other_server(engines: Engines) -> Iterator[Counter[str]]:
+    """A server that is no engine, and how often it was called."""
+    calls: Counter[str] = Counter()
+
+    def answer(request: Request) -> Response:
+        calls[request.method] += 1
+        return Response(200, "text/plain", b"secret")
+
+    place = on_loopback(OTHER_SERVER), ENGINE_PORT
+    engines.listeners.open(*place, answer)
+    try:
+        yield calls
+    finally:
+        engines.listeners.close(*place)
+
+
+def endpoints_of(api: ApiClient) -> dict[tuple[str, str], str]:
+    """By pod and address, what the model's status says is wrong."""
+    found = the_model(api).get("status", {}).get("endpoints", ())
+    return {(one.get("podName", ""), one["address"]): one.get("lastError", "") for one in found}
+
+
+def start_pod(api: ApiClient, name: str) -> Manifest:
+    """A pod that is no engine, with an address of its own."""
+    spec = {"containers": [{"name": "main", "image": "main"}]}
+    api.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}, strict=True)
+    return wait_for(lambda: with_address(api.get("v1", "Pod", name)), f"pod {name} has an address")
+
+
+def with_address(pod: Manifest | None) -> Manifest | None:
+    return pod if pod is not None and pod.get("status", {}).get("podIP") else None
+
+
+def reference(pod: str, uid: str = "", namespace: str = "") -> dict[str, Any]:
+    more = {key: value for key, value in (("uid", uid), ("namespace", namespace)) if value}
+    return {"kind": "Pod", "name": pod, **more}
+
+
+def test_no_address_is_called_that_is_not_its_pods(api: ApiClient, engines: Engines) -> None:
+    wait_until_loaded(api, engines, 2)
+    thief, twin = start_pod(api, "thief"), start_pod(api, "twin")
+    engine = min(engines.by_pod)
+    at_engine = (api.get("v1", "Pod", engine) or {})["status"]["podIP"]
+    stolen = f"is not an address of pod thief{CORRECT}"
+    forged: dict[str, tuple[str, dict[str, Any] | None, str]] = {
+        "another-server": (OTHER_SERVER, reference("thief", thief["metadata"]["uid"]), stolen),
+        "beside-an-engine": (OTHER_SERVER, reference(engine), ""),
+        "an-engine-as-another": (at_engine, reference("other"), f"has no pod other{CORRECT}"),
+        "another-uid": (twin["status"]["podIP"], reference("twin", UID), f"is not that of pod twin{CORRECT}"),
+        "gone": ("10.0.255.11", reference("gone"), f"has no pod gone{CORRECT}"),
+        "elsewhere": ("10.0.255.12", reference("x", namespace="kube-system"), f"another namespace for it{CORRECT}"),
+        "nobody": ("10.0.255.13", None, f"names no pod for it (targetRef){CORRECT}"),
+        "metadata": ("168.63.129.16", reference("m"), "is a cloud's metadata address (setting engine_addresses)"),
+    }
+    expected = {
+        ((target or {}).get("name", ""), f"http://{address}:{ENGINE_PORT}"): words
+        for address, target, words in forged.values()
+        if words
+    }
+    by_name = (("named", f"http://example.com:{ENGINE_PORT}"), "holds no IP addresses (addressType)")
+    with other_server(engines) as calls:
+        for name, (address, target, _) in forged.items():
+            api.create(forged_slice(name, address, target), strict=True)
+        api.create(forged_slice("names", "example.com", reference("named"), "FQDN"), strict=True)
+
+        def refused() -> bool:
+            found = endpoints_of(api)
+            return all(found.get(key, "").endswith(words) for key, words in (*expected.items(), by_name))
+
+        wait_for(refused, "every endpoint is refused with its reason", 60)
+        wait_until_loaded(api, engines, 2)
+        message = condition(the_model(api), "Ready")["message"]
+        assert message.startswith("All 2 endpoint(s) are ready; ")
+        assert "not called: " in message
+        assert calls == Counter(), "the other server was called"
+
+
+def test_new_engine_is_not_called_without_the_right_to_read_its_pod(
+    api: ApiClient, engines: Engines, admin: ApiClient
+) -> None:
+    wait_until_loaded(api, engines, 2)
+    version, kind, name = "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "dynamo-hooks-effects"
+    binding = admin.get(version, kind, name)
+    assert binding is not None
+    admin.delete(version, kind, name)
+    try:
+        api.patch(DYNAMO, GRAPH, "vllm-lora", {"spec": {"services": {SERVICE: {"replicas": 3}}}})
+        wait_for(lambda: any("may not read the pod" in why for why in endpoints_of(api).values()), "it says so", 60)
+        status = the_model(api)["status"]
+        assert (status["readyEndpoints"], status["totalEndpoints"]) == (2, 3), "the engines known before stay"
+        assert condition(the_model(api), "Ready")["status"] == "False"
+        assert len(engines.holders()) == 2
+    finally:
+        kept = {key: binding[key] for key in ("apiVersion", "kind", "roleRef", "subjects")}
+        admin.create({**kept, "metadata": {"name": name}})
+    wait_until_loaded(api, engines, 3)
