@@ -12,14 +12,14 @@ import math
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from hooks.clients.api_server import ApiServer, Conversation, Refused, object_path
 from hooks.k8s import kinds
-from hooks.model.pod_addresses import NamedAddress, Verdict, Verdicts, describe_doubt, judge_address
+from hooks.model.pod_addresses import OWN, NamedAddress, Verdict, Verdicts, describe_doubt, judge_address
 
 READ_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
 """How long a call begins to read further pods, and how long the last answer may take."""
@@ -78,7 +78,10 @@ class PodReader:
         server = self._server
         if server is None:
             return {one: Verdict(doubt=describe_doubt(one, _NO_ACCESS)) for one in addresses}
-        with self._take_due(addresses, server.clock()) as due:
+        verdicts = dict.fromkeys(addresses, OWN)
+        if not (unclear := self._find_unclear(addresses, server.clock())):
+            return verdicts
+        with self._take_due(unclear, server.clock()) as due:
             if due and self._readers.acquire(blocking=False):
                 try:
                     self._read(server, due)
@@ -86,15 +89,30 @@ class PodReader:
                     self._readers.release()
         with self._lock:
             now = server.clock()
-            return {one: self._judge(one, now) for one in addresses}
+            return verdicts | {one: self._judge(one, now) for one in unclear}
+
+    def _find_unclear(self, addresses: tuple[NamedAddress, ...], now: float) -> list[NamedAddress]:
+        """The addresses that are not known to be good now; all are remembered from here on."""
+        unclear = []
+        with self._lock:
+            for one in addresses:
+                known = self._known.get(one)
+                if known is None:
+                    self._known[one] = _Known(since=now)
+                else:
+                    self._known.move_to_end(one)
+                if known is None or known.refusal != "" or known.due_at <= now:
+                    unclear.append(one)
+            while len(self._known) > MOST_KNOWN:
+                self._known.popitem(last=False)
+        return unclear
 
     @contextmanager
     def _take_due(
-        self, addresses: tuple[NamedAddress, ...], now: float
+        self, addresses: list[NamedAddress], now: float
     ) -> Iterator[dict[tuple[str, str], list[NamedAddress]]]:
         """The addresses whose pods this thread is to read, by pod: those not known yet come first."""
         with self._lock:
-            self._remember(addresses, now)
             due = self._choose_due(addresses, now)
             self._in_hand |= due.keys()
         try:
@@ -103,16 +121,7 @@ class PodReader:
             with self._lock:
                 self._in_hand -= due.keys()
 
-    def _remember(self, addresses: Iterable[NamedAddress], now: float) -> None:
-        for one in addresses:
-            if one in self._known:
-                self._known.move_to_end(one)
-            else:
-                self._known[one] = _Known(since=now)
-        while len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
-
-    def _choose_due(self, addresses: tuple[NamedAddress, ...], now: float) -> dict[tuple[str, str], list[NamedAddress]]:
+    def _choose_due(self, addresses: list[NamedAddress], now: float) -> dict[tuple[str, str], list[NamedAddress]]:
         new: dict[tuple[str, str], list[NamedAddress]] = {}
         again: dict[tuple[str, str], list[NamedAddress]] = {}
         paused = {namespace: self._find_fault(namespace, now) for namespace in {one.namespace for one in addresses}}
@@ -174,7 +183,7 @@ class PodReader:
     def _judge(self, one: NamedAddress, now: float) -> Verdict:
         known = self._known.get(one)
         if known is not None and known.refusal is not None and (known.refusal or now < known.read_at + KEPT_SECONDS):
-            return Verdict(refusal=known.refusal)
+            return Verdict(refusal=known.refusal) if known.refusal else OWN
         reason = self._find_fault(one.namespace, -math.inf) or _WAITING
         is_new = known is None or (known.refusal is None and now < known.since + self._new_seconds)
         return Verdict(doubt=describe_doubt(one, reason), is_new=is_new)

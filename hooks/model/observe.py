@@ -15,7 +15,7 @@ from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.model.engine_addresses import AddressRule, find_refusal
-from hooks.model.pod_addresses import NamedAddress, Verdict, Verdicts, refuse_reference
+from hooks.model.pod_addresses import OWN, NamedAddress, Verdict, Verdicts, refuse_reference
 from hooks.settings import Settings
 
 _LABEL_SERVICE = "kubernetes.io/service-name"
@@ -177,6 +177,8 @@ def sort_engines(endpoints: SeenEndpoints, verdicts: Verdicts | None) -> SortedE
     """
     if verdicts is None:
         return endpoints.unchecked
+    if all(verdicts.get(one) is OWN for one in endpoints.to_check):
+        return endpoints.as_named
     return _sort(_judge(one, verdicts) for one in endpoints.addresses)
 
 

@@ -1,6 +1,6 @@
 """Whether an address that an EndpointSlice gives to a pod is that pod's own, by the pod that the API server has.
 
-The kubelet writes a pod's addresses, and no right to write pods or EndpointSlices includes that. So with the setting
+The kubelet writes a pod's addresses. A right to write pods or EndpointSlices does not include that. So with the setting
 `engine_addresses=pods` the prober calls only addresses of pods in the model's namespace.
 
 A pod in its node's network has the node's address, and is called there. Whoever may create such a pod reaches all of
@@ -46,6 +46,8 @@ class Verdict:
     is_new: bool = False
 
 
+OWN = Verdict()
+"""The address is that of its pod."""
 Verdicts = Mapping[NamedAddress, Verdict]
 CheckAddresses = Callable[[tuple[NamedAddress, ...]], Verdicts]
 """Says of each address whether it is that of its pod."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hooks.model.pod_addresses import NamedAddress, Verdict, Verdicts
+from hooks.model.pod_addresses import OWN, NamedAddress, Verdicts
 from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 
 Prober = Callable[[LoadRequest], LoadReport]
@@ -11,7 +11,7 @@ Prober = Callable[[LoadRequest], LoadReport]
 
 def believe_addresses(addresses: tuple[NamedAddress, ...]) -> Verdicts:
     """Every address is that of its pod, as EndpointSlices say; no API server is asked."""
-    return dict.fromkeys(addresses, Verdict())
+    return dict.fromkeys(addresses, OWN)
 
 
 def report_phase(phase: AdapterPhase | str, error: str = "") -> Prober:

@@ -181,6 +181,14 @@ def test_effects_that_no_api_server_takes_are_switched_off_and_named_once(
     assert [line["settings"] for line in told] == ([left] if left else [])
 
 
+@pytest.mark.parametrize(("rule", "told"), [("pods", 1), ("routable", 0), ("any", 0)])
+def test_server_that_can_read_no_pod_says_once_that_no_engine_is_called(start: Start, rule: str, told: int) -> None:
+    server = start("--workers", "2", "--set", f"engine_addresses={rule}", KUBERNETES_SERVICE_HOST="")
+    assert server.stop() == 0
+    found = [json.loads(line) for line in server.lines if "no engine is called, because no pod can be read" in line]
+    assert [line["settings"] for line in found] == [["engine_addresses"]] * told
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
