@@ -170,6 +170,8 @@ class PodReader:
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             reason = _FORBIDDEN
         with self._lock:
+            if status:
+                self._faults.pop(_EVERYWHERE, None)
             self._faults[namespace if status else _EVERYWHERE] = (now + PAUSE_SECONDS, reason)
 
     def _learn(self, refusals: Mapping[NamedAddress, str], now: float) -> None:

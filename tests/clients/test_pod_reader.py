@@ -235,6 +235,17 @@ def test_namespace_that_may_not_be_read_does_not_hold_up_others(world: World) ->
     assert world.check(closed)[0].doubt, "a good read elsewhere is no right here"
 
 
+def test_reason_is_the_last_one(world: World) -> None:
+    world.fail(0)
+    assert world.check(named())[0].doubt.endswith(SILENT)
+    for status, reason in ((403, FORBIDDEN), (0, SILENT), (403, FORBIDDEN)):
+        world.fail(status)
+        world.clock.now += PAUSE_SECONDS
+        assert [one.doubt.partition(", because ")[2] for one in world.check(named()) * 2] == [reason] * 2
+        world.clock.now += PAUSE_SECONDS / 2
+        assert world.check(named())[0].doubt.endswith(reason)
+
+
 def test_name_that_is_a_path_is_refused_and_holds_up_nothing(world: World) -> None:
     world.keep("w0", "10.0.0.1")
     forged = named("../../secrets/x")
