@@ -42,7 +42,7 @@ def refuse_help(*_: Any) -> Any:
 
 
 def hooks_of(**settings: str) -> FlaskClient:
-    hooks = all_hooks(refuse_help, refuse_help)
+    hooks = all_hooks(refuse_help, refuse_help, refuse_help)
     return create_app(parse_settings({}, settings), lambda: make.NOW, hooks=hooks).test_client()
 
 
@@ -119,4 +119,4 @@ def test_components_of_such_a_graph_are_refused_too() -> None:
 
 def test_every_kind_has_a_case() -> None:
     kinds = {GroupVersionKind.of(parent["apiVersion"], parent["kind"]) for parent in PARENTS.values()}
-    assert {hook.kind for hook in all_hooks(refuse_help, refuse_help).values()} == kinds
+    assert {hook.kind for hook in all_hooks(refuse_help, refuse_help, refuse_help).values()} == kinds
