@@ -45,7 +45,7 @@ FOREIGN = {
     "hooks.k8s.yaml_reader": "tags in YAML",
     "hooks.k8s.yaml_scalars": "numbers in YAML",
     "hooks.manifests.block_style": "scalars that are written as YAML",
-    "hooks.model.prober.lora_api": "texts of engines",
+    "hooks.model.prober.engine_texts": "texts of engines",
     "hooks.model.prober_client": "bodies of other servers behind the prober's address",
     "hooks.problems": "a path while it is written: its first dot",
     "hooks.setting_types": "values of settings",

@@ -32,7 +32,7 @@ class AdapterPhase(StrEnum):
     RETRYING = "Retrying"
     """The last call failed and is tried again."""
     FAILED = "Failed"
-    """Not tried again until the spec changes."""
+    """Tried again when the spec changes, or after a long pause."""
     UNSUPPORTED = "Unsupported"
     """The engine has no LoRA support, as on prefill workers."""
     UNLOADING = "Unloading"

@@ -94,8 +94,8 @@ class AdapterState:
 
     `since` is when the phase began. `source` is where the engine loaded the adapter from; empty if it has none or the
     source is unknown. `accepted` is the change that the engine accepted and no list has confirmed yet. `is_terminal`:
-    no further call is made for this generation. `changed_at` is when the last load or unload ended, `seen_at` when the
-    engine last had the adapter.
+    no call is made for this generation, or not for a long time. `changed_at` is when the last load or unload ended,
+    `seen_at` when the engine last had the adapter.
     """
 
     wanted: WantedAdapter

@@ -23,7 +23,7 @@ class CallOutcome(StrEnum):
     FAILED = "failed"
     """The call may succeed another time."""
     TERMINAL = "terminal"
-    """The call cannot succeed until the spec changes: the source does not exist, or the engine refuses the request."""
+    """Trying again soon does not help: the source does not exist, or the engine refuses the request."""
     UNSUPPORTED = "unsupported"
     """The engine has no LoRA support."""
     TIMEOUT = "timeout"

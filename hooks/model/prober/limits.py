@@ -12,6 +12,9 @@ class Limits:
     There are three kinds of calls: lists, changes, and first reloads of a lost adapter. At most `concurrency` calls of
     one kind run at one time. A call that has run for `list_grace` or `change_grace` seconds no longer counts, so that
     hanging engines do not block the others. `max_calls` bounds the calls of one kind, hanging ones included.
+
+    A refused load is tried again after `pause_after_refusal`: an engine may say the same of a source that does not
+    exist and of one that it cannot reach now.
     """
 
     concurrency: int = 10
@@ -24,6 +27,7 @@ class Limits:
     longest_backoff: float = 120.0
     list_grace: float = 0.5
     change_grace: float = 10.0
+    pause_after_refusal: float = 300.0
 
     @property
     def stable_after(self) -> float:

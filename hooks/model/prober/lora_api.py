@@ -8,7 +8,6 @@ Source: Dynamo runtime, lib/runtime/src/system_status_server.rs; Dynamo operator
 
 import errno
 import os
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from http import HTTPStatus
@@ -25,6 +24,7 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 from hooks.model.engine_addresses import AddressRule, find_refusal
 from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
 from hooks.model.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES, DeadlineAdapter
+from hooks.model.prober.engine_texts import read_text
 
 CONNECT_SECONDS = 2.0
 MAX_BODY_BYTES = 2**20
@@ -33,20 +33,6 @@ _UNSUPPORTED = "LoRA management not available"
 _NO_ROUTE = "Route not found"
 _PASSING = frozenset({401, 403, 408, 409, 423, 425, 429})
 """Refusals that may pass: permissions that are granted later, a load already under way, too many requests."""
-_NO_SOURCE = re.compile(
-    r"RepositoryNotFound|RevisionNotFound|EntryNotFound|NoSuchKey|NoSuchBucket|404 Client Error|404 Not Found"
-)
-"""How Hugging Face and S3 clients report that a source does not exist; workers answer their text with status 500."""
-_REASONS = (
-    (re.compile("LoRA management not available"), "LoRA management is not available"),
-    (re.compile("Route not found"), "the engine has no such route"),
-    (re.compile(r"GatedRepo|AccessDenied|40[13] Client Error|Permission denied"), "the source may not be read"),
-    (_NO_SOURCE, "the source does not exist"),
-    (re.compile(r"max_lora_rank|LoRA rank"), "the adapter's rank is above the engine's max_lora_rank"),
-    (re.compile(r"out of memory|OutOfMemory"), "the engine is out of memory"),
-    (re.compile("No space left on device"), "the engine's disk is full"),
-)
-"""What an engine's text means, in words of ours; the first match counts."""
 _GENERAL_REASONS = {
     400: "the engine refuses the request",
     401: "the engine asks for credentials",
@@ -165,7 +151,7 @@ def load_adapter(transport: HTTPAdapter, address: str, adapter: str, uri: str, *
     body = orjson.dumps({"lora_name": adapter, "source": {"uri": uri}})
     status, text = _send(transport, "POST", f"{address}/v1/loras", timeout, body=body)
     document = _parse(text)
-    message = _message(status, document, text)
+    message = _message(status, document, text, uri)
     if _says_unsupported(document, text) or (status == HTTPStatus.NOT_FOUND and _NO_ROUTE in _decode(text)):
         return EngineAnswer(outcome=CallOutcome.UNSUPPORTED, message=message)
     if _is_success(status, document):
@@ -173,9 +159,12 @@ def load_adapter(transport: HTTPAdapter, address: str, adapter: str, uri: str, *
             return EngineAnswer(
                 outcome=CallOutcome.FAILED, message=f"HTTP {status} without the adapter's name, so it is not loaded"
             )
+        if _is_markup(text):
+            return EngineAnswer(outcome=CallOutcome.FAILED, message=_describe_markup(status))
         return EngineAnswer(outcome=CallOutcome.OK)
     is_refused = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING
-    if is_refused or _NO_SOURCE.search(_decode(text)):
+    meaning = read_text(_said(document, text), uri)
+    if is_refused or (meaning is not None and meaning.is_final):
         return EngineAnswer(outcome=CallOutcome.TERMINAL, message=message)
     return EngineAnswer(outcome=CallOutcome.FAILED, message=message)
 
@@ -185,11 +174,22 @@ def _is_empty_success(document: Any) -> bool:
     return bool(document == {"status": "success"})
 
 
+def _is_markup(body: bytes) -> bool:
+    """Whether the body is a page, which a proxy sends in an engine's place; engines send JSON, or nothing."""
+    return body.lstrip()[:1] == b"<"
+
+
+def _describe_markup(status: int) -> str:
+    return f"HTTP {status} with a page of HTML or XML in place of JSON; another server answers in the engine's place"
+
+
 def unload_adapter(transport: HTTPAdapter, address: str, adapter: str, timeout: float) -> EngineAnswer:
     """`DELETE /v1/loras/<name>`: unload an adapter; slashes in the name are encoded, and the engine decodes them."""
     status, body = _send(transport, "DELETE", f"{address}/v1/loras/{quote(adapter, safe='')}", timeout)
     document = _parse(body)
     if _is_success(status, document):
+        if _is_markup(body):
+            return EngineAnswer(outcome=CallOutcome.FAILED, message=_describe_markup(status))
         return EngineAnswer(outcome=CallOutcome.OK)
     message = _message(status, document, body)
     if _says_unsupported(document, body):
@@ -260,7 +260,12 @@ def _engine_text(document: Any) -> str | None:
     return None
 
 
-def _message(status: int, document: Any, body: bytes) -> str:
+def _said(document: Any, body: bytes) -> str:
+    """What the engine says in words: the message in its document, else the whole body."""
+    return _engine_text(document) or _decode(body)
+
+
+def _message(status: int, document: Any, body: bytes, uri: str = "") -> str:
     """`HTTP 500: the engine is out of memory; see the engine's log`: the status and a reason of ours.
 
     An engine's own text never gets into a status: whoever may write an EndpointSlice would read there what any server
@@ -268,11 +273,9 @@ def _message(status: int, document: Any, body: bytes) -> str:
     """
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return f"HTTP {status}: redirects are not followed"
-    text = _engine_text(document) or _decode(body)
-    known = next((reason for pattern, reason in _REASONS if pattern.search(text)), "")
-    return (
-        f"HTTP {status}: {known or _GENERAL_REASONS.get(status, 'the engine reports an error')}; see the engine's log"
-    )
+    meaning = read_text(_said(document, body), uri)
+    reason = meaning.reason if meaning else _GENERAL_REASONS.get(status, "the engine reports an error")
+    return f"HTTP {status}: {reason}; see the engine's log"
 
 
 def _describe_connection(error: requests.ConnectionError) -> str:

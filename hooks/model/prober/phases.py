@@ -32,6 +32,7 @@
 
 From `Retrying` a list leads on only if no load or unload failed; otherwise the next call follows after a pause.
 `Failed`, and `Unsupported` after a load, end with a new goal or when the engine lists the adapter.
+After a long pause, `Failed` becomes `Pending` again.
 """
 
 from collections.abc import Iterator
@@ -58,6 +59,7 @@ from hooks.model.prober.updates import (
     rule_out,
     settle,
     start_over,
+    try_anew,
 )
 from hooks.model.prober_messages import AdapterPhase
 
@@ -77,6 +79,7 @@ class AdapterFact(StrEnum):
     SOURCE_KNOWN = "the engine is known to have loaded the wanted source"
     SOURCE_FITS = "as far as known, the engine loaded no other source and loads none"
     LATE_LOAD = "a load of another source may still arrive"
+    FAILED_LONG_AGO = "the last refusal is so old that another call may succeed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +157,8 @@ TABLE = (
     # An engine without LoRA support has no adapter.
     _row(_E.NO_LORA, _LOADED, then=_P.UNSUPPORTED, update=rule_out),
     _row(_E.NO_LORA, _UNLOADED, then=_P.UNLOADED, update=rule_out),
+    # What was refused long ago is tried again: the source may have come, or the hub may answer again.
+    _row(*_ANSWERED, _P.FAILED, _F.FAILED_LONG_AGO, then=_P.PENDING, update=try_anew),
     # An engine that cannot list: what it accepted counts as done.
     _row(_E.NO_LIST, _F.TERMINAL, then=None, update=keep),
     _row(_E.NO_LIST, _LOADED, _F.LOAD_UNCONFIRMED, then=_P.UNVERIFIED, update=assume),
@@ -220,5 +225,6 @@ def _find_facts(state: AdapterState, happened: Occurrence) -> Iterator[AdapterFa
         (_F.SOURCE_KNOWN, state.source == uri),
         (_F.SOURCE_FITS, state.source in {"", uri} and not may_be_late),
         (_F.LATE_LOAD, may_be_late),
+        (_F.FAILED_LONG_AGO, now - state.since >= happened.at.limits.pause_after_refusal),
     )
     return (fact for fact, is_so in holds if is_so)

@@ -74,6 +74,12 @@ def give_up(state: AdapterState, happened: Occurrence) -> AdapterState:
     return replace(state, is_terminal=True, last_error=happened.error)
 
 
+def try_anew(state: AdapterState, happened: Occurrence) -> AdapterState:
+    """As `settle`, and the next call is made at once; the error stays until then."""
+    tries = replace(state.tries, failures=0, next_at=happened.at.now)
+    return replace(settle(state, happened), is_terminal=False, tries=tries)
+
+
 def confirm(state: AdapterState, happened: Occurrence) -> AdapterState:
     """The engine has the adapter, from the wanted source as far as known."""
     is_stable = state.phase is AdapterPhase.LOADED and happened.at.now - state.since >= happened.at.limits.stable_after

@@ -16,7 +16,7 @@ ENGINE = "http://10.0.0.1:9090"
 LORAS = f"{ENGINE}/v1/loras"
 NOT_AVAILABLE = "LoRA management not available: no endpoint load_lora"
 LOG = "; see the engine's log"
-NO_SOURCE = f"the source does not exist{LOG}"
+NO_SOURCE = f"the source does not exist; check source.uri{LOG}"
 LISTLESS = "HTTP 200 without a list of adapters"
 
 
@@ -290,3 +290,29 @@ def test_address_that_no_engine_has_is_not_called() -> None:
             found = perform(open_transport(), asked, addresses="routable")
             assert found.outcome is CallOutcome.FAILED
             assert found.message == "not called: its address 127.0.0.1 is a loopback address (setting engine_addresses)"
+
+
+@responses.activate
+@pytest.mark.parametrize("action", [Action.LOAD, Action.UNLOAD])
+def test_page_in_place_of_json_is_no_success(action: Action) -> None:
+    responses.post(LORAS, body="\n<!DOCTYPE html><html>Welcome</html>")
+    responses.delete(f"{LORAS}/a", body="<html>Welcome</html>")
+    message = "HTTP 200 with a page of HTML or XML in place of JSON; another server answers in the engine's place"
+    assert make_call(action) == EngineAnswer(outcome=CallOutcome.FAILED, message=message)
+
+
+@responses.activate
+@pytest.mark.parametrize(
+    "body",
+    ['{"loras": {"a": 1, "b": 2, "a": 3}}', '["a", "b", "a"]', '{"data": [{"id": "a"}, {"id": "b"}, {"id": "a"}]}'],
+    ids=["map", "names", "objects"],
+)
+def test_list_with_a_name_twice_loses_no_other(body: str) -> None:
+    responses.get(LORAS, body=body)
+    assert make_call(Action.LIST) == EngineAnswer(outcome=CallOutcome.OK, names=frozenset({"a", "b"}))
+
+
+@responses.activate
+def test_list_with_a_name_of_forty_thousand_characters_is_read_whole() -> None:
+    responses.get(LORAS, json={"loras": {"x" * 40_000: 1, "a": 2}})
+    assert make_call(Action.LIST).names == {"x" * 40_000, "a"}

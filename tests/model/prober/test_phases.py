@@ -67,7 +67,7 @@ MOVES: dict[tuple[Goal, AdapterEvent], Moves] = {
         P.LOADED: {P.LOADED, P.PENDING},
         P.UNVERIFIED: {P.LOADED, P.PENDING},
         P.RETRYING: {P.LOADED, P.PENDING, P.RETRYING},
-        P.FAILED: {P.LOADED, P.FAILED},
+        P.FAILED: {P.LOADED, P.PENDING, P.FAILED},
         P.UNSUPPORTED: {P.LOADED, P.PENDING, P.UNSUPPORTED},
     },
     (LOADED, E.NOT_LISTED): {
@@ -75,7 +75,7 @@ MOVES: dict[tuple[Goal, AdapterEvent], Moves] = {
         P.LOADED: {P.PENDING},
         P.UNVERIFIED: {P.PENDING},
         P.RETRYING: {P.PENDING, P.RETRYING},
-        P.FAILED: {P.FAILED},
+        P.FAILED: {P.PENDING, P.FAILED},
         P.UNSUPPORTED: {P.PENDING, P.UNSUPPORTED},
     },
     (LOADED, E.NO_LIST): {
@@ -83,7 +83,7 @@ MOVES: dict[tuple[Goal, AdapterEvent], Moves] = {
         P.LOADED: {P.UNVERIFIED},
         P.UNVERIFIED: {P.UNVERIFIED},
         P.RETRYING: {P.PENDING, P.RETRYING},
-        P.FAILED: {P.FAILED},
+        P.FAILED: {P.PENDING, P.FAILED},
         P.UNSUPPORTED: {P.PENDING, P.UNSUPPORTED},
     },
     (LOADED, E.NO_LORA): every(LOADED, P.UNSUPPORTED),
@@ -126,10 +126,13 @@ def states(goal: Goal, phase: AdapterPhase) -> Iterator[AdapterState]:
     accepted: tuple[Action | None, ...] = (None, Action.LOAD, Action.UNLOAD) if phase in UNCONFIRMED else (None,)
     terminal = {P.FAILED: (True,), P.UNSUPPORTED: (False, True)}.get(phase, (False,))
     sources, lates = ("", uri, "s3://b/old"), (frozenset[str](), frozenset({"s3://b/old"}))
-    for took, ends, source, late, failures, seen_at in product(accepted, terminal, sources, lates, (0, 1), (0.0, NOW)):
+    begins = (0.0, NOW - 1) if phase is P.FAILED else (0.0,)
+    for since, took, ends, source, late, failures, seen_at in product(
+        begins, accepted, terminal, sources, lates, (0, 1), (0.0, NOW)
+    ):
         yield AdapterState(
             wanted=WANTED[goal],
-            since=0.0,
+            since=since,
             phase=phase,
             source=source,
             accepted=took,

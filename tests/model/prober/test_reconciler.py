@@ -154,6 +154,27 @@ def test_final_failure_waits_for_a_new_spec(
     assert world.run_asking(10, world.request(generation=2)).phase is AdapterPhase.LOADED
 
 
+def test_refused_load_is_tried_again_rarely_and_succeeds_once_the_source_is_there() -> None:
+    world = World()
+    world.engine.answers = {Action.LOAD: NOT_FOUND}
+    world.run_asking(1000, world.request())
+    assert world.engine.asked[Action.LOAD] == 4
+    assert world.phases() == [AdapterPhase.PENDING, AdapterPhase.FAILED] * 4
+    world.engine.answers = {}
+    assert world.run_asking(320, world.request()).phase is AdapterPhase.LOADED
+
+
+def test_restarted_prober_tries_a_refused_load_again_only_after_the_pause() -> None:
+    world = World()
+    world.engine.answers = {Action.LOAD: NOT_FOUND}
+    for _ in range(4):
+        world.run_asking(100, world.request(failed="HTTP 404: no such source"))
+        world.restart_prober()
+    assert world.engine.asked[Action.LOAD] == 0
+    world.run_asking(310, world.request(failed="HTTP 404: no such source"))
+    assert world.engine.asked[Action.LOAD] == 1
+
+
 def test_restarted_prober_knows_a_final_failure_from_the_status() -> None:
     world = World()
     entry = world.run_asking(60, world.request(failed="HTTP 404: no such source"))
