@@ -51,11 +51,12 @@ class ObjectProgress:
 
 
 def measure_progress(tree: ObjectTree, root: Manifest, events: Iterable[RecordedEvent]) -> ObjectProgress:
-    """Measure the progress of one applied object."""
+    """Measure the progress of one applied object; it is ready when the scaling adapters below it are ready too."""
     below = tree.descendants(root)
+    adapters = [obj for obj in below if kind_of(obj) == contract.SCALING_ADAPTER]
     components = [obj for obj in below if kind_of(obj) == contract.COMPONENT]
     pods = [obj for obj in below if kind_of(obj) == kinds.POD]
-    ready = is_ready(root)
+    ready = is_ready(root) and all(is_ready(adapter) for adapter in adapters)
     return ObjectProgress(
         kind=root["kind"],
         namespace=root["metadata"].get("namespace", ""),
@@ -84,17 +85,26 @@ def _find_reasons(tree: ObjectTree, objects: list[Manifest], events: Iterable[Re
     last = {event.ref: event.message for event in events if event.ref in refs}
     yield from (f"{ref}: {message}" for ref, message in last.items())
     root = objects[0]
-    if "status" not in root:
-        yield f"{ref_of(root)}: no hook has reported a status yet"
-    condition = find_condition(root.get("status", {}).get("conditions") or (), "Ready")
-    if condition is not None:
-        yield f"{ref_of(root)}: {condition.get('message') or condition.get('reason') or 'not ready'}"
+    adapters = [obj for obj in objects[1:] if kind_of(obj) == contract.SCALING_ADAPTER]
+    for obj in (root, *adapters):
+        yield from _explain_condition(obj)
     for obj in objects:
         missing = tree.missing.get(obj["metadata"]["uid"])
         if missing is not None:
             yield _advise(missing, obj["metadata"]["namespace"])
         elif kind_of(obj) == kinds.POD and not is_pod_ready(obj) and phase_of(obj) != "Succeeded":
             yield f"{ref_of(obj)}: {phase_of(obj)}{_pod_message(obj)}"
+
+
+def _explain_condition(obj: Manifest) -> Iterable[str]:
+    """Why a Dynamo object is not ready, by its own status; nothing if it is."""
+    if is_ready(obj):
+        return
+    if "status" not in obj:
+        yield f"{ref_of(obj)}: no hook has reported a status yet"
+    condition = find_condition(obj.get("status", {}).get("conditions") or (), "Ready")
+    if condition is not None:
+        yield f"{ref_of(obj)}: {condition.get('message') or condition.get('reason') or 'not ready'}"
 
 
 def _advise(missing: Reference, namespace: str) -> str:

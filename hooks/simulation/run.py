@@ -182,8 +182,11 @@ def _watch(
 
 
 def _all_over(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
+    """Whether all applied objects are ready, with the scaling adapters that the hooks made, or never will be."""
     found = (cluster.get(GroupVersionKind(ref.group, "", ref.kind), ref.name, ref.namespace) for ref in roots)
-    return all(obj is None or is_ready(obj) or has_ended(obj) for obj in found)
+    if not all(obj is None or is_ready(obj) or has_ended(obj) for obj in found):
+        return False
+    return all(map(is_ready, cluster.list_kind(contract.SCALING_ADAPTER)))
 
 
 def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> SimulatedCluster:

@@ -36,6 +36,14 @@ def test_a_graph_becomes_ready_and_its_tree_and_status_are_printed() -> None:
     assert last.endswith("try --break 'VllmPrefillWorker=CrashLoopBackOff' to see a fault, or -o yaml for the statuses")
 
 
+def test_scaling_adapters_are_ready_when_all_is_said_to_be() -> None:
+    result = _simulate(EXAMPLE.replace("vllm-disagg", "vllm-disagg-planner"))
+    assert result.exit_code == 0, result.stderr
+    assert "DynamoGraphDeploymentScalingAdapter vllm-planner-vllmprefillworker  Ready" in result.stdout
+    assert "DynamoGraphDeploymentScalingAdapter vllm-planner-vllmdecodeworker  Ready" in result.stdout
+    assert "not ready" not in result.stdout
+
+
 def test_proposed_fault_is_of_a_service_that_has_pods(tmp_path: Path) -> None:
     file, graph = tmp_path / "graph.yaml", yaml.safe_load(Path(EXAMPLE).read_text())
     graph["spec"]["services"]["VllmPrefillWorker"]["replicas"] = 0
