@@ -112,7 +112,7 @@ def test_names_are_upstreams(kind: str, plural: str, singular: str, short: str) 
 
 READY = '.status.conditions[?(@.type=="Ready")]'
 MESSAGE = ("Message", "string", f"{READY}.message")
-WIDE = {"Path", "Message", "MESSAGE"}
+WIDE = {"Path", "Source", "Message", "MESSAGE"}
 COLUMNS = {
     DGD: [
         ("Ready", "string", f"{READY}.status"),
@@ -135,12 +135,14 @@ COLUMNS = {
     ],
     DM: [
         ("BaseModel", "string", ".spec.baseModelName"),
+        ("Model", "string", ".spec.modelName"),
         ("Type", "string", ".spec.modelType"),
         ("Ready", "integer", ".status.readyEndpoints"),
         ("Total", "integer", ".status.totalEndpoints"),
         ("AllReady", "string", f"{READY}.status"),
         ("Reason", "string", f"{READY}.reason"),
         ("Age", "date", ".metadata.creationTimestamp"),
+        ("Source", "string", ".spec.source.uri"),
         MESSAGE,
     ],
     DGDR: [

@@ -17,8 +17,8 @@ class ModelSource(ApiModel):
     uri: Annotated[
         str,
         Schema(
-            "`s3://bucket/path`, or `hf://org/model` with `@revision` or without; `file:///path` on the engine's "
-            "machine where the hooks' setting `lora_file_sources` allows it.",
+            "`s3://bucket/path`, or `hf://org/model` with `@revision` or without (Dynamo 1.3 or later); `file:///path` "
+            "in the engine's container where the hooks' setting `lora_file_sources` allows it. Without credentials.",
             required=True,
         ),
     ] = ""

@@ -6,7 +6,19 @@ Source: Dynamo operator, internal/webhook/validation, as in the packages' `valid
 from collections.abc import Mapping
 
 from hooks import contract
-from hooks.crds.cel import NAME, At, CelRule, Phrase, cel_rule, fill_text, fixed, format_text, name_rule, unpacked
+from hooks.crds.cel import (
+    NAME,
+    At,
+    CelRule,
+    Phrase,
+    cel_rule,
+    fill_text,
+    fixed,
+    format_text,
+    name_rule,
+    quote,
+    unpacked,
+)
 from hooks.crds.cel_graph import GRAPH_CHANGE_RULES, GRAPH_RULES
 from hooks.crds.cel_spec import COMPONENT_SPEC_RULES, SERVICE_RULES
 from hooks.crds.cel_topology import COMPONENT_TOPOLOGY_RULES, TOPOLOGY_CHANGE_RULES, TOPOLOGY_RULES
@@ -54,6 +66,33 @@ _LABEL_RULES = (
 
 _LORA = "self.?modelType.orValue('') == 'lora'"
 
+
+def _matches(pattern: str) -> str:
+    return f"self.source.uri.matches({quote(pattern)})"
+
+
+def _begins(prefixes: tuple[str, ...]) -> str:
+    return "(" + " || ".join(f"self.source.uri.startsWith({quote(prefix)})" for prefix in prefixes) + ")"
+
+
+_CREDENTIALS = (
+    f"({_matches(model.URI_WITH_CREDENTIALS)} || "
+    f"!{_begins(model.SCHEMES)} && {_matches(model.FOREIGN_WITH_CREDENTIALS)})"
+)
+_SPACE = f"({_begins((model.FILE,))} ? self.source.uri.endsWith(' ') : {_matches(model.SPACE)})"
+
+
+def _of_source(rule: Rule, holds: str) -> CelRule:
+    """A rule about the source of an adapter that has one."""
+    return cel_rule(
+        rule,
+        _SPEC,
+        f"!({_LORA}) || size(self.?source.?uri.orValue('')) == 0 || {holds}",
+        SPEC / "source.uri",
+        values={"uri": Phrase("%s", ("self.source.uri",))},
+    )
+
+
 _MODEL_RULES = (
     _required(model.MODEL_NAME, "modelName"),
     _required(model.BASE_MODEL_NAME, "baseModelName"),
@@ -64,13 +103,11 @@ _MODEL_RULES = (
         f"!({_LORA}) || !has(self.source) || size(self.source.?uri.orValue('')) > 0",
         SPEC / "source.uri",
     ),
-    cel_rule(
-        model.SOURCE_SCHEME,
-        _SPEC,
-        f"!({_LORA}) || size(self.?source.?uri.orValue('')) == 0 || self.source.uri.startsWith('s3://') || "
-        "self.source.uri.startsWith('hf://') || self.source.uri.startsWith('file://')",
-        SPEC / "source.uri",
-        values={"uri": Phrase("%s", ("self.source.uri",))},
+    _of_source(model.SOURCE_CREDENTIALS, f"!{_CREDENTIALS}"),
+    _of_source(model.SOURCE_SPACE, f"{_CREDENTIALS} || !{_SPACE}"),
+    _of_source(model.SOURCE_SCHEME, f"{_begins(model.SCHEMES)} || {_CREDENTIALS} || {_SPACE}"),
+    _of_source(
+        model.SOURCE_FORM, f"!{_begins(model.REMOTE)} || {_CREDENTIALS} || {_SPACE} || {_matches(model.URI_FORM)}"
     ),
     _immutable(model.MODEL_TYPE, "modelType"),
     _immutable(model.BASE_MODEL, "baseModelName"),

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from hooks import contract, identity
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
 from hooks.model.observe import EnginePod
@@ -31,7 +32,7 @@ class ModelReason(StrEnum):
     NOT_READY = "NotReady"
     UNSUPPORTED = "Unsupported"
     LOAD_FAILED = "LoadFailed"
-    """An engine cannot load the adapter until the spec changes."""
+    """An engine cannot load the adapter; it is tried again when the spec changes, or rarely."""
     INVALID = "InvalidSpec"
     UNLOADING = "Unloading"
     """The model is being deleted, and its adapters are being unloaded."""
@@ -192,9 +193,7 @@ def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tu
     Source: Dynamo operator, internal/controller/dynamo_model_controller.go.
     """
     if not endpoints:
-        message = "; ".join(
-            (f"No endpoint slices found for base model {plan.model.spec.base_model_name}", *_explain_refused(plan))
-        )
+        message = "; ".join((_explain_none(plan), *_explain_refused(plan)))
         return (
             Condition(type=ENDPOINTS_READY, status="False", reason=ModelReason.NO_ENDPOINTS, message=message),
             Condition(type=SERVICES_FOUND, status="False", reason=ModelReason.NO_SERVICES, message=message),
@@ -206,6 +205,20 @@ def _judge_engines(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tu
         message = "No services associated with endpoint slices"
         found = Condition(type=SERVICES_FOUND, status="False", reason=ModelReason.NO_SERVICES, message=message)
     return _judge_endpoints(plan, endpoints), found
+
+
+def _explain_none(plan: ModelPlan) -> str:
+    """Why there are no engines, and what to look at."""
+    base, namespace = plan.model.spec.base_model_name, plan.model.metadata.namespace
+    selector = f"{contract.LABEL_MODEL_HASH}={identity.model_hash(base)}"
+    if _explain_refused(plan):
+        return (
+            f"No endpoint of base model {base} is called; see kubectl get endpointslices -n {namespace} -l {selector}"
+        )
+    return (
+        f"No endpoint slices found for base model {base}; a worker of namespace {namespace} must have it as "
+        f"modelRef.name; then kubectl get endpointslices -n {namespace} -l {selector} shows one"
+    )
 
 
 def _judge_endpoints(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> Condition:

@@ -1,9 +1,9 @@
 """The problems of a DynamoModel's spec, alone and together with the other models of its namespace."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from hooks.api.model import Model
-from hooks.k8s.messages import without_user
 from hooks.k8s.types import ReadManifest
 from hooks.model.observe import AdapterClaim
 from hooks.problems import SPEC, Problem
@@ -11,9 +11,6 @@ from hooks.rules import model as rules
 from hooks.settings import Settings, Switch
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
-
-_SCHEMES = ("s3://", "hf://")
-_FILE = "file://"
 
 
 def review_model(review: Review) -> Verdict:
@@ -60,11 +57,33 @@ def _find_problems(model: Model, *, takes_files: bool) -> Iterator[Problem]:
         yield rules.SOURCE.at(SPEC / "source")
     elif not spec.source.uri:
         yield rules.SOURCE_URI.at(SPEC / "source.uri")
-    elif spec.source.uri.startswith(_FILE):
+    else:
+        yield from _find_source_problems(spec.source.uri, takes_files=takes_files)
+
+
+def _find_source_problems(uri: str, *, takes_files: bool) -> Iterator[Problem]:
+    """The first problem of a source; one that may hold credentials is not shown."""
+    path = SPEC / "source.uri"
+    if has_credentials(uri):
+        yield rules.SOURCE_CREDENTIALS.at(path)
+    elif uri.endswith(" ") if uri.startswith(rules.FILE) else re.search(rules.SPACE, uri):
+        yield rules.SOURCE_SPACE.at(path)
+    elif uri.startswith(rules.FILE):
         if not takes_files:
-            yield rules.SOURCE_FILE.at(SPEC / "source.uri", uri=without_user(spec.source.uri))
-    elif not spec.source.uri.startswith(_SCHEMES):
-        yield rules.SOURCE_SCHEME.at(SPEC / "source.uri", uri=without_user(spec.source.uri))
+            yield rules.SOURCE_FILE.at(path, uri=uri)
+        elif not uri.startswith(f"{rules.FILE}/") or uri == f"{rules.FILE}/":
+            yield rules.SOURCE_FILE_PATH.at(path, uri=uri)
+    elif not uri.startswith(rules.REMOTE):
+        yield rules.SOURCE_SCHEME.at(path, uri=uri)
+    elif not re.search(rules.URI_FORM, uri):
+        yield rules.SOURCE_FORM.at(path, uri=uri)
+
+
+def has_credentials(uri: str) -> bool:
+    """Whether a source has a place for credentials in it, which no downloader reads: a user, a password or a query."""
+    if re.search(rules.URI_WITH_CREDENTIALS, uri):
+        return True
+    return not uri.startswith(rules.SCHEMES) and bool(re.search(rules.FOREIGN_WITH_CREDENTIALS, uri))
 
 
 def validate_claims(model: Model, own: AdapterClaim, others: Iterable[AdapterClaim]) -> tuple[Problem, ...]:

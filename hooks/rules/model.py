@@ -5,6 +5,19 @@ Source: Dynamo operator, internal/webhook/validation/dynamomodel.go; its texts a
 
 from hooks.problems import Place, Reason, Rule, Severity
 
+# Regular expressions that are searched for in a source's URI. Python and the API server (RE2) read them alike; they are
+# short, because the API server estimates their cost by their length.
+URI_WITH_CREDENTIALS = r"^[^/]*://[^/]*@|^(s3|hf)://([^/]*:|.*[?#])"
+"""It has a place for a user, a password or a token; no downloader reads them."""
+FOREIGN_WITH_CREDENTIALS = r"[@?#]"
+"""The same for a scheme that is not of `SCHEMES`; it is refused anyhow, and is not shown then."""
+SPACE = r"[\x00- \x7f\xa0]"
+"""No downloader finds a repository or a key with it. A path of `FILE` may have some, but no space at its end."""
+URI_FORM = r"^s3://[^/]|^hf://[^/@]+/[^/@]+(@[^@]+)?$"
+FILE = "file://"
+REMOTE = ("s3://", "hf://")
+SCHEMES = (*REMOTE, FILE)
+
 MODEL_NAME = Rule(name="model-name", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
 BASE_MODEL_NAME = Rule(name="base-model-name", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
 SOURCE = Rule(
@@ -18,6 +31,30 @@ SOURCE_URI = Rule(
 )
 SOURCE_SCHEME = Rule(
     name="source-scheme", text="source URI must start with 's3://' or 'hf://', got: {uri}", place=Place.CEL
+)
+SOURCE_CREDENTIALS = Rule(
+    name="source-credentials",
+    text=(
+        "source URI must be s3://bucket/path or hf://org/name[@revision], without user, password, port, query and "
+        "fragment; workers take credentials from their Secret (envFromSecret)"
+    ),
+    place=Place.CEL,
+)
+SOURCE_SPACE = Rule(
+    name="source-space",
+    text="source URI must not have spaces or control characters; remove them, also at its end",
+    place=Place.CEL,
+)
+SOURCE_FORM = Rule(
+    name="source-form",
+    text="source URI must be s3://bucket/path, hf://org/name or hf://org/name@revision, got: {uri}",
+    place=Place.CEL,
+)
+SOURCE_FILE_PATH = Rule(
+    name="source-file-path",
+    text="source URI must be file:///path, an absolute path in the workers' containers, got: {uri}",
+    place=Place.WEBHOOK,
+    why="it needs the installation's settings",
 )
 SOURCE_FILE = Rule(
     name="source-file",

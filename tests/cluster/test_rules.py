@@ -16,7 +16,10 @@ from tests.cluster.dynamo import EXAMPLES, load_documents
 from tests.cluster.rules import is_taken, rules_dropped
 from tests.contract.backend import ApiRefused, Manifest
 from tests.validation.cases import CASES, judge_case
-from tests.validation.objects import Case, graph
+from tests.validation.objects import Case, graph, lora
+
+CREDENTIAL = "hunter2"
+"""What the cases have as a password or token in a source."""
 
 
 def write(api: ApiClient, manifest: Manifest, *, dry_run: bool) -> None:
@@ -50,6 +53,7 @@ def test_api_server_says_what_the_pure_rules_say(case: Case, api: ApiClient) -> 
             write(api, case.new, dry_run=True)
     assert refused.value.code == 422
     assert [problem for problem in expected if not is_said(problem, refused.value.message)] == []
+    assert CREDENTIAL not in refused.value.message
 
 
 @contextmanager
@@ -97,6 +101,24 @@ def test_graph_stored_before_a_rule_came_is_still_told_its_status_and_may_be_lab
             api.patch(*kind, {"spec": {"services": {"main": {"labels": {"a": "b"}}}}})
     finally:
         api.delete(bad["apiVersion"], bad["kind"], "g" * 64)
+
+
+def test_model_stored_before_a_rule_came_is_still_told_its_status_and_may_be_deleted(
+    admin: ApiClient, api: ApiClient
+) -> None:
+    bad = lora(source={"uri": "hf://org"})
+    bad["metadata"] = {**bad["metadata"], "name": "old-model", "finalizers": ["example.com/unload"]}
+    kind = (bad["apiVersion"], bad["kind"], "old-model")
+    with rules_dropped(admin, "dynamomodels"):
+        wait_for(lambda: is_taken(lambda: write(api, bad, dry_run=False)), "the rules are gone")
+    other = {**bad, "metadata": {"name": "new-model"}}
+    wait_for(lambda: not is_taken(lambda: write(api, other, dry_run=True)), "the rules are back")
+    write_status(api, bad, {"readyEndpoints": 0, "totalEndpoints": 0})
+    with pytest.raises(ApiRefused, match="source URI must be s3://bucket/path"):
+        api.patch(*kind, {"spec": {"source": {"uri": "hf://"}}})
+    api.delete(*kind)
+    api.patch(*kind, {"metadata": {"finalizers": []}})
+    wait_for(lambda: api.get(*kind) is None, "the model is gone")
 
 
 def test_largest_graph_is_within_the_servers_budget(api: ApiClient) -> None:

@@ -21,6 +21,11 @@ from hooks.testing.prober import believe_addresses
 from tests import make
 
 BASE = "Qwen/Qwen3-0.6B"
+NO_SLICES = (
+    f"No endpoint slices found for base model {BASE}; a worker of namespace default must have it as modelRef.name; "
+    "then kubectl get endpointslices -n default "
+    f"-l nvidia.com/dynamo-base-model-hash={identity.model_hash(BASE)} shows one"
+)
 URI = "s3://bucket/a"
 DEFAULTS = parse_settings({})
 

@@ -38,7 +38,7 @@ def words(events: list[Event]) -> list[tuple[str, str, str]]:
 
 def test_base_model_is_discovered_once() -> None:
     story = Story("base")
-    nothing = f"No endpoint slices found for base model {parts.BASE}"
+    nothing = parts.NO_SLICES
     assert words(story.sync()) == [("Warning", "NoEndpointsFound", nothing)]
     assert story.sync() == []
     found = f"Discovered 2 endpoints for base model {parts.BASE}"

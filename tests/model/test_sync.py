@@ -54,7 +54,7 @@ def test_missing_endpoints_are_reported_as_upstream_does_and_not_polled(model_ty
     call = request(model(model_type=model_type))
     assert wanted(call, FACTS) is None
     answer = sync(call, FACTS, None)
-    message = f"No endpoint slices found for base model {parts.BASE}"
+    message = parts.NO_SLICES
     for name, reason in (
         ("EndpointsReady", "NoEndpoints"),
         ("ServicesFound", "NoServicesFound"),

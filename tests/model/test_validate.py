@@ -5,9 +5,11 @@ import pytest
 from hooks.api.base import parse_parent
 from hooks.api.model import Model
 from hooks.model.observe import read_claim
-from hooks.model.validate import validate_claims, validate_model
+from hooks.model.validate import review_model, validate_claims, validate_model
 from hooks.problems import texts_of
+from hooks.rules.model import SOURCE_CREDENTIALS
 from hooks.settings import Settings, Switch
+from hooks.validation.review import Review
 from tests.model import parts
 
 HELD = {"adapters": [{"name": "a", "source": parts.URI}]}
@@ -39,6 +41,26 @@ HELD = {"adapters": [{"name": "a", "source": parts.URI}]}
 )
 def test_spec_problems_have_upstreams_words(changes: dict[str, Any], problems: tuple[str, ...]) -> None:
     assert texts_of(validate_model(parse_parent(Model, parts.model(**changes)), Settings())) == problems
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["kept", "changed"])
+def test_refused_source_counts_only_where_it_changes(*, changed: bool) -> None:
+    old = parts.model(uri="hf://org")
+    new = parts.model(uri="hf://other" if changed else "hf://org")
+    new["metadata"] = {**new["metadata"], "labels": {"a": "b"}}
+    review = Review(new=new, old=old, user=None, settings=Settings(), installed=None)
+    assert bool(review_model(review).problems) is changed
+    going = {**new, "metadata": {**new["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    assert review_model(Review(new=going, old=old, user=None, settings=Settings(), installed=None)).problems == ()
+
+
+@pytest.mark.parametrize(
+    "uri", ["s3://key:hunter2@b/a", "hf://hunter2@org/a", "https://u:hun/hunter2@h/a", "s3://b/a?token=hunter2"]
+)
+def test_credentials_in_a_source_are_refused_and_not_shown(uri: str) -> None:
+    (problem,) = validate_model(parse_parent(Model, parts.model(uri=uri)), Settings(lora_file_sources=Switch.ON))
+    assert problem.rule is SOURCE_CREDENTIALS
+    assert "hunter2" not in problem.text
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a\nb"])

@@ -2,6 +2,13 @@
 
 from tests.validation.objects import CONFIG, NO_CONFIG, Case, Json, Manifest, adapter, lora, model, request
 
+_FORM_OF_SOURCE = "source URI must be s3://bucket/path, hf://org/name or hf://org/name@revision, got: "
+_NO_SPACES = "source URI must not have spaces or control characters; remove them, also at its end"
+_NO_CREDENTIALS = (
+    "source URI must be s3://bucket/path or hf://org/name[@revision], without user, password, port, query and "
+    "fragment; workers take credentials from their Secret (envFromSecret)"
+)
+
 MODELS = (
     Case(id="base-model", new=model()),
     Case(id="lora-on-s3", new=lora()),
@@ -50,6 +57,68 @@ MODELS = (
     ),
     Case(id="other-model-name", old=lora(), new=lora(modelName="other")),
     Case(id="other-source", old=lora(), new=lora(source={"uri": "hf://org/b"})),
+    *(
+        Case(id=f"lora-on-{place}", new=lora(source={"uri": uri}))
+        for place, uri in (
+            ("whole-bucket", "s3://bucket"),
+            ("path-with-at", "s3://bucket/a@v1"),
+            ("hub-at-revision", "hf://org/a@refs/pr/1"),
+        )
+    ),
+    *(
+        Case(id=f"lora-source-{name}", new=lora(source={"uri": uri}), problems=(f"{_FORM_OF_SOURCE}{uri}",))
+        for name, uri in (
+            ("hub-alone", "hf://"),
+            ("bucket-alone", "s3://"),
+            ("path-without-bucket", "s3:///a"),
+            ("organisation-alone", "hf://org"),
+            ("empty-revision", "hf://org/a@"),
+            ("file-of-repository", "hf://org/a/b"),
+            ("two-revisions", "hf://org/a@b@c"),
+        )
+    ),
+    *(
+        Case(id=f"lora-source-with-{name}", new=lora(source={"uri": uri}), problems=(_NO_SPACES,))
+        for name, uri in (
+            ("space-at-its-end", "hf://org/a "),
+            ("line-break", "s3://bucket/a\n"),
+            ("space-before-it", " s3://bucket/a"),
+            ("space-inside", "s3://bucket/my a"),
+            ("no-break-space", "hf://org/a\u00a0"),
+        )
+    ),
+    *(
+        Case(id=f"lora-source-with-{name}", new=lora(source={"uri": uri}), problems=(_NO_CREDENTIALS,))
+        for name, uri in (
+            ("keys", "s3://key:hunter2@bucket/a"),
+            ("keys-with-slash", "s3://key:hun/hunter2@bucket/a"),
+            ("user", "s3://hunter2@bucket/a"),
+            ("token-of-the-hub", "hf://hunter2@org/a"),
+            ("signature", "s3://bucket/a?X-Amz-Signature=hunter2"),
+            ("token-in-query", "hf://org/a?token=hunter2"),
+            ("fragment", "hf://org/a#hunter2"),
+            ("password-by-http", "https://user:hunter2@host/a"),
+            ("password-with-slash-by-http", "https://user:hun/hunter2@host/a"),
+            ("signature-by-http", "https://host/a?sig=hunter2"),
+            ("user-of-a-file", "file://user:hunter2@host/a"),
+            ("keys-in-capitals", "S3://key:hunter2@bucket/a"),
+        )
+    ),
+    Case(
+        id="lora-in-a-file-with-spaces", new=lora(source={"uri": "file:///my a"}), settings={"lora_file_sources": "on"}
+    ),
+    Case(
+        id="lora-in-a-file-with-a-space-at-its-end",
+        new=lora(source={"uri": "file:///a "}),
+        settings={"lora_file_sources": "on"},
+        problems=(_NO_SPACES,),
+    ),
+    Case(
+        id="lora-in-a-file-of-a-relative-path",
+        new=lora(source={"uri": "file://a"}),
+        settings={"lora_file_sources": "on"},
+        problems=("source URI must be file:///path, an absolute path in the workers' containers, got: file://a",),
+    ),
 )
 
 IMAGE = "spec.profilingConfig.profilerImage is required"
