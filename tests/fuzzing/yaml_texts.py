@@ -32,7 +32,7 @@ _REQUESTS = _ROOT / "tests" / "golden" / "request" / "sync"
 _PROFILED, _RUNNING = "generated-with-config-maps", "steady"
 _OUTPUT = ("related", "ConfigMap.v1", "default/dgdr-output-qwen", "data", contract.PROFILER_OUTPUT)
 _MOST_MESSAGE = 400
-_FRACTION = 4
+_FRACTION = 10
 """Hostile seeds are as much smaller than in the tests: they are many, and each is changed and copied often."""
 
 _SOUND_SHARE = 6

@@ -195,9 +195,13 @@ def _read_config_maps(documents: Iterable[Mapping[str, Json]]) -> tuple[tuple[Ma
 
 def _check_config_map(config_map: Mapping[str, Json]) -> str:
     """Why a ConfigMap of the output cannot be created, as a sentence; empty if it can."""
-    name = _mapping(config_map.get("metadata")).get("name")
+    metadata = _mapping(config_map.get("metadata"))
+    name = metadata.get("name")
     if not isinstance(name, str) or not is_subdomain(name):
         return f"ConfigMap {name!r} cannot be created: its name must be a DNS subdomain"
+    for part in ("labels", "annotations"):
+        if not isinstance(metadata.get(part) or {}, dict):
+            return f"ConfigMap {name} cannot be created: {part} of its metadata must be an object"
     for part in _DATA_KEYS:
         entries = config_map.get(part, {})
         if not isinstance(entries, dict) or not all(isinstance(text, str) for text in entries.values()):

@@ -171,13 +171,17 @@ def test_fraction_in_a_graph_of_v1beta1_has_its_path() -> None:
     [
         (bare("No"), "ConfigMap 'No' cannot be created: its name must be a DNS subdomain"),
         ({**bare(""), "metadata": {}}, "ConfigMap None cannot be created: its name must be a DNS subdomain"),
+        (
+            bare("a", metadata={"name": "a", "labels": "b"}),
+            "ConfigMap a cannot be created: labels of its metadata must be an object",
+        ),
         (bare("a", data={"n": 1}), "ConfigMap a cannot be created: all values of data must be strings"),
         (
             bare("a", data={"n": "x" * 210_000}),
             "ConfigMap a cannot be created: it has 210078 bytes, must have at most 200704",
         ),
     ],
-    ids=["name", "no name", "no text", "too large"],
+    ids=["name", "no name", "labels", "no text", "too large"],
 )
 def test_config_map_that_cannot_be_is_left_out_and_reported(found: Any, remark: str) -> None:
     output = read_output(text(generated(), found), "q")
