@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import orjson
@@ -21,14 +21,16 @@ class Outcome:
     mib: float
 
 
-def try_apart(surface: str, seed: int, numbers: range) -> Iterator[Outcome]:
+def try_apart(
+    surface: str, seed: int, numbers: range, program: Sequence[str] = ("-m", "tests.fuzzing.apart")
+) -> Iterator[Outcome]:
     """Give the inputs of these numbers, in order, in a process that is begun again behind an input that ends it."""
     left = numbers
     mib = 0.0
     while left:
         reader, writer = os.pipe()
         arguments = [surface, str(seed), str(left.start), str(left.stop), str(writer)]
-        command = [sys.executable, "-m", "tests.fuzzing.apart", *arguments]
+        command = [sys.executable, *program, *arguments]
         with subprocess.Popen(command, pass_fds=[writer]) as process, os.fdopen(reader, "rb") as lines:
             os.close(writer)
             for line in lines:

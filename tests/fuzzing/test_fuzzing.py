@@ -41,6 +41,29 @@ def test_what_is_raised_is_found_with_its_number() -> None:
     assert (found.number, found.what.rpartition(": ")[2]) == (17, "it broke")
 
 
+DYING = """
+import os, signal, sys
+first, end, lines = map(int, sys.argv[3:])
+for number in range(first, end):
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if number == 6:
+        os._exit(7)
+    os.write(lines, b'{"found": null, "mib": %d}\\n' % number)
+"""
+
+
+def test_input_that_ends_its_process_is_found_and_the_others_are_given() -> None:
+    outcomes = list(try_apart("yaml", 0, range(1, 8), ("-c", DYING)))
+    found = {number: outcome.found for number, outcome in enumerate(outcomes, 1)}
+    assert {number: one.what for number, one in found.items() if one is not None} == {
+        3: "ended the process: SIGSEGV",
+        6: "ended the process: status 7",
+    }
+    assert all(one.number == number for number, one in found.items() if one is not None)
+    assert [outcome.mib for outcome in outcomes] == [1, 2, 2, 4, 5, 5, 7]
+
+
 def test_a_place_is_changed_and_the_rest_stays() -> None:
     value = {"a": [1, {"b": 2}], "c": 3}
     assert ("a", 1, "b") in list_paths(value)
