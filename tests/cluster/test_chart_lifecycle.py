@@ -31,7 +31,7 @@ from tests.cluster.dynamo import (
     wait_for_event,
 )
 from tests.cluster.processes import Server, running
-from tests.cluster.programs import HttpServer, metacontroller_server
+from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, ApiRefused
 
 POD_GROUP = ("scheduling.volcano.sh/v1beta1", "PodGroup")
@@ -197,9 +197,13 @@ def test_changed_revision_makes_metacontroller_ask_again_about_every_graph(
 
 
 def test_metacontroller_elects_a_leader_with_the_rights_of_the_chart(
-    release: str, plane: ControlPlane, api: ApiClient, admin: ApiClient, hooks: HttpServer, tmp_path: Path
+    release: str,
+    api: ApiClient,
+    admin: ApiClient,
+    hooks: HttpServer,
+    start_metacontroller: Callable[[str], HttpServer],
 ) -> None:
-    server = metacontroller_server(plane, tmp_path, CHART_ACCOUNT)
+    server = start_metacontroller(CHART_ACCOUNT)
     server.command = (*server.command, "--leader-election", f"--leader-election-namespace={api.namespace}")
     with running(server), running_controllers(admin, hooks.url):
         lease = api.get(*LEASE, "metacontroller")
