@@ -41,7 +41,9 @@ class LoadRun:
         """The result of one run."""
         arguments = [str(self.port), path, str(self.body), str(self.connections), str(seconds), str(self.rate)]
         command = [sys.executable, "-m", "bench.load", *arguments]
-        done = subprocess.run(command, capture_output=True, check=True, text=True)
+        done = subprocess.run(command, capture_output=True, check=False, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{path}: {done.stderr.strip().splitlines()[-1]}")
         result: dict[str, Any] = json.loads(done.stdout)
         return result
 

@@ -10,12 +10,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import orjson
-from flask import Flask, Response, request
+from flask import Flask, Response
 
 from hooks.serving.logs import set_up_logging
 from hooks.serving.server import ServerOptions, run_server
-from hooks.serving.web import ServedBy
+from hooks.serving.web import ServedBy, read_body
 from hooks.settings import parse_settings
+
+_LIMIT = 2**24
+"""Bytes of a body; the hooks' own default."""
 
 
 def load(is_draining: Callable[[], bool]) -> Flask:
@@ -31,11 +34,11 @@ def load(is_draining: Callable[[], bool]) -> Flask:
 
 
 def echo() -> Response:
-    return Response(request.get_data(cache=False), mimetype="application/json")
+    return Response(read_body(_LIMIT), mimetype="application/json")
 
 
 def echo_json() -> Response:
-    return Response(orjson.dumps(orjson.loads(request.get_data(cache=False))), mimetype="application/json")
+    return Response(orjson.dumps(orjson.loads(read_body(_LIMIT))), mimetype="application/json")
 
 
 if __name__ == "__main__":

@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import orjson
 import pytest
-from flask import Flask
 
 from bench.bodies import Case, build_cases
 from bench.comparison import ECHO, JSON_ECHO, LoadRun, measure
 from bench.echo_app import echo, echo_json
 from bench.load import NEW_EACH_TIME, _choose_times, run, run_at_rate
 from hooks.app import create_app
+from hooks.serving.web import BY_ITSELF, create_bare_app
 from hooks.settings import parse_settings
 from tests import make
 
@@ -145,7 +145,7 @@ def test_the_hook_is_compared_with_both_echoes(port: int, tmp_path: Path) -> Non
 
 
 def test_one_echo_answers_the_bytes_and_the_other_parses_them() -> None:
-    app, body = Flask("echoes"), b'{"a": [1, 2]}'
+    app, body = create_bare_app("echoes", "none", 100, BY_ITSELF), b'{"a": [1, 2]}'
     with app.test_request_context(data=body):
         assert echo().data == body
     with app.test_request_context(data=body):
