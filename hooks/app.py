@@ -34,7 +34,7 @@ from hooks.effects import (
     describe_faults,
     permitted_effects,
 )
-from hooks.errors import LeaveAlone, UnknownCaller
+from hooks.errors import LeaveAlone
 from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
@@ -63,7 +63,7 @@ from hooks.serving.expected_children import expected_keys
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.serving.metrics_page import serve_prober_page
-from hooks.serving.web import BY_ITSELF, Record, ServedBy, create_bare_app, find_caller, read_body
+from hooks.serving.web import BY_ITSELF, Record, ServedBy, create_bare_app, expect_token, read_body
 from hooks.settings import Settings
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
@@ -263,10 +263,7 @@ def _add_hook(app: Flask, name: str, hook: Hook, context: AppContext) -> None:
 
         def view(call: str = call, answer: Callable[[], bytes] = answer) -> Response:
             g.hook, g.call, g.kind = name, call, hook.kind.kind
-            if context.refuse is not None:
-                if reason := context.refuse(request.headers.get("Authorization", "")):
-                    raise UnknownCaller(reason)
-                find_caller().know()
+            expect_token(context.refuse)
             return Response(answer(), mimetype="application/json")
 
         app.add_url_rule(f"/{name}/{call}", f"{name}/{call}", view, methods=["POST"])

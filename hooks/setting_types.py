@@ -159,6 +159,7 @@ EtcdAddresses = Annotated[
 
 ClusterRole = Annotated[str, _must(is_subdomain, f"a ClusterRole's name: {_name_form()}, such as dynamo-hooks-planner")]
 SecretName = Annotated[str, _must(_optional(is_subdomain), f"a Secret's name: {_name_form()}, such as frontend-tls")]
+LeaseName = Annotated[str, _must(is_subdomain, f"a Lease's name: {_name_form()}, such as dynamo-hooks-prober")]
 IngressClass = Annotated[str, _must(_optional(is_subdomain), f"an IngressClass's name: {_name_form()}, such as nginx")]
 Domain = Annotated[str, _must(_optional(is_subdomain), f"a domain: {_name_form()}, such as inference.example.com")]
 Queue = Annotated[str, _must(_is_queue, f"a queue's name: {_name_form(MAX_LABEL)}, such as dynamo")]

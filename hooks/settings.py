@@ -136,7 +136,12 @@ class Settings(BaseModel):
     lora_file_sources: Switch = Field(
         Switch.OFF, description="`on`: adapters may come from `file://`, which an engine reads in its own container"
     )
-    hook_replicas: int = Field(1, ge=1, description="number of hooks pods")
+    hook_replicas: int = Field(
+        1, ge=1, description="number of hooks pods; with more than one, the prober of the pod that holds a Lease acts"
+    )
+    prober_lease: types.LeaseName = Field(
+        "dynamo-hooks-prober", description="name of that Lease, in the namespace of the hooks"
+    )
     replica_writers: types.UserNames = Field(
         (),
         description="exact names of further users who may change replicas that an adapter manages; separated by commas",

@@ -150,7 +150,7 @@ def test_icon_of_the_chart_is_its_file() -> None:
 
 
 def test_every_setting_is_a_value() -> None:
-    settings = {camel(name) for name in Settings.model_fields if name != "hook_replicas"}
+    settings = {camel(name) for name in Settings.model_fields if name not in {"hook_replicas", "prober_lease"}}
     assert set(VALUES["settings"]) == settings
     assert set(SCHEMA["properties"]["settings"]["properties"]) == settings
 
@@ -401,7 +401,8 @@ def effect_rights(documents: list[dict[str, Any]], kind: str = "ClusterRole") ->
 @pytest.mark.parametrize("on", [set(), *({name} for name in EFFECTS), set(EFFECTS)], ids=sorted)
 def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: str) -> None:
     options = [part for name in EFFECTS if name not in on for part in ("--set", f"settings.{name}=off")]
-    documents = template("--set", f"grove={grove}", "--set", "settings.resourceCounts=off", *READS_NO_PODS, *options)
+    options += ["--set", f"grove={grove},replicas=1", "--set", "settings.resourceCounts=off"]
+    documents = template(*READS_NO_PODS, *options)
     usable = on - ({"effectScale"} if grove == "off" else set())
     assert effect_rights(documents) == {right for name in usable for right in EFFECTS[name]}
     (deployment,) = of_kind(documents, "Deployment")
@@ -447,6 +448,30 @@ def test_hooks_may_list_what_they_count_and_hold_one_lease(installation: str, ki
     volumes = {volume["name"]: volume for volume in deployment["spec"]["template"]["spec"]["volumes"]}
     files = [item["path"] for source in volumes["account"]["projected"]["sources"] for item in _items_of(source)]
     assert files == ["token", "ca.crt", "namespace"]
+
+
+def test_hooks_of_several_pods_share_a_lease_and_call_each_other() -> None:
+    documents = template("--namespace", "elsewhere", name="x")
+    lease = named(documents, "Role", "x-dynamo-hooks-prober-lease")
+    assert lease["metadata"]["namespace"] == "elsewhere"
+    assert [(rule.get("resourceNames"), rule["verbs"]) for rule in lease["rules"]] == [
+        (["x-dynamo-hooks-prober"], ["get", "update"]),
+        (None, ["create"]),
+    ]
+    (deployment,) = of_kind(documents, "Deployment")
+    hooks, _ = deployment["spec"]["template"]["spec"]["containers"]
+    assert variables_of(hooks)["DYNAMO_HOOKS_PROBER_LEASE"] == "x-dynamo-hooks-prober"
+    assert {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}} in hooks["env"]
+
+
+def test_only_pod_needs_no_lease() -> None:
+    documents = template("--set", "replicas=1")
+    assert not [one for one in documents if one["metadata"]["name"].endswith("prober-lease")]
+    (deployment,) = of_kind(documents, "Deployment")
+    hooks, _ = deployment["spec"]["template"]["spec"]["containers"]
+    assert "POD_IP" not in {entry["name"] for entry in hooks["env"]}
+    (policy,) = of_kind(documents, "NetworkPolicy")
+    assert {"podSelector": deployment["spec"]["selector"]} not in policy["spec"]["ingress"][0]["from"]
 
 
 def _items_of(source: dict[str, Any]) -> list[dict[str, Any]]:
@@ -594,7 +619,8 @@ def test_network_policy_lets_in_metacontroller_and_prometheus_and_everybody_to_a
     caller = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "mc"}}}
     name = {"app.kubernetes.io/name": "dynamo-hooks-test", "app.kubernetes.io/instance": "dynamo-hooks"}
     test = {"podSelector": {"matchLabels": name}}
-    assert hooks == {"ports": [{"port": "http"}], "from": [caller, test, *prometheus, *more]}
+    others = {"podSelector": deployment["spec"]["selector"]}
+    assert hooks == {"ports": [{"port": "http"}], "from": [caller, test, others, *prometheus, *more]}
     assert admission == {"ports": [{"port": "admission"}]}
 
 
@@ -683,7 +709,7 @@ def test_values_reach_the_hooks_as_settings(values: dict[str, Any], expected: di
     path.write_text(yaml.safe_dump({"replicas": 3, "settings": values}))
     documents = template("--values", str(path))
     (deployment,) = of_kind(documents, "Deployment")
-    own = {"hook_replicas": "3", "hooks_image": f"dynamo-hooks:{__version__}"}
+    own = {"hook_replicas": "3", "prober_lease": "dynamo-hooks-prober", "hooks_image": f"dynamo-hooks:{__version__}"}
     for container in deployment["spec"]["template"]["spec"]["containers"]:
         wanted = {**own, "controller_accounts": ACCOUNTS, **expected}
         assert parse_settings(variables_of(container)) == parse_settings({}, wanted)
@@ -763,7 +789,7 @@ def test_optional_objects_are_left_out_unless_wanted() -> None:
         *(f"settings.{name}" for name in EFFECTS),
     ]
     options = (part for value in off for part in ("--set", f"{value}=false"))
-    documents = template(*options, "--set", "settings.callers=any", *READS_NO_PODS)
+    documents = template(*options, "--set", "settings.callers=any,replicas=1", *READS_NO_PODS)
     left = {"ClusterRole", "Deployment", "Service", "ServiceAccount"}
     assert {document["kind"] for document in documents} == left
 

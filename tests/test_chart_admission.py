@@ -363,7 +363,7 @@ def test_own_lock_may_be_held_in_that_namespace_alone() -> None:
 
 
 def test_without_locks_there_is_no_right_to_leases() -> None:
-    documents = template(*NO_EFFECTS, "--set", "settings.namespaceLocks=off")
+    documents = template(*NO_EFFECTS, "--set", "settings.namespaceLocks=off,replicas=1")
     found = of_kind(documents, "Role", "ClusterRole")
     roles = [role for role in found if not role["metadata"]["name"].endswith("-metacontroller")]
     assert not any("leases" in rule["resources"] for role in roles for rule in role["rules"])

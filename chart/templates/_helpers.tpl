@@ -127,7 +127,7 @@ preStop:
 
 {{- /* One variable for each setting that has a value; enginePort becomes DYNAMO_HOOKS_ENGINE_PORT. */ -}}
 {{- define "dynamo-hooks.settings" -}}
-{{- $own := dict "hookReplicas" .Values.replicas "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) "profilingClusterRole" (include "dynamo-hooks.profilingRole" .) "hooksImage" (.Values.settings.hooksImage | default (include "dynamo-hooks.image" .)) "controllerAccounts" (.Values.settings.controllerAccounts | default (include "dynamo-hooks.controllerAccounts" .)) -}}
+{{- $own := dict "hookReplicas" .Values.replicas "proberLease" (include "dynamo-hooks.proberLease" .) "plannerClusterRole" (include "dynamo-hooks.plannerRole" .) "eppClusterRole" (include "dynamo-hooks.eppRole" .) "profilingClusterRole" (include "dynamo-hooks.profilingRole" .) "hooksImage" (.Values.settings.hooksImage | default (include "dynamo-hooks.image" .)) "controllerAccounts" (.Values.settings.controllerAccounts | default (include "dynamo-hooks.controllerAccounts" .)) -}}
 {{- $variables := list -}}
 {{- if .Values.mpi.generateKey -}}
 {{- $_ := set $own "mpiSecret" (printf "%s/%s" .Release.Namespace .Values.mpi.secretName) -}}
@@ -206,6 +206,16 @@ resource to the rule. */ -}}
 {{- if ne (.Values.settings.callers | default "token") "any" -}}
 {{- .Values.callers.token.existingSecret | default (printf "%s-callers" (include "dynamo-hooks.fullname" .)) -}}
 {{- end -}}
+{{- end }}
+
+{{- /* Name of the Lease of the pod whose prober acts. */ -}}
+{{- define "dynamo-hooks.proberLease" -}}
+{{- include "dynamo-hooks.fullname" . }}-prober
+{{- end }}
+
+{{- /* Not empty if several hooks pods share that Lease. */ -}}
+{{- define "dynamo-hooks.sharesLease" -}}
+{{- if gt (int .Values.replicas) 1 }}yes{{ end -}}
 {{- end }}
 
 {{- define "dynamo-hooks.proberToken" -}}

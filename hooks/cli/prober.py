@@ -13,6 +13,7 @@ from hooks.model.prober.connections import kept_engines
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_transport, perform
+from hooks.model.prober.reconciler import FIRST_TERM, NO_TERM
 from hooks.model.prober_token import TOKEN_VARIABLE
 from hooks.serving.files import raise_file_limit
 from hooks.serving.logs import set_up_logging
@@ -57,7 +58,9 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         limits = Limits.of(self._settings)
         hosts = kept_engines(raise_file_limit(), calls=3 * limits.max_calls)
         dispatcher = Dispatcher(
-            limits, functools.partial(perform, open_transport(hosts), addresses=self._settings.engine_addresses)
+            limits,
+            functools.partial(perform, open_transport(hosts), addresses=self._settings.engine_addresses),
+            term=FIRST_TERM if self._settings.hook_replicas == 1 else NO_TERM,
         )
         dispatcher.start()
         return create_prober_app(dispatcher, token=self._token, max_body_bytes=self._settings.max_body_bytes)
@@ -95,7 +98,8 @@ def prober(*, bind: str, allow_remote: bool, end_with_stdin: bool, set_values: t
     """Load LoRA adapters on engines, verify them, reload lost adapters and unload those no longer wanted.
 
     Runs in the pod of the hooks. The hooks send it the wanted adapters over loopback, and it answers with what the
-    engines report. It stores nothing: after a restart it asks the engines again. If the environment variable
+    engines report. It stores nothing: after a restart it asks the engines again. If the setting hook_replicas is above
+    1, it acts only while the hooks say that their pod holds the Lease. If the environment variable
     DYNAMO_PROBER_TOKEN is set, requests must carry that token; the hooks need the same variable. Metrics are at
     /metrics. Log lines are JSON on standard error.
     """

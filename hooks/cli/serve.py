@@ -10,12 +10,14 @@ import click
 
 from hooks.cli.options import is_loopback, parse_bind, read_prober_token, read_settings, settings_option
 from hooks.cli.server_options import Capacity, capacity_options, retired_option
+from hooks.clients.acting_prober import ActingProber, set_up_prober
 from hooks.clients.api_server import ApiServer
 from hooks.clients.inventory import find_counter, start_counting
 from hooks.clients.locks import Locks, set_up_locks
 from hooks.effects import effects_of_api_server, without_api_server
 from hooks.errors import InvalidSettings
-from hooks.serving.callers import CallerToken, RefuseCaller
+from hooks.model.prober_client import RELAY_PATH
+from hooks.serving.callers import CallerToken
 from hooks.serving.logs import logger, set_up_logging
 from hooks.serving.server import ServerOptions, WsgiApp, run_server
 from hooks.serving.web import Record, ServedBy
@@ -89,11 +91,15 @@ def serve(
     _expect_namespace(settings)
     read_prober_token()  # refused here, once, instead of in every worker
     set_up_logging(settings.log_level)
+    callers = _admit(bind, token_file, settings)
+    port = int(bind.rpartition(":")[2])
     served = ServedHooks(
         settings=settings,
         at_once=capacity.at_once,
         locks=set_up_locks(settings, holds=True),
-        refuse=_admit(bind, token_file, settings),
+        callers=callers,
+        prober=set_up_prober(settings, port, lambda: callers.shown if callers else ""),
+        drain_file=capacity.drain_file,
         revision=revision,
         record=record,
     )
@@ -103,7 +109,7 @@ def serve(
         strangers=capacity.peers,
         drain_file=capacity.drain_file,
         begin=served.begin,
-        end=served.locks.release,
+        end=served.end,
         end_with_stdin=capacity.end_with_stdin,
     )
     run_server(options, served.load)
@@ -118,10 +124,10 @@ def _expect_namespace(settings: Settings) -> None:
         )
 
 
-def _admit(bind: str, token_file: Path | None, settings: Settings) -> RefuseCaller | None:
-    """Which callers are refused, None if everybody may call.
+def _admit(bind: str, token_file: Path | None, settings: Settings) -> CallerToken | None:
+    """The token that callers must show, None for none.
 
-    Ends the process with status 2 if everybody could call and no setting says so.
+    Ends the process with status 2 if anybody could call and no setting says so.
     """
     if token_file is None:
         if settings.callers == "token" and not is_loopback(bind):
@@ -133,7 +139,7 @@ def _admit(bind: str, token_file: Path | None, settings: Settings) -> RefuseCall
     if settings.callers == "any":
         raise click.UsageError("--token-file and the setting callers=any exclude each other; give one of them")
     try:
-        return CallerToken(token_file).refusal
+        return CallerToken(token_file)
     except InvalidSettings as error:
         raise click.UsageError(str(error)) from error
 
@@ -145,38 +151,56 @@ class ServedHooks:
     settings: Settings
     at_once: int
     locks: Locks
-    refuse: RefuseCaller | None
+    callers: CallerToken | None
+    prober: ActingProber
+    drain_file: Path | None
     revision: str
     record: Path | None
+
+    @property
+    def is_pod_ending(self) -> bool:
+        """Whether the whole pod is about to end, not only a worker process."""
+        return self.drain_file is not None and self.drain_file.exists()
 
     def begin(self, is_draining: Callable[[], bool]) -> None:
         """Start a worker's background threads."""
         from hooks.serving.resource_metrics import create_resource_metrics, show_resources  # noqa: PLC0415 - reads the environment when imported
 
         self.locks.keep(is_draining)
+        self.prober.keep(lambda: self.is_pod_ending)
         if counter := find_counter(self.settings, lambda: datetime.now(UTC)):
             start_counting(counter, partial(show_resources, create_resource_metrics()))
+
+    def end(self) -> None:
+        """Make room for other pods: give the Leases up that this pod holds."""
+        self.locks.release()
+        if self.is_pod_ending or self.settings.hook_replicas > 1:  # an only prober outlives a restart of the hooks
+            self.prober.turns.keep(lambda: True)
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""
         from hooks.app import create_app, respect_locks, served_hooks  # noqa: PLC0415 - reads the environment when imported
         from hooks.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
+        from hooks.serving.prober_relay import serve_relay  # noqa: PLC0415 - beside the application
 
         server = find_api_server(self.settings)
         settings = self.settings if server else without_api_server(self.settings)
-        return create_app(
+        refuse = self.callers.refusal if self.callers else None
+        app = create_app(
             settings,
             lambda: datetime.now(UTC),
             carry_out=EffectsClient(server=server, settings=settings) if server else None,
             served_by=ServedBy(
                 is_draining=is_draining,
                 at_once=self.at_once,
-                refuse=self.refuse,
+                refuse=refuse,
                 revision=self.revision,
                 record=build_record(self.record, settings),
             ),
-            hooks=respect_locks(served_hooks(settings, server=server), self.locks.look),
+            hooks=respect_locks(served_hooks(settings, self.prober.ask, server), self.locks.look),
         )
+        serve_relay(app, RELAY_PATH, self.prober.own.send, refuse)
+        return app
 
 
 def build_record(directory: Path | None, settings: Settings) -> Record | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from flask import g, has_app_context
 
-from hooks.errors import ProberUnavailable
+from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.facts import Facts
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.model.pod_addresses import CheckAddresses, NamedAddress, Verdicts
@@ -13,7 +13,10 @@ from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.model.sync import ModelCall, find_addresses, plan_request
 
 AskProber = Callable[[LoadRequest, str], LoadReport]
-"""Sends the wanted adapters and the sync id to the prober, and returns its report; raises `ProberUnavailable`."""
+"""Sends the wanted adapters and the sync id to the prober, and returns its report.
+
+Raises `ProberUnavailable`, or `LeaveAlone` while no prober acts.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,7 @@ class Asking:
             wanted = plan_request(call)
             try:
                 report = None if wanted is None else _ask(self.prober, wanted)
-            except ProberUnavailable:
+            except (ProberUnavailable, LeaveAlone):
                 if not call.is_last:
                     raise
                 report = None

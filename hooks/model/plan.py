@@ -11,9 +11,9 @@ from hooks.api.model import Model, ModelSpec
 from hooks.facts import Facts
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.model.observe import EnginePod, SortedEngines, observe, sort_engines
+from hooks.model.observe import SortedEngines, observe, sort_engines
 from hooks.model.pod_addresses import NamedAddress, Verdicts
-from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
+from hooks.model.prober_messages import Adapter
 from hooks.model.validate import validate_claims, validate_model
 from hooks.problems import Problem
 from hooks.settings import Settings
@@ -108,74 +108,3 @@ def _resolve_adapter(model: Model, records: tuple[Adapter, ...], *, is_good: boo
 def _former_names(records: Iterable[Adapter], named: Iterable[str], adapter: Adapter | None) -> tuple[str, ...]:
     names = {record.name for record in records} | {name for name in named if name}
     return tuple(sorted(names - {adapter.name if adapter else ""}))
-
-
-def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadRequest:
-    """The request to the prober; `status` is the model's, with what it says about each engine."""
-    metadata = plan.model.metadata
-    last = _read_last_load(plan, status)
-    return LoadRequest(
-        namespace=metadata.namespace,
-        name=metadata.name,
-        generation=metadata.generation,
-        adapter=plan.adapter,
-        former=plan.former,
-        targets=tuple(
-            _build_target(one, plan.entries.get((one.address, one.pod), {}), last) for one in plan.engines.called
-        ),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LastLoad:
-    """Which parts of the last status apply to the wanted adapter; the status describes the first of the records.
-
-    `is_same_name`: the sources in the status apply. `is_same_load`: its failures apply too. `replaced` is the source
-    that engines may still have loaded under the wanted name. `withdrawn` is the source of loads that may still run but
-    are not wanted any more. Both are empty for none.
-    """
-
-    is_same_name: bool
-    is_same_load: bool
-    replaced: str
-    withdrawn: str
-
-
-def _read_last_load(plan: ModelPlan, status: Mapping[str, Json]) -> _LastLoad:
-    wanted, first = plan.adapter, next(iter(plan.records), None)
-    is_same = wanted is not None and wanted == first
-    return _LastLoad(
-        is_same_name=wanted is not None and first is not None and first.name == wanted.name,
-        is_same_load=is_same and status.get("observedGeneration") == plan.model.metadata.generation,
-        replaced=_replaced_source(plan),
-        withdrawn=first.uri if first is not None and not is_same else "",
-    )
-
-
-def _build_target(engine: EnginePod, entry: Mapping[str, Json], last: _LastLoad) -> EngineTarget:
-    """The target of an engine; `entry` is what the status says about it, empty for nothing."""
-    return EngineTarget(
-        address=engine.address,
-        pod=engine.pod,
-        ready=engine.ready,
-        recorded=(str(entry.get("source", "")) if last.is_same_name else "") or last.replaced,
-        failed=_read_failure(entry) if last.is_same_load else "",
-        loading=last.withdrawn if last.withdrawn and _may_be_loading(entry) else "",
-    )
-
-
-def _read_failure(entry: Mapping[str, Json]) -> str:
-    return str(entry.get("lastError") or "the load failed before") if entry.get("phase") == AdapterPhase.FAILED else ""
-
-
-def _may_be_loading(entry: Mapping[str, Json]) -> bool:
-    """Whether a load was under way, or failed but may still run in the engine, for example after a timeout."""
-    return entry.get("phase") in {AdapterPhase.LOADING, AdapterPhase.RETRYING} and bool(entry.get("attempts"))
-
-
-def _replaced_source(plan: ModelPlan) -> str:
-    """The source that engines may have loaded under the wanted name, if the status lists no source for an engine."""
-    adapter = plan.adapter
-    if adapter is None:
-        return ""
-    return next((r.uri for r in plan.records if r.name == adapter.name and r.uri != adapter.uri), "")

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -10,19 +11,32 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
-from hooks.errors import ProberUnavailable
+from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.k8s.messages import one_line, without_user
-from hooks.model.prober_messages import LoadReport, LoadRequest, read_message, write_message
+from hooks.model.prober_messages import LoadReport, LoadRequest, Term, read_message, write_message
 from hooks.model.prober_token import read_token
 
+RELAY_PATH = "/prober"
+"""Where the hooks of a pod pass requests of other pods on to their own prober."""
+RETRY_SECONDS = 1
+"""After how long a model is asked about again whose request the prober did not take."""
+
 _HINT = "check that the prober container runs (`dynamo-hooks prober`)"
+_ASK_AGAIN = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
+"""The prober's answer and that of a relay: this prober does not act now, or the request is outdated."""
 
 
 class ProberClient:
-    """A client of the prober; safe to use from several threads, each with its own connection."""
+    """A client of the prober; safe to use from several threads, each with its own connection.
 
-    def __init__(self, url: str, token: str | None = None, timeout: float = 1.0) -> None:
-        """Take the prober's base URL and a timeout in seconds; `token` defaults to that of the environment."""
+    The hooks of the pod whose prober acts answer as their prober does, at a URL that ends in `RELAY_PATH`.
+    """
+
+    def __init__(self, url: str, token: str | Callable[[], str] | None = None, timeout: float = 1.0) -> None:
+        """Take the prober's base URL, the bearer token (empty for none) or what returns it, and a timeout in seconds.
+
+        The token defaults to that of the environment.
+        """
         self._url = url.rstrip("/")
         self._token = read_token(os.environ) if token is None else token
         self._timeout = timeout
@@ -33,48 +47,85 @@ class ProberClient:
 
         Raises:
             ProberUnavailable: no answer in time, or not a report.
+            LeaveAlone: this prober does not act now, or the request is outdated.
         """
-        url = f"{self._url}/v1/models/{quote(request.namespace, safe='')}/{quote(request.name, safe='')}"
-        headers = {"X-Request-Id": sync_id} if sync_id else {}
+        answer = self.send(request.namespace, request.name, write_message(request), sync_id)
         try:
-            response = self._session().put(
-                url,
-                data=write_message(request),
-                headers=headers,
-                timeout=self._timeout,
-                allow_redirects=False,
-            )
-        except requests.Timeout as error:
-            raise ProberUnavailable(f"the prober did not answer within {self._timeout:g} s; {_HINT}") from error
-        except requests.RequestException as error:
-            raise ProberUnavailable(f"the prober cannot be reached at {without_user(self._url)}; {_HINT}") from error
-        if response.status_code != HTTPStatus.OK:
-            raise ProberUnavailable(f"the prober answered HTTP {response.status_code}: {self._quote(response.text)}")
-        try:
-            return read_message(response.content, LoadReport)
+            return read_message(answer, LoadReport)
         except (msgspec.MsgspecError, ValueError) as error:
             raise ProberUnavailable(
                 "the prober's answer is not a report; run hooks and prober of one version"
             ) from error
 
-    def _quote(self, text: str) -> str:
-        """The first line of an answer; another server at the prober's address could repeat our token."""
-        line = text.partition("\n")[0]
-        return one_line(line.replace(self._token, "(token)") if self._token else line, 200)
+    def send(self, namespace: str, name: str, body: bytes, sync_id: str) -> bytes:
+        """The prober's answer to a request that is written already.
+
+        Raises:
+            ProberUnavailable: no answer in time, or one that says that it does not work.
+            LeaveAlone: this prober does not act now, or the request is outdated.
+        """
+        return self._put(f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, sync_id)
+
+    def set_term(self, term: Term) -> None:
+        """Begin, renew or end the time for which the prober acts.
+
+        Raises:
+            ProberUnavailable: the prober does not answer, so it may still act until the term's end.
+            LeaveAlone: the term has ended before.
+        """
+        self._put("/v1/term", write_message(term))
+
+    def check(self) -> None:
+        """Check that the prober works.
+
+        Raises:
+            ProberUnavailable: it does not.
+        """
+        try:
+            response = self._session().get(f"{self._url}/healthz", timeout=self._timeout, allow_redirects=False)
+        except requests.RequestException as error:
+            raise ProberUnavailable(f"the prober does not answer at {without_user(self._url)}; {_HINT}") from error
+        if response.status_code != HTTPStatus.OK:
+            raise ProberUnavailable(f"the prober says that it does not work; {_HINT}")
+
+    def _put(self, path: str, body: bytes, sync_id: str = "") -> bytes:
+        token = self._token if isinstance(self._token, str) else self._token()
+        headers = {"X-Request-Id": sync_id} if sync_id else {}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        try:
+            response = self._session().put(
+                f"{self._url}{path}", data=body, headers=headers, timeout=self._timeout, allow_redirects=False
+            )
+        except requests.Timeout as error:
+            raise ProberUnavailable(f"the prober did not answer within {self._timeout:g} s; {_HINT}") from error
+        except requests.RequestException as error:
+            raise ProberUnavailable(f"the prober cannot be reached at {without_user(self._url)}; {_HINT}") from error
+        if response.status_code in _ASK_AGAIN:
+            raise LeaveAlone(_quote(response.text, token), retry_after=RETRY_SECONDS)
+        if response.status_code != HTTPStatus.OK:
+            said = _quote(response.text, token)
+            raise ProberUnavailable(f"the prober answered HTTP {response.status_code}: {said}")
+        return response.content
 
     def _session(self) -> requests.Session:
         session: requests.Session | None = getattr(self._local, "session", None)
         if session is None:
-            session = self._local.session = self._open_session()
+            session = self._local.session = _open_session()
         return session
 
-    def _open_session(self) -> requests.Session:
-        """A session that repeats a PUT once, because the prober may close an idle connection at the same moment."""
-        session = requests.Session()
-        session.trust_env = False
-        session.headers["Content-Type"] = "application/json"
-        if self._token:
-            session.headers["Authorization"] = f"Bearer {self._token}"
-        retry = Retry(total=1, connect=0, read=1, status=0, redirect=0, allowed_methods=["PUT"], raise_on_status=False)
-        session.mount("http://", HTTPAdapter(max_retries=retry))
-        return session
+
+def _quote(text: str, token: str) -> str:
+    """The first line of an answer; another server at the prober's address could repeat our token."""
+    line = text.partition("\n")[0]
+    return one_line(line.replace(token, "(token)") if token else line, 200)
+
+
+def _open_session() -> requests.Session:
+    """A session that repeats a PUT once, because the prober may close an idle connection at the same moment."""
+    session = requests.Session()
+    session.trust_env = False
+    session.headers["Content-Type"] = "application/json"
+    retry = Retry(total=1, connect=0, read=1, status=0, redirect=0, allowed_methods=["PUT"], raise_on_status=False)
+    session.mount("http://", HTTPAdapter(max_retries=retry))
+    return session

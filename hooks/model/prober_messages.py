@@ -8,6 +8,9 @@ engines in the background. It acts for the model for one mandate (setting `lora_
 body is answered with 400 and a wrong token with 401, each with one line of text.
 
 A LoadRequest whose `adapter` is null only wants the `former` adapters unloaded; finalize sends it.
+
+With several hooks pods only one prober acts: the hooks of the pod that holds the Lease renew its term by
+`PUT /v1/term`. A prober that does not act, or knows a newer generation of the model, answers a LoadRequest with 409.
 """
 
 from enum import StrEnum
@@ -53,6 +56,9 @@ _READY = frozenset({AdapterPhase.LOADED, AdapterPhase.UNVERIFIED})
 _FINAL = _READY | {AdapterPhase.FAILED, AdapterPhase.UNSUPPORTED, AdapterPhase.UNLOADED}
 
 
+UNKNOWN_SOURCE = "unknown"
+"""Stands for a source that nobody knows; every source in a spec has a scheme."""
+
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 ENGINE_ADDRESS = r"http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
 """The base URL of a system server; its host is an IP address, never a name."""
@@ -78,13 +84,12 @@ class EngineTarget(_Message, frozen=True):
 
     `ready` is the pod's readiness; when it becomes true, the prober lists the engine at once.
 
-    The other fields come from the model's status. A restarted prober needs them, because engines list names and not
-    sources. A field is empty if the status does not have the value.
+    The other fields come from the model's status. A prober needs them when it begins to act for the model, because
+    engines list names and not sources. A field is empty if the status does not have the value.
 
-    * `recorded`: the source from which the wanted adapter is loaded.
+    * `recorded`: the source from which the engine has the wanted adapter, if it has it.
     * `failed`: the error of a final failure in this generation.
-    * `loading`: another source than the wanted one, from which a load was under way. It may still arrive: under the
-      wanted adapter's name if only the source changed, else under a name in `former`.
+    * `loading`: the sources from which the engine may have the model's adapters, or get them by loads under way.
     """
 
     address: Annotated[str, msgspec.Meta(pattern=f"^{ENGINE_ADDRESS}$")]
@@ -92,16 +97,27 @@ class EngineTarget(_Message, frozen=True):
     ready: bool = True
     recorded: str = ""
     failed: str = ""
-    loading: str = ""
+    loading: tuple[str, ...] = ()
+
+
+def without_evidence(target: EngineTarget) -> EngineTarget:
+    """The engine alone, without what the model's status says about it."""
+    return EngineTarget(address=target.address, pod=target.pod, ready=target.ready)
 
 
 class LoadRequest(_Message, frozen=True, dict=True, gc=True):
-    """What one DynamoModel wants: `adapter` on every target, and none of the adapters in `former`, which it loaded."""
+    """What one DynamoModel wants: `adapter` on every target, and none of the adapters in `former`, which it loaded.
+
+    A request with a lower `generation` than another one with the same `uid` is outdated. `is_recorded`: the model's
+    status names the adapter first, so it may be loaded; until then the prober only lists.
+    """
 
     namespace: str
     name: str
+    uid: str = ""
     generation: int = 0
     adapter: Adapter | None = None
+    is_recorded: bool = True
     former: tuple[str, ...] = ()
     targets: tuple[EngineTarget, ...] = ()
 
@@ -137,10 +153,21 @@ class LoadReport(_Message, frozen=True):
     endpoints: tuple[EndpointReport, ...] = ()
 
 
-_M = TypeVar("_M", LoadRequest, LoadReport)
+class Term(_Message, frozen=True):
+    """The time for which the prober of a pod acts.
+
+    `number` grows each time that another pod takes the Lease. `until` is a time of the machine's monotonic clock, which
+    all containers of a pod share; 0 ends the term, so that its number never counts again.
+    """
+
+    number: int
+    until: float = 0.0
 
 
-def write_message(message: LoadRequest | LoadReport) -> bytes:
+_M = TypeVar("_M", LoadRequest, LoadReport, Term)
+
+
+def write_message(message: LoadRequest | LoadReport | Term) -> bytes:
     """The message as JSON, without fields that have their default."""
     return msgspec.json.encode(message)
 

@@ -136,10 +136,12 @@ def _observe_endpoint(
 
 
 def _read_endpoint(engine: EnginePod, entry: Mapping[str, Json]) -> EndpointStatus:
+    """The endpoint of an entry; a phase that another version of the hooks wrote counts as pending."""
+    phase = AdapterPhase(entry["phase"]) if entry["phase"] in set(AdapterPhase) else AdapterPhase.PENDING
     return EndpointStatus(
         engine=engine,
-        ready=bool(entry.get("ready")),
-        phase=AdapterPhase(entry["phase"]) if entry["phase"] in set(AdapterPhase) else AdapterPhase.PENDING,
+        ready=bool(entry.get("ready")) and phase.is_ready,
+        phase=phase,
         attempts=int(entry.get("attempts", 0)),
         last_error=str(entry.get("lastError", "")),
         since=str(entry.get("since", "")),
@@ -239,15 +241,18 @@ def _judge_endpoints(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> 
 def _judge(
     plan: ModelPlan, endpoints: tuple[EndpointStatus, ...], engines: Condition, *, is_unloading: bool
 ) -> Condition:
-    """`Ready`: true if the spec is valid and every engine with LoRA support has the adapter; else why not."""
+    """`Ready`: true if the spec is valid, each engine with LoRA support has the adapter, and a pod is ready.
+
+    A pod that is not ready gets no requests, so one beside pods that are ready does no harm.
+    """
     if is_unloading:
         message = f"Unloading {', '.join(plan.former)} from {len(endpoints)} endpoint(s)"
         return Condition(type=READY, status="False", reason=ModelReason.UNLOADING, message=message)
     if plan.problems:
         return Condition(type=READY, status="False", reason=ModelReason.INVALID, message=join_texts(plan.problems))
-    if engines.status == "True" and not plan.model.is_lora and not any(e.engine.ready for e in endpoints):
-        what = f"None of the {len(endpoints)} pod(s) of base model {plan.model.spec.base_model_name} is ready"
-        message = f"{what}; see kubectl describe pod {endpoints[0].engine.pod} -n {plan.model.metadata.namespace}"
+    serving = [e for e in endpoints if e.ready or not plan.model.is_lora]
+    if engines.status == "True" and not any(e.engine.ready for e in serving):
+        message = _explain_pods(plan, serving)
         return Condition(type=READY, status="False", reason=ModelReason.NOT_READY, message=message)
     if engines.status == "True":
         message = "; ".join((engines.message, *_explain_refused(plan)))
@@ -259,6 +264,13 @@ def _judge(
     refused = _explain_refused(plan) if endpoints else []  # without endpoints, the message has them already
     explained = "; ".join((engines.message, *explain(endpoints), *refused))
     return Condition(type=READY, status="False", reason=reason, message=explained)
+
+
+def _explain_pods(plan: ModelPlan, serving: list[EndpointStatus]) -> str:
+    """That no pod which could serve the model is ready."""
+    which = "with the adapter" if plan.model.is_lora else f"of base model {plan.model.spec.base_model_name}"
+    see = f"kubectl describe pod {serving[0].engine.pod} -n {plan.model.metadata.namespace}"
+    return f"None of the {len(serving)} pod(s) {which} is ready; see {see}"
 
 
 def explain(endpoints: Iterable[EndpointStatus]) -> list[str]:

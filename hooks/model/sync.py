@@ -21,13 +21,16 @@ from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.types import Json
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.model.events import build_change_events, build_unload_failed_event, build_unloaded_event
-from hooks.model.plan import ModelPlan, build_load_request, plan_model
+from hooks.model.evidence import build_load_request
+from hooks.model.plan import ModelPlan, plan_model
 from hooks.model.pod_addresses import NamedAddress, Verdicts
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from hooks.model.status import EndpointStatus, ModelReason, build_status, observe_endpoints
 
 _MAX_NAMES = 10
 """Pods named in one message."""
+_RECORD_SECONDS = 0.2
+"""After a wanted adapter was first written into the status, the next sync comes soon: only then it is loaded."""
 _FIRST_RESYNC, _RESYNC_DIVISOR = 1.0, 10.0
 """While anything is pending, the next sync comes after a tenth of the time that it has been pending (at least 1 s)."""
 
@@ -139,6 +142,8 @@ def _next_sync(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, 
     is_refused = bool(plan.to_check and engines.refused)
     if report is None and not engines.doubted and not is_refused:
         return 0
+    if report is not None and plan.adapter is not None and plan.adapter not in plan.records[:1]:
+        return _RECORD_SECONDS
     is_ready = is_true(status["conditions"], READY)
     entries = report.endpoints if report else ()
     is_settled = not engines.doubted and all(entry.phase.is_final and not entry.left for entry in entries)
@@ -168,9 +173,6 @@ def _list_names(names: list[str]) -> str:
 def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
     """The answer to a deletion: unload from all engines; finalized once the adapters are gone, or at the deadline.
 
-    With several hooks pods they must be gone for one mandate, because another pod's prober may act for the model that
-    long.
-
     Raises:
         ProberUnavailable: there is a request to the prober, no report, and time left.
     """
@@ -179,7 +181,7 @@ def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
         return SyncAnswer(finalized=True, notes=("nothing to unload",))
     remaining = _remaining(request, facts)
     count = len(plan.engines.called)
-    if report is not None and not plan.engines.doubted and _is_gone(report, facts):
+    if report is not None and not plan.engines.doubted and _is_gone(report):
         event = build_unloaded_event(request, count)
         return SyncAnswer(finalized=True, effects=(event,), notes=(f"unloaded from {count} endpoint(s)",))
     if remaining <= 0:
@@ -195,11 +197,8 @@ def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
     )
 
 
-def _is_gone(report: LoadReport, facts: Facts) -> bool:
-    if any(entry.phase is not AdapterPhase.UNLOADED or entry.left for entry in report.endpoints):
-        return False
-    needed = facts.settings.lora_mandate if facts.settings.hook_replicas > 1 else 0.0
-    return all(entry.age >= needed for entry in report.endpoints)
+def _is_gone(report: LoadReport) -> bool:
+    return all(entry.phase is AdapterPhase.UNLOADED and not entry.left for entry in report.endpoints)
 
 
 def _give_up(request: SyncRequest, plan: ModelPlan, report: LoadReport | None) -> SyncAnswer:
@@ -209,7 +208,7 @@ def _give_up(request: SyncRequest, plan: ModelPlan, report: LoadReport | None) -
     silent += [f"{one.pod} (not called)" for one in plan.engines.doubted]
     count = len(plan.engines.called)
     if not silent:
-        note = f"unloaded from {count} endpoint(s), less than a mandate ago"
+        note = f"unloaded from {count} endpoint(s), as the last status says"
         return SyncAnswer(finalized=True, effects=(build_unloaded_event(request, count),), notes=(note,))
     note = f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {_list_names(silent)}"
     return SyncAnswer(finalized=True, effects=(build_unload_failed_event(request, note),), notes=(note,))

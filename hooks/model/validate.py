@@ -27,7 +27,16 @@ def validate_model(model: Model, settings: Settings) -> tuple[Problem, ...]:
 
 
 def _judge_model(model: Model, review: Review) -> Findings:
-    return Findings(problems=validate_model(model, review.settings))
+    return Findings(problems=validate_model(model, review.settings), warnings=tuple(_find_slips(model)))
+
+
+def _find_slips(model: Model) -> Iterator[Problem]:
+    """Warnings about what has no effect.
+
+    Source: Dynamo operator, internal/controller/dynamo_model_controller.go, which loads adapters of type `lora` only.
+    """
+    if model.spec.model_type == "adapter" and model.spec.source is not None and model.spec.source.uri:
+        yield rules.SOURCE_NOT_LOADED.at(SPEC / "source")
 
 
 def _judge_change(new: Model, old: ReadManifest, _review: Review) -> Findings:

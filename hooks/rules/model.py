@@ -84,6 +84,11 @@ BASE_MODEL_CHANGES = Rule(
     text="Changing {path} will break endpoint discovery",
     severity=Severity.WARNING,
 )
+SOURCE_NOT_LOADED = Rule(
+    name="source-not-loaded",
+    text="{path} is not loaded when modelType is 'adapter'; to load it, write a model with modelType 'lora'",
+    severity=Severity.WARNING,
+)
 MODEL_NAME_IN_URL = Rule(
     name="model-name-in-url",
     text="{path} {name!r} cannot be a part of a URL; use a name such as my-adapter or org/adapter",

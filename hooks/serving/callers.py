@@ -47,6 +47,13 @@ class CallerToken:
         self._token = self._read()
         self._before, self._before_ends = b"", 0.0
 
+    @property
+    def shown(self) -> str:
+        """The token that callers show now."""
+        with self._lock:
+            self._renew()
+            return self._token.decode()
+
     def refusal(self, authorization: str) -> str:
         """Why a request with this Authorization header is not answered; empty if it is."""
         if authorization[: len(_SCHEME)].lower() != _SCHEME:

@@ -81,6 +81,18 @@ def find_caller() -> Caller:
     return caller
 
 
+def expect_token(refuse: RefuseCaller | None) -> None:
+    """Let the current request pass if its caller shows the token; None lets everybody pass.
+
+    Raises:
+        UnknownCaller: it does not show it.
+    """
+    if refuse is not None:
+        if reason := refuse(request.headers.get("Authorization", "")):
+            raise UnknownCaller(reason)
+        find_caller().know()
+
+
 def read_body(limit: int) -> bytes:
     """The whole body of the current request; returns when the request may be computed.
 

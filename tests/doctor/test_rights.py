@@ -203,16 +203,33 @@ def test_hooks_need_only_the_rights_of_their_effects(variables: dict[str, str], 
 def test_hooks_of_a_restricted_installation_need_rights_in_its_namespace() -> None:
     variables = {"DYNAMO_HOOKS_INSTALLATION_NAMESPACE": "team-a"}
     rights = plan_hooks_rights(good(workloads=(hooks(variables=variables),)))
-    assert {right.namespace for right in rights} == {"team-a"}
+    assert {right.namespace for right in rights if right.resource != "leases"} == {"team-a"}
     assert {"create events in team-a", "get pods in team-a"} <= words(rights)
 
 
-def test_hooks_without_effects_need_the_pods_of_engines_alone() -> None:
+def test_only_pod_of_hooks_without_effects_needs_the_pods_of_engines_alone() -> None:
     names = ("EFFECT_EVENTS", "EFFECT_WRITE_BACK", "EFFECT_SCALE", "RESOURCE_COUNTS")
     off = {f"DYNAMO_HOOKS_{name}": "off" for name in names}
-    assert words(plan_hooks_rights(good(workloads=(hooks(variables=off),)))) == {"get pods"}
+    assert words(plan_hooks_rights(good(workloads=(alone(off),)))) == {"get pods"}
     off["DYNAMO_HOOKS_ENGINE_ADDRESSES"] = "any"
-    assert plan_hooks_rights(good(workloads=(hooks(variables=off),))) == []
+    assert plan_hooks_rights(good(workloads=(alone(off),))) == []
+
+
+def alone(variables: dict[str, str]) -> Manifest:
+    """Hooks with one pod, which need no Lease."""
+    found = hooks(variables=variables)
+    return {**found, "spec": {**found["spec"], "replicas": 1}}
+
+
+def test_several_pods_need_the_lease_of_their_probers() -> None:
+    leases = {
+        "get leases.coordination.k8s.io dynamo-hooks-prober in dynamo-system",
+        "update leases.coordination.k8s.io dynamo-hooks-prober in dynamo-system",
+        "create leases.coordination.k8s.io in dynamo-system",
+    }
+    found = words(plan_hooks_rights(good()))
+    assert {one for one in found if "leases" in one} == leases
+    assert [one for one in words(plan_hooks_rights(good(workloads=(alone({}),)))) if "leases" in one] == []
 
 
 def test_user_needs_other_rights_before_the_installation() -> None:

@@ -28,6 +28,8 @@ NO_SLICES = (
 )
 URI = "s3://bucket/a"
 DEFAULTS = parse_settings({})
+RECORDED = {"adapters": [{"name": "a", "source": URI}]}
+"""The status of a model whose adapter was written into it, and that says nothing else."""
 
 
 def model(

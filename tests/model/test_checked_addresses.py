@@ -88,7 +88,7 @@ def test_call_whose_addresses_nobody_checked_calls_no_engine() -> None:
 
 
 def test_refused_engine_is_no_engine_and_named() -> None:
-    answer = sync_with(model(), 2, AdapterPhase.LOADED, w1=REFUSED)
+    answer = sync_with(model(status=parts.RECORDED), 2, AdapterPhase.LOADED, w1=REFUSED)
     status = status_of(answer)
     assert (status["readyEndpoints"], status["totalEndpoints"]) == (1, 1)
     assert status["endpoints"][1] == {
@@ -132,7 +132,7 @@ def test_endpoint_without_a_pod_is_named_by_its_address() -> None:
 
 
 def test_doubted_engine_counts_and_the_model_is_not_ready() -> None:
-    call, check = request(model(), pods(2)), saying(w1=DOUBTED)
+    call, check = request(model(status=parts.RECORDED), pods(2)), saying(w1=DOUBTED)
     asked = wanted(call, FACTS, check)
     assert asked is not None
     assert [one.pod for one in asked.targets] == ["w0"]
@@ -207,7 +207,7 @@ def test_former_source_of_a_doubted_engine_is_remembered() -> None:
     asked = wanted(request(model(uri="s3://bucket/new", generation=2, status=answer.status), pods(2)), FACTS)
     assert asked is not None
     assert asked.adapter == Adapter(name="a", uri="s3://bucket/new")
-    assert asked.targets[1].recorded == parts.URI
+    assert (asked.targets[1].recorded, asked.targets[1].loading) == ("", (parts.URI, "s3://bucket/new"))
 
 
 # Deletion

@@ -47,12 +47,10 @@ def test_deleted_adapter_is_unloaded_before_it_is_finalized() -> None:
     assert answer.notes == ("unloaded from 2 endpoint(s)",)
 
 
-def test_with_several_hooks_pods_absence_must_last_a_mandate() -> None:
+def test_several_hooks_pods_wait_no_longer_because_one_prober_acts() -> None:
     facts = make.facts(hook_replicas="2")
     call = request(deleted(), pods(1), finalizing=True)
-    asked = wanted(call, facts)
-    assert not finalize(call, facts, report(asked, AdapterPhase.UNLOADED, age=29.0)).finalized
-    assert finalize(call, facts, report(asked, AdapterPhase.UNLOADED, age=30.0)).finalized
+    assert finalize(call, facts, report(wanted(call, facts), AdapterPhase.UNLOADED)).finalized
 
 
 def test_deadline_finalizes_and_names_the_engines_that_did_not_answer() -> None:

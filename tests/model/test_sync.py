@@ -49,6 +49,26 @@ def test_base_model_without_a_ready_pod_is_discovered_and_not_ready() -> None:
     assert ready["message"] == message
 
 
+def test_adapter_without_a_ready_pod_is_loaded_and_not_ready() -> None:
+    both = parts.endpoint_slice(
+        endpoints=[parts.endpoint("w0", "10.0.0.1", ready=False), parts.endpoint("w1", "10.0.0.2", ready=True)]
+    )
+    loaded, none = AdapterPhase.LOADED, AdapterPhase.UNSUPPORTED
+    for slices, phases, status in (
+        (pods(2, ready=False), (loaded, loaded), "False"),
+        (both, (loaded, loaded), "True"),
+        (both, (loaded, none), "False"),
+    ):
+        answer = sync_with(model(), slices, phases=phases)
+        assert condition(answer.status, "EndpointsReady")["status"] == "True", "the engines have the adapter"
+        assert condition(answer.status, "Ready")["status"] == status
+    ready = condition(answer.status, "Ready")
+    assert (ready["reason"], ready["message"]) == (
+        "NotReady",
+        "None of the 1 pod(s) with the adapter is ready; see kubectl describe pod w0 -n default",
+    )
+
+
 @pytest.mark.parametrize("model_type", ["base", "lora"])
 def test_missing_endpoints_are_reported_as_upstream_does_and_not_polled(model_type: str) -> None:
     call = request(model(model_type=model_type))
@@ -126,7 +146,8 @@ def test_first_request_names_adapter_source_and_targets() -> None:
 
 
 def test_loaded_everywhere_is_ready_and_renews_the_mandate() -> None:
-    answer = sync_with(model(), pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.UNVERIFIED), age=90.0, attempts=1)
+    known = model(status=parts.RECORDED)
+    answer = sync_with(known, pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.UNVERIFIED), age=90.0, attempts=1)
     assert answer.status is not None
     assert answer.status["observedGeneration"] == 1
     assert answer.status["endpoints"][0] == {
@@ -145,7 +166,7 @@ def test_loaded_everywhere_is_ready_and_renews_the_mandate() -> None:
 
 
 def test_failing_endpoint_is_named_with_its_error() -> None:
-    call = request(model(), pods(2))
+    call = request(model(status=parts.RECORDED), pods(2))
     asked = wanted(call, FACTS)
     assert asked is not None
     good, bad = report(asked, AdapterPhase.LOADED, AdapterPhase.RETRYING).endpoints
@@ -161,7 +182,8 @@ def test_failing_endpoint_is_named_with_its_error() -> None:
 
 
 def test_model_with_a_final_failure_is_synced_only_to_renew_the_mandate() -> None:
-    answer = sync_with(model(), pods(1), phases=(AdapterPhase.FAILED,), last_error="HTTP 404: no such source")
+    known = model(status=parts.RECORDED)
+    answer = sync_with(known, pods(1), phases=(AdapterPhase.FAILED,), last_error="HTTP 404: no such source")
     assert condition(answer.status, "Ready")["reason"] == "LoadFailed"
     assert answer.resync_after_seconds == 15
 
@@ -183,7 +205,7 @@ def test_pending_model_is_synced_less_often_as_time_passes() -> None:
     delays = []
     for age in (0, 60, 3600):
         moment = (make.NOW - timedelta(seconds=age)).isoformat().replace("+00:00", "Z")
-        parent = model(status={"conditions": [{**old, "lastTransitionTime": moment}]})
+        parent = model(status={**parts.RECORDED, "conditions": [{**old, "lastTransitionTime": moment}]})
         delays.append(sync_with(parent, pods(1), phases=(AdapterPhase.LOADING,)).resync_after_seconds)
     assert delays == [1, 6, 15]
 
@@ -266,14 +288,19 @@ def test_status_lists_both_sources_until_the_new_one_is_everywhere() -> None:
     call = request(changed, pods(2))
     asked = wanted(call, FACTS)
     assert asked is not None
-    assert [t.recorded for t in asked.targets] == [parts.URI, parts.URI]
+    assert not asked.is_recorded
+    assert [(t.recorded, t.loading) for t in asked.targets] == [("", (parts.URI,))] * 2
     moving = sync(call, FACTS, report(asked, AdapterPhase.LOADED, AdapterPhase.UNLOADING)).status
     assert moving is not None
     assert [a["source"] for a in moving["adapters"]] == ["s3://bucket/new", parts.URI]
     call = request(model(uri="s3://bucket/new", status=moving), pods(2))
     asked = wanted(call, FACTS)
     assert asked is not None
-    assert [t.recorded for t in asked.targets] == ["s3://bucket/new", parts.URI]
+    assert asked.is_recorded
+    assert [(t.recorded, t.loading) for t in asked.targets] == [
+        ("s3://bucket/new", ()),
+        ("", (parts.URI, "s3://bucket/new")),
+    ]
     done = sync(call, FACTS, report(asked, AdapterPhase.LOADED, AdapterPhase.LOADED)).status
     assert done is not None
     assert [a["source"] for a in done["adapters"]] == ["s3://bucket/new"]
@@ -289,7 +316,7 @@ def test_renamed_adapter_has_its_old_name_unloaded_and_then_forgotten() -> None:
     answer = sync(call, FACTS, report(asked, AdapterPhase.LOADED, left=("a",)))
     assert answer.status is not None
     assert [a["name"] for a in answer.status["adapters"]] == ["b", "a"]
-    assert answer.resync_after_seconds == 1
+    assert answer.resync_after_seconds == 0.2, "the new name is loaded once the status has come back"
     done = sync(call, FACTS, report(asked, AdapterPhase.LOADED)).status
     assert done is not None
     assert [a["name"] for a in done["adapters"]] == ["b"]
@@ -312,32 +339,61 @@ def test_final_failure_of_this_generation_is_sent_to_a_restarted_prober(change: 
     assert [t.failed for t in asked.targets] == [failed, ""]
 
 
+DELETED = {"deletionTimestamp": "2026-03-01T11:59:59Z"}
+NEW = {"uri": "s3://bucket/new"}
+
+
 @pytest.mark.parametrize(
-    ("phase", "attempts", "change", "loading"),
+    ("phase", "change", "recorded", "loading"),
     [
-        pytest.param(AdapterPhase.LOADING, 1, {"uri": "s3://bucket/new"}, parts.URI, id="new source while loading"),
-        pytest.param(AdapterPhase.RETRYING, 2, {"uri": "s3://bucket/new"}, parts.URI, id="new source after a timeout"),
-        pytest.param(AdapterPhase.LOADING, 1, {"adapter": "b"}, parts.URI, id="new name while loading"),
-        pytest.param(
-            AdapterPhase.LOADING,
-            1,
-            {"deletionTimestamp": "2026-03-01T11:59:59Z"},
-            parts.URI,
-            id="deleted while loading",
-        ),
-        pytest.param(AdapterPhase.LOADING, 1, {}, "", id="the wanted source itself"),
-        pytest.param(AdapterPhase.RETRYING, 0, {"uri": "s3://bucket/new"}, "", id="engine that was never asked"),
-        pytest.param(AdapterPhase.LOADED, 1, {"uri": "s3://bucket/new"}, "", id="ended"),
+        pytest.param(AdapterPhase.LOADED, {}, parts.URI, (), id="loaded"),
+        pytest.param(AdapterPhase.LOADED, {"generation": 3}, parts.URI, (), id="loaded, and another field changed"),
+        pytest.param(AdapterPhase.LOADING, {}, "", (parts.URI,), id="its own load may arrive"),
+        pytest.param(AdapterPhase.PENDING, {}, "", (parts.URI,), id="a load may have been sent since"),
+        pytest.param(AdapterPhase.LOADED, NEW, "", (parts.URI,), id="new source"),
+        pytest.param(AdapterPhase.RETRYING, NEW, "", (parts.URI,), id="new source after a timeout"),
+        pytest.param(AdapterPhase.LOADING, {"adapter": "b"}, "", (parts.URI,), id="new name while loading"),
+        pytest.param(AdapterPhase.LOADING, DELETED, "", (parts.URI,), id="deleted while loading"),
+        pytest.param(AdapterPhase.LOADED, DELETED, "", (), id="deleted"),
+        pytest.param("Phase of another version", {}, "", (parts.URI,), id="a phase that is not ours"),
     ],
 )
-def test_load_of_another_source_that_may_still_arrive_is_sent_to_the_prober(
-    phase: AdapterPhase, attempts: int, change: dict[str, Any], loading: str
+def test_prober_learns_from_the_status_what_the_engine_has_and_may_get(
+    phase: Any, change: dict[str, Any], recorded: str, loading: tuple[str, ...]
 ) -> None:
-    old = sync_with(model(), pods(1), phases=(phase,), attempts=attempts).status
+    old = sync_with(model(), pods(1), phases=(phase if phase in set(AdapterPhase) else AdapterPhase.PENDING,)).status
+    assert old is not None
+    old = {**old, "endpoints": [{**old["endpoints"][0], "phase": phase}]}
     call = request(model(status=old, **change), pods(1), finalizing="deletionTimestamp" in change)
     asked = wanted(call, FACTS)
     assert asked is not None
-    assert [t.loading for t in asked.targets] == [loading]
+    assert [(t.recorded, t.loading) for t in asked.targets] == [(recorded, loading)]
+
+
+def test_engines_that_a_long_status_leaves_out_keep_their_adapter() -> None:
+    phases = (*(AdapterPhase.PENDING,) * 10, *(AdapterPhase.LOADED,) * 1000)
+    known = sync_with(model(), parts.thousands(1010), phases=phases).status
+    asked = wanted(request(model(status=known), parts.thousands(1011)), FACTS)
+    assert asked is not None
+    assert [t.recorded for t in asked.targets] == [""] * 10 + [parts.URI] * 1001
+    changed = wanted(request(model(status=known, uri="s3://bucket/new"), parts.thousands(1010)), FACTS)
+    assert changed is not None
+    assert {(t.recorded, t.loading) for t in changed.targets} == {("", (parts.URI,))}
+
+
+def test_status_of_another_version_loses_nothing_and_is_written_anew() -> None:
+    entry = {"address": "http://10.0.0.1:9090", "podName": "w0", "ready": True, "phase": "Warming", "source": parts.URI}
+    old = {"adapters": [{"name": "a", "source": parts.URI, "rank": 8}], "endpoints": [{**entry, "shards": [1]}]}
+    call = request(model(status={**old, "conditions": [], "mode": "fast"}), pods(1))
+    asked = wanted(call, FACTS)
+    assert asked is not None
+    assert (asked.is_recorded, asked.targets[0].recorded) == (True, parts.URI)
+    answer = sync(call, FACTS, report(asked, AdapterPhase.UNKNOWN))
+    assert answer.status is not None
+    assert "mode" not in answer.status
+    assert answer.status["adapters"] == [{"name": "a", "source": parts.URI}]
+    assert answer.status["endpoints"][0]["phase"] == "Pending"
+    assert condition(answer.status, "Ready")["status"] == "False", "an engine that was not asked yet counts for nothing"
 
 
 def test_broken_spec_keeps_what_was_loaded_and_says_all_problems() -> None:

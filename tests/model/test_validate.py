@@ -63,6 +63,14 @@ def test_credentials_in_a_source_are_refused_and_not_shown(uri: str) -> None:
     assert "hunter2" not in problem.text
 
 
+@pytest.mark.parametrize(("model_type", "warned"), [("adapter", True), ("base", False), ("lora", False)])
+def test_source_of_an_adapter_that_nothing_loads_is_a_warning(model_type: str, *, warned: bool) -> None:
+    new = parts.model(model_type=model_type)
+    verdict = review_model(Review(new=new, old=None, user=None, settings=Settings(), installed=None))
+    text = "spec.source is not loaded when modelType is 'adapter'; to load it, write a model with modelType 'lora'"
+    assert (texts_of(verdict.problems), texts_of(verdict.warnings)) == ((), (text,) if warned else ())
+
+
 @pytest.mark.parametrize("name", ["..", ".", "a\nb"])
 def test_name_that_cannot_stand_in_a_url_is_refused(name: str) -> None:
     (problem,) = validate_model(parse_parent(Model, parts.model(adapter=name)), Settings())

@@ -7,7 +7,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.doctor.checks.optional_kinds import find_declared
-from hooks.doctor.facts import HOOKS_NAME, Facts, Right, account_of, variables_of
+from hooks.doctor.facts import HOOKS_NAME, Facts, Right, account_of, replicas_of, variables_of
 from hooks.doctor.finding import Finding, error, ok, warning
 from hooks.doctor.remedies import upgrade_hooks
 from hooks.k8s.types import Json, ReadManifest, plural_of
@@ -39,7 +39,10 @@ def plan_metacontroller_rights(facts: Facts) -> list[Right]:
 
 
 def plan_hooks_rights(facts: Facts) -> list[Right]:
-    """The rights that the hooks' account needs for its effects, and to read pods; in its namespace, if restricted."""
+    """The rights that the hooks' account needs: for its effects, to read pods, and for the Lease of several pods.
+
+    All but those to the Lease are in the installation's namespace, if it is restricted.
+    """
     return [_to_right(HOOKS, account_of(found), right) for found in facts.hooks for right in _hooks_needs(found, facts)]
 
 
@@ -86,7 +89,7 @@ def _judge(holder: str, user: str, rights: list[Right], facts: Facts) -> Iterato
     lost = (
         "controllers do not start, or syncs fail"
         if holder == METACONTROLLER
-        else "effects are refused, or engines not called"
+        else "effects are refused, or no adapter is loaded"
     )
     text += f", so {lost}"
     yield error(about, text, _grant(facts))
@@ -148,6 +151,10 @@ def _hooks_needs(found: ReadManifest, facts: Facts) -> Iterator[_Need]:
     if _is_on(variables, "RESOURCE_COUNTS"):
         for rule in _rules_of("dynamo-hooks-resource-counts"):
             yield from _expand(rule, where)
+    if replicas_of(found) > 1:
+        lease = variables.get("DYNAMO_HOOKS_PROBER_LEASE", "dynamo-hooks-prober")
+        for verb, name in (("get", lease), ("update", lease), ("create", "")):
+            yield verb, "coordination.k8s.io", "leases", str(found["metadata"]["namespace"]), name
 
 
 def _is_on(variables: Mapping[str, str], setting: str) -> bool:

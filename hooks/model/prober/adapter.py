@@ -38,14 +38,28 @@ def apply_listing(state: AdapterState, listing: Listing, at: Moment) -> AdapterS
         return state
     event = _EVENTS.get(listing.result)
     if event is None:
-        event = AdapterEvent.LISTED if state.wanted.name in listing.names else AdapterEvent.NOT_LISTED
+        event = _read_list(state, listing)
     return advance(state, Occurrence(event=event, at=at, error=listing.error))
 
 
-def start_call(state: AdapterState, action: Action, at: Moment) -> AdapterState:
-    """The state while a load or unload is under way."""
+def _read_list(state: AdapterState, listing: Listing) -> AdapterEvent:
+    if state.wanted.name in listing.names:
+        return AdapterEvent.LISTED
+    return AdapterEvent.LISTED_AS_OTHER if find_other_name(state, listing) else AdapterEvent.NOT_LISTED
+
+
+def find_other_name(state: AdapterState, listing: Listing) -> str:
+    """The only new name on the list after a load that the engine accepted, if it is not the wanted one; else empty."""
+    if listing.result is not ListResult.LISTED or state.accepted is not Action.LOAD or _is_outdated(listing, state):
+        return ""
+    new = listing.names - state.known_names
+    return next(iter(new)) if len(new) == 1 and state.wanted.name not in listing.names else ""
+
+
+def start_call(state: AdapterState, action: Action, at: Moment, known_names: frozenset[str]) -> AdapterState:
+    """The state while a load or unload is under way; `known_names` are those of the engine's other adapters."""
     event = AdapterEvent.LOAD_SENT if action is Action.LOAD else AdapterEvent.UNLOAD_SENT
-    return advance(state, Occurrence(event=event, at=at))
+    return advance(replace(state, known_names=known_names), Occurrence(event=event, at=at))
 
 
 def apply_answer(state: AdapterState, call: EngineCall, answer: EngineAnswer, at: Moment) -> AdapterState:
@@ -96,7 +110,9 @@ def choose_action(state: AdapterState, listing: Listing) -> Action | None:
     After a load or unload the next call waits for a list: what the engine has then decides between the two.
     """
     is_idle = state.phase.is_final or state.phase is AdapterPhase.UNKNOWN or state.accepted is not None
-    if is_idle or state.is_terminal or _is_outdated(listing, state) or not listing.takes_changes:
+    if is_idle or state.is_terminal or not state.wanted.is_recorded:
+        return None
+    if _is_outdated(listing, state) or not listing.takes_changes:
         return None
     is_there = listing.result is ListResult.NO_LIST or state.wanted.name in listing.names
     if state.wanted.goal is Goal.UNLOADED:

@@ -18,6 +18,7 @@ class AdapterEvent(StrEnum):
     CALL_REFUSED = "the engine refuses the call, and always will"
     LOAD_UNSUPPORTED = "the engine answers a load that it has no LoRA support"
     LISTED = "the engine lists the adapter"
+    LISTED_AS_OTHER = "after a load, the engine lists a name that it was not asked for"
     NOT_LISTED = "the engine lists its adapters without this one"
     NO_LIST = "the engine answers, but has no list of adapters"
     NO_LORA = "the engine answers a list call that it has no LoRA support"

@@ -48,12 +48,16 @@ class Goal(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedAdapter:
-    """An adapter that a model wants loaded from `uri`, or unloaded where `uri` is empty."""
+    """An adapter that a model wants loaded from `uri`, or unloaded where `uri` is empty.
+
+    `is_recorded`: the model's status says so, and a prober after this one will know; until then nothing is changed.
+    """
 
     name: str
     model: str
     uri: str
     generation: int
+    is_recorded: bool = True
 
     @property
     def goal(self) -> Goal:
@@ -85,17 +89,23 @@ class LateLoads:
 
     def find_other(self, uri: str, now: float) -> str:
         """A source other than `uri` that the engine may still load from; empty for none."""
-        return min(self.sources - {uri}, default="") if now < self.until else ""
+        return min(self.at(now) - {uri}, default="")
+
+    def at(self, now: float) -> frozenset[str]:
+        """The sources that the engine may still load from."""
+        return self.sources if now < self.until else frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterState:
     """One adapter on one engine.
 
-    `since` is when the phase began. `source` is where the engine loaded the adapter from; empty if it has none or the
-    source is unknown. `accepted` is the change that the engine accepted and no list has confirmed yet. `is_terminal`:
-    no call is made for this generation, or not for a long time. `changed_at` is when the last load or unload ended,
-    `seen_at` when the engine last had the adapter.
+    `since` is when the phase began. `source` is where the engine loaded the adapter from; empty if it has none, or if
+    no list has said yet whether it has. `accepted` is the change that the engine accepted and no list has confirmed
+    yet. `is_terminal`: no call is made for this generation, or not for a long time. `is_misnamed`: never again for this
+    generation, because the engine lists another name. `changed_at` is when the last load or unload ended, `seen_at` when
+    the engine last had the adapter. `known_names` are the names that were known when the last load was sent: those on
+    the engine's list, and those of other adapters that models want there.
     """
 
     wanted: WantedAdapter
@@ -105,10 +115,16 @@ class AdapterState:
     source: str = ""
     accepted: Action | None = None
     is_terminal: bool = False
+    is_misnamed: bool = False
     changed_at: float = 0.0
     seen_at: float = 0.0
+    known_names: frozenset[str] = frozenset()
     tries: Tries = field(default_factory=Tries)
     late_loads: LateLoads = field(default_factory=LateLoads)
+
+    def possible_sources(self, now: float) -> frozenset[str]:
+        """Where the adapter may come from if the engine has it; empty if no known load can have brought it."""
+        return self.late_loads.at(now) | (frozenset({self.source}) - {""})
 
     @property
     def is_first_reload(self) -> bool:

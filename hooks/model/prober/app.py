@@ -13,7 +13,8 @@ from werkzeug.exceptions import HTTPException
 
 from hooks.k8s.messages import one_line
 from hooks.model.prober.dispatcher import Dispatcher
-from hooks.model.prober_messages import LoadRequest, read_message, write_message
+from hooks.model.prober.reconciler import NotNow
+from hooks.model.prober_messages import LoadRequest, Term, read_message, write_message
 from hooks.serving.logs import redact
 
 logger = logging.getLogger("hooks.model.prober")
@@ -33,10 +34,15 @@ def create_prober_app(dispatcher: Dispatcher, *, token: str = "", max_body_bytes
     app.config["MAX_CONTENT_LENGTH"] = max_body_bytes
     app.before_request(lambda: _check_token(token))
     app.register_error_handler(HTTPException, _answer_error)
+    app.register_error_handler(NotNow, lambda refusal: _text(str(refusal), 409))
 
     @app.put("/v1/models/<namespace>/<name>")
     def put_model(namespace: str, name: str) -> Response:
         return _take_request(dispatcher, namespace, name)
+
+    @app.put("/v1/term")
+    def put_term() -> Response:
+        return _set_term(dispatcher)
 
     @app.get("/v1/models/<namespace>/<name>")
     def get_model(namespace: str, name: str) -> Response:
@@ -74,7 +80,7 @@ def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response
         body = request.get_data(cache=False)
         wanted = _parse_cached(body) if len(body) <= _CACHED_BYTES else read_message(body, LoadRequest)
     except (msgspec.MsgspecError, ValueError) as error:
-        return _text(f"the body is not a valid load request: {str(error)[:_MAX_QUOTED]}", 400)
+        return _refuse_body("load request", error)
     if (wanted.namespace, wanted.name) != (namespace, name):
         return _text(f"the body names the model {wanted.key}, the path {namespace}/{name}", 400)
     report = dispatcher.ask(wanted)
@@ -86,6 +92,19 @@ def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response
         }
         logger.debug("asked", extra={"fields": fields})
     return Response(write_message(report), mimetype="application/json")
+
+
+def _set_term(dispatcher: Dispatcher) -> Response:
+    try:
+        term = read_message(request.get_data(cache=False), Term)
+    except (msgspec.MsgspecError, ValueError) as error:
+        return _refuse_body("term", error)
+    dispatcher.set_term(term)
+    return _text("taken")
+
+
+def _refuse_body(what: str, error: Exception) -> Response:
+    return _text(f"the body is not a valid {what}: {str(error)[:_MAX_QUOTED]}", 400)
 
 
 @lru_cache(maxsize=32)

@@ -11,8 +11,8 @@ from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCa
 from hooks.model.prober.engine_record import PhaseChange
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.metrics import create_prober_metrics
-from hooks.model.prober.reconciler import Reconciler
-from hooks.model.prober_messages import AdapterPhase, LoadReport, LoadRequest
+from hooks.model.prober.reconciler import FIRST_TERM, Reconciler
+from hooks.model.prober_messages import AdapterPhase, LoadReport, LoadRequest, Term
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -67,11 +67,12 @@ class Dispatcher:
         limits: Limits,
         perform: Perform,
         *,
+        term: Term = FIRST_TERM,
         clock: Callable[[], float] = time.monotonic,
         draw: Callable[[], float] = random.random,
     ) -> None:
         """Take the function that makes a call, a monotonic clock in seconds, and one for random numbers in [0, 1)."""
-        self._reconciler = Reconciler(limits)
+        self._reconciler = Reconciler(limits, term)
         self._perform, self._clock, self._draw = perform, clock, draw
         self._changed = threading.Condition()
         self._is_stopping = False
@@ -97,11 +98,25 @@ class Dispatcher:
         return self._thread.is_alive()
 
     def ask(self, request: LoadRequest) -> LoadReport:
-        """Store what a model wants, and return at once what is known."""
+        """Store what a model wants, and return at once what is known.
+
+        Raises:
+            NotNow: this prober does not act, or the request is older than one before.
+        """
         with self._changed:
             report = self._reconciler.ask(request, self._clock())
             self._changed.notify()
         return report
+
+    def set_term(self, term: Term) -> None:
+        """Begin, renew or end a term; when this returns, no call of another term will start.
+
+        Raises:
+            NotNow: the term has ended, or a later one has begun.
+        """
+        with self._changed:
+            self._reconciler.set_term(term)
+            self._changed.notify()
 
     def look_up(self, key: str) -> tuple[LoadRequest, LoadReport] | None:
         """A model's last request and what is known; None if the model has no mandate."""

@@ -5,7 +5,14 @@ It knows no other engine and makes no call.
 
 from dataclasses import dataclass, field, replace
 
-from hooks.model.prober.adapter import apply_answer, apply_listing, choose_action, set_wanted
+from hooks.model.prober.adapter import (
+    apply_answer,
+    apply_listing,
+    choose_action,
+    find_other_name,
+    set_wanted,
+    start_call,
+)
 from hooks.model.prober.adapter_state import AdapterState, LateLoads, Listing, ListResult, WantedAdapter
 from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Moment
@@ -77,7 +84,13 @@ class EngineRecord:
         adapter = request.adapter
         if adapter is None:
             return False
-        wanted = WantedAdapter(name=adapter.name, model=request.key, uri=adapter.uri, generation=request.generation)
+        wanted = WantedAdapter(
+            name=adapter.name,
+            model=request.key,
+            uri=adapter.uri,
+            generation=request.generation,
+            is_recorded=request.is_recorded,
+        )
         known = self.adapters.get(adapter.name)
         if known is None:
             self._put(_restore(wanted, target, at), at, changing)
@@ -131,6 +144,12 @@ class EngineRecord:
         _, _, state, action = min(changes, key=lambda change: change[:2])
         return state, action
 
+    def start_change(self, state: AdapterState, action: Action, at: Moment) -> AdapterState:
+        """Store and return the state of an adapter whose load or unload is sent now."""
+        started = start_call(state, action, at, self.listing.names.union(self.adapters))
+        self.adapters[state.wanted.name] = started
+        return started
+
     def finish_list(self, call: EngineCall, answer: EngineAnswer, at: Moment, changing: str) -> list[PhaseChange]:
         """Store the result of a list call, and return the changes of phase."""
         result, error = _RESULTS.get(answer.outcome, ListResult.DOWN), answer.message
@@ -143,6 +162,8 @@ class EngineRecord:
         for name, state in list(self.adapters.items()):
             if name != changing:
                 changes += self._record(state, apply_listing(state, self.listing, at), at.now)
+                if other := find_other_name(state, self.listing):
+                    self._put(_build_unwanted(other, state, at), at, changing)
         return changes
 
     def finish_change(self, call: EngineCall, answer: EngineAnswer, at: Moment) -> list[PhaseChange]:
@@ -202,5 +223,11 @@ def _restore(wanted: WantedAdapter, target: EngineTarget, at: Moment) -> Adapter
 
 
 def _read_late_loads(target: EngineTarget, at: Moment) -> LateLoads:
-    """The load that was under way when the model's status was written."""
-    return LateLoads(sources=frozenset({target.loading} - {""}), until=at.now + at.limits.late_load_window)
+    """The loads that may still be under way, by what the model's status says about the engine."""
+    return LateLoads(sources=frozenset(target.loading), until=at.now + at.limits.late_load_window)
+
+
+def _build_unwanted(name: str, asked: AdapterState, at: Moment) -> AdapterState:
+    """The state of a name under which an engine listed a load of another name; it is unloaded again."""
+    wanted = WantedAdapter(name=name, model=asked.wanted.model, uri="", generation=asked.wanted.generation)
+    return AdapterState(wanted=wanted, since=at.now)

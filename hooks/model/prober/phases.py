@@ -10,7 +10,7 @@
                            |                                                        |
                            +---------------------- not listed ----------------------+
 
-        Pending --unload of another source--> Unloading --not listed--> Pending
+        Pending --unload of another or an unknown source--> Unloading --not listed--> Pending
 
     To be unloaded:
 
@@ -25,14 +25,19 @@
     From every phase:
 
         --new goal--> Pending or Unloading; Unknown stays
-        --call refused--> Failed
+        --call refused, or listed under another name after a load--> Failed
         --load unsupported--> Unsupported
         --no LoRA support--> Unsupported; Unloaded if it is to be unloaded
         --list failed--> Retrying; a failed or unloaded adapter stays, and one that was seen lately
 
 From `Retrying` a list leads on only if no load or unload failed; otherwise the next call follows after a pause.
-`Failed`, and `Unsupported` after a load, end with a new goal or when the engine lists the adapter.
-After a long pause, `Failed` becomes `Pending` again.
+`Failed`, and `Unsupported` after a load, end with a new goal, or when the engine lists the adapter after a late load of
+the wanted source. After a long pause, `Failed` becomes `Pending` again,
+unless the engine lists another name.
+
+A list has names and no sources. So an adapter that is listed counts as the wanted one only if its source is known: by a
+load of this prober, or by the model's status. Any other adapter of that name is a stranger's. It is unloaded, and
+loaded anew.
 """
 
 from collections.abc import Iterator
@@ -51,7 +56,9 @@ from hooks.model.prober.updates import (
     clear,
     confirm,
     count_call,
+    distrust,
     give_up,
+    give_up_name,
     keep,
     lose,
     note_error,
@@ -66,6 +73,10 @@ from hooks.model.prober_messages import AdapterPhase
 _STILL_LISTED = "the engine still lists the adapter after it was unloaded"
 _NOT_LISTED = "the engine accepted the load and does not list the adapter"
 _LATE_LOAD = "a load that was under way may still arrive; it is unloaded then"
+_OTHER_NAME = (
+    "after the load the engine lists another name than spec.modelName, which is unloaded again; "
+    "name the model as the engine names the adapter"
+)
 
 
 class AdapterFact(StrEnum):
@@ -77,7 +88,7 @@ class AdapterFact(StrEnum):
     CALL_FAILED = "the last load or unload failed"
     SEEN_LATELY = "the engine had the adapter within two intervals"
     SOURCE_KNOWN = "the engine is known to have loaded the wanted source"
-    SOURCE_FITS = "as far as known, the engine loaded no other source and loads none"
+    SOURCE_FITS = "if the engine has the adapter, it is from the wanted source"
     LATE_LOAD = "a load of another source may still arrive"
     FAILED_LONG_AGO = "the last refusal is so old that another call may succeed"
 
@@ -161,6 +172,7 @@ TABLE = (
     _row(*_ANSWERED, _P.FAILED, _F.FAILED_LONG_AGO, then=_P.PENDING, update=try_anew),
     # An engine that cannot list: what it accepted counts as done.
     _row(_E.NO_LIST, _F.TERMINAL, then=None, update=keep),
+    _row(_E.NO_LIST, _LOADED, _F.LOAD_UNCONFIRMED, _F.LATE_LOAD, then=_P.PENDING, update=distrust),
     _row(_E.NO_LIST, _LOADED, _F.LOAD_UNCONFIRMED, then=_P.UNVERIFIED, update=assume),
     _row(_E.NO_LIST, _LOADED, *_READY, then=_P.UNVERIFIED, update=assume),
     _row(_E.NO_LIST, _LOADED, _P.UNKNOWN, _F.SOURCE_KNOWN, then=_P.UNVERIFIED, update=assume),
@@ -180,6 +192,7 @@ TABLE = (
     _row(_E.LISTED, _F.UNLOAD_UNCONFIRMED, then=_P.RETRYING, update=back_off, error=_STILL_LISTED),
     _row(_E.LISTED, _UNLOADED, _P.UNLOADED, then=_P.UNLOADING, update=retry_now),
     # The engine lists its adapters without this one.
+    _row(_E.LISTED_AS_OTHER, then=_P.FAILED, update=give_up_name, error=_OTHER_NAME),
     _row(_E.NOT_LISTED, _UNLOADED, _F.LATE_LOAD, then=_P.UNLOADING, update=note_error, error=_LATE_LOAD),
     _row(_E.NOT_LISTED, _UNLOADED, then=_P.UNLOADED, update=clear),
     _row(_E.NOT_LISTED, *_READY, then=_P.PENDING, update=lose),
@@ -223,8 +236,8 @@ def _find_facts(state: AdapterState, happened: Occurrence) -> Iterator[AdapterFa
         (_F.CALL_FAILED, state.tries.failures > 0),
         (_F.SEEN_LATELY, state.phase.is_ready and now - state.seen_at <= 2 * happened.at.limits.verify_interval),
         (_F.SOURCE_KNOWN, state.source == uri),
-        (_F.SOURCE_FITS, state.source in {"", uri} and not may_be_late),
+        (_F.SOURCE_FITS, state.possible_sources(now) == {uri}),
         (_F.LATE_LOAD, may_be_late),
-        (_F.FAILED_LONG_AGO, now - state.since >= happened.at.limits.pause_after_refusal),
+        (_F.FAILED_LONG_AGO, not state.is_misnamed and now - state.since >= happened.at.limits.pause_after_refusal),
     )
     return (fact for fact, is_so in holds if is_so)

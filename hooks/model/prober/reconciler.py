@@ -2,20 +2,19 @@
 
 This module, or one that it imports, makes every decision of the prober. Time is an argument, in seconds of a monotonic
 clock. Not thread-safe. The prober acts for a model while the model has a mandate; every request about the model renews
-the mandate.
+the mandate. With several hooks pods it acts only during a term, and forgets everything when another term begins.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hooks.model.prober.adapter import start_call
 from hooks.model.prober.adapter_state import AdapterState, Goal
 from hooks.model.prober.call_queue import CallQueue
 from hooks.model.prober.calls import Action, EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import EngineRecord, PhaseChange
 from hooks.model.prober.limits import Limits, Moment
 from hooks.model.prober.reports import build_report
-from hooks.model.prober_messages import AdapterPhase, EngineTarget, LoadReport, LoadRequest
+from hooks.model.prober_messages import AdapterPhase, EngineTarget, LoadReport, LoadRequest, Term, without_evidence
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,12 +30,27 @@ class _ModelRecord:
     last_asked: float
 
 
+class NotNow(Exception):
+    """The request is not taken: this prober does not act, or knows a newer request. The message is a sentence."""
+
+
+FIRST_TERM = Term(number=0, until=float("inf"))
+"""The term of a prober that acts without a Lease, because there is one hooks pod."""
+NO_TERM = Term(number=0)
+"""The term of a prober that waits until its pod holds the Lease."""
+
+
 class Reconciler:
     """All models with a mandate, and their engines."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, term: Term = FIRST_TERM) -> None:
         """Start with no model and no engine."""
-        self._limits = limits
+        self._limits, self._term = limits, term
+        self._forget_all()
+
+    def _forget_all(self) -> None:
+        """Start anew: answers to earlier calls change nothing any more."""
+        limits = self._limits
         self._models: dict[str, _ModelRecord] = {}
         self._engines: dict[str, EngineRecord] = {}
         concurrency, limit = limits.concurrency, limits.max_calls
@@ -45,14 +59,42 @@ class Reconciler:
         self._reloads = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
 
     def ask(self, request: LoadRequest, now: float) -> LoadReport:
-        """Store what a model wants, renew its mandate, and return what is known."""
+        """Store what a model wants, renew its mandate, and return what is known.
+
+        Raises:
+            NotNow: this prober does not act, or the request is older than one before.
+        """
+        if not self.is_acting(now):
+            raise NotNow("the prober of this pod does not act now; another one does, or will soon")
         known = self._models.get(request.key)
+        if known and known.request.uid == request.uid and request.generation < known.request.generation:
+            newer = known.request.generation
+            raise NotNow(f"generation {request.generation} is outdated: the prober knows generation {newer}")
         first_asked = known.first_asked if known and self._has_mandate(known, now) else now
         is_applied = self._is_applied(known, request) or self._apply(known, request, now)
         self._models[request.key] = _ModelRecord(
             request=request, is_applied=is_applied, first_asked=first_asked, last_asked=now
         )
         return self._report(request, first_asked, now)
+
+    def set_term(self, term: Term) -> None:
+        """Begin or renew a term, or end it; what was learnt in another term is forgotten.
+
+        Raises:
+            NotNow: the term has ended, or a later one has begun.
+        """
+        has_ended = term.number == self._term.number and not self._term.until
+        if term.number < self._term.number or (has_ended and term.until):
+            raise NotNow(f"term {term.number} of this prober has ended")
+        if term.number > self._term.number or not term.until:
+            self._forget_all()
+            self._term = term
+        elif term.until > self._term.until:
+            self._term = term
+
+    def is_acting(self, now: float) -> bool:
+        """Whether this prober may call engines."""
+        return now < self._term.until
 
     def look_up(self, key: str, now: float) -> tuple[LoadRequest, LoadReport] | None:
         """The last request of a model (`namespace/name`) and what is known; None without a mandate."""
@@ -80,6 +122,8 @@ class Reconciler:
     def due(self, now: float) -> list[EngineCall]:
         """The calls to make now; a call is under way until `finish` gets its answer."""
         self._end_mandates(now)
+        if not self.is_acting(now):
+            return []
         return [*self._due_lists(now), *self._due_changes(self._reloads, now), *self._due_changes(self._changes, now)]
 
     def give_up(self, now: float) -> list[EngineCall]:
@@ -87,7 +131,9 @@ class Reconciler:
         return [call for queue in self._queues for call in queue.running.overdue(now)]
 
     def next_due(self, now: float) -> float | None:
-        """When `due` may have a call next, unless `ask` or `finish` comes first; None for never."""
+        """When `due` may have a call next, unless something else comes first; None for never."""
+        if not self.is_acting(now):
+            return None
         times = [time for queue in self._queues if (time := queue.next_due(now)) is not None]
         return min(times, default=None)
 
@@ -130,7 +176,9 @@ class Reconciler:
     def _apply(self, known: _ModelRecord | None, request: LoadRequest, now: float) -> bool:
         """Apply the request to every engine's record, and forget engines that left; True if nothing changed."""
         at = self._moment(now)
-        changed = [target for target in request.targets if self._apply_to_engine(target, request, at)]
+        # What the status proves counts only at the first request: later this prober knows better.
+        targets = request.targets if known is None else map(without_evidence, request.targets)
+        changed = [target for target in targets if self._apply_to_engine(target, request, at)]
         kept = {target.address for target in request.targets}
         for target in known.request.targets if known else ():
             if target.address not in kept:
@@ -220,8 +268,7 @@ class Reconciler:
             if chosen is None:
                 continue
             state, action = chosen
-            started = start_call(state, action, self._moment(now))
-            engine.adapters[state.wanted.name] = started
+            started = engine.start_change(state, action, self._moment(now))
             call = self._build_change(engine, started, action, now)
             queue.running.add(call)
             yield call

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hooks.model.prober.adapter_event import AdapterEvent, Occurrence
 from hooks.model.prober.adapter_state import AdapterState, Goal, LateLoads, Tries
 from hooks.model.prober.calls import Action
-from hooks.model.prober_messages import AdapterPhase
+from hooks.model.prober_messages import UNKNOWN_SOURCE, AdapterPhase
 
 Update = Callable[[AdapterState, Occurrence], AdapterState]
 
@@ -18,13 +18,21 @@ def keep(state: AdapterState, _happened: Occurrence) -> AdapterState:
 
 def settle(state: AdapterState, happened: Occurrence) -> AdapterState:
     """The list confirms all changes; what it says about the source of a wanted adapter is stored."""
-    source = state.source
     if state.wanted.goal is Goal.LOADED and happened.event is AdapterEvent.NOT_LISTED:
-        source = ""
-    elif state.wanted.goal is Goal.LOADED and happened.event is AdapterEvent.LISTED:
-        # After loads from two sources it is unknown which one the engine lists, so it does not count as the wanted one.
-        source = state.late_loads.find_other(state.wanted.uri, happened.at.now) or source
-    return replace(state, accepted=None, source=source)
+        return replace(state, accepted=None, source="")
+    if state.wanted.goal is Goal.LOADED and happened.event is AdapterEvent.LISTED:
+        return distrust(state, happened)
+    return replace(state, accepted=None)
+
+
+def distrust(state: AdapterState, happened: Occurrence) -> AdapterState:
+    """The engine has the adapter, and not certainly from the wanted source.
+
+    After loads from two sources it is unknown which one came first. If no load of ours can have brought the adapter,
+    its source is unknown too.
+    """
+    possible = state.possible_sources(happened.at.now)
+    return replace(state, accepted=None, source=next(iter(possible)) if len(possible) == 1 else UNKNOWN_SOURCE)
 
 
 def note_error(state: AdapterState, happened: Occurrence) -> AdapterState:
@@ -71,7 +79,12 @@ def back_off(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 def give_up(state: AdapterState, happened: Occurrence) -> AdapterState:
     """No further call for this generation."""
-    return replace(state, is_terminal=True, last_error=happened.error)
+    return replace(state, accepted=None, is_terminal=True, last_error=happened.error)
+
+
+def give_up_name(state: AdapterState, happened: Occurrence) -> AdapterState:
+    """As `give_up`; another load would have the other name too."""
+    return replace(give_up(state, happened), is_misnamed=True)
 
 
 def try_anew(state: AdapterState, happened: Occurrence) -> AdapterState:
@@ -81,7 +94,7 @@ def try_anew(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 
 def confirm(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """The engine has the adapter, from the wanted source as far as known."""
+    """The engine has the adapter from the wanted source."""
     is_stable = state.phase is AdapterPhase.LOADED and happened.at.now - state.since >= happened.at.limits.stable_after
     return replace(
         assume(state, happened),

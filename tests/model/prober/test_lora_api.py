@@ -40,10 +40,23 @@ def make_call(action: Action, adapter: str = "a") -> EngineAnswer:
         ({"loras": [{"lora_name": "a", "lora_id": 1}, {"name": "b"}]}, {"a", "b"}),
         ({"object": "list", "data": [{"id": "a"}]}, {"a"}),
         (["a"], {"a"}),
+        (["a", "b", "a"], {"a", "b"}),
+        ({"loras": [{"lora_name": "a", "lora_id": 1}, {"lora_name": "a", "lora_id": 2}]}, {"a"}),
         ([], set()),
         ({"status": "success", "loras": None, "count": 0}, set()),
     ],
-    ids=["map", "empty map", "names", "objects", "openai", "bare list", "bare empty list", "null"],
+    ids=[
+        "map",
+        "empty map",
+        "names",
+        "objects",
+        "openai",
+        "bare list",
+        "a name twice",
+        "objects of one name",
+        "bare empty list",
+        "null",
+    ],
 )
 def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
     responses.get(LORAS, json=body)
@@ -63,6 +76,7 @@ def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
         ({"json": {"message": "wait"}}, CallOutcome.FAILED, LISTLESS),
         ({"json": {"status": "success", "loras": "?"}}, CallOutcome.FAILED, LISTLESS),
         ({"body": "<html>"}, CallOutcome.FAILED, LISTLESS),
+        ({"body": "x" * 40_000}, CallOutcome.FAILED, LISTLESS),
         ({"body": '{"loras": {"a": 1'}, CallOutcome.FAILED, LISTLESS),
         ({"status": 204}, CallOutcome.FAILED, "HTTP 204 without a list of adapters: empty body"),
         (
@@ -85,6 +99,7 @@ def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
     ],
     ids=[
         "no route", "405", "501", "numbers", "other document", "handler raised", "only a message", "no names", "html",
+        "40,000 characters",
         "broken off", "204", "no lora", "500", "error in 200", "503", "redirect",
     ],
 )  # fmt: skip

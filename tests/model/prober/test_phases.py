@@ -33,7 +33,7 @@ PHASES = {
     Goal.LOADED: frozenset(P) - {P.UNLOADED},
     Goal.UNLOADED: frozenset({P.UNKNOWN, P.UNLOADING, P.RETRYING, P.UNLOADED}),
 }
-ONLY_OF_LOADS = {E.LOAD_SENT, E.LOAD_ACCEPTED, E.LOAD_UNSUPPORTED, E.CALL_REFUSED}
+ONLY_OF_LOADS = {E.LOAD_SENT, E.LOAD_ACCEPTED, E.LOAD_UNSUPPORTED, E.CALL_REFUSED, E.LISTED_AS_OTHER}
 EVENTS = {Goal.LOADED: frozenset(E), Goal.UNLOADED: frozenset(E) - ONLY_OF_LOADS}
 
 Moves = dict[AdapterPhase, set[AdapterPhase]]
@@ -61,6 +61,7 @@ MOVES: dict[tuple[Goal, AdapterEvent], Moves] = {
     (LOADED, E.UNLOAD_ACCEPTED): every(LOADED),
     (LOADED, E.CALL_FAILED): every(LOADED, P.RETRYING),
     (LOADED, E.CALL_REFUSED): every(LOADED, P.FAILED),
+    (LOADED, E.LISTED_AS_OTHER): every(LOADED, P.FAILED),
     (LOADED, E.LOAD_UNSUPPORTED): every(LOADED, P.UNSUPPORTED),
     (LOADED, E.LISTED): {
         **of_each(UNCONFIRMED, P.LOADED, P.PENDING, P.RETRYING),
@@ -125,7 +126,7 @@ def states(goal: Goal, phase: AdapterPhase) -> Iterator[AdapterState]:
     uri = WANTED[goal].uri
     accepted: tuple[Action | None, ...] = (None, Action.LOAD, Action.UNLOAD) if phase in UNCONFIRMED else (None,)
     terminal = {P.FAILED: (True,), P.UNSUPPORTED: (False, True)}.get(phase, (False,))
-    sources, lates = ("", uri, "s3://b/old"), (frozenset[str](), frozenset({"s3://b/old"}))
+    sources, lates = ("", uri, "s3://b/old"), (frozenset[str](), frozenset({"s3://b/old"}), frozenset({uri}) - {""})
     begins = (0.0, NOW - 1) if phase is P.FAILED else (0.0,)
     for since, took, ends, source, late, failures, seen_at in product(
         begins, accepted, terminal, sources, lates, (0, 1), (0.0, NOW)
@@ -192,11 +193,11 @@ class Walk:
         self.random = random.Random(seed)
         self.now, self.generation = NOW, 1
         self.usual = self.random.choice((ListResult.LISTED, ListResult.LISTED, ListResult.NO_LIST))
-        late = frozenset(self.random.choice(((), ("s3://b/old",))))
+        late = frozenset(self.random.choice(((), ("s3://b/old",), ("s3://b/new",))))
         self.state = AdapterState(
             wanted=self.draw_wanted(),
             since=self.now,
-            source=self.random.choice(("", "s3://b/new", "s3://b/old")),
+            source="" if late else self.random.choice(("", "s3://b/new", "s3://b/old")),
             late_loads=LateLoads(sources=late, until=self.now + 20),
         )
         self.listing = Listing()
@@ -209,7 +210,7 @@ class Walk:
             self.moves.add((goal, self.state.phase, phase))
         self.state = state
         assert phase in PHASES[goal]
-        assert not phase.is_ready or state.source == state.wanted.uri
+        assert not phase.is_ready or state.possible_sources(self.now) == {state.wanted.uri}
         assert not state.is_terminal or phase in {P.FAILED, P.UNSUPPORTED}
 
     def draw_wanted(self) -> WantedAdapter:
@@ -234,7 +235,7 @@ class Walk:
 
     def list_adapters(self) -> Listing:
         result = self.random.choice((*(self.usual,) * 8, *ListResult))
-        names = frozenset(self.random.choice(((), ("a",))))
+        names = frozenset(self.random.choice(((), ("a",), ("a",), ("other",))))
         return Listing(result=result, sent=self.now - self.random.choice((0.001, 1)), names=names, error="why")
 
     def start(self, at: Moment) -> None:
@@ -243,7 +244,7 @@ class Walk:
             return
         assert not self.state.is_terminal
         assert action is Action.LOAD or self.state.source != self.state.wanted.uri or not self.state.wanted.uri
-        self.enter(start_call(self.state, action, at))
+        self.enter(start_call(self.state, action, at, self.listing.names))
         uri = self.state.wanted.uri if action is Action.LOAD else ""
         self.call = EngineCall(action=action, address="", pod="", timeout=1, started=self.now, adapter="a", uri=uri)
 

@@ -80,7 +80,9 @@ def test_killed_prober_loses_nothing_and_loads_nothing_twice() -> None:
         )
         wait_for(client, wanted, lambda report: all(e.phase is AdapterPhase.LOADED for e in report.endpoints))
         os.kill(child_of(process), signal.SIGKILL)
-        report = wait_for(client, wanted, lambda report: not report.starting)
+        known = [msgspec.structs.replace(engine.target, recorded="s3://b/a") for engine in engines]
+        again = msgspec.structs.replace(wanted, targets=tuple(known))
+        report = wait_for(client, again, lambda report: not report.starting)
         assert all(entry.phase is AdapterPhase.LOADED for entry in report.endpoints)
         assert [engine.state.asked["POST"] for engine in engines] == [1, 1, 1]
         gone = msgspec.structs.replace(wanted, adapter=None, former=("org/a",))
@@ -100,7 +102,7 @@ def test_load_of_a_killed_prober_that_arrives_later_is_undone(then: str) -> None
         )
         wait_for(client, wanted, lambda _: engine.state.asked["POST"] == 1)
         os.kill(child_of(process), signal.SIGKILL)
-        targets = (msgspec.structs.replace(engine.target, loading="s3://b/a"),)
+        targets = (msgspec.structs.replace(engine.target, loading=("s3://b/a",)),)
         if then == "deleted":
             next_one = msgspec.structs.replace(wanted, adapter=None, former=("a",), targets=targets)
         else:

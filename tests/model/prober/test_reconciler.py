@@ -5,7 +5,8 @@ import pytest
 
 from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer
 from hooks.model.prober.limits import Limits
-from hooks.model.prober_messages import Adapter, AdapterPhase
+from hooks.model.prober.reconciler import NO_TERM, NotNow, Reconciler
+from hooks.model.prober_messages import Adapter, AdapterPhase, Term
 from tests.model.prober.world import LIMITS, A, B, World
 
 OTHER = Adapter(name="b", uri="s3://b/b")
@@ -33,10 +34,10 @@ def test_missing_adapter_is_loaded_and_verified() -> None:
     assert not world.ask(world.request()).starting
 
 
-def test_adapter_that_is_there_is_not_loaded_again() -> None:
+def test_adapter_that_is_there_by_the_status_is_not_loaded_again() -> None:
     world = World()
     world.engine.held["a"] = A.uri
-    world.run_asking(60, world.request())
+    world.run_asking(60, world.request(recorded=A.uri))
     assert world.one(world.request()).phase is AdapterPhase.LOADED
     assert world.engine.asked[Action.LOAD] == 0
     assert 10 <= world.engine.asked[Action.LIST] <= 14
@@ -244,11 +245,121 @@ def test_restarted_prober_knows_the_old_source_from_the_status() -> None:
     assert world.engine.held == {"a": B.uri}
 
 
-def test_adapter_of_unknown_source_counts_as_the_wanted_one() -> None:
+def test_adapter_of_unknown_source_is_a_strangers_and_loaded_anew() -> None:
     world = World()
     world.engine.held["a"] = A.uri
     assert world.run_asking(10, world.request(B)).phase is AdapterPhase.LOADED
-    assert world.engine.asked[Action.UNLOAD] == 0
+    assert world.engine.held == {"a": B.uri}
+    assert (world.engine.asked[Action.UNLOAD], world.engine.asked[Action.LOAD]) == (1, 1)
+
+
+def test_adapter_that_comes_back_by_another_hand_is_a_strangers_too() -> None:
+    world = World()
+    world.run_asking(10, world.request(B))
+    world.engine.held.clear()
+    world.engine.answers = {Action.LOAD: NOT_FOUND}
+    world.run_asking(10, world.request(B))
+    world.engine.held["a"] = A.uri
+    entry = world.run_asking(20, world.request(B))
+    assert (entry.phase, entry.last_error) == (AdapterPhase.FAILED, NOT_FOUND.message)
+
+
+def test_load_that_another_prober_may_have_sent_counts_as_the_wanted_one() -> None:
+    world = World()
+    world.engine.held["a"] = A.uri
+    assert world.run_asking(10, world.request(A, loading=A.uri)).phase is AdapterPhase.LOADED
+    assert world.engine.asked[Action.LOAD] == 0
+
+
+def test_what_the_status_says_counts_only_while_the_prober_knows_nothing() -> None:
+    world = World()
+    world.run_asking(10, world.request(B))
+    world.engine.held.clear()
+    world.run(5)
+    world.run_asking(10, world.request(B, generation=2, recorded=A.uri, failed="HTTP 404", loading=A.uri))
+    assert (world.engine.held, world.engine.asked[Action.LOAD]) == ({"a": B.uri}, 2)
+
+
+def test_adapter_is_loaded_only_once_the_status_names_it() -> None:
+    world = World()
+    ahead = msgspec.structs.replace(world.request(), is_recorded=False)
+    assert world.run_asking(20, ahead).phase is AdapterPhase.PENDING
+    assert world.engine.asked[Action.LOAD] == 0
+    assert world.engine.asked[Action.LIST] > 1
+    assert world.run_asking(1, world.request(), every=1).phase is AdapterPhase.LOADED
+
+
+def test_old_adapter_is_unloaded_only_once_the_status_names_the_new_one() -> None:
+    world = World()
+    world.run_asking(10, world.request(A))
+    ahead = msgspec.structs.replace(world.request(B, generation=2), is_recorded=False)
+    assert world.run_asking(10, ahead).phase is AdapterPhase.PENDING
+    assert world.engine.held == {"a": A.uri}
+
+
+def test_outdated_request_is_refused_and_changes_nothing() -> None:
+    world = World()
+    world.run_asking(10, world.request(B, generation=2))
+    with pytest.raises(NotNow, match="generation 1 is outdated: the prober knows generation 2"):
+        world.ask(world.request(A, generation=1))
+    world.run(10)
+    assert world.engine.held == {"a": B.uri}
+    assert world.run_asking(10, world.request(A, generation=1, uid="another object")).phase is AdapterPhase.LOADED
+
+
+def test_prober_acts_only_during_its_term() -> None:
+    world = World()
+    prober = world.probers[0] = Reconciler(LIMITS, NO_TERM)
+    with pytest.raises(NotNow, match="does not act now"):
+        world.ask(world.request())
+    prober.set_term(Term(number=5, until=world.now + 10))
+    world.run_asking(9, world.request(), every=3)
+    world.engine.held.clear()
+    world.run(20)
+    asked = dict(world.engine.asked)
+    assert world.engine.held == {}, "the term was over when the loss could be noticed"
+    assert prober.next_due(world.now) is None
+    prober.set_term(Term(number=5, until=world.now + 12))
+    assert world.run_asking(10, world.request()).phase is AdapterPhase.LOADED
+    assert world.engine.asked[Action.LOAD] == asked[Action.LOAD] + 1
+
+
+def test_term_that_ended_never_begins_again() -> None:
+    world = World()
+    prober = world.probers[0] = Reconciler(LIMITS, NO_TERM)
+    prober.set_term(Term(number=5, until=world.now + 100))
+    world.ask(world.request())
+    prober.set_term(Term(number=5))
+    assert not prober.is_acting(world.now)
+    for number in (4, 5):
+        with pytest.raises(NotNow, match=f"term {number} of this prober has ended"):
+            prober.set_term(Term(number=number, until=world.now + 100))
+    prober.set_term(Term(number=6, until=world.now + 100))
+    assert prober.keys(world.now) == [], "what was learnt in another term is forgotten"
+
+
+def test_answer_to_a_call_of_another_term_changes_nothing() -> None:
+    world = World()
+    prober = world.probers[0] = Reconciler(LIMITS, NO_TERM)
+    prober.set_term(Term(number=1, until=1e9))
+    world.engine.seconds[Action.LOAD] = 5
+    world.run_asking(1, world.request(A), every=1)
+    prober.set_term(Term(number=1))
+    prober.set_term(Term(number=3, until=1e9))
+    world.engine.seconds[Action.LOAD] = 0.01
+    entry = world.run_asking(20, world.request(B, generation=2, loading=A.uri))
+    assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
+
+
+def test_engine_that_lists_another_name_is_not_asked_for_ever() -> None:
+    world = World()
+    world.engine.renames = {"a": "A-1"}
+    entry = world.run_asking(60, world.request())
+    assert (entry.phase, entry.attempts) == (AdapterPhase.FAILED, 1)
+    assert entry.last_error.startswith("after the load the engine lists another name than spec.modelName")
+    assert world.engine.asked[Action.LOAD] == 1
+    assert world.engine.held == {}, "the other name is unloaded again"
+    assert world.run_asking(10, world.request(None, former=("a",))).phase is AdapterPhase.UNLOADED
 
 
 def test_source_that_changes_during_a_load_wins_in_the_end() -> None:
@@ -428,15 +539,6 @@ def test_prober_that_is_no_longer_asked_never_reloads() -> None:
     assert world.probers[0].next_due(world.now) is None
 
 
-def test_adapter_that_one_prober_unloads_is_not_reloaded_by_the_other() -> None:
-    world = World(probers=2)
-    world.run_asking(10, world.request(A), prober=0)
-    entry = world.run_asking(70, world.request(None, former=("a",)), prober=1)
-    assert entry.phase is AdapterPhase.UNLOADED
-    assert entry.age >= LIMITS.mandate
-    assert world.engine.held == {}
-
-
 def test_mandate_starts_at_the_last_request() -> None:
     world = World()
     world.ask(world.request())
@@ -453,9 +555,9 @@ def test_restarted_prober_rebuilds_from_the_engines_without_loading() -> None:
     world.run_asking(10, world.request())
     loads = sum(e.asked[Action.LOAD] for e in world.engines.values())
     world.restart_prober()
-    assert world.ask(world.request()).starting
+    assert world.ask(world.request(recorded=A.uri)).starting
     world.run(LIMITS.verify_interval)
-    report = world.ask(world.request())
+    report = world.ask(world.request(recorded=A.uri))
     assert not report.starting
     assert {entry.phase for entry in report.endpoints} == {AdapterPhase.LOADED}
     assert sum(e.asked[Action.LOAD] for e in world.engines.values()) == loads
@@ -577,7 +679,7 @@ def test_hanging_loads_do_not_delay_the_reload_of_a_lost_adapter() -> None:
     lost, *bad = world.engines.values()
     for engine in bad:
         engine.held, engine.seconds = {"a": A.uri}, {Action.LOAD: 10_000}
-    world.run_asking(20, world.request(), every=1)
+    world.run_asking(20, world.request(recorded=A.uri), every=1)
     for engine in bad:
         engine.answers = {Action.LIST: DOWN}
     world.run_asking(60, world.request(), every=1)
@@ -595,7 +697,7 @@ def test_report_is_starting_until_every_engine_was_listed() -> None:
         engine.held, engine.seconds = {"a": A.uri}, {Action.LIST: 0.1}
     reports = []
     for _ in range(25):
-        reports.append(world.ask(world.request()))
+        reports.append(world.ask(world.request(recorded=A.uri)))
         world.run(1)
     assert not reports[-1].starting
     heard = [all(e.phase is AdapterPhase.LOADED for e in report.endpoints) for report in reports if not report.starting]

@@ -19,7 +19,7 @@ A, B = Adapter(name="a", uri="s3://b/a"), Adapter(name="a", uri="s3://b/new")
 class FakeEngine:
     """An engine: `held` maps adapters to their sources, `answers` replaces the answer to a sort of call.
 
-    It has `room` for so many adapters and drops the oldest one for another.
+    It has `room` for so many adapters and drops the oldest one for another. It lists some under the name in `renames`.
     """
 
     held: dict[str, str] = field(default_factory=dict)
@@ -29,6 +29,7 @@ class FakeEngine:
     under_way: int = 0
     most_at_once: int = 0
     room: int = 100
+    renames: dict[str, str] = field(default_factory=dict)
 
     def answer(self, call: EngineCall) -> EngineAnswer:
         replaced = self.answers.get(call.action)
@@ -36,7 +37,9 @@ class FakeEngine:
             return replaced
         match call.action:
             case Action.LOAD:
-                self.held.setdefault(call.adapter, call.uri)  # the first source stays, as a real engine has it
+                self.held.setdefault(
+                    self.renames.get(call.adapter, call.adapter), call.uri
+                )  # the first source stays, as a real engine has it
                 while len(self.held) > self.room:
                     del self.held[next(iter(self.held))]
             case Action.UNLOAD:
@@ -74,18 +77,25 @@ class World:
         recorded: str = "",
         failed: str = "",
         loading: str = "",
+        uid: str = "u",
         pod: str = "w",
         ready: bool = True,
     ) -> LoadRequest:
         targets = tuple(
             EngineTarget(
-                address=address, pod=f"{pod}{i}", recorded=recorded, ready=ready, failed=failed, loading=loading
+                address=address,
+                pod=f"{pod}{i}",
+                recorded=recorded,
+                ready=ready,
+                failed=failed,
+                loading=(loading,) if loading else (),
             )
             for i, address in enumerate(self.engines)
         )
         return LoadRequest(
             namespace="default",
             name=name,
+            uid=uid,
             generation=generation,
             adapter=adapter,
             former=tuple(former),

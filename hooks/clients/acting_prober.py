@@ -1,0 +1,114 @@
+"""Asks the prober that acts: the own pod's, or that of the pod that holds the Lease, through the hooks there."""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NoReturn
+
+from hooks.clients.api_server import ApiServer
+from hooks.clients.prober_lease import TICK_SECONDS, OnlyPod, SharedLease, Standing, Turns
+from hooks.errors import LeaveAlone, ProberUnavailable
+from hooks.model.prober_client import RELAY_PATH, RETRY_SECONDS, ProberClient
+from hooks.model.prober_messages import LoadReport, LoadRequest
+from hooks.serving.background import start_repeating
+from hooks.settings import Settings
+
+ADDRESS_VARIABLE = "POD_IP"
+"""Environment variable with this pod's address, which the other hooks pods call."""
+_RELAY_SECONDS = 3.0
+_AGREEING = "the hooks pods have not agreed yet on the one whose prober acts"
+
+
+@dataclass(frozen=True, slots=True)
+class NoTurns:
+    """Several hooks pods that cannot share a Lease: no prober acts."""
+
+    fault: str
+
+    def look(self) -> Standing:
+        """No prober acts, and why."""
+        return Standing(fault=self.fault)
+
+    def keep(self, _is_draining: Callable[[], bool]) -> None:
+        """Nothing can be kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActingProber:
+    """The one prober that acts; `token` is what other hooks pods ask of callers, empty for nothing."""
+
+    own: ProberClient
+    turns: Turns
+    token: Callable[[], str] = lambda: ""
+    _others: dict[str, ProberClient] = field(default_factory=dict)
+
+    def ask(self, request: LoadRequest, sync_id: str = "") -> LoadReport:
+        """The acting prober's report.
+
+        Raises:
+            LeaveAlone: no prober acts at this moment, or the request is outdated.
+            ProberUnavailable: the prober or the pod that holds the Lease does not answer, or nobody can hold the Lease.
+        """
+        standing = self.turns.look()
+        if not standing.is_own and not standing.url:
+            _refuse(standing)
+        try:
+            return (self.own if standing.is_own else self._find(standing.url)).ask(request, sync_id)
+        except LeaveAlone as refusal:
+            _refuse(standing, refusal)
+        except ProberUnavailable as error:
+            if standing.is_own:
+                raise
+            raise ProberUnavailable(
+                f"the hooks pod at {standing.url}, whose prober acts, does not pass the request on: {error}; "
+                "check that a NetworkPolicy lets hooks pods call each other"
+            ) from error
+
+    def keep(self, is_draining: Callable[[], bool]) -> None:
+        """Keep this pod's turn from now on, in a thread that ends with the process."""
+        start_repeating("prober-lease", partial(self.turns.keep, is_draining), TICK_SECONDS)
+
+    def _find(self, url: str) -> ProberClient:
+        """The client of another pod's hooks; only that of the present holder is kept."""
+        found = self._others.get(url)
+        if found is None:
+            self._others.clear()
+            found = self._others[url] = ProberClient(f"{url}{RELAY_PATH}", self.token, _RELAY_SECONDS)
+        return found
+
+
+def _refuse(standing: Standing, refusal: LeaveAlone | None = None) -> NoReturn:
+    """Say that no prober acts: as a fault if there is one, else as something that passes."""
+    if standing.fault:
+        raise ProberUnavailable(
+            f"no adapter is loaded or verified, because this pod cannot keep the Lease of the probers: {standing.fault}"
+        ) from refusal
+    raise refusal or LeaveAlone(_AGREEING, retry_after=RETRY_SECONDS)
+
+
+def set_up_prober(settings: Settings, port: int, token: Callable[[], str]) -> ActingProber:
+    """The acting prober for these settings; `port` is that of these hooks, `token` what their callers must show."""
+    own = ProberClient(settings.prober_url)
+    return ActingProber(own=own, turns=_find_turns(settings, own, port), token=token)
+
+
+def _find_turns(settings: Settings, own: ProberClient, port: int) -> Turns:
+    if settings.hook_replicas == 1:
+        return OnlyPod(prober=own)
+    server, address = ApiServer.in_cluster(), os.environ.get(ADDRESS_VARIABLE, "")
+    if server is None or not server.own_namespace:
+        return NoTurns("this pod mounts no ServiceAccount token with its namespace, which several hooks pods need")
+    if not address:
+        return NoTurns(
+            f"the variable {ADDRESS_VARIABLE} does not say this pod's address, which several hooks pods need"
+        )
+    host = f"[{address}]" if ":" in address else address
+    return SharedLease(
+        server=server,
+        prober=own,
+        namespace=server.own_namespace,
+        name=settings.prober_lease,
+        holder=f"{socket.gethostname()} http://{host}:{port}",
+    )

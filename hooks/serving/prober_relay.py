@@ -1,0 +1,23 @@
+"""The path by which other hooks pods reach the prober of this pod, which listens on loopback only."""
+
+from collections.abc import Callable
+
+from flask import Flask, Response, request
+
+from hooks.serving.callers import RefuseCaller
+from hooks.serving.web import expect_token, read_body
+
+Send = Callable[[str, str, bytes, str], bytes]
+"""Sends a model's namespace and name, a body and the sync id to this pod's prober, and returns its answer."""
+
+
+def serve_relay(app: Flask, path: str, send: Send, refuse: RefuseCaller | None) -> None:
+    """Pass requests below a path on to this pod's prober, which refuses them if it does not act."""
+
+    def relay(namespace: str, name: str) -> Response:
+        expect_token(refuse)
+        body = read_body(app.config["MAX_CONTENT_LENGTH"] - 1)
+        answer = send(namespace, name, body, request.headers.get("X-Request-Id", ""))
+        return Response(answer, mimetype="application/json")
+
+    app.add_url_rule(f"{path}/v1/models/<namespace>/<name>", "prober_relay", relay, methods=["PUT"])
