@@ -416,7 +416,7 @@ def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: s
 @pytest.mark.parametrize("rule", [None, "pods", "routable", "any"])
 def test_hooks_may_read_pods_if_only_addresses_of_pods_are_called(rule: str | None) -> None:
     off = [part for name in (*EFFECTS, "resourceCounts") for part in ("--set", f"settings.{name}=off")]
-    documents = template(*off, *(("--set", f"settings.engineAddresses={rule}") if rule else ()))
+    documents = template("--set", "replicas=1", *off, *(("--set", f"settings.engineAddresses={rule}") if rule else ()))
     assert effect_rights(documents) == (READS_PODS if rule in {None, "pods"} else set())
     (deployment,) = of_kind(documents, "Deployment")
     pod = deployment["spec"]["template"]["spec"]

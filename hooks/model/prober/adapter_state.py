@@ -103,9 +103,9 @@ class AdapterState:
     `since` is when the phase began. `source` is where the engine loaded the adapter from; empty if it has none, or if
     no list has said yet whether it has. `accepted` is the change that the engine accepted and no list has confirmed
     yet. `is_terminal`: no call is made for this generation, or not for a long time. `is_misnamed`: never again for this
-    generation, because the engine lists another name. `changed_at` is when the last load or unload ended, `seen_at` when
-    the engine last had the adapter. `known_names` are the names that were known when the last load was sent: those on
-    the engine's list, and those of other adapters that models want there.
+    generation, because the engine lists another name. `changed_at` is when the last load or unload ended, `seen_at`
+    when the engine last had the adapter. `known_names` are the names that were known when the last load was sent: those
+    on the engine's list, and those of other adapters that models want there.
     """
 
     wanted: WantedAdapter

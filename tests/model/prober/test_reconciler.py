@@ -354,7 +354,7 @@ def test_answer_to_a_call_of_another_term_changes_nothing() -> None:
 def test_engine_that_lists_another_name_is_not_asked_for_ever() -> None:
     world = World()
     world.engine.renames = {"a": "A-1"}
-    entry = world.run_asking(60, world.request())
+    entry = world.run_asking(700, world.request())
     assert (entry.phase, entry.attempts) == (AdapterPhase.FAILED, 1)
     assert entry.last_error.startswith("after the load the engine lists another name than spec.modelName")
     assert world.engine.asked[Action.LOAD] == 1
