@@ -30,7 +30,8 @@ class _LastStatus:
 
     `wanted` is the source of the wanted adapter, empty for none. `is_recorded`: the status names the wanted adapter
     first, so what it says about engines is about this adapter. `has_failures`: it is of this generation too, so its
-    failures count. `leaves_ready_out`: it lists only some of many engines, and the others have the adapter.
+    failures count. `leaves_ready_out`: it lists only some of many engines, and the others have the adapter. Those with a
+    known source are listed last, so one of them on the list means that no other engine was left out.
     """
 
     wanted: str
@@ -61,12 +62,13 @@ def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadReque
 def _read_last_status(plan: ModelPlan, status: Mapping[str, Json]) -> _LastStatus:
     is_recorded = plan.adapter is not None and plan.adapter in plan.records[:1]
     entries, total = status.get("endpoints") or (), status.get("totalEndpoints") or 0
+    wanted = plan.adapter.uri if plan.adapter is not None else ""
     return _LastStatus(
-        wanted=plan.adapter.uri if plan.adapter is not None else "",
+        wanted=wanted,
         sources=tuple(sorted({record.uri for record in plan.records})),
         is_recorded=is_recorded,
         has_failures=is_recorded and status.get("observedGeneration") == plan.model.metadata.generation,
-        leaves_ready_out=total > len(entries) >= total - (status.get("readyEndpoints") or 0),
+        leaves_ready_out=total > len(entries) and any(entry.get("source") == wanted for entry in entries),
     )
 
 

@@ -21,7 +21,8 @@ ALWAYS = {
 }
 IN_FULL = {
     "a takeover and a change": Bounds(changes=1, takeovers=1),
-    "two takeovers, two changes": Bounds(changes=2, takeovers=2),
+    "a takeover and three changes": Bounds(changes=3, takeovers=1),
+    "two takeovers and a change": Bounds(changes=1, takeovers=2),
     "three probers, a takeover, a change": Bounds(probers=3, changes=1, takeovers=1),
     "a fault and a change": Bounds(changes=1, faults=1),
     "two faults": Bounds(changes=0, faults=2),

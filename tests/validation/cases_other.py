@@ -40,7 +40,13 @@ MODELS = (
         new=lora(source={"uri": "file:///a"}),
         settings={"lora_file_sources": "on"},
     ),
-    Case(id="adapter-by-http", new=model(modelType="adapter", source={"uri": "http://x/a"})),
+    Case(
+        id="adapter-by-http",
+        new=model(modelType="adapter", source={"uri": "http://x/a"}),
+        warnings=(
+            "spec.source is not loaded when modelType is 'adapter'; to load it, write a model with modelType 'lora'",
+        ),
+    ),
     Case(
         id="other-model-type",
         old=lora(),

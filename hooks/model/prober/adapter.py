@@ -76,11 +76,12 @@ def _note_answer(state: AdapterState, call: EngineCall, answer: EngineAnswer, at
     if _is_unloaded(call, answer):
         source = ""
     elif call.action is Action.LOAD and answer.outcome is CallOutcome.OK:
-        source = call.uri
+        source, late = call.uri, replace(late, is_over=True)
     if call.action is Action.LOAD and answer.outcome in _NO_ANSWER:
         late = LateLoads(sources=late.sources | {call.uri}, until=at.now + at.limits.late_load_window)
     elif call.action is Action.UNLOAD and answer.outcome is CallOutcome.OK:
-        late = LateLoads()
+        # One of several late loads may come after this unload. That must not be taken for the next load.
+        late = LateLoads() if late.is_over or state.wanted.goal is Goal.UNLOADED else late
     return replace(state, changed_at=at.now, source=source, late_loads=late, accepted=None)
 
 

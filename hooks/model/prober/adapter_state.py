@@ -82,14 +82,23 @@ class Tries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateLoads:
-    """Sources of loads that ended without an answer; the engine may still finish them until `until`."""
+    """Sources of loads without an answer; the engine may still finish them until `until`.
+
+    `is_over`: the engine has answered a later load. It loads a name once at a time, in the order of the requests, so
+    the earlier loads are over, and what they brought is on the list.
+    """
 
     sources: frozenset[str] = frozenset()
     until: float = 0.0
+    is_over: bool = False
 
     def find_other(self, uri: str, now: float) -> str:
         """A source other than `uri` that the engine may still load from; empty for none."""
         return min(self.at(now) - {uri}, default="")
+
+    def may_come(self, now: float) -> bool:
+        """Whether one may still be under way, of whatever source."""
+        return bool(self.at(now)) and not self.is_over
 
     def at(self, now: float) -> frozenset[str]:
         """The sources that the engine may still load from."""
@@ -124,7 +133,8 @@ class AdapterState:
 
     def possible_sources(self, now: float) -> frozenset[str]:
         """Where the adapter may come from if the engine has it; empty if no known load can have brought it."""
-        return self.late_loads.at(now) | (frozenset({self.source}) - {""})
+        known = frozenset({self.source}) if self.source else frozenset[str]()
+        return known | self.late_loads.at(now) if self.late_loads.sources else known
 
     @property
     def is_first_reload(self) -> bool:

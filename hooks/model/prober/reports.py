@@ -56,12 +56,14 @@ def _report_unloading(
 
 
 def _report_adapter(target: EngineTarget, state: AdapterState, left: tuple[str, ...], now: float) -> EndpointReport:
+    # A source in the status says that no other load is under way, also to a prober after this one.
+    is_sure = state.phase.is_ready and not state.late_loads.may_come(now)
     return EndpointReport(
         address=target.address,
         phase=state.phase,
         attempts=state.tries.attempts,
         last_error=state.last_error,
         age=max(0.0, now - state.since),
-        source=state.source if state.phase.is_ready else "",
+        source=state.source if is_sure else "",
         left=left,
     )

@@ -94,13 +94,13 @@ def try_anew(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 
 def confirm(state: AdapterState, happened: Occurrence) -> AdapterState:
-    """The engine has the adapter from the wanted source."""
+    """The engine has the adapter from the wanted source; another late load of that source may still come."""
     is_stable = state.phase is AdapterPhase.LOADED and happened.at.now - state.since >= happened.at.limits.stable_after
     return replace(
         assume(state, happened),
         is_terminal=False,
         tries=replace(state.tries, failures=0, losses=0 if is_stable else state.tries.losses),
-        late_loads=LateLoads(),
+        late_loads=state.late_loads if state.late_loads.may_come(happened.at.now) else LateLoads(),
     )
 
 

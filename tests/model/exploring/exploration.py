@@ -2,7 +2,6 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
 
 from tests.model.exploring.steps import find_steps, take
 from tests.model.exploring.world import Bounds, World, begin, fingerprint
@@ -23,7 +22,7 @@ def explore(bounds: Bounds, most_wrong: int = 3) -> Found:
     """Every state that can be reached."""
     found, first = Found(), begin(bounds)
     ways: list[tuple[int, str]] = [(-1, "")]
-    numbers: dict[Any, int] = {fingerprint(first): 0}
+    numbers: dict[int, int] = {hash(fingerprint(first)): 0}  # 64 bits; the keys themselves would take gigabytes
     before: list[list[int]] = [[]]
     settled: list[int] = []
     waiting: deque[tuple[int, World]] = deque([(0, first)])
@@ -34,7 +33,7 @@ def explore(bounds: Bounds, most_wrong: int = 3) -> Found:
         for step in find_steps(world):
             after, wrong = take(world, step)
             found.steps += 1
-            key = fingerprint(after)
+            key = hash(fingerprint(after))
             reached = numbers.get(key)
             if reached is None:
                 reached = numbers[key] = len(ways)

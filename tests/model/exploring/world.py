@@ -205,7 +205,7 @@ def _fingerprint_state(state: Any, listing: Any) -> tuple[Any, ...]:
     tries = state.tries
     return (
         *(state.wanted, state.phase, state.last_error, state.source, state.accepted, state.is_terminal),
-        *(state.late_loads.sources, state.known_names, listing.sent < state.changed_at),
+        *(state.late_loads.sources, state.late_loads.is_over, state.known_names, listing.sent < state.changed_at),
         *(min(tries.attempts, 3), min(tries.failures, 1), min(tries.losses, 2)),
     )
 

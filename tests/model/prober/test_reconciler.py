@@ -409,6 +409,18 @@ def test_load_that_arrives_beside_the_new_one_is_undone() -> None:
     assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
 
 
+def test_second_late_load_after_the_unload_is_not_taken_for_the_new_source() -> None:
+    """Two probers before this one had sent a load of the old source; the second comes between unload and new load."""
+    world = World()
+    world.engine.held = {"a": A.uri}
+    world.engine.seconds = {Action.LOAD: 3}
+    world.run_asking(1, world.request(B, loading=A.uri), every=1)
+    assert (world.engine.held, world.engine.under_way) == ({}, 1)
+    world.engine.held = {"a": A.uri}
+    entry = world.run_asking(20, world.request(B))
+    assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
+
+
 def test_load_of_a_dead_prober_is_known_from_the_status() -> None:
     world = World()
     world.ask(world.request(B, loading=A.uri))
