@@ -30,8 +30,8 @@ class _LastStatus:
 
     `wanted` is the source of the wanted adapter, empty for none. `is_recorded`: the status names the wanted adapter
     first, so what it says about engines is about this adapter. `has_failures`: it is of this generation too, so its
-    failures count. `leaves_ready_out`: it lists only some of many engines, and the others have the adapter. Those with a
-    known source are listed last, so one of them on the list means that no other engine was left out.
+    failures count. `leaves_ready_out`: it lists only some of many engines, and the others have the adapter. Those with
+    a known source are listed last, so one of them on the list means that no other engine was left out.
     """
 
     wanted: str

@@ -184,7 +184,7 @@ def build_status(
 
 
 def _select_listed(endpoints: tuple[EndpointStatus, ...]) -> list[EndpointStatus]:
-    """As many endpoints as a status holds; those that are ready from a known source come last, and are left out first."""
+    """As many endpoints as a status holds; those with a known source come last, and are left out first."""
     if len(endpoints) <= MAX_ENDPOINTS:
         return list(endpoints)
     return sorted(endpoints, key=lambda e: (e.ready and bool(e.source), e.ready, e.engine.name))[:MAX_ENDPOINTS]

@@ -381,6 +381,20 @@ def test_engines_that_a_long_status_leaves_out_keep_their_adapter() -> None:
     assert {(t.recorded, t.loading) for t in changed.targets} == {("", (parts.URI,))}
 
 
+def test_engines_whose_source_is_not_settled_are_not_left_out_of_a_long_status() -> None:
+    call = request(model(status={"adapters": [{"name": "a", "source": parts.URI}]}), parts.thousands(1010))
+    told = report(wanted(call, FACTS), *(AdapterPhase.LOADED,) * 1010)
+    unsettled = tuple(msgspec.structs.replace(one, source="") for one in told.endpoints[-20:])
+    known = sync(call, FACTS, LoadReport(endpoints=(*told.endpoints[:-20], *unsettled))).status
+    asked = wanted(request(model(status=known), parts.thousands(1010)), FACTS)
+    assert asked is not None
+    assert [t.loading for t in asked.targets] == [()] * 990 + [(parts.URI,)] * 20
+    none_settled = sync(call, FACTS, report(wanted(call, FACTS), *(AdapterPhase.LOADED,) * 1010, source="")).status
+    asked = wanted(request(model(status=none_settled), parts.thousands(1010)), FACTS)
+    assert asked is not None
+    assert {(t.recorded, t.loading) for t in asked.targets} == {("", (parts.URI,))}
+
+
 def test_status_of_another_version_loses_nothing_and_is_written_anew() -> None:
     entry = {"address": "http://10.0.0.1:9090", "podName": "w0", "ready": True, "phase": "Warming", "source": parts.URI}
     old = {"adapters": [{"name": "a", "source": parts.URI, "rank": 8}], "endpoints": [{**entry, "shards": [1]}]}

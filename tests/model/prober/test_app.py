@@ -1,3 +1,4 @@
+import time
 from collections.abc import Iterator
 
 import msgspec
@@ -14,6 +15,7 @@ from hooks.model.prober_messages import (
     EngineTarget,
     LoadReport,
     LoadRequest,
+    Term,
     read_message,
     write_message,
 )
@@ -98,6 +100,26 @@ def test_models_need_the_token(dispatcher: Dispatcher) -> None:
     right = {"Authorization": "Bearer secret"}
     assert client.put(PATH, data=write_message(WANTED), headers=right).status_code == 200
     assert [client.get(path).status_code for path in ("/healthz", "/readyz", "/metrics")] == [200, 200, 200]
+
+
+def test_prober_outside_its_term_takes_no_request(dispatcher: Dispatcher) -> None:
+    client = create_prober_app(dispatcher).test_client()
+    ended = client.put("/v1/term", data=write_message(Term(number=2)))
+    assert ended.status_code == 200
+    refused = client.put(PATH, data=write_message(WANTED))
+    assert (refused.status_code, refused.text.count("\n")) == (409, 1)
+    late = client.put("/v1/term", data=write_message(Term(number=1, until=time.monotonic() + 60)))
+    assert late.status_code == 409
+    assert client.put("/v1/term", data=b"{").status_code == 400
+    client.put("/v1/term", data=write_message(Term(number=3, until=time.monotonic() + 60)))
+    assert client.put(PATH, data=write_message(WANTED)).status_code == 200
+
+
+def test_term_needs_the_token(dispatcher: Dispatcher) -> None:
+    client = create_prober_app(dispatcher, token="secret").test_client()
+    body = write_message(Term(number=2, until=time.monotonic() + 60))
+    assert client.put("/v1/term", data=body).status_code == 401
+    assert client.put("/v1/term", data=body, headers={"Authorization": "Bearer secret"}).status_code == 200
 
 
 def test_metrics_page_has_what_dashboards_need(client: FlaskClient) -> None:

@@ -421,6 +421,29 @@ def test_second_late_load_after_the_unload_is_not_taken_for_the_new_source() -> 
     assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
 
 
+def test_second_late_load_of_the_listed_source_is_not_taken_for_a_new_one() -> None:
+    """Two probers before this one had sent a load of the same source; the second comes after the source changed."""
+    world = World()
+    world.engine.held = {"a": A.uri}
+    entry = world.run_asking(2, world.request(loading=A.uri), every=1)
+    assert (entry.phase, entry.source) == (AdapterPhase.LOADED, "")  # the next prober must not take it for settled
+    world.engine.seconds = {Action.LOAD: 3}
+    world.run_asking(1, world.request(B, generation=2), every=1)
+    assert world.engine.held == {}
+    world.engine.held = {"a": A.uri}
+    entry = world.run_asking(20, world.request(B, generation=2))
+    assert (entry.phase, entry.source, world.engine.held) == (AdapterPhase.LOADED, B.uri, {"a": B.uri})
+
+
+def test_source_is_reported_once_no_late_load_can_come() -> None:
+    world = World(limits=Limits(load_timeout=10))
+    world.engine.held = {"a": A.uri}
+    request = world.request(loading=A.uri)
+    assert world.run_asking(15, request).source == ""
+    assert world.run_asking(10, request).source == A.uri
+    assert world.engine.asked[Action.LOAD] == world.engine.asked[Action.UNLOAD] == 0
+
+
 def test_load_of_a_dead_prober_is_known_from_the_status() -> None:
     world = World()
     world.ask(world.request(B, loading=A.uri))

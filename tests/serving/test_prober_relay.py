@@ -1,0 +1,87 @@
+"""The path by which the hooks of other pods reach this pod's prober."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from hooks.app import create_app
+from hooks.errors import LeaveAlone, ProberUnavailable
+from hooks.model.prober_client import RELAY_PATH
+from hooks.serving.callers import CallerToken
+from hooks.serving.prober_relay import Send, serve_relay
+from hooks.settings import parse_settings
+from tests import make
+
+PATH = f"{RELAY_PATH}/v1/models/default/m"
+TOKEN = {"Authorization": "Bearer the-token"}
+
+
+@pytest.fixture
+def relaying(tmp_path: Path) -> Callable[[Send], FlaskClient]:
+    """Gives a function that makes a client of hooks whose prober is asked by the function given."""
+    file = tmp_path / "token"
+    file.write_text("the-token\n")
+
+    def make_client(send: Send) -> FlaskClient:
+        app = create_app(parse_settings({}, {"max_body_bytes": "1024"}), lambda: make.NOW)
+        serve_relay(app, RELAY_PATH, send, CallerToken(file).refusal)
+        return app.test_client()
+
+    return make_client
+
+
+def never(*_anything: object) -> bytes:
+    raise AssertionError("the prober was asked")
+
+
+def test_request_and_answer_pass_unchanged(relaying: Callable[[Send], FlaskClient]) -> None:
+    sent = []
+
+    def send(namespace: str, name: str, body: bytes, sync_id: str) -> bytes:
+        sent.append((namespace, name, body, sync_id))
+        return b'{"endpoints": []}'
+
+    answer = relaying(send).put(PATH, data=b"\x00 any bytes", headers={**TOKEN, "X-Request-Id": "of-the-caller"})
+    assert (answer.status_code, answer.data) == (200, b'{"endpoints": []}')
+    assert sent == [("default", "m", b"\x00 any bytes", "of-the-caller")]
+
+
+@pytest.mark.parametrize("shown", [{}, {"Authorization": "Bearer another"}], ids=["none", "another"])
+def test_stranger_does_not_reach_the_prober(shown: dict[str, str], relaying: Callable[[Send], FlaskClient]) -> None:
+    answer = relaying(never).put(PATH, data=b"{}", headers=shown)
+    assert answer.status_code == 401
+    assert "bearer token" in answer.text
+
+
+def test_body_above_the_limit_does_not_reach_the_prober(relaying: Callable[[Send], FlaskClient]) -> None:
+    answer = relaying(never).put(PATH, data=b"x" * 1025, headers=TOKEN)
+    assert (answer.status_code, "larger than 1024 bytes" in answer.text) == (413, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", PATH), ("DELETE", PATH), ("PUT", f"{RELAY_PATH}/v1/term"), ("GET", f"{RELAY_PATH}/")]
+)
+def test_nothing_else_of_the_prober_can_be_reached(
+    method: str, path: str, relaying: Callable[[Send], FlaskClient]
+) -> None:
+    assert relaying(never).open(path, method=method, headers=TOKEN).status_code in {404, 405}
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (LeaveAlone("the prober does not act", retry_after=1), 429),
+        (ProberUnavailable("the prober does not answer"), 503),
+    ],
+    ids=["does not act", "no answer"],
+)
+def test_refusal_of_the_prober_reaches_the_caller(
+    error: Exception, status: int, relaying: Callable[[Send], FlaskClient]
+) -> None:
+    def send(*_anything: object) -> bytes:
+        raise error
+
+    answer = relaying(send).put(PATH, data=b"{}", headers=TOKEN)
+    assert (answer.status_code, str(error) in answer.text) == (status, True)
