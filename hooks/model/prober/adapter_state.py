@@ -94,6 +94,8 @@ class LateLoads:
 
     def find_other(self, uri: str, now: float) -> str:
         """A source other than `uri` that the engine may still load from; empty for none."""
+        if not self.sources:
+            return ""
         return min(self.at(now) - {uri}, default="")
 
     def may_come(self, now: float) -> bool:
@@ -135,6 +137,12 @@ class AdapterState:
         """Where the adapter may come from if the engine has it; empty if no known load can have brought it."""
         known = frozenset({self.source}) if self.source else frozenset[str]()
         return known | self.late_loads.at(now) if self.late_loads.sources else known
+
+    def can_only_be_wanted(self, now: float) -> bool:
+        """Whether the adapter is from the wanted source if the engine has it."""
+        if not self.late_loads.sources:
+            return bool(self.source) and self.source == self.wanted.uri  # as below, for each list of each engine
+        return self.possible_sources(now) == {self.wanted.uri}
 
     @property
     def is_first_reload(self) -> bool:

@@ -236,7 +236,7 @@ def _find_facts(state: AdapterState, happened: Occurrence) -> Iterator[AdapterFa
         (_F.CALL_FAILED, state.tries.failures > 0),
         (_F.SEEN_LATELY, state.phase.is_ready and now - state.seen_at <= 2 * happened.at.limits.verify_interval),
         (_F.SOURCE_KNOWN, state.source == uri),
-        (_F.SOURCE_FITS, state.possible_sources(now) == {uri}),
+        (_F.SOURCE_FITS, state.can_only_be_wanted(now)),
         (_F.LATE_LOAD, may_be_late),
         (_F.FAILED_LONG_AGO, not state.is_misnamed and now - state.since >= happened.at.limits.pause_after_refusal),
     )
