@@ -18,7 +18,7 @@ from bench.load import NEW_EACH_TIME
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of, plural_of
-from hooks.rendering import declared_kinds
+from hooks.metacontroller.controllers import declared_kinds
 
 NAMESPACE = "inference"
 CONTROLLERS = Path(__file__).parent.parent / "metacontroller"

@@ -41,6 +41,7 @@ from hooks.graph.request import sync as graph_request
 from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.k8s.types import GroupVersionKind, is_deleting
 from hooks.metacontroller.confinement import confine_customize, confine_sync
+from hooks.metacontroller.controllers import expected_keys
 from hooks.metacontroller.protocol import (
     CustomizeRequest,
     RelatedRule,
@@ -59,7 +60,6 @@ from hooks.model.pod_addresses import CheckAddresses, write_verdicts
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import write_message
 from hooks.serving.callers import RefuseCaller
-from hooks.serving.expected_children import expected_keys
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.serving.metrics_page import serve_prober_page

@@ -13,7 +13,6 @@ from hooks.component import sync as component_sync
 from hooks.errors import InvalidAnswer, InvalidSpec
 from hooks.facts import Facts
 from hooks.graph import sync as graph_sync
-from hooks.k8s import kinds
 from hooks.k8s.types import (
     GroupVersionKind,
     Manifest,
@@ -25,28 +24,12 @@ from hooks.k8s.types import (
     sort_manifests,
 )
 from hooks.metacontroller.children import Children
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OUR_KINDS, declared_kinds
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest
 from hooks.metacontroller.shapes import misshapen_refused
 from hooks.problems import HERE, SPEC, Key, Problem
 from hooks.rules import reading as rules
 from hooks.spreading import Spread, in_one_part
-
-_EVERYWHERE = (
-    contract.COMPONENT,
-    contract.GRAPH,
-    contract.SCALING_ADAPTER,
-    kinds.CONFIG_MAP,
-    kinds.DEPLOYMENT,
-    kinds.INGRESS,
-    kinds.JOB,
-    kinds.PERSISTENT_VOLUME_CLAIM,
-    kinds.ROLE,
-    kinds.ROLE_BINDING,
-    kinds.SECRET,
-    kinds.SERVICE,
-    kinds.SERVICE_ACCOUNT,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +91,6 @@ def index_objects(objects: Iterable[ReadManifest]) -> ObjectIndex:
     return ObjectIndex(of_kind, of_name)
 
 
-_CHILDLESS = frozenset({contract.MODEL, contract.SCALING_ADAPTER})
-"""Our kinds that have no children, only a status."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
     """The result of one document: its children, or its problems."""
@@ -141,7 +120,7 @@ def render(
     A document of another kind renders to itself, and hooks can get it as a related object. Children come after their
     parent, sorted by kind and name at each level.
     """
-    world = _World(objects=index_objects(documents), declared=tuple(declared_kinds(installed)), facts=facts)
+    world = _World(objects=index_objects(documents), declared=declared_kinds(installed), facts=facts)
     return spread(partial(_render_part, world=world), documents)
 
 
@@ -149,16 +128,10 @@ def _render_part(documents: Sequence[Manifest], *, world: _World) -> list[Render
     return [_render_one(document, world) for document in documents]
 
 
-def declared_kinds(installed: Iterable[str] = ()) -> list[GroupVersionKind]:
-    """The child kinds of a cluster; `installed` are the keys of `OPTIONAL_KINDS` whose CRDs it has."""
-    found = frozenset(installed)
-    return [*_EVERYWHERE, *(entry.kind for name, entry in OPTIONAL_KINDS.items() if name in found)]
-
-
 def _render_one(document: Manifest, world: _World) -> Rendered:
     hook = HOOKS.get(gvk_of(document))
     if hook is None:
-        return Rendered(source=document, children=() if gvk_of(document) in _CHILDLESS else (document,))
+        return Rendered(source=document, children=() if gvk_of(document) in OUR_KINDS else (document,))
     try:
         answer = _ask(hook, document, world)
     except InvalidSpec as error:

@@ -13,9 +13,9 @@ from hooks import contract
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
+from hooks.metacontroller.controllers import declared_kinds
 from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.problems import HERE, Problem, Reason, Rule
-from hooks.rendering import declared_kinds
 from hooks.settings import parse_settings
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

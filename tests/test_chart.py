@@ -22,7 +22,7 @@ from hooks.admission.app import KINDS
 from hooks.clients.inventory import LEASE_NAME
 from hooks.crds import build_crds
 from hooks.metacontroller import install_files
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.model.prober_token import TOKEN_VARIABLE
 from hooks.serving.worker import REQUEST_SECONDS
 from hooks.settings import Settings, parse_settings

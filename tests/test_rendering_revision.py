@@ -16,7 +16,7 @@ from hooks.app import create_app
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Manifest, gvk_of, name_of
 from hooks.metacontroller.held import RENDERING_REVISION
-from hooks.metacontroller.holding import WORKLOADS, rolling_part
+from hooks.metacontroller.holding import MARKED, rolling_part
 from tests import make
 from tests.releases import read_restart_notes
 from tests.test_golden import (
@@ -51,7 +51,7 @@ def describe(text: str, children: Iterable[Manifest]) -> Mapping[str, Any]:
     found = {
         f"{child['kind']}/{name_of(child)}": digest_of(rolling_part(child))
         for child in children
-        if gvk_of(child) in WORKLOADS
+        if gvk_of(child) in MARKED
     }
     return {"input": short_hash(text), "workloads": dict(sorted(found.items()))}
 

@@ -13,13 +13,13 @@ from functools import partial
 
 from flask import Flask, Response, g, request
 
-from hooks import contract
 from hooks.admission.conversion import PATH, add_conversion
 from hooks.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
 from hooks.admission.written import in_written_version
 from hooks.api.base import build_models
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import GroupVersionKind, Json, plural_of
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.metacontroller.parent_key import make_parent_key
 from hooks.problems import HERE, texts_of
 from hooks.rules import reading
@@ -34,16 +34,7 @@ Default = Callable[[Review], Sequence[Mapping[str, Json]]]
 Installed = Callable[[], frozenset[GroupVersionKind] | None]
 """The optional kinds of the cluster; None where they are not known."""
 
-KINDS: Mapping[str, GroupVersionKind] = {
-    plural_of(kind): kind
-    for kind in (
-        contract.COMPONENT,
-        contract.GRAPH,
-        contract.MODEL,
-        contract.GRAPH_REQUEST,
-        contract.SCALING_ADAPTER,
-    )
-}
+KINDS: Mapping[str, GroupVersionKind] = {plural_of(kind): kind for kind in OUR_KINDS}
 """Plural in the path to kind."""
 
 _KNOWN_PATHS = (

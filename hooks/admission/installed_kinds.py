@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.k8s.types import GroupVersionKind
-from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
 

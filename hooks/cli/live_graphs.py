@@ -14,11 +14,10 @@ from hooks.crds import apply_defaults
 from hooks.doctor.reader import Reader
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import GroupVersionKind, plural_of
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_KINDS, declared_kinds
 from hooks.picture.models import read_models
 from hooks.picture.parts import Picture
 from hooks.picture.plan import Surroundings, draw_graph
-from hooks.rendering import declared_kinds
 from hooks.settings import Settings
 
 
@@ -71,7 +70,7 @@ def draw_live_graph(cluster: Cluster, name: str, namespace: str, settings: Setti
     installed = [key for key, entry in OPTIONAL_KINDS.items() if _has(cluster, entry.kind)]
     around = Surroundings(
         settings=settings,
-        declared=tuple(declared_kinds(installed)),
+        declared=declared_kinds(installed),
         models=read_models(models),
         children=tuple(children),
         is_live=True,

@@ -12,7 +12,7 @@ import click
 import hooks
 from hooks.cli.values import parse_namespace
 from hooks.errors import InvalidSettings
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.model.prober_token import read_token
 
 if TYPE_CHECKING:

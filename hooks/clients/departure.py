@@ -21,6 +21,7 @@ from hooks.clients.api_server import Conversation, Refused
 from hooks.crds.versions import find_foreign_storage, find_serving_patch
 from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
 from hooks.metacontroller import install_files
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.metacontroller.installation import (
     command_to_free_all,
     command_to_release,
@@ -28,7 +29,6 @@ from hooks.metacontroller.installation import (
     read_installation,
 )
 
-KINDS = (contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER)
 SETTLE_SECONDS = 3.0
 """How long Metacontroller may take to stop a deleted controller, which until then adds its finalizer again."""
 
@@ -100,7 +100,7 @@ class Departure:
             Refused: the API server refused, for the reasons given; the finalizers of all other parents are removed.
         """
         refused: list[str] = []
-        for kind in KINDS:
+        for kind in OUR_KINDS:
             for found in self._list(kind):
                 metadata = found["metadata"]
                 try:
@@ -120,7 +120,7 @@ class Departure:
         if not self.installation:
             return
         kinds: dict[str, list[str]] = {}
-        for kind in KINDS:
+        for kind in OUR_KINDS:
             for found in self._list(kind):
                 if read_installation(found) == self.installation:
                     namespace, name = found["metadata"]["namespace"], found["metadata"]["name"]

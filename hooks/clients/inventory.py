@@ -21,6 +21,7 @@ from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, parse_lease, w
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.deadlines import seconds_since
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, plural_of
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
 from hooks.serving.resource_counts import NOTHING, Key, ResourceCounts
@@ -35,13 +36,6 @@ _LEASE_SECONDS = 75
 _PAGE = 500
 _REQUEST_SECONDS = 20.0
 _WITH_STATE = frozenset({contract.GRAPH, contract.GRAPH_REQUEST})
-_COUNTED = (
-    contract.GRAPH,
-    contract.COMPONENT,
-    contract.GRAPH_REQUEST,
-    contract.MODEL,
-    contract.SCALING_ADAPTER,
-)
 
 NOT_PROCESSED, DELETING = "NotProcessed", "Deleting"
 """Reasons of an object that no hook has given a status yet, and of one that waits for its deletion."""
@@ -94,7 +88,7 @@ class ResourceCounter:
     def _count_all(self, talk: Conversation) -> ResourceCounts:
         states: Counter[Key] = Counter()
         not_ready: defaultdict[Key, list[float]] = defaultdict(list)
-        for kind in _COUNTED:
+        for kind in OUR_KINDS:
             for found in self._list(talk, kind):
                 namespace = str(found["metadata"]["namespace"])
                 states[kind.kind, namespace, find_state(kind, found)] += 1

@@ -13,7 +13,8 @@ from hooks.component.pod_template import PodPlan
 from hooks.component.progress import Progress
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.pod_reasons import explain_denial, explain_pods
-from hooks.k8s.readiness import count_pods, is_paused
+from hooks.k8s.pod_sets import count_running_pods
+from hooks.k8s.readiness import is_paused
 from hooks.k8s.types import ReadManifest, name_of
 from hooks.settings import Settings, Switch
 
@@ -34,7 +35,7 @@ def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, no
         *(plan.mpi_key.explain_absence() if plan.mpi_key else ()),
     ]
     pods = [*explain_own_pods(seen.pods, now, is_rolling=progress.is_rolling)]
-    if deployment is not None and not count_pods(deployment):
+    if deployment is not None and not count_running_pods(deployment):
         # Pods are seen before the Deployment counts them; the next status has the counts and names the pod.
         pods = [one for one in pods if one.reason is not NotReadyReason.PROGRESSING]
     return choose_worst([*found, *pods]) or _progressing(plan)

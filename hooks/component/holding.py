@@ -12,7 +12,7 @@ from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of, sort_manife
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.held import mark
 from hooks.metacontroller.holding import (
-    WORKLOADS,
+    MARKED,
     find_held,
     find_unwanted,
     index_children,
@@ -50,7 +50,7 @@ def hold_component(
 
 
 def _replace_workloads(built: Built, workloads: Mapping[str, Manifest]) -> Built:
-    children = (workloads[name_of(child)] if gvk_of(child) in WORKLOADS else child for child in built.children)
+    children = (workloads[name_of(child)] if gvk_of(child) in MARKED else child for child in built.children)
     chosen = tuple(workloads[name_of(workload)] for workload in built.workloads)
     return replace(built, children=Children(children), workloads=chosen)
 

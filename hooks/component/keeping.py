@@ -11,8 +11,9 @@ from hooks.component.plan import ComponentPlan
 from hooks.component.progress import LABEL_SET
 from hooks.k8s import kinds
 from hooks.k8s.pod_reasons import cannot_pull
+from hooks.k8s.pod_sets import template_of
 from hooks.k8s.readiness import has_ready_pods
-from hooks.k8s.types import Json, ReadManifest, annotations_of, is_deleting, labels_of, name_of
+from hooks.k8s.types import ReadManifest, annotations_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.last_applied import read_last_applied
 from hooks.settings import Switch
 
@@ -33,7 +34,7 @@ def keep_discovered(plan: ComponentPlan, seen: ObservedComponent) -> ComponentPl
     kept = {
         name: kept
         for name, kept in earlier.items()
-        if _template_of(built[name]) == _template_of(applied[name]) and not _is_needed(kept, drifted[name], plan, seen)
+        if template_of(built[name]) == template_of(applied[name]) and not _is_needed(kept, drifted[name], plan, seen)
     }
     notes = tuple(f"{name} keeps {was} until its pods change, found {found}" for name, was in sorted(kept.items()))
     return replace(plan, kept=kept, notes=(*plan.notes, *notes))
@@ -72,11 +73,6 @@ def _read_applied(live: ReadManifest) -> ReadManifest:
 
 def _read_kept(applied: ReadManifest) -> Discovered:
     return parse_discovered(read_annotation(annotations_of(applied).get(contract.ANNOTATION_DISCOVERED)))
-
-
-def _template_of(workload: ReadManifest) -> Json:
-    spec = workload["spec"]
-    return spec.get("template") or spec.get("leaderWorkerTemplate")
 
 
 def _is_needed(kept: Discovered, live: ReadManifest, plan: ComponentPlan, seen: ObservedComponent) -> bool:

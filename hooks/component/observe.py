@@ -8,7 +8,7 @@ from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.k8s import kinds
 from hooks.k8s.types import ReadManifest, annotations_of, is_deleting, labels_of, name_of
-from hooks.metacontroller.optional_kinds import can_use_leader_worker_sets
+from hooks.metacontroller.controllers import can_use_leader_worker_sets
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
 

@@ -9,9 +9,9 @@ from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
 from hooks.k8s import kinds
 from hooks.k8s.conditions import is_pod_ready
+from hooks.k8s.pod_sets import count_running_pods, pods_by_role
 from hooks.k8s.readiness import (
     Readiness,
-    count_pods,
     describe_new,
     has_old_pods,
     read_deployment,
@@ -90,7 +90,7 @@ def has_no_pods(plan: ComponentPlan, seen: Workloads) -> bool:
     """Whether the pods of a wanted Deployment are still to be created."""
     is_wanted = plan.groups is None and plan.replicas > 0 and not plan.waits_for
     live = seen.deployment
-    return is_wanted and (live is None or (not is_deleting(live) and count_pods(live) == 0))
+    return is_wanted and (live is None or (not is_deleting(live) and not count_running_pods(live)))
 
 
 def _surplus(plan: ComponentPlan, sets: Collection[str], wanted: Container[str]) -> list[str]:
@@ -154,23 +154,15 @@ def _remark(wanted: Manifest, live: ReadManifest) -> Iterator[str]:
     named = f"{wanted['kind']} {name_of(wanted)}"
     if contract.ANNOTATION_LAST_APPLIED not in annotations_of(live):
         yield f"{named}: {_UNMANAGED}"
-    for ours, theirs in zip(_pod_specs(wanted), _pod_specs(live), strict=True):
-        names, stored = _init_containers(ours), _stored_order(_init_containers(ours), _init_containers(theirs))
+    found = {pods.role: pods.pod_spec for pods in pods_by_role(live)}
+    for pods in pods_by_role(wanted):
+        names = _init_containers(pods.pod_spec)
+        stored = _stored_order(names, _init_containers(found.get(pods.role) or {}))
         if stored != names:
             yield (
                 f"{named} runs its init containers in the order {', '.join(stored)} instead of {', '.join(names)}, "
                 f"which cannot be changed in place: delete the {wanted['kind']}, then it is created again"
             )
-
-
-def _pod_specs(workload: ReadManifest) -> list[Mapping[str, Json]]:
-    spec = workload.get("spec") or {}
-    group = spec.get("leaderWorkerTemplate") or {}
-    if gvk_of(workload) == kinds.LEADER_WORKER_SET:
-        templates = [group.get("leaderTemplate"), group.get("workerTemplate")]
-    else:
-        templates = [spec.get("template")]
-    return [(template or {}).get("spec") or {} for template in templates]
 
 
 def _init_containers(pod: Mapping[str, Json]) -> list[str]:

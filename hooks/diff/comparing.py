@@ -30,11 +30,10 @@ from hooks.k8s.types import (
 )
 from hooks.manifests.checking import ANY_TIME, Checked, check_manifests, check_rendered
 from hooks.manifests.document import Document
-from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Loaded, ManifestFaults
-from hooks.migration.found import CHILD_KINDS, Found
+from hooks.metacontroller.controllers import CHILD_KINDS, OUR_KINDS, declared_kinds
+from hooks.migration.found import Found
 from hooks.problems import Problem
-from hooks.rendering import declared_kinds
 from hooks.settings import Settings
 from hooks.spreading import Spread, in_one_part
 from hooks.validation.review import Review

@@ -11,6 +11,7 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.differences import MERGE_KEYS, name_part
 from hooks.k8s.pod_defaults import without_defaults
+from hooks.k8s.pod_sets import NATIVE
 from hooks.k8s.private_fields import SECRET_FIELDS
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of
 from hooks.problems import HERE, FieldPath, Key
@@ -33,7 +34,7 @@ _USERS_KEYS = frozenset(
     {"labels", "annotations", "matchLabels", "nodeSelector", "data", "stringData"} | {"services", "custom"}
 )
 """Maps whose keys are not names of fields."""
-_NATIVE = frozenset({"DaemonSet", kinds.DEPLOYMENT.kind, kinds.JOB.kind, "StatefulSet"})
+_NATIVE = frozenset({"DaemonSet", *(kind.kind for kind in NATIVE)})
 """Workloads whose pod template the API server itself fills in."""
 
 

@@ -10,9 +10,10 @@ from enum import StrEnum
 from hooks import contract
 from hooks.diff.estate import Estate, ObjectId
 from hooks.diff.fields import FieldChange, compare_values
-from hooks.diff.pods import PodSet, find_pod_sets, place_in_object
+from hooks.diff.pods import PodSet, find_pod_sets
 from hooks.diff.resources import Rollout
 from hooks.k8s import kinds
+from hooks.k8s.pod_sets import place_in_workload
 from hooks.k8s.types import Json, ReadManifest, gvk_of
 from hooks.problems import HERE
 
@@ -96,7 +97,7 @@ def _index(found: Mapping[ObjectId, Iterable[PodSet]]) -> dict[tuple[ObjectId, s
 
 def _compare(old: PodSet, new: PodSet) -> tuple[FieldChange, ...]:
     found = () if old is new else compare_values(old.template, new.template, HERE)
-    return tuple(replace(change, path=place_in_object(change.path, new)) for change in found)
+    return tuple(replace(change, path=place_in_workload(change.path, new.path)) for change in found)
 
 
 def _judge(

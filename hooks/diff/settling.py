@@ -13,12 +13,12 @@ from hooks import contract
 from hooks.diff.estate import Estate, ObjectId, Owned, index_owned, join_estates
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
-from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of, labels_of, sort_manifests
+from hooks.metacontroller.controllers import NEVER_UPDATED, declared_kinds
 from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest
 from hooks.problems import Problem
-from hooks.rendering import HOOKS, ObjectIndex, declared_kinds, find_related, index_objects
+from hooks.rendering import HOOKS, ObjectIndex, find_related, index_objects
 from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, is_stable, with_last_applied
 from hooks.spreading import Spread, in_one_part
 
@@ -26,8 +26,6 @@ _ROUNDS = 6
 """A move between Grove and components takes three answers; more than this means that an answer never settles."""
 _COMPLETE_AT_ONCE = frozenset({contract.GRAPH, contract.COMPONENT})
 """Kinds whose first answer, when no child exists, is their last one; a request's depends on how far its job is."""
-_NEVER_UPDATED = frozenset({kinds.PERSISTENT_VOLUME_CLAIM, contract.SCALING_ADAPTER, kinds.ROLE_BINDING})
-"""Children of a graph of which Metacontroller changes no existing object (OnDelete); of a request they are all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ def settle(roots: Iterable[ReadManifest], before: Estate, grounds: Grounds, *, i
         before=_index_rewritten(before, written),
         settled=before.objects if is_settled else {},
         world=index_objects(grounds.world),
-        declared=tuple(declared_kinds(grounds.installed)),
+        declared=declared_kinds(grounds.installed),
     )
     ordered = sorted(written, key=lambda key: _is_child(before, key))  # children last: their owner may add them
     fresh = [key for key in ordered if not around.has_settled(key, written[key])]
@@ -198,14 +196,10 @@ def _apply(
         live = present.get(ObjectId.of(placed))
         if live is None:
             yield with_last_applied(_adopt(placed, parent), placed)
-        elif _is_never_updated(gvk_of(child), gvk_of(parent)):
+        elif gvk_of(child) in NEVER_UPDATED[gvk_of(parent)]:
             yield live
         else:
             yield _update(live, placed)
-
-
-def _is_never_updated(kind: GroupVersionKind, parent: GroupVersionKind) -> bool:
-    return parent == contract.GRAPH_REQUEST or (parent == contract.GRAPH and kind in _NEVER_UPDATED)
 
 
 def _update(live: Manifest, wanted: Manifest) -> Manifest:

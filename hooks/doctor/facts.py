@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from hooks import contract
+from hooks.k8s.pod_sets import pod_spec_of, wanted_replicas
 from hooks.k8s.types import Json, ReadManifest, labels_of
 from hooks.settings import ENVIRONMENT_PREFIX
 
@@ -104,7 +105,7 @@ class Facts:
     @property
     def metacontrollers(self) -> tuple[ReadManifest, ...]:
         """The workloads of Metacontroller that are not scaled to nothing."""
-        return tuple(found for found in self.workloads if is_metacontroller(found) and replicas_of(found) > 0)
+        return tuple(found for found in self.workloads if is_metacontroller(found) and wanted_replicas(found) > 0)
 
     @property
     def operators(self) -> tuple[ReadManifest, ...]:
@@ -173,8 +174,7 @@ def webhooks_of(controller: ReadManifest) -> dict[str, Mapping[str, Json]]:
 
 def containers_of(workload: ReadManifest) -> list[Mapping[str, Json]]:
     """The containers of a workload's pod template."""
-    template = (workload.get("spec") or {}).get("template") or {}
-    return list((template.get("spec") or {}).get("containers") or ())
+    return list(pod_spec_of(workload).get("containers") or ())
 
 
 def words_of(container: Mapping[str, Json]) -> list[str]:
@@ -184,15 +184,9 @@ def words_of(container: Mapping[str, Json]) -> list[str]:
 
 def account_of(workload: ReadManifest) -> str:
     """The user that the pods of a workload are for the API server."""
-    spec = workload["spec"]["template"]["spec"]
+    spec = pod_spec_of(workload)
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     return f"system:serviceaccount:{workload['metadata']['namespace']}:{name}"
-
-
-def replicas_of(workload: ReadManifest) -> int:
-    """The wanted number of pods."""
-    wanted = (workload.get("spec") or {}).get("replicas")
-    return 1 if wanted is None else int(wanted)
 
 
 def ready_of(workload: ReadManifest) -> int:

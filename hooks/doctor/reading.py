@@ -15,12 +15,20 @@ from hooks.doctor.checks.certificates import certificate_secrets
 from hooks.doctor.checks.crds import NAMES
 from hooks.doctor.checks.metacontroller import CONTROLLER_CRDS
 from hooks.doctor.checks.reach import find_services
-from hooks.doctor.facts import Backend, Certificate, CertificateSource, Facts, is_hooks, is_metacontroller
+from hooks.doctor.facts import (
+    Backend,
+    Certificate,
+    CertificateSource,
+    Facts,
+    containers_of,
+    is_hooks,
+    is_metacontroller,
+)
 from hooks.doctor.reader import Reader
 from hooks.doctor.reviews import review_rights
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, labels_of
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, labels_of, plural_of
+from hooks.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _CONTROLLERS = tuple(
@@ -31,7 +39,6 @@ _WEBHOOKS = tuple(
     GroupVersionKind("admissionregistration.k8s.io", "v1", f"{kind}WebhookConfiguration")
     for kind in ("Validating", "Mutating")
 )
-_PARENTS = (contract.GRAPH, contract.COMPONENT, contract.GRAPH_REQUEST, contract.MODEL, contract.SCALING_ADAPTER)
 _TOLD = ("Started", "CreateError", "SyncError")
 _FORBIDDEN = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
@@ -51,11 +58,11 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
         namespace=namespace,
         crds={str(c["metadata"]["name"]): c for c in crds if c["metadata"]["name"] in {*NAMES, *CONTROLLER_CRDS}},
         served=reader.attempt("discovery", lambda: _find_served(cluster), frozenset()),
-        controllers=tuple(c for kind in _CONTROLLERS for c in reader.read_all(_plural(kind), kind)),
-        parents=tuple(_slim(p) for kind in _PARENTS for p in reader.read_all(_plural(kind), kind)),
+        controllers=tuple(c for kind in _CONTROLLERS for c in reader.read_all(plural_of(kind), kind)),
+        parents=tuple(_slim(p) for kind in OUR_KINDS for p in reader.read_all(plural_of(kind), kind)),
         claims=_read_claims(reader),
         workloads=_read_workloads(reader),
-        webhooks=tuple(w for kind in _WEBHOOKS for w in reader.read_all(_plural(kind), kind)),
+        webhooks=tuple(w for kind in _WEBHOOKS for w in reader.read_all(plural_of(kind), kind)),
         events=tuple(
             e for reason in _TOLD for e in reader.read_all("events", kinds.EVENT, fieldSelector=f"reason={reason}")
         ),
@@ -63,10 +70,6 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
     facts = replace(facts, pods=_read_pods(reader, facts), certificates=_read_certificates(reader, facts))
     facts = replace(facts, backends=_read_backends(reader, facts))
     return replace(facts, rights=review_rights(reader, facts), unread=dict(reader.unread))
-
-
-def _plural(kind: GroupVersionKind) -> str:
-    return f"{kind.kind.lower()}s"
 
 
 def _find_served(cluster: Cluster) -> frozenset[str]:
@@ -147,7 +150,7 @@ def _find_renewal(reader: Reader, namespace: str, name: str) -> str:
     found = reader.read_all("cronjobs", kinds.CRON_JOB, namespace)
     secret = ["--secret", f"{namespace}/{name}"]
     for cron_job in found:
-        for container in cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"].get("containers") or ():
+        for container in containers_of(cron_job["spec"]["jobTemplate"]):
             words = [str(word) for word in container.get("args") or ()]
             if words[:1] == ["certificates"] and any(words[i : i + 2] == secret for i in range(len(words))):
                 return str(cron_job["metadata"]["name"])

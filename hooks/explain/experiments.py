@@ -10,10 +10,10 @@ from hooks.explain.edits import MARK, unmark
 from hooks.explain.inputs import Input
 from hooks.explain.leaves import Leaves, Made, ObjectKey, Place
 from hooks.explain.origins import Influence, Mode
+from hooks.k8s.pod_sets import CLIQUES
 from hooks.k8s.types import Json
 from hooks.problems import FieldPath, Key
 
-_CLIQUES = ("spec", "template", "cliques")
 _STRENGTH = {mode: index for index, mode in enumerate(Mode)}
 
 
@@ -63,8 +63,8 @@ def find_changes(base: Made, changed: Made, places: Iterable[Place]) -> Iterator
 
 def _has_clique(place: Place, leaves: Leaves) -> bool:
     """Whether the clique of the leaf is there, if it is a leaf of one."""
-    clique = place.path.parts[: len(_CLIQUES) + 1]
-    return clique[:-1] != _CLIQUES or any(one.path.parts[: len(clique)] == clique for one in leaves)
+    clique = place.path.parts[: len(CLIQUES.parts) + 1]
+    return clique[:-1] != CLIQUES.parts or any(one.path.parts[: len(clique)] == clique for one in leaves)
 
 
 def _mode(value: Json, then: Json, given: Json, tried: Json) -> Mode:

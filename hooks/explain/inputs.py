@@ -20,7 +20,7 @@ from hooks.k8s import kinds
 from hooks.k8s.private_fields import SECRET_FIELDS
 from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, name_of
 from hooks.manifests.document import Document
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.settings import Settings
 
 _METADATA = frozenset({"name", "namespace", "labels", "annotations"})

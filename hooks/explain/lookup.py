@@ -8,8 +8,9 @@ from hooks import contract
 from hooks.explain.leaves import Made, ObjectKey, Place, is_variable
 from hooks.explain.services import service_of
 from hooks.k8s import kinds
+from hooks.k8s.pod_sets import CLIQUES, WORKLOADS
 
-WORKLOADS = (kinds.DEPLOYMENT.kind, kinds.LEADER_WORKER_SET.kind, kinds.POD_CLIQUE_SET.kind, kinds.JOB.kind)
+_WORKLOADS = frozenset(kind.kind for kind in WORKLOADS)
 _OBJECT = re.compile(r"(?P<kind>[A-Z][A-Za-z]+)/(?P<name>[^:\s]+):\s*(?P<field>.*)")
 _PART = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 _TEMPLATE = ("spec", "template", "spec")
@@ -61,10 +62,9 @@ def names_place(field: str, place: Place) -> bool:
 
 
 def _is_of_workload(place: Place, made: Made, service: str) -> bool:
-    if place.kind not in WORKLOADS:
+    if place.kind not in _WORKLOADS:
         return False
-    parts = place.path.parts
-    is_of_all = place.kind == kinds.POD_CLIQUE_SET.kind and parts[:3] != (*_TEMPLATE[:2], "cliques")
+    is_of_all = place.kind == kinds.POD_CLIQUE_SET.kind and not place.path.is_within(CLIQUES)
     return is_of_all or not service or service_of(place, made) == service
 
 

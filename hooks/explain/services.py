@@ -5,8 +5,9 @@ from collections.abc import Collection, Mapping
 from hooks import contract
 from hooks.explain.edits import Parts, drop
 from hooks.explain.leaves import Made, Place
+from hooks.k8s.pod_sets import CLIQUES
 from hooks.k8s.types import Json, Manifest, ReadManifest
-from hooks.problems import HERE, METADATA, Key
+from hooks.problems import METADATA, Key
 
 _LABEL = Key(contract.LABEL_COMPONENT)
 
@@ -39,8 +40,8 @@ def without_services(written: Manifest, names: Collection[str]) -> Manifest:
 def service_of(place: Place, made: Made) -> str:
     """The service whose labels the object of a leaf has, or the clique around it; empty for what no service has."""
     parts = place.path.parts
-    if parts[:3] == ("spec", "template", "cliques") and len(parts) > 3:
-        labels = HERE / "spec" / "template" / "cliques" / parts[3] / "labels"
+    if place.path.is_within(CLIQUES) and len(parts) > len(CLIQUES.parts):
+        labels = CLIQUES / parts[len(CLIQUES.parts)] / "labels"
     else:
         labels = METADATA / "labels"
     return str(made.value(Place(place.kind, place.name, labels / _LABEL)) or "")

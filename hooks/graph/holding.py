@@ -12,6 +12,7 @@ from hooks.k8s.types import Manifest, ReadManifest, annotations_of, gvk_of, name
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.held import digest_graph, digest_service, mark
 from hooks.metacontroller.holding import (
+    MARKED,
     NOW,
     find_held,
     find_unwanted,
@@ -22,8 +23,6 @@ from hooks.metacontroller.holding import (
 )
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
-
-_WORKLOADS = frozenset({contract.COMPONENT.kind, kinds.POD_CLIQUE_SET.kind})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +83,7 @@ def _ask(component: Manifest) -> Manifest:
 
 
 def _is_workload(child: ReadManifest) -> bool:
-    return child["kind"] in _WORKLOADS
+    return gvk_of(child) in MARKED
 
 
 def _find_held(

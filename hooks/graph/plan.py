@@ -28,7 +28,7 @@ from hooks.graph.path import plan_path
 from hooks.graph.projection import project_services
 from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.k8s.types import GroupVersionKind, Json
-from hooks.metacontroller.optional_kinds import can_use_leader_worker_sets
+from hooks.metacontroller.controllers import can_use_leader_worker_sets
 from hooks.problems import SPEC, FieldPath, Joined, Key, Problem
 from hooks.rules.graph import NO_ORCHESTRATOR, PRIORITY_CLASS_IDLE
 from hooks.settings import Settings

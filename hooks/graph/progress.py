@@ -15,14 +15,13 @@ from hooks.k8s.conditions import Condition
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json, Manifest
 from hooks.metacontroller.applied_condition import Applied, Judged
+from hooks.metacontroller.controllers import NEVER_UPDATED
 from hooks.metacontroller.deviations import Deviance, Deviation, Unmanaged, find_deviations
+from hooks.metacontroller.holding import MARKED
 from hooks.metacontroller.protocol import SyncRequest
 
-ON_DELETE = frozenset({contract.SCALING_ADAPTER, kinds.PERSISTENT_VOLUME_CLAIM, kinds.ROLE_BINDING})
-"""Child kinds with the update strategy OnDelete in metacontroller/graph.yaml: existing objects are never updated."""
-
-_WORKLOADS = frozenset({contract.COMPONENT, kinds.POD_CLIQUE_SET})
-_UNMANAGED = Unmanaged(existing=ON_DELETE - {kinds.ROLE_BINDING}, fixed=frozenset({kinds.ROLE_BINDING}))
+_NEVER_UPDATED, _BINDINGS = NEVER_UPDATED[contract.GRAPH], frozenset({kinds.ROLE_BINDING})
+_UNMANAGED = Unmanaged(existing=_NEVER_UPDATED - _BINDINGS, fixed=_NEVER_UPDATED & _BINDINGS)
 _NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
 _NOT_READY = "Component deployment not ready - Ready condition not true"
 
@@ -48,7 +47,7 @@ class GraphProgress:
     @property
     def lacking(self) -> tuple[Judged, ...]:
         """Children but for workloads that are missing or not as wanted; nothing says which services need them."""
-        return tuple(one for one in self.applied.judged if one.deviation.kind not in _WORKLOADS)
+        return tuple(one for one in self.applied.judged if one.deviation.kind not in MARKED)
 
     def find_blocking(self, plan: GraphPlan) -> frozenset[str]:
         """The services for which a restart waits: all while the graph lacks an object that they may need."""

@@ -15,7 +15,7 @@ from hooks.graph.explain import explain_services
 from hooks.graph.holding import Holding, hold_graph, mark_workloads
 from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan, plan_graph
-from hooks.graph.progress import ON_DELETE, GraphProgress, find_graph_deviations, has_no_pods, measure_graph
+from hooks.graph.progress import GraphProgress, find_graph_deviations, has_no_pods, measure_graph
 from hooks.graph.related import resolve_related
 from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.standing_path import GraphPath
@@ -36,6 +36,7 @@ from hooks.k8s.types import (
 )
 from hooks.metacontroller.applied_condition import Applied, judge_deviations
 from hooks.metacontroller.children import Children
+from hooks.metacontroller.controllers import NEVER_UPDATED
 from hooks.metacontroller.holding import build_held_condition
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
@@ -208,7 +209,8 @@ def _last_children(request: SyncRequest, problems: tuple[Problem, ...]) -> list[
 
 def _is_kept_by_stub(child: ReadManifest) -> bool:
     """Whether an object is never updated and has no last-applied state, because another operator created it."""
-    return gvk_of(child) in ON_DELETE and contract.ANNOTATION_LAST_APPLIED not in annotations_of(child)
+    is_never_updated = gvk_of(child) in NEVER_UPDATED[contract.GRAPH]
+    return is_never_updated and contract.ANNOTATION_LAST_APPLIED not in annotations_of(child)
 
 
 def _stub(child: ReadManifest) -> Manifest:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.k8s.conditions import find_condition, is_true
+from hooks.k8s.pod_sets import wanted_replicas
 from hooks.k8s.types import Json, ReadManifest, is_deleting
 
 NOT_CREATED = "it is not created yet"
@@ -72,11 +73,6 @@ def has_ready_pods(workload: ReadManifest) -> bool:
     return _count(workload, "readyReplicas") > 0
 
 
-def count_pods(workload: ReadManifest) -> int:
-    """How many pods or groups its controller counts, ready or not."""
-    return _count(workload, "replicas")
-
-
 def reports_generation(workload: ReadManifest) -> bool:
     """Whether the status has `observedGeneration`."""
     return "observedGeneration" in (workload.get("status") or {})
@@ -89,7 +85,7 @@ def _set_why_inactive(found: ReadManifest) -> str:
 
 
 def _set_shortage(found: ReadManifest) -> str:
-    desired = _desired_replicas(found)
+    desired = wanted_replicas(found)
     for field in ("updatedReplicas", "readyReplicas"):
         if (count := _count(found, field)) < desired:
             return f"desired={desired}, {field.removesuffix('Replicas')}={count}"
@@ -115,7 +111,7 @@ def _why_inactive(deployment: ReadManifest) -> str:
 def _is_new(deployment: ReadManifest) -> bool:
     """Whether its controller has not acted on it at all; then it is as true that there are no pods yet."""
     counts = ("observedGeneration", "replicas", "updatedReplicas")
-    return _desired_replicas(deployment) > 0 and not any(_count(deployment, field) for field in counts)
+    return wanted_replicas(deployment) > 0 and not any(_count(deployment, field) for field in counts)
 
 
 def _unseen_generation(workload: ReadManifest) -> str:
@@ -127,7 +123,7 @@ def _unseen_generation(workload: ReadManifest) -> str:
 
 
 def _shortage(deployment: ReadManifest) -> str:
-    desired = _desired_replicas(deployment)
+    desired = wanted_replicas(deployment)
     for field in ("updatedReplicas", "availableReplicas"):
         if (count := _count(deployment, field)) < desired:
             return f"desired={desired}, {field.removesuffix('Replicas')}={count}"
@@ -137,12 +133,6 @@ def _shortage(deployment: ReadManifest) -> str:
     if desired and not is_true(conditions, "Available"):
         return "it does not report Available"
     return ""
-
-
-def _desired_replicas(workload: ReadManifest) -> int:
-    """How many pods or groups the spec wants; 1 if it does not say."""
-    replicas = (workload.get("spec") or {}).get("replicas")
-    return 1 if replicas is None else int(replicas)
 
 
 def _why_stuck(status: Mapping[str, Json]) -> str:

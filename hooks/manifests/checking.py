@@ -3,7 +3,7 @@
 Knows no cluster: every object is checked as if an unknown user created it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -14,11 +14,11 @@ from hooks.facts import Facts
 from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
 from hooks.manifests.across import find_collisions, find_services, find_shared_slips
 from hooks.manifests.document import Document, Fault, sort_faults
-from hooks.manifests.object_header import OUR_KINDS
 from hooks.manifests.reading import Loaded
 from hooks.manifests.two_meanings import find_two_meanings
+from hooks.metacontroller.controllers import OUR_KINDS, declared_kinds
 from hooks.problems import Problem
-from hooks.rendering import Rendered, declared_kinds, render
+from hooks.rendering import Rendered, render
 from hooks.rules.offline import OFFLINE
 from hooks.settings import Settings
 from hooks.spreading import Spread, in_one_part
@@ -62,7 +62,7 @@ def check_rendered(
     loaded: Loaded,
     settings: Settings,
     installed: frozenset[str],
-    kinds: frozenset[GroupVersionKind] = OUR_KINDS,
+    kinds: Collection[GroupVersionKind] = OUR_KINDS,
     *,
     spread: Spread = in_one_part,
 ) -> Checked:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hooks.conversion import written_path
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.k8s.yaml_reader import Mark, YamlPath
-from hooks.manifests.object_header import OUR_KINDS
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.problems import Problem
 from hooks.rules.v1beta1 import in_v1beta1
 

@@ -11,15 +11,12 @@ from hooks.crds.served_versions import find_version_problem, is_beta
 from hooks.k8s.kinds import SECRET
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import GroupVersionKind
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.problems import HERE, FieldPath, Problem, Rule
 from hooks.rules import reading as rules
 from hooks.rules import schema as schema_rules
 from hooks.rules.schema import find_wrong_type
 from hooks.rules.values import name_value, suggest
-
-OUR_KINDS = frozenset(
-    {contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER}
-)
 
 _SISTER_KINDS = frozenset({contract.WORKER_METADATA.kind, "DynamoCheckpoint"})
 """Kinds of Dynamo that the hooks do not check."""

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from hooks import contract
 from hooks.k8s.differences import Difference, find_difference
+from hooks.k8s.pod_sets import pods_by_role
 from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import (
     GroupVersionKind,
@@ -199,14 +200,10 @@ def _names_parent(labels: Mapping[str, Json], parent: ReadManifest) -> bool:
 def _find_labels(found: ReadManifest) -> Iterator[Mapping[str, Json]]:
     """The labels of an object, of its selector, and of its pods."""
     spec = found.get("spec") or {}
-    template, selector = spec.get("template") or {}, spec.get("selector") or {}
-    group = spec.get("leaderWorkerTemplate") or {}
+    selector = spec.get("selector") or {}
     yield labels_of(found)
     yield selector.get("matchLabels") or selector
-    for one in (template, group.get("workerTemplate") or {}):
-        yield (one.get("metadata") or {}).get("labels") or {}
-    for clique in template.get("cliques") or ():
-        yield clique.get("labels") or {}
+    yield from (pods.labels for pods in pods_by_role(found))
 
 
 def _find_holder(found: ReadManifest | None, parent: ReadManifest) -> str:

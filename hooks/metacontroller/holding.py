@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from hooks import contract
-from hooks.k8s import kinds
+from hooks.k8s import kinds, pod_sets
 from hooks.k8s.conditions import Condition
-from hooks.k8s.pod_defaults import without_defaults
 from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, name_of
 from hooks.metacontroller.held import NOT_ROLLING, mark, read_mark
@@ -21,8 +20,9 @@ HELD = "Held"
 REASON = "NewDefaultsWait"
 NOW = "now"
 
-WORKLOADS = frozenset({contract.COMPONENT, kinds.DEPLOYMENT, kinds.LEADER_WORKER_SET, kinds.POD_CLIQUE_SET})
-_FOLLOWING = frozenset(
+MARKED = pod_sets.ROLLING | {contract.COMPONENT}
+"""Kinds that hooks mark with the rendering that they come from, so that they can be held."""
+FOLLOWING = frozenset(
     {kinds.SERVICE, kinds.INGRESS, kinds.VIRTUAL_SERVICE, kinds.CONFIG_MAP, kinds.INFERENCE_POOL}
     | {kinds.SERVICE_ACCOUNT, kinds.ROLE, kinds.POD_GROUP}
 )
@@ -58,7 +58,7 @@ def _choose_held(returned: Same, last: Same) -> Manifest | None:
         return None
     if before.revision == now.revision or before.digest != now.digest:
         return None
-    return _with_replicas(applied, wanted) if rolling_part(applied) != rolling_part(wanted) else None
+    return pod_sets.with_replicas_of(applied, wanted) if rolling_part(applied) != rolling_part(wanted) else None
 
 
 def keep_newer_mark(wanted: Manifest, live: ReadManifest | None) -> Manifest:
@@ -79,16 +79,10 @@ def keep_newer_mark(wanted: Manifest, live: ReadManifest | None) -> Manifest:
 
 def rolling_part(workload: ReadManifest) -> Json:
     """The part of a workload whose change restarts pods; of a component, all but its replicas."""
+    if gvk_of(workload) != contract.COMPONENT:
+        return pod_sets.rolling_part(workload)
     spec: Mapping[str, Json] = workload.get("spec") or {}
-    match workload["kind"]:
-        case contract.COMPONENT.kind:
-            return {key: value for key, value in spec.items() if key not in NOT_ROLLING}
-        case kinds.POD_CLIQUE_SET.kind:
-            return {clique["name"]: _of_clique(clique) for clique in _cliques(spec)}
-        case kinds.LEADER_WORKER_SET.kind:
-            group = spec.get("leaderWorkerTemplate") or {}
-            return without_defaults({key: group.get(key) for key in ("size", "leaderTemplate", "workerTemplate")})
-    return without_defaults(spec.get("template") or {})
+    return {key: value for key, value in spec.items() if key not in NOT_ROLLING}
 
 
 def keep_following(
@@ -103,7 +97,7 @@ def find_unwanted(
 ) -> list[Manifest]:
     """Objects as last applied that belong to the pods and that this version of the hooks no longer returns."""
     wanted = {_key(child) for child in children}
-    left = (live for key, live in observed.items() if key not in wanted and key[0] in _FOLLOWING - _SIZED)
+    left = (live for key, live in observed.items() if key not in wanted and key[0] in FOLLOWING - _SIZED)
     return [dict(applied) for live in left if not is_deleting(live) and (applied := read_last_applied(live))]
 
 
@@ -127,46 +121,10 @@ def build_held_condition(parent: ReadManifest, waiting: Collection[str]) -> tupl
 
 def _keep(child: Manifest, observed: Mapping[tuple[GroupVersionKind, str], ReadManifest]) -> Manifest:
     live = observed.get(_key(child))
-    if live is None or is_deleting(live) or gvk_of(child) not in _FOLLOWING:
+    if live is None or is_deleting(live) or gvk_of(child) not in FOLLOWING:
         return child
     return dict(read_last_applied(live) or child)
 
 
 def _key(manifest: ReadManifest) -> tuple[GroupVersionKind, str]:
     return gvk_of(manifest), name_of(manifest)
-
-
-def _with_replicas(applied: ReadManifest, wanted: ReadManifest) -> Manifest:
-    spec = applied.get("spec") or {}
-    if wanted["kind"] == kinds.POD_CLIQUE_SET.kind:
-        return {**applied, "spec": {**spec, "template": _scale_template(spec["template"], wanted["spec"]["template"])}}
-    replicas = {"replicas": wanted["spec"]["replicas"]} if "replicas" in wanted["spec"] else {}
-    return {**applied, "spec": {**spec, **replicas}}
-
-
-def _scale_template(applied: Mapping[str, Json], wanted: Mapping[str, Json]) -> dict[str, Json]:
-    """The template with the wanted replicas of scaling groups, and of cliques that are in no group."""
-    grouped = {name for group in applied.get("podCliqueScalingGroups") or () for name in group.get("cliqueNames") or ()}
-    cliques = {clique["name"]: clique["spec"]["replicas"] for clique in wanted["cliques"]}
-    groups = {group["name"]: group["replicas"] for group in wanted.get("podCliqueScalingGroups") or ()}
-    scaled = [
-        {**one, "spec": {**one["spec"], "replicas": cliques[one["name"]]}}
-        if one["name"] in cliques and one["name"] not in grouped
-        else one
-        for one in applied.get("cliques") or ()
-    ]
-    sets = [
-        {**one, "replicas": groups[one["name"]]} if one["name"] in groups else one
-        for one in applied.get("podCliqueScalingGroups") or ()
-    ]
-    return {**applied, "cliques": scaled, **({"podCliqueScalingGroups": sets} if sets else {})}
-
-
-def _cliques(spec: Mapping[str, Json]) -> Iterable[Mapping[str, Json]]:
-    cliques: Iterable[Mapping[str, Json]] = (spec.get("template") or {}).get("cliques") or ()
-    return cliques
-
-
-def _of_clique(clique: Mapping[str, Json]) -> Json:
-    pod = (clique.get("spec") or {}).get("podSpec") or {}
-    return [clique.get("labels") or {}, clique.get("annotations") or {}, without_defaults(pod)]

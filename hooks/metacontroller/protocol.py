@@ -20,7 +20,7 @@ from hooks.k8s.messages import describe_type
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, plural_of
 from hooks.metacontroller.calling_controller import check_versions, read_controller, read_declared
 from hooks.metacontroller.children import Children, find_fault, write_values
-from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
 from hooks.metacontroller.request_body import read_whole
 from hooks.problems import Problem
 

@@ -13,18 +13,14 @@ from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.k8s import kinds
 from hooks.k8s.readiness import has_ready_pods
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of
+from hooks.metacontroller.controllers import NEVER_UPDATED, declared_by
 from hooks.metacontroller.held import FOREIGN_REVISION, Mark, read_mark
+from hooks.metacontroller.holding import MARKED
 from hooks.migration.changes import find_obstacle, make_change, read_content, refer_beside, refer_to, unmark
 from hooks.migration.claims import OUTLIVING, Claims
 from hooks.migration.first_sync import FirstSync, Key, ask
-from hooks.migration.found import Found, declared_by
-from hooks.migration.restarts import WORKLOADS
+from hooks.migration.found import Found
 from hooks.migration.steps import Change
-
-MARKED = WORKLOADS | {contract.COMPONENT}
-"""Kinds that hooks mark with the rendering that they come from."""
-NEVER_UPDATED = frozenset({kinds.PERSISTENT_VOLUME_CLAIM, contract.SCALING_ADAPTER, kinds.ROLE_BINDING})
-"""Child kinds of which Metacontroller changes no existing object (OnDelete)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +128,7 @@ def _adopt(live: ReadManifest, parent: ReadManifest, found: Found) -> Change:
         lasting = found.of(kinds.NAMESPACE) if gvk_of(live) in OUTLIVING else ()
         named = [one for one in lasting if name_of(one) == parent["metadata"]["namespace"]]
         return Change(owner=refer_to(parent), beside=tuple(refer_beside(one) for one in named))
-    is_updated = gvk_of(live) not in NEVER_UPDATED
+    is_updated = gvk_of(live) not in NEVER_UPDATED[gvk_of(parent)]
     return Change(owner=refer_to(parent), is_recorded=is_updated and not find_obstacle(live))
 
 

@@ -6,15 +6,18 @@ from dataclasses import dataclass, field, replace
 from hooks import contract
 from hooks.facts import Facts
 from hooks.k8s import kinds
+from hooks.k8s.pod_sets import ROLLING, count_running_pods
 from hooks.k8s.readiness import has_ready_pods
 from hooks.k8s.types import ReadManifest, gvk_of, is_controlled_by, is_deleting, labels_of, name_of
+from hooks.metacontroller.controllers import NEVER_UPDATED
 from hooks.metacontroller.held import read_mark
-from hooks.migration.cases import MARKED, NEVER_UPDATED, Case, judge
+from hooks.metacontroller.holding import MARKED
+from hooks.migration.cases import Case, judge
 from hooks.migration.changes import find_obstacle, find_patch, make_change, refer_beside
 from hooks.migration.claims import Claims, describe_holder
 from hooks.migration.first_sync import Key, make_update
 from hooks.migration.found import Found
-from hooks.migration.restarts import WORKLOADS, count_pods, count_restarts, describe_differences
+from hooks.migration.restarts import count_restarts, describe_differences
 from hooks.migration.steps import Action, Change, Phase, Step
 
 _PHASES = {
@@ -81,7 +84,7 @@ def _is_done(live: ReadManifest, parent: ReadManifest) -> bool:
 def _plan_adoption(case: Case, key: Key, live: ReadManifest) -> Step:
     change, parent = case.changes[key], case.parent
     updated = make_update(make_change(change, live), case.second.wanted[key], parent["metadata"]["uid"])
-    restarts = 0 if gvk_of(live) in NEVER_UPDATED else count_restarts(live, updated)
+    restarts = 0 if gvk_of(live) in NEVER_UPDATED[gvk_of(parent)] else count_restarts(live, updated)
     is_held = bool(change.mark) and read_mark(updated) == read_mark(make_change(change, live))
     why = _explain(case, key, live, is_held=is_held, restarts=restarts)
     lost = "it had lost its owner; " if key in case.claims.lost else ""
@@ -117,7 +120,7 @@ def _explain_workload(case: Case, key: Key, live: ReadManifest, *, is_held: bool
         return "its pods stay; they are as we render them" if not fields else f"its pods stay; {fields} change"
     if obstacle := find_obstacle(live):
         return f"it cannot be held, because {obstacle}: {fields} change now"
-    if gvk_of(live) in WORKLOADS and not has_ready_pods(live):
+    if gvk_of(live) in ROLLING and not has_ready_pods(live):
         return f"none of its pods is ready, so it takes our defaults now: {fields}"
     return f"it takes our defaults now: {fields}"
 
@@ -125,7 +128,7 @@ def _explain_workload(case: Case, key: Key, live: ReadManifest, *, is_held: bool
 def _plan_keeping(case: Case, live: ReadManifest) -> Step:
     """The step for an object that we do not render: Metacontroller would delete an adopted one."""
     owner = f"{case.parent['kind']} {name_of(case.parent)}"
-    pods = count_pods(live)
+    pods = count_running_pods(live)
     runs = (
         f"its {pods} pods go on running, beside ours; delete it if nobody needs it"
         if pods

@@ -12,9 +12,10 @@ from hooks.k8s import kinds
 from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY
 from hooks.k8s.names import to_dns_label
 from hooks.k8s.types import Json, ReadManifest, controller_of, gvk_of, is_controlled_by, labels_of, name_of
+from hooks.metacontroller.controllers import declared_by
 from hooks.migration.changes import is_same_name, refer_to
 from hooks.migration.first_sync import Key, key_of
-from hooks.migration.found import Found, declared_by
+from hooks.migration.found import Found
 from hooks.migration.upstream import (
     is_left_for,
     is_shared_access,

@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.errors import HookError
 from hooks.facts import Facts
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of, is_deleting, labels_of, name_of
-from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
 from hooks.rendering import HOOKS, find_related, index_objects
 from hooks.simulator.metacontroller.merge import MergeRefused, apply_update

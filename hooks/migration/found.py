@@ -1,57 +1,9 @@
 """What was found in the cluster, as a value: objects by kind and name."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hooks import contract
-from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, name_of
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
-
-PARENTS = (contract.GRAPH_REQUEST, contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.SCALING_ADAPTER)
-"""Our kinds, owners before what they own."""
-
-_GRAPH_CHILDREN = (
-    kinds.CONFIG_MAP,
-    kinds.PERSISTENT_VOLUME_CLAIM,
-    kinds.SECRET,
-    kinds.SERVICE_ACCOUNT,
-    kinds.SERVICE,
-    kinds.INGRESS,
-    contract.COMPONENT,
-    contract.SCALING_ADAPTER,
-    kinds.ROLE_BINDING,
-    kinds.ROLE,
-)
-_COMPONENT_CHILDREN = (kinds.SECRET, kinds.SERVICE, kinds.DEPLOYMENT, kinds.INGRESS)
-_REQUEST_CHILDREN = (
-    kinds.CONFIG_MAP,
-    kinds.SERVICE_ACCOUNT,
-    kinds.JOB,
-    contract.GRAPH,
-    kinds.ROLE_BINDING,
-)
-_OPTIONAL = {
-    contract.GRAPH: tuple(OPTIONAL_KINDS),
-    contract.COMPONENT: ("lws", "volcano", "istio"),
-    contract.GRAPH_REQUEST: (),
-}
-_ALWAYS = {
-    contract.GRAPH: _GRAPH_CHILDREN,
-    contract.COMPONENT: _COMPONENT_CHILDREN,
-    contract.GRAPH_REQUEST: _REQUEST_CHILDREN,
-}
-
-
-def declared_by(parent: GroupVersionKind, installed: Iterable[str] = ()) -> tuple[GroupVersionKind, ...]:
-    """The child kinds that a kind's controller declares; `installed` are keys of `OPTIONAL_KINDS`."""
-    there = frozenset(installed)
-    optional = (OPTIONAL_KINDS[name].kind for name in _OPTIONAL.get(parent, ()) if name in there)
-    return (*_ALWAYS.get(parent, ()), *optional)
-
-
-CHILD_KINDS = tuple(dict.fromkeys(kind for parent in _ALWAYS for kind in declared_by(parent, OPTIONAL_KINDS)))
-"""Every kind that a child can have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

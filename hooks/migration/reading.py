@@ -11,10 +11,10 @@ from hooks.errors import HookError
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, name_of, plural_of
-from hooks.metacontroller.optional_kinds import OPTIONAL_CHILD_KINDS, OPTIONAL_KINDS
+from hooks.metacontroller.controllers import CHILD_KINDS, OPTIONAL_CHILD_KINDS, OPTIONAL_KINDS, OUR_KINDS, declared_by
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
 from hooks.migration.definitions import DEFINITION, needs_change
-from hooks.migration.found import CHILD_KINDS, PARENTS, Found, declared_by
+from hooks.migration.found import Found
 from hooks.migration.upstream import OPERATOR_NAME
 from hooks.rendering import HOOKS
 
@@ -26,7 +26,7 @@ _RELATED = (
     *(kinds.NAMESPACE, kinds.NODE, kinds.POD, kinds.SECRET),
     *(kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP),
 )
-_BY_PLURAL = {(kind.api_version, plural_of(kind)): kind for kind in (*CHILD_KINDS, *PARENTS, *_RELATED)}
+_BY_PLURAL = {(kind.api_version, plural_of(kind)): kind for kind in (*CHILD_KINDS, *OUR_KINDS, *_RELATED)}
 
 
 def read_found(cluster: Cluster, namespace: str, facts: Facts) -> Found:
@@ -86,7 +86,7 @@ class _Reader:
         return any(one.get("name") == plural_of(kind) for one in found.get("resources") or ())
 
     def read_parents(self) -> None:
-        for kind in PARENTS:
+        for kind in OUR_KINDS:
             self.keep(self.cluster.read_all(kind, self.namespace))
 
     def read_children(self, installed: frozenset[str]) -> None:
@@ -94,7 +94,7 @@ class _Reader:
         namespaces = self.namespaces()
         if not namespaces:
             return
-        present = {kind for parent in PARENTS for kind in declared_by(parent, installed)} - set(PARENTS)
+        present = {kind for parent in OUR_KINDS for kind in declared_by(parent, installed)} - set(OUR_KINDS)
         for kind in sorted(present, key=lambda one: one.key):
             only = {"labelSelector": contract.LABEL_CONTROLLER_UID} if kind == kinds.SECRET else {}
             found = self.read(kind, self.namespace, what=f"{kind.kind} objects", **only)
@@ -104,7 +104,7 @@ class _Reader:
 
     def read_related(self, installed: frozenset[str]) -> None:
         """Read what the hooks would ask Metacontroller for, and what is not read yet."""
-        known = {(kind.api_version, plural_of(kind)) for kind in (*CHILD_KINDS, *PARENTS) if kind != kinds.SECRET}
+        known = {(kind.api_version, plural_of(kind)) for kind in (*CHILD_KINDS, *OUR_KINDS) if kind != kinds.SECRET}
         asked: set[str] = set()
         for parent in [one for one in self.objects.values() if gvk_of(one) in HOOKS]:
             for rule in self._find_rules(parent, installed):
@@ -115,7 +115,7 @@ class _Reader:
                     self._follow(rule, kind)
 
     def read_definitions(self) -> Iterator[ReadManifest]:
-        for kind in PARENTS:
+        for kind in OUR_KINDS:
             found = self.cluster.find(DEFINITION, f"{plural_of(kind)}.{kind.group}")
             if found is not None:
                 yield {"apiVersion": DEFINITION.api_version, "kind": DEFINITION.kind, **found}
@@ -131,7 +131,7 @@ class _Reader:
     def count_stored(self, definitions: Iterable[ReadManifest]) -> dict[str, int]:
         """The number of objects in the whole cluster, of kinds whose storage version is not ours alone."""
         doubtful = {one["spec"]["names"]["kind"] for one in definitions if needs_change(one)}
-        return {kind.kind: sum(1 for _ in self.cluster.read_all(kind)) for kind in PARENTS if kind.kind in doubtful}
+        return {kind.kind: sum(1 for _ in self.cluster.read_all(kind)) for kind in OUR_KINDS if kind.kind in doubtful}
 
     def namespaces(self) -> list[str]:
         return sorted({key[1] for key in self.objects if key[1]})

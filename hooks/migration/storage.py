@@ -16,8 +16,8 @@ from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
 from hooks.crds.versions import find_foreign_storage, find_serving_patch, find_storage_patch
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, name_of, plural_of
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.migration.definitions import DEFINITION, find_status_patch
-from hooks.migration.found import PARENTS
 
 SETTLE_SECONDS = 10.0
 """How long all API servers may take to learn which version a CRD stores. Before, a write keeps the old version."""
@@ -70,7 +70,7 @@ def plan_storage(cluster: Cluster, *, drops: bool) -> list[Definition]:
         Refused: the API server does not answer, or cannot show objects, because nothing converts them, or a CRD does
             not serve v1alpha1.
     """
-    found = ((kind, cluster.find(DEFINITION, f"{plural_of(kind)}.{kind.group}")) for kind in PARENTS)
+    found = ((kind, cluster.find(DEFINITION, f"{plural_of(kind)}.{kind.group}")) for kind in OUR_KINDS)
     return [_plan(cluster, kind, live, drops=drops) for kind, live in found if live is not None]
 
 

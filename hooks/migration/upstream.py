@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hooks import contract, identity
 from hooks.k8s import kinds
+from hooks.k8s.pod_sets import cliques_of, pod_spec_of, pods_by_role
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, gvk_of, labels_of, name_of
 
 FINALIZER = "nvidia.com/finalizer"
@@ -120,15 +121,13 @@ def _says_its_content(child: ReadManifest, parent: str, graph: str) -> bool:
 
 
 def _is_operator(deployment: ReadManifest) -> bool:
-    template = ((deployment.get("spec") or {}).get("template") or {}).get("metadata") or {}
-    found = (labels_of(deployment), template.get("labels") or {})
+    found = (labels_of(deployment), *(pods.labels for pods in pods_by_role(deployment)))
     return any(labels.get(contract.LABEL_APP_NAME) == OPERATOR_NAME for labels in found)
 
 
 def _read_watched(deployment: ReadManifest) -> str:
     """The namespace to which the operator's flags restrict it; empty if they do not."""
-    pod = (((deployment.get("spec") or {}).get("template") or {}).get("spec")) or {}
-    words = [str(word) for one in pod.get("containers") or () for word in (one.get("args") or ())]
+    words = [str(word) for one in pod_spec_of(deployment).get("containers") or () for word in (one.get("args") or ())]
     for index, word in enumerate(words):
         flag, sign, value = word.partition("=")
         if flag == _RESTRICTED or flag == _RESTRICTED[1:]:
@@ -144,7 +143,7 @@ def _calls_operator(webhook: Mapping[str, Json]) -> bool:
 
 def _cliques_say(pod_clique_set: ReadManifest) -> set[str]:
     """The graphs that the labels of a PodCliqueSet's cliques name."""
-    cliques = ((pod_clique_set.get("spec") or {}).get("template") or {}).get("cliques") or ()
+    cliques = cliques_of(pod_clique_set.get("spec") or {})
     return {str((clique.get("labels") or {}).get(contract.LABEL_GRAPH, "")) for clique in cliques}
 
 

@@ -12,7 +12,7 @@ from hooks.component.subject import base_model_of, namespace_of
 from hooks.errors import InvalidSpec
 from hooks.identity import model_hash
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.picture.models import read_models
 from hooks.picture.parts import Picture
 from hooks.picture.plan import Surroundings, draw_components, draw_graph

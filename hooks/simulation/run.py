@@ -14,8 +14,8 @@ from hooks.crds import apply_defaults, build_crds, find_faults, prune
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.manifests.document import Document
-from hooks.manifests.object_header import OUR_KINDS
 from hooks.metacontroller import install_files
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.problems import join_texts
 from hooks.simulation.processes import Servers, run_servers
 from hooks.simulation.progress import ObjectProgress, has_ended, measure_progress

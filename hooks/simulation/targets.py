@@ -5,15 +5,14 @@ from fnmatch import fnmatchcase
 
 from hooks import contract
 from hooks.k8s import kinds
+from hooks.k8s.pod_sets import WORKLOADS
 from hooks.k8s.types import Manifest, gvk_of, labels_of, name_of
 from hooks.rules.values import suggest
 from hooks.simulator.cluster import Setup, SimulatedCluster
 from hooks.simulator.metacontroller.webhook import HookAnswer
 from hooks.simulator.resources import OPTIONAL
 from hooks.simulator.store import ref_of
-from hooks.simulator.workloads.controllers import RECONCILERS
 
-_WORKLOADS = frozenset(RECONCILERS) - {kinds.SERVICE}
 _MOST_NAMES = 8
 
 
@@ -54,7 +53,7 @@ def _find_names(children: Sequence[Manifest]) -> tuple[frozenset[str], list[str]
     """What globs can match in the pods of some workloads, and the names of the pods' services."""
     cluster = SimulatedCluster(Setup(hook=_refuse, optional=frozenset(OPTIONAL)))
     for child in children:
-        if gvk_of(child) in _WORKLOADS:
+        if gvk_of(child) in WORKLOADS:
             namespace = child["metadata"].get("namespace") or "default"
             cluster.create_namespace(namespace)
             cluster.create({**child, "metadata": {**child["metadata"], "namespace": namespace}})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hooks.effects import Effect
-from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition
+from hooks.k8s.pod_sets import WORKLOADS
 from hooks.k8s.types import Manifest, gvk_of, name_of
-from hooks.simulator.workloads.controllers import RECONCILERS
-
-_WORKLOADS = frozenset(RECONCILERS) - {kinds.SERVICE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +55,7 @@ class Answer:
 
     def workloads(self) -> tuple[Manifest, ...]:
         """Deployments, LeaderWorkerSets, PodCliqueSets and Jobs in the cluster that one of the answers wants."""
-        wanted = {_key(child) for child in self.every_child() if gvk_of(child) in _WORKLOADS}
+        wanted = {_key(child) for child in self.every_child() if gvk_of(child) in WORKLOADS}
         return tuple(found for found in self.objects if _key(found) in wanted)
 
     def condition(self, kind: str) -> Mapping[str, Any]:

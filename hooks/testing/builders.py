@@ -8,7 +8,7 @@ from typing import Any
 
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of, name_of
-from hooks.manifests.object_header import OUR_KINDS
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.simulation.progress import measure_progress
 from hooks.simulation.trees import ObjectTree, is_ready
 from hooks.simulator.cluster import SimulatedCluster

@@ -16,8 +16,8 @@ from hooks.app import create_app, served_hooks
 from hooks.crds import build_crds
 from hooks.effects import Effect
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of
-from hooks.manifests.object_header import OUR_KINDS
 from hooks.metacontroller import install_files
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.model.prober_messages import AdapterPhase
 from hooks.settings import parse_settings
 from hooks.simulation.run import admit_custom

@@ -7,7 +7,7 @@ from typing import Any
 from hooks.crds import find_faults
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of
-from hooks.manifests.object_header import OUR_KINDS
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.problems import join_texts
 from hooks.simulation.run import admit_custom
 from hooks.simulator.cluster import SimulatedCluster

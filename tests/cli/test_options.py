@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 
 from hooks.cli.options import namespace_option, parse_set_options, read_settings, settings_option, with_option
 from hooks.errors import InvalidSettings
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 
 
 @click.command()

@@ -9,9 +9,10 @@ import pytest
 
 from hooks import contract
 from hooks.clients.api_server import Refused
-from hooks.clients.departure import KINDS, SETTLE_SECONDS, Departure
+from hooks.clients.departure import SETTLE_SECONDS, Departure
 from hooks.k8s.types import plural_of
 from hooks.metacontroller import install_files
+from hooks.metacontroller.controllers import OUR_KINDS
 from tests.played_api_server import Answer, PlayedApiServer, played_api_server
 
 GRAPHS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments"
@@ -73,7 +74,7 @@ def finalizers(played: PlayedApiServer, path: str) -> list[str]:
 
 
 def test_every_kind_is_looked_at() -> None:
-    assert {plural_of(kind) for kind in KINDS} == {
+    assert {plural_of(kind) for kind in OUR_KINDS} == {
         rule["resource"]
         for c in install_files.controllers("")
         for rule in c["spec"].get("resources", [c["spec"].get("parentResource")])

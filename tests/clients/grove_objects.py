@@ -6,7 +6,7 @@ from hooks import contract
 from hooks.graph.sync import sync
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.rendering import declared_kinds
+from hooks.metacontroller.controllers import declared_kinds
 from tests import make
 
 FRONTEND, WORKER = "g-0-frontend", "g-0-worker"

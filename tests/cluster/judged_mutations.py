@@ -22,9 +22,9 @@ from hooks.graph.components import clean_json
 from hooks.graph.observe import observe as observe_graph
 from hooks.graph.plan import plan_graph
 from hooks.k8s.types import Manifest, gvk_of, plural_of
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_KINDS, declared_kinds
 from hooks.problems import Problem
-from hooks.rendering import declared_kinds, render
+from hooks.rendering import render
 from hooks.validation.review import Review
 from tests import make
 from tests.cluster.dynamo import EXAMPLES

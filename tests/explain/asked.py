@@ -14,7 +14,7 @@ from hooks.explain.explaining import Case
 from hooks.explain.leaves import Place
 from hooks.k8s.types import Json
 from hooks.manifests.reading import load_manifests
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "examples"

@@ -5,11 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.graph.progress import ON_DELETE
 from hooks.graph.sync import customize
-from hooks.k8s.types import name_of, plural_of
-from hooks.metacontroller.install_files import controllers
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest
 from tests import make
 from tests.graph import world
@@ -322,11 +318,3 @@ def test_one_headless_service_per_model_selects_the_graphs_pods() -> None:
 def test_no_child_is_of_a_kind_that_only_components_make() -> None:
     made = {c["kind"] for c in world.ask(make.graph()).children}
     assert made == {"DynamoComponentDeployment", "Role", "RoleBinding", "ServiceAccount"}
-
-
-def test_kinds_that_are_never_updated_are_those_of_the_controller() -> None:
-    (graph,) = [one for one in controllers("", OPTIONAL_KINDS) if name_of(one) == "dynamo-graph"]
-    never = [child for child in graph["spec"]["childResources"] if child["updateStrategy"]["method"] == "OnDelete"]
-    assert {(child["apiVersion"], child["resource"]) for child in never} == {
-        (kind.api_version, plural_of(kind)) for kind in ON_DELETE
-    }

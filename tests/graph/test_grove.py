@@ -11,9 +11,9 @@ from hooks.graph.sync import customize
 from hooks.identity import model_service_name
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.children import Children
+from hooks.metacontroller.controllers import declared_kinds
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
 from hooks.problems import texts_of
-from hooks.rendering import declared_kinds
 from tests import make
 from tests.graph import world
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from hooks import contract
 from hooks.facts import Facts
-from hooks.graph.progress import ON_DELETE
 from hooks.graph.sync import sync
 from hooks.k8s.types import Manifest, gvk_of, name_of
+from hooks.metacontroller.controllers import NEVER_UPDATED
 from hooks.metacontroller.protocol import SyncAnswer, write_sync_answer
 from hooks.settings import parse_settings
 from tests import make
@@ -38,7 +38,7 @@ def _applied(old: Manifest | None, desired: Manifest) -> Manifest:
     new = make.observed(desired)
     if old is None:
         return new
-    if gvk_of(desired) in ON_DELETE:
+    if gvk_of(desired) in NEVER_UPDATED[contract.GRAPH]:
         return old
     new["metadata"]["generation"] = old["metadata"]["generation"] + (old.get("spec") != new.get("spec"))
     return {**new, **({"status": old["status"]} if "status" in old else {})}

@@ -15,8 +15,7 @@ from hooks.cli.crds import crds
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, plural_of
 from hooks.metacontroller import install_files
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS, can_use_leader_worker_sets
-from hooks.rendering import declared_kinds
+from hooks.metacontroller.controllers import OPTIONAL_KINDS, can_use_leader_worker_sets, declared_kinds
 from hooks.settings import Settings
 from tests import make
 

@@ -9,11 +9,10 @@ import pytest
 from hooks import contract
 from hooks.facts import Facts
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of, plural_of
-from hooks.metacontroller import install_files
+from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
 from hooks.metacontroller.held import FOREIGN_REVISION, Mark
 from hooks.migration.changes import make_change
-from hooks.migration.found import CHILD_KINDS, Found, declared_by
+from hooks.migration.found import Found
 from hooks.migration.planner import plan_migration
 from hooks.migration.reading import WEBHOOKS
 from hooks.migration.steps import Action, Phase, Plan, Step
@@ -292,16 +291,3 @@ def test_marks_are_read_as_the_hooks_write_them() -> None:
     assert step.change is not None
     revision, _, digest = step.change.mark.partition(".")
     assert step.change.mark == str(Mark(int(revision), digest))
-
-
-@pytest.mark.parametrize("name", ["graph", "component", "request"])
-def test_child_kinds_are_those_that_the_controllers_declare(name: str) -> None:
-    optional = install_files.read_optional_kinds()
-    (controller,) = (
-        one for one in install_files.controllers("", optional) if one["metadata"]["name"] == f"dynamo-{name}"
-    )
-    parents = {"graph": contract.GRAPH, "component": contract.COMPONENT, "request": contract.GRAPH_REQUEST}
-    declared = {(one["apiVersion"], one["resource"]) for one in controller["spec"]["childResources"]}
-    ours = declared_by(parents[name], optional)
-    assert {(kind.api_version, plural_of(kind)) for kind in ours} == declared
-    assert set(ours) <= set(CHILD_KINDS)

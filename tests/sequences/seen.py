@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from hooks import contract, identity
-from hooks.graph.progress import ON_DELETE
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.metacontroller.controllers import NEVER_UPDATED
 from hooks.simulator.metacontroller.merge import is_up_to_date
 from tests.sequences.calls import Call
 from tests.sequences.truth import USERS, Asked, asked_of, is_condition_true, nodes_of, replicas_of, run_by
@@ -43,7 +43,7 @@ def pending_writes(call: Call) -> Iterator[str]:
         desired = desired if live is None else _with_marks_of(live, desired)
         if live is None:
             yield f"create {kind.kind} {metadata['name']}"
-        elif kind not in ON_DELETE and not is_up_to_date(live, desired):
+        elif kind not in NEVER_UPDATED[contract.GRAPH] and not is_up_to_date(live, desired):
             yield f"update {kind.kind} {metadata['name']}"
 
 

@@ -11,6 +11,7 @@ from hooks.certificates.authority import Inspected, inspect
 from hooks.certificates.store import find_host
 from hooks.doctor.facts import Certificate, CertificateSource, Facts
 from hooks.doctor.finding import Finding, describe, error, ok, warning
+from hooks.k8s.pod_sets import pod_spec_of
 from hooks.k8s.types import Json, ReadManifest
 
 _SOON = timedelta(days=14)
@@ -22,7 +23,7 @@ def certificate_secrets(hooks: tuple[ReadManifest, ...]) -> list[tuple[str, str]
     return [
         (str(found["metadata"]["namespace"]), str(volume["secret"]["secretName"]))
         for found in hooks
-        for volume in found["spec"]["template"]["spec"].get("volumes") or ()
+        for volume in pod_spec_of(found).get("volumes") or ()
         if volume.get("name") == "certificate" and volume.get("secret")
     ]
 

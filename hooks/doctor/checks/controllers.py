@@ -16,9 +16,10 @@ from hooks.doctor.facts import (
 )
 from hooks.doctor.finding import Finding, describe, error, ok, warning
 from hooks.doctor.remedies import install_hooks
+from hooks.k8s.pod_sets import pod_spec_of
 from hooks.k8s.types import Json, Manifest, ReadManifest, plural_of
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.metacontroller.install_files import controllers
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 
 _OPTIONAL = frozenset((entry.kind.api_version, plural_of(entry.kind)) for entry in OPTIONAL_KINDS.values())
 
@@ -149,7 +150,7 @@ def _token_option(facts: Facts, found: Iterable[ReadManifest]) -> str:
             if reference:
                 return f" --token-secret {reference['namespace']}/{reference['name']}"
     for workload in facts.hooks:
-        for volume in workload["spec"]["template"]["spec"].get("volumes") or ():
+        for volume in pod_spec_of(workload).get("volumes") or ():
             if volume.get("name") == "callers" and volume.get("secret"):
                 return f" --token-secret {workload['metadata']['namespace']}/{volume['secret']['secretName']}"
     return ""

@@ -2,9 +2,10 @@
 
 import re
 
-from hooks.doctor.facts import Facts, metacontroller_container, ready_of, replicas_of
+from hooks.doctor.facts import Facts, metacontroller_container, ready_of
 from hooks.doctor.finding import Finding, describe, error, ok, warning
 from hooks.doctor.remedies import INSTALL_METACONTROLLER, METACONTROLLER_VERSION, UPDATE_METACONTROLLERS_CRDS
+from hooks.k8s.pod_sets import wanted_replicas
 from hooks.k8s.types import Json, ReadManifest
 
 CONTROLLER_CRDS = ("compositecontrollers.metacontroller.k8s.io", "decoratorcontrollers.metacontroller.k8s.io")
@@ -61,7 +62,7 @@ def _check_pods(found: ReadManifest) -> list[Finding]:
         resource = f"{found['kind'].lower()}/{name}"
         remedy = f"kubectl --namespace {namespace} describe {resource}; kubectl --namespace {namespace} logs {resource}"
         return [error(describe(found), "none of its pods is ready", remedy)]
-    return [ok(describe(found), f"{ready_of(found)} of {replicas_of(found)} pods ready")]
+    return [ok(describe(found), f"{ready_of(found)} of {wanted_replicas(found)} pods ready")]
 
 
 def _judge_version(found: ReadManifest) -> Finding:

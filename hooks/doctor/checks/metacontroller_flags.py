@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from hooks.doctor.facts import Facts, metacontroller_container, parent_rules, replicas_of, words_of
+from hooks.doctor.facts import Facts, containers_of, metacontroller_container, parent_rules, words_of
 from hooks.doctor.finding import Finding, describe, error, ok, warning
 from hooks.doctor.remedies import GOOD_FLAGS
-from hooks.k8s.types import ReadManifest, annotations_of, labels_of
+from hooks.k8s.pod_sets import wanted_replicas
+from hooks.k8s.types import ReadManifest, annotations_of, gvk_of, labels_of, plural_of
 
 DEFAULTS = {"client-go-qps": "5", "client-go-burst": "10", "workers": "5", "discovery-interval": "30s"}
 _EFFECTS = {
@@ -92,9 +93,9 @@ def _judge_selector(found: ReadManifest, flags: Mapping[str, str], facts: Facts)
 
 
 def _judge_leaders(found: ReadManifest, flags: Mapping[str, str]) -> list[Finding]:
-    if replicas_of(found) < 2 or flags.get("leader-election", "false") == "true":
+    if wanted_replicas(found) < 2 or flags.get("leader-election", "false") == "true":
         return []
-    text = f"it has {replicas_of(found)} replicas without --leader-election, so all of them act on the same objects"
+    text = f"it has {wanted_replicas(found)} replicas without --leader-election, so all of them act on the same objects"
     return [error(describe(found), text, _set_flags(found, {"leader-election": "true"}))]
 
 
@@ -106,7 +107,7 @@ def _resyncs_per_second(facts: Facts) -> float:
             seconds = controller["spec"].get("resyncPeriodSeconds") or 0
             if seconds:
                 periods[str(rule["resource"])] = float(seconds)
-    plurals = [f"{str(parent['kind']).lower()}s" for parent in facts.parents]
+    plurals = [plural_of(gvk_of(parent)) for parent in facts.parents]
     return sum(1 / periods[plural] for plural in plurals if plural in periods)
 
 
@@ -127,7 +128,7 @@ def _number(name: str, value: str) -> float:
 
 def _set_flags(found: ReadManifest, wanted: Mapping[str, str]) -> str:
     """The command that sets flags of Metacontroller; flags that it has keep their place."""
-    containers = found["spec"]["template"]["spec"]["containers"]
+    containers = containers_of(found)
     container = metacontroller_container(found) or {}
     where = "args" if container.get("args") or not container.get("command") else "command"
     value = [*_without(container.get(where) or (), wanted), *(f"--{name}={flag}" for name, flag in wanted.items())]

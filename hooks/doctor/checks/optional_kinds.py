@@ -6,8 +6,8 @@ from hooks.doctor.facts import Facts, base_name
 from hooks.doctor.finding import Finding, error, ok, warning
 from hooks.doctor.remedies import upgrade_hooks
 from hooks.k8s.types import ReadManifest, plural_of
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.metacontroller.install_files import read_optional_kinds
-from hooks.metacontroller.optional_kinds import OPTIONAL_KINDS
 
 
 def find_declared(controller: ReadManifest) -> frozenset[str]:

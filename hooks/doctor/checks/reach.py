@@ -8,13 +8,14 @@ from hooks import __version__, contract
 from hooks.doctor.facts import (
     Backend,
     Facts,
+    containers_of,
     hooks_containers,
     ready_of,
-    replicas_of,
     webhooks_of,
 )
 from hooks.doctor.finding import Finding, describe, error, ok, warning
 from hooks.doctor.remedies import install_hooks, upgrade_hooks
+from hooks.k8s.pod_sets import wanted_replicas
 from hooks.k8s.types import Json, ReadManifest, labels_of
 
 _SERVICE_HOST = re.compile(r"([a-z0-9-]+)\.([a-z0-9-]+)(\.svc(\..+)?)?")
@@ -120,16 +121,16 @@ def _judge_deployment(found: ReadManifest, facts: Facts) -> list[Finding]:
     kubectl = f"kubectl --namespace {namespace}"
     pods = f"{kubectl} get pods; {kubectl} describe deployment {found['metadata']['name']}"
     if ready_of(found) == 0:
-        return [error(about, f"none of its {replicas_of(found)} pods is ready", pods)]
+        return [error(about, f"none of its {wanted_replicas(found)} pods is ready", pods)]
     findings = [*_judge_probers(found, facts), *_judge_image(found)]
-    if ready_of(found) < replicas_of(found):
-        findings.append(warning(about, f"only {ready_of(found)} of {replicas_of(found)} pods are ready", pods))
-    return findings or [ok(about, f"{ready_of(found)} of {replicas_of(found)} pods ready, each with a prober")]
+    if ready_of(found) < wanted_replicas(found):
+        findings.append(warning(about, f"only {ready_of(found)} of {wanted_replicas(found)} pods are ready", pods))
+    return findings or [ok(about, f"{ready_of(found)} of {wanted_replicas(found)} pods ready, each with a prober")]
 
 
 def _judge_probers(found: ReadManifest, facts: Facts) -> Iterator[Finding]:
     namespace = str(found["metadata"]["namespace"])
-    if not any(c.get("name") == "prober" for c in found["spec"]["template"]["spec"]["containers"]):
+    if not any(c.get("name") == "prober" for c in containers_of(found)):
         if not any(v["name"] == "DYNAMO_HOOKS_PROBER_URL" for c in hooks_containers(found) for v in c.get("env") or ()):
             text = "its pods have no prober, so no LoRA adapter of a DynamoModel is loaded"
             yield warning(describe(found), text, upgrade_hooks(namespace, _release_of(found)))

@@ -12,6 +12,7 @@ from hooks.doctor.finding import Finding, error, ok, warning
 from hooks.doctor.remedies import upgrade_hooks
 from hooks.k8s.types import Json, ReadManifest, plural_of
 from hooks.k8s.yaml_reader import parse_yaml
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.metacontroller.install_files import controller_text, read_optional_kinds
 
 ALL = "*"
@@ -22,7 +23,6 @@ YOU = "you"
 _CHILD_VERBS = ("get", "list", "watch", "create", "update", "delete")
 _READ_VERBS = ("get", "list", "watch")
 _SHOWN = 8
-_KINDS = (contract.GRAPH, contract.COMPONENT, contract.MODEL, contract.GRAPH_REQUEST, contract.SCALING_ADAPTER)
 _ROLE_VARIABLES = {
     "dynamo-hooks-planner": "DYNAMO_HOOKS_PLANNER_CLUSTER_ROLE",
     "dynamo-hooks-epp": "DYNAMO_HOOKS_EPP_CLUSTER_ROLE",
@@ -57,7 +57,7 @@ def plan_own_rights(facts: Facts, namespace: str) -> list[Right]:
             ("create", "apps", "deployments", "dynamo-system"),
         ]
     else:
-        needs = [("create", contract.GROUP, plural_of(kind), namespace) for kind in _KINDS]
+        needs = [("create", contract.GROUP, plural_of(kind), namespace) for kind in OUR_KINDS]
     return [_to_right(YOU, "", (verb, group, resource, where, "")) for verb, group, resource, where in needs]
 
 

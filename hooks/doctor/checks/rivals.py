@@ -9,12 +9,12 @@ from hooks.doctor.facts import (
     base_name,
     metacontroller_container,
     parent_groups,
-    replicas_of,
     webhooks_of,
     words_of,
 )
 from hooks.doctor.finding import Finding, describe, error, ok, warning
 from hooks.doctor.remedies import MIGRATE
+from hooks.k8s.pod_sets import wanted_replicas
 from hooks.k8s.types import ReadManifest
 
 OLD_FINALIZER = "nvidia.com/finalizer"
@@ -23,7 +23,7 @@ OLD_FINALIZER = "nvidia.com/finalizer"
 def check_operator(facts: Facts) -> list[Finding]:
     """Whether the Go operator runs, or left webhooks or finalizers."""
     findings = [
-        *(_report_operator(found) for found in facts.operators if replicas_of(found) > 0),
+        *(_report_operator(found) for found in facts.operators if wanted_replicas(found) > 0),
         *_find_foreign_webhooks(facts),
         *_find_finalizers(facts),
     ]
@@ -87,7 +87,7 @@ def _is_foreign(webhook: ReadManifest, namespaces: set[str]) -> bool:
 
 def _find_finalizers(facts: Facts) -> Iterator[Finding]:
     left = [p for p in facts.parents if OLD_FINALIZER in (p["metadata"].get("finalizers") or ())]
-    if left and not any(replicas_of(found) > 0 for found in facts.operators):
+    if left and not any(wanted_replicas(found) > 0 for found in facts.operators):
         text = (
             f"{len(left)} objects, such as {describe(left[0])}, have the Go operator's finalizer: deletion never ends"
         )

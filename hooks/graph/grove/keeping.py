@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from hooks.component.discovered import Discovered, is_needed
 from hooks.graph.grove.service import GroveService
 from hooks.graph.observe import ObservedGraph
+from hooks.k8s.pod_sets import cliques_of
 from hooks.k8s.types import Json
 from hooks.settings import Settings, Switch
 
@@ -30,7 +31,7 @@ def choose_kept(found: GroveService, kept: GroveService, seen: ObservedGraph) ->
     """`kept` if its pods are as last applied; `found` if they change anyway."""
     existing = seen.grove.pod_clique_set
     applied = (existing.applied_spec or {}) if existing is not None else {}
-    before = _templates((applied.get("template") or {}).get("cliques") or ())
+    before = _templates(cliques_of(applied))
     wanted = _templates(clique.to_json() for clique in kept.cliques)
     return kept if all(before.get(name) == template for name, template in wanted.items()) else found
 

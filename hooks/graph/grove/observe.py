@@ -7,6 +7,7 @@ from hooks import contract
 from hooks.component.discovered import Discovered, parse_discovered, read_annotation
 from hooks.k8s import kinds
 from hooks.k8s.grove import LABEL_PART_OF, Scalable, read_errors, read_scalable, why_unprocessed
+from hooks.k8s.pod_sets import cliques_of
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of
 from hooks.metacontroller.last_applied import read_applied_annotations, read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
@@ -72,7 +73,7 @@ def _observe_set(manifest: ReadManifest) -> ObservedSet:
         applied_spec=applied,
         unprocessed=why_unprocessed(manifest),
         errors=read_errors(manifest),
-        restarts=_read_restarts(_cliques(applied or {}), _cliques(spec)),
+        restarts=_read_restarts(cliques_of(applied or {}), cliques_of(spec)),
         discovered=_read_discovered(manifest),
     )
 
@@ -80,10 +81,6 @@ def _observe_set(manifest: ReadManifest) -> ObservedSet:
 def _read_discovered(manifest: ReadManifest) -> dict[str, Discovered]:
     text = read_applied_annotations(manifest).get(contract.ANNOTATION_DISCOVERED)
     return {service: parse_discovered(value) for service, value in read_annotation(text).items()}
-
-
-def _cliques(spec: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
-    return (spec.get("template") or {}).get("cliques") or ()
 
 
 def _read_restarts(applied: Sequence[Mapping[str, Json]], live: Sequence[Mapping[str, Json]]) -> dict[str, str]:

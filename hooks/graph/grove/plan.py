@@ -28,6 +28,7 @@ from hooks.k8s.grove import (
     build_pod_clique_set,
 )
 from hooks.k8s.grove_immutables import find_immutable_changes, keep_immutable
+from hooks.k8s.pod_sets import cliques_of
 from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
 from hooks.problems import SPEC, Joined, Key, Problem
 from hooks.rules import grove as rules
@@ -168,8 +169,8 @@ def _kept_schedulers(existing: ObservedSet | None) -> dict[str, str]:
     """The scheduler of each clique of the existing set, empty for none; {} if that is not recorded."""
     if existing is None or existing.is_deleting or existing.applied_spec is None:
         return {}
-    cliques = (existing.applied_spec.get("template") or {}).get("cliques") or ()
-    return {clique["name"]: _scheduler_of(clique) for clique in cliques if "name" in clique}  # somebody may edit it
+    cliques = (one for one in cliques_of(existing.applied_spec) if "name" in one)  # somebody may edit it
+    return {clique["name"]: _scheduler_of(clique) for clique in cliques}
 
 
 def _scheduler_of(clique: Mapping[str, Json]) -> str:

@@ -11,6 +11,7 @@ from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.service import GroveService
 from hooks.k8s import kinds
 from hooks.k8s.grove import why_unready
+from hooks.k8s.pod_sets import cliques_of
 from hooks.k8s.types import Json
 from hooks.metacontroller.applied_condition import Applied, Judged
 from hooks.metacontroller.deviations import Deviance
@@ -89,6 +90,5 @@ def _why_unready(plan: GrovePlan, service: GroveService, seen: ObservedGrove) ->
 
 def _init_containers(spec: Mapping[str, Json]) -> dict[str, list[str]]:
     """Names in order by clique: Metacontroller merges the list by name and keeps the order of the existing object."""
-    cliques = (spec.get("template") or {}).get("cliques") or ()
-    pods = ((clique["name"], (clique.get("spec") or {}).get("podSpec") or {}) for clique in cliques)
+    pods = ((clique["name"], (clique.get("spec") or {}).get("podSpec") or {}) for clique in cliques_of(spec))
     return {name: [str(container["name"]) for container in pod.get("initContainers") or ()] for name, pod in pods}
