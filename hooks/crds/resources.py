@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from hooks import contract
 from hooks.api.base import ApiModel
-from hooks.k8s.types import Json
+from hooks.k8s.types import GroupVersionKind, Json, plural_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class CustomResource:
 
     @property
     def plural(self) -> str:
-        """`dynamographdeployments`: the kind in lower case, and an s."""
-        return f"{self.kind.lower()}s"
+        """`dynamographdeployments`."""
+        return plural_of(GroupVersionKind(contract.GROUP, self.version, self.kind))
 
 
 SCALE: Mapping[str, Json] = {

@@ -52,6 +52,11 @@ class RolePods:
         return (self.template.get("metadata") or {}).get("labels") or {}
 
     @property
+    def annotations(self) -> Mapping[str, Json]:
+        """The annotations of the pods."""
+        return (self.template.get("metadata") or {}).get("annotations") or {}
+
+    @property
     def pod_spec(self) -> Mapping[str, Json]:
         """The spec of the pods."""
         return self.template.get("spec") or {}
@@ -88,27 +93,17 @@ def count_wanted_pods(workload: ReadManifest) -> int:
 
 
 def count_running_pods(workload: ReadManifest) -> int:
-    """The number of pods that a workload has, ready or not, as its controller counts them.
+    """The number of pods that a workload has, ready or not, as its controller counts them; 0 of other objects.
 
     Grove counts no pods in the status of a PodCliqueSet, so of it the wanted ones are taken.
     """
-    status = workload.get("status") or {}
-    match gvk_of(workload):
-        case kinds.POD_CLIQUE_SET:
-            return count_wanted_pods(workload)
-        case kinds.JOB:
+    status, roles = workload.get("status") or {}, pods_by_role(workload)
+    match gvk_of(workload).kind:
+        case kinds.POD_CLIQUE_SET.kind:
+            return sum(one.wanted for one in roles)
+        case kinds.JOB.kind:
             return int(status.get("active") or 0)
-    return int(status.get("replicas") or 0) * count_pods_of_replica(workload)
-
-
-def count_pods_of_replica(workload: ReadManifest) -> int:
-    """The number of pods in one replica of a workload."""
-    match gvk_of(workload):
-        case kinds.POD_CLIQUE_SET:
-            return sum(one.wanted for one in _of_cliques({**(workload.get("spec") or {}), "replicas": 1}))
-        case kinds.LEADER_WORKER_SET:
-            return _number((workload.get("spec") or {}).get(_GROUP) or {}, "size")
-    return 1
+    return int(status.get("replicas") or 0) * sum(one.each for one in roles)
 
 
 def pod_spec_of(workload: ReadManifest) -> Mapping[str, Json]:
@@ -136,12 +131,8 @@ def rolling_part(workload: ReadManifest) -> Json:
     match gvk_of(workload).kind:
         case kinds.POD_CLIQUE_SET.kind:
             return {
-                clique["name"]: [
-                    clique.get("labels") or {},
-                    clique.get("annotations") or {},
-                    without_defaults((clique.get("spec") or {}).get("podSpec") or {}),
-                ]
-                for clique in cliques_of(spec)
+                one.role: [one.labels, one.annotations, without_defaults(one.pod_spec)]
+                for one in pods_by_role(workload)
             }
         case kinds.LEADER_WORKER_SET.kind:
             group = spec.get(_GROUP) or {}

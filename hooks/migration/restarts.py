@@ -3,7 +3,7 @@
 from itertools import islice
 
 from hooks.k8s.differences import find_differences
-from hooks.k8s.pod_sets import ROLLING, count_pods_of_replica, count_running_pods, template_of, wanted_replicas
+from hooks.k8s.pod_sets import ROLLING, count_running_pods, count_wanted_pods, template_of, wanted_replicas
 from hooks.k8s.types import ReadManifest, gvk_of
 
 _SHOWN = 3
@@ -16,7 +16,8 @@ def count_restarts(before: ReadManifest, after: ReadManifest) -> int:
     running = count_running_pods(before)
     if template_of(before) != template_of(after):
         return running
-    return max(running - wanted_replicas(after) * count_pods_of_replica(before), 0)
+    scaled = {**before, "spec": {**(before.get("spec") or {}), "replicas": wanted_replicas(after)}}
+    return max(running - count_wanted_pods(scaled), 0)
 
 
 def describe_differences(wanted: ReadManifest, live: ReadManifest) -> str:

@@ -1,20 +1,13 @@
 """How a cluster returns to the Go operator: the commands, in their order, and what they leave."""
 
+from hooks.k8s.types import plural_of
+from hooks.metacontroller.controllers import OUR_KINDS, declared_kinds
 from hooks.metacontroller.install_files import CONTROLLER_FILES
 
 _MODEL_FINALIZER = "metacontroller.io/decoratorcontroller-dynamo-model"
 _CHARTS = "https://helm.ngc.nvidia.com/nvidia/ai-dynamo/charts"
-_KINDS = (
-    "dynamographdeploymentrequests",
-    "dynamographdeployments",
-    "dynamocomponentdeployments",
-    "dynamographdeploymentscalingadapters",
-    "dynamomodels",
-)
-_CHILDREN = (
-    "configmaps,deployments,dynamocomponentdeployments,dynamographdeployments,dynamographdeploymentscalingadapters,"
-    "ingresses,jobs,persistentvolumeclaims,rolebindings,roles,secrets,serviceaccounts,services"
-)
+_KINDS = ",".join(map(plural_of, OUR_KINDS))
+_CHILDREN = ",".join(sorted(map(plural_of, declared_kinds())))
 
 
 def write_way_back(namespace: str) -> str:
@@ -55,7 +48,7 @@ helm upgrade --install dynamo-crds {_CHARTS}/dynamo-crds-0.9.0.tgz -n default --
 #    Without --set it would stay off: Helm remembers that the move switched it off.
 helm upgrade --install dynamo-platform {_CHARTS}/dynamo-platform-0.9.0.tgz -n dynamo-system \\
   --reset-then-reuse-values --set dynamo-operator.enabled=true
-kubectl get {",".join(_KINDS)} {where}
+kubectl get {_KINDS} {where}
 
 # What stays until its graph or request is deleted, and does no harm: accounts <graph>-planner and <graph>-epp with
 # their bindings, Services <graph>-model-<hash>, Secrets <graph>-mpi-ssh, accounts <request>-profiling.

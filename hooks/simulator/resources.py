@@ -24,31 +24,31 @@ class UnknownKind(Exception):
     """The kind or plural is not served."""
 
 
-def _builtin(kind: GroupVersionKind, plural: str, **traits: bool) -> Resource:
-    return Resource(kind=kind, plural=plural, **traits)
+def _builtin(kind: GroupVersionKind, **traits: bool) -> Resource:
+    return Resource(kind=kind, plural=plural_of(kind), **traits)
 
 
 REPLICA_SET = GroupVersionKind("apps", "v1", "ReplicaSet")
 CUSTOM_RESOURCE_DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 BUILT_IN = (
-    _builtin(kinds.NAMESPACE, "namespaces", namespaced=False, status=True),
-    _builtin(kinds.NODE, "nodes", namespaced=False, status=True),
-    _builtin(kinds.CONFIG_MAP, "configmaps"),
-    _builtin(kinds.SECRET, "secrets"),
-    _builtin(kinds.SERVICE, "services", status=True),
-    _builtin(kinds.SERVICE_ACCOUNT, "serviceaccounts"),
-    _builtin(kinds.POD, "pods", status=True, generation=True),
-    _builtin(kinds.PERSISTENT_VOLUME_CLAIM, "persistentvolumeclaims", status=True),
-    _builtin(kinds.EVENT, "events"),
-    _builtin(kinds.DEPLOYMENT, "deployments", status=True, generation=True),
-    _builtin(REPLICA_SET, "replicasets", status=True, generation=True),
-    _builtin(kinds.JOB, "jobs", status=True, generation=True),
-    _builtin(kinds.INGRESS, "ingresses", status=True, generation=True),
-    _builtin(kinds.ROLE, "roles"),
-    _builtin(kinds.ROLE_BINDING, "rolebindings"),
-    _builtin(kinds.ENDPOINT_SLICE, "endpointslices", generation=True),
-    _builtin(CUSTOM_RESOURCE_DEFINITION, "customresourcedefinitions", namespaced=False, status=True, generation=True),
+    _builtin(kinds.NAMESPACE, namespaced=False, status=True),
+    _builtin(kinds.NODE, namespaced=False, status=True),
+    _builtin(kinds.CONFIG_MAP),
+    _builtin(kinds.SECRET),
+    _builtin(kinds.SERVICE, status=True),
+    _builtin(kinds.SERVICE_ACCOUNT),
+    _builtin(kinds.POD, status=True, generation=True),
+    _builtin(kinds.PERSISTENT_VOLUME_CLAIM, status=True),
+    _builtin(kinds.EVENT),
+    _builtin(kinds.DEPLOYMENT, status=True, generation=True),
+    _builtin(REPLICA_SET, status=True, generation=True),
+    _builtin(kinds.JOB, status=True, generation=True),
+    _builtin(kinds.INGRESS, status=True, generation=True),
+    _builtin(kinds.ROLE),
+    _builtin(kinds.ROLE_BINDING),
+    _builtin(kinds.ENDPOINT_SLICE, generation=True),
+    _builtin(CUSTOM_RESOURCE_DEFINITION, namespaced=False, status=True, generation=True),
 )
 
 
