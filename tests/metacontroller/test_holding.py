@@ -1,12 +1,14 @@
-"""Whose mark a workload keeps while two versions of the hooks answer in turn."""
+"""What stays beside a held workload; whose mark a workload keeps while two versions of the hooks answer in turn."""
 
 import orjson
 import pytest
 
 from hooks import contract
-from hooks.k8s.types import Manifest
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.metacontroller.controllers import CHILD_KINDS
 from hooks.metacontroller.held import RENDERING_REVISION, Mark, mark, read_mark
-from hooks.metacontroller.holding import keep_newer_mark
+from hooks.metacontroller.holding import FOLLOWING, find_unwanted, index_children, keep_following, keep_newer_mark
 
 OLDER, NEWER = RENDERING_REVISION - 1, RENDERING_REVISION + 1
 
@@ -46,3 +48,17 @@ def test_new_workload_and_one_without_a_mark_get_ours() -> None:
     wanted = mark(component(), "abc")
     assert keep_newer_mark(wanted, None) is wanted
     assert keep_newer_mark(wanted, {**component(), "metadata": {}}) is wanted
+
+
+def placed(kind: GroupVersionKind, version: str) -> Manifest:
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "x"}, "data": version}
+
+
+@pytest.mark.parametrize("kind", CHILD_KINDS, ids=lambda kind: kind.kind)
+def test_child_beside_a_held_workload_stays_as_it_was_applied_if_it_belongs_to_the_pods(kind: GroupVersionKind) -> None:
+    old, new = placed(kind, "old"), placed(kind, "new")
+    metadata = {"name": "x", "annotations": {contract.ANNOTATION_LAST_APPLIED: orjson.dumps(old).decode()}}
+    live = index_children([{**old, "metadata": metadata}])
+    assert keep_following([new], live) == [old if kind in FOLLOWING else new]
+    # Of a PodGroup there is one for each replica, so one that is not returned is not wanted any more.
+    assert find_unwanted([], live) == ([old] if kind in FOLLOWING - {kinds.POD_GROUP} else [])
