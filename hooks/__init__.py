@@ -62,6 +62,7 @@ Where is …?
 * the pod template: hooks/component/pod_template.py
 * the PodCliqueSet: hooks/graph/grove/plan.py
 * the choice between components and Grove: hooks/graph/path.py, hooks/graph/standing_path.py
+* which pods a workload makes, and how many: hooks/k8s/pod_sets.py
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
 * what `kubectl get` shows: hooks/crds/definitions.py, hooks/crds/v1beta1.py, hooks/graph/overview.py
@@ -86,8 +87,8 @@ Where is …?
 * the check of an answer: hooks/metacontroller/protocol.py
 * the reader of YAML, and its bounds: hooks/k8s/yaml_reader.py, hooks/k8s/yaml_bounds.py
 * a pipe, a link or a device instead of a file: hooks/manifests/files.py, hooks/manifests/directories.py
-* which child kinds a controller declares: metacontroller
-* the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/optional_kinds.py
+* which child kinds a controller declares, and how they are updated: metacontroller, hooks/metacontroller/controllers.py
+* the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/controllers.py
 * a command: hooks/cli
 * work on many objects in several processes: hooks/spreading.py, hooks/cli/processes.py
 * a command of `kubectl dynamo`: hooks/cli/kubectl

@@ -8,6 +8,7 @@ from enum import StrEnum
 from hooks import contract
 from hooks.k8s.pod_sets import pod_spec_of, wanted_replicas
 from hooks.k8s.types import Json, ReadManifest, labels_of
+from hooks.metacontroller.install_files import CONTROLLER_FILES
 from hooks.settings import ENVIRONMENT_PREFIX
 
 HOOKS_NAME = "dynamo-hooks"
@@ -136,7 +137,7 @@ class Facts:
         return any(name.endswith(f".{contract.GROUP}") for name in self.crds)
 
 
-BASE_NAMES = ("dynamo-request", "dynamo-graph", "dynamo-component", "dynamo-scaling-adapter", "dynamo-model")
+BASE_NAMES = tuple(f"dynamo-{name.removesuffix('.yaml')}" for name in CONTROLLER_FILES)
 """The names of the five controllers; those of a restricted installation have its name behind."""
 
 

@@ -19,9 +19,10 @@ WORKLOADS = ROLLING | {kinds.JOB}
 NATIVE = frozenset({kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.JOB})
 """Workloads with one template, which the API server itself fills in."""
 
-CLIQUES = SPEC / "template" / "cliques"
+_TEMPLATE = SPEC / "template"
+CLIQUES = _TEMPLATE / "cliques"
 _GROUP = "leaderWorkerTemplate"
-_ROLES = ("leaderTemplate", "workerTemplate")
+_PATHS = {field: SPEC / _GROUP / field for field in ("leaderTemplate", "workerTemplate")}
 _KNOWN = frozenset((kind.group, kind.kind) for kind in WORKLOADS | NATIVE)
 
 
@@ -136,7 +137,7 @@ def rolling_part(workload: ReadManifest) -> Json:
             }
         case kinds.LEADER_WORKER_SET.kind:
             group = spec.get(_GROUP) or {}
-            return without_defaults({key: group.get(key) for key in ("size", *_ROLES)})
+            return without_defaults({key: group.get(key) for key in ("size", *_PATHS)})
     return without_defaults(spec.get("template") or {})
 
 
@@ -161,18 +162,18 @@ def place_in_workload(path: FieldPath, template: FieldPath) -> FieldPath:
             case "startsAfter":
                 parts = ("spec", *parts)
             case "priorityClassName":
-                return SPEC / "template" / "priorityClassName"
+                return _TEMPLATE / "priorityClassName"
     return FieldPath((*template.parts, *parts))
 
 
 def _of_template(spec: Mapping[str, Json], replicas: int) -> RolePods:
     template = spec.get("template") or {}
-    return RolePods(role="", rolls_with="", replicas=replicas, each=1, template=template, path=SPEC / "template")
+    return RolePods(role="", rolls_with="", replicas=replicas, each=1, template=template, path=_TEMPLATE)
 
 
 def _of_group(spec: Mapping[str, Json]) -> Iterator[RolePods]:
     group = spec.get(_GROUP) or {}
-    leader, worker = _ROLES
+    leader, worker = _PATHS
     fields = (("leader", leader if group.get(leader) else worker, 1), ("worker", worker, _number(group, "size") - 1))
     for role, field, each in fields:
         if each:
@@ -182,7 +183,7 @@ def _of_group(spec: Mapping[str, Json]) -> Iterator[RolePods]:
                 replicas=_number(spec, "replicas"),
                 each=each,
                 template=group.get(field) or {},
-                path=SPEC / _GROUP / field,
+                path=_PATHS[field],
             )
 
 

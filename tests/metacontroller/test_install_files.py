@@ -15,7 +15,7 @@ from hooks.cli.crds import crds
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, plural_of
 from hooks.metacontroller import install_files
-from hooks.metacontroller.controllers import OPTIONAL_KINDS, can_use_leader_worker_sets, declared_kinds
+from hooks.metacontroller.controllers import OPTIONAL_KINDS, can_use_leader_worker_sets
 from hooks.settings import Settings
 from tests import make
 
@@ -93,23 +93,6 @@ def test_optional_kind_is_declared_only_where_it_is_wanted(name: str, resource: 
         assert added == ({(resource, "InPlace")} if controller in declaring else set())
 
 
-def test_optional_kinds_of_the_file_are_those_that_the_hooks_know() -> None:
-    known = {
-        name: {
-            "apiVersion": entry.kind.api_version,
-            "kind": entry.kind.kind,
-            "resource": plural_of(entry.kind),
-            "related": [plural_of(kind) for kind in entry.related],
-        }
-        for name, entry in OPTIONAL_KINDS.items()
-    }
-    written = install_files.read_optional_kinds()
-    assert {name: {key: entry[key] for key in known[name]} for name, entry in written.items()} == known
-    assert all(
-        kind.api_version == entry.kind.api_version for entry in OPTIONAL_KINDS.values() for kind in entry.related
-    )
-
-
 @pytest.mark.parametrize(
     ("declared", "usable"),
     [
@@ -124,15 +107,6 @@ def test_leader_worker_sets_are_used_only_together_with_volcano(
     declared: tuple[GroupVersionKind, ...], usable: bool
 ) -> None:
     assert can_use_leader_worker_sets(declared) is usable
-
-
-def test_controllers_declare_every_kind_that_hooks_may_return() -> None:
-    declared = {
-        (rule["apiVersion"], rule["resource"])
-        for spec in by_name(kinds=ALL).values()
-        for rule in spec.get("childResources", ())
-    }
-    assert declared == {(kind.api_version, plural_of(kind)) for kind in declared_kinds(ALL)}
 
 
 def test_child_kinds_are_in_order_of_group_and_resource() -> None:
