@@ -7,9 +7,10 @@ from typing import Any
 
 from hooks import contract
 from hooks.doctor.checks.optional_kinds import find_declared
-from hooks.doctor.facts import HOOKS_NAME, Facts, Right, account_of, replicas_of, variables_of
+from hooks.doctor.facts import HOOKS_NAME, Facts, Right, account_of, variables_of
 from hooks.doctor.finding import Finding, error, ok, warning
 from hooks.doctor.remedies import upgrade_hooks
+from hooks.k8s.pod_sets import wanted_replicas
 from hooks.k8s.types import Json, ReadManifest, plural_of
 from hooks.k8s.yaml_reader import parse_yaml
 from hooks.metacontroller.controllers import OUR_KINDS
@@ -151,7 +152,7 @@ def _hooks_needs(found: ReadManifest, facts: Facts) -> Iterator[_Need]:
     if _is_on(variables, "RESOURCE_COUNTS"):
         for rule in _rules_of("dynamo-hooks-resource-counts"):
             yield from _expand(rule, where)
-    if replicas_of(found) > 1:
+    if wanted_replicas(found) > 1:
         lease = variables.get("DYNAMO_HOOKS_PROBER_LEASE", "dynamo-hooks-prober")
         for verb, name in (("get", lease), ("update", lease), ("create", "")):
             yield verb, "coordination.k8s.io", "leases", str(found["metadata"]["namespace"]), name
