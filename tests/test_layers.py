@@ -2,10 +2,9 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted(p for p in (ROOT / "hooks").rglob("*.py"))
@@ -130,8 +129,18 @@ def floor_of(module: str) -> int | None:
     return FLOORS[max(names, key=len)] if names else None
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
+def imports_of(path: Path) -> tuple[str, ...]:
+    return tuple(_imports_of(path))
+
+
+def _imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -143,16 +152,19 @@ def is_shell(module: str) -> bool:
     return module not in PROBER_DECISIONS and any(module == name or module.startswith(f"{name}.") for name in SHELL)
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_every_module_has_its_place(path: Path) -> None:
-    assert module_of(path) == "hooks" or floor_of(module_of(path)) is not None
+def test_every_module_has_its_place() -> None:
+    modules = [module_of(path) for path in FILES]
+    assert [module for module in modules if module != "hooks" and floor_of(module) is None] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_imports_point_only_towards_the_ground(path: Path) -> None:
-    own = floor_of(module_of(path)) or 0
-    above = [name for name in imports_of(path) if name.startswith("hooks.") and (floor_of(name) or 0) > own]
-    assert above == []
+def test_imports_point_only_towards_the_ground() -> None:
+    upwards = [
+        f"{module_of(path)} imports {name}"
+        for path in FILES
+        for name in imports_of(path)
+        if name.startswith("hooks.") and (floor_of(name) or 0) > (floor_of(module_of(path)) or 0)
+    ]
+    assert upwards == []
 
 
 def package_of(module: str) -> str:
@@ -170,34 +182,54 @@ def test_no_packages_import_each_other_in_a_circle() -> None:
     list(TopologicalSorter(arrows).static_order())  # raises CycleError with the circle
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_model_shares_only_types_with_component_and_graph(path: Path) -> None:
-    module = module_of(path)
-    foreign: tuple[str, ...] = ()
-    if module.startswith("hooks.model"):
-        foreign = ("hooks.component", "hooks.graph")
-    elif module.startswith(("hooks.component", "hooks.graph")):
-        foreign = ("hooks.model",)
-    assert [name for name in imports_of(path) if foreign and name.startswith(foreign)] == []
+def test_model_shares_only_types_with_component_and_graph() -> None:
+    apart = (
+        ("hooks.model", ("hooks.component", "hooks.graph")),
+        ("hooks.component", ("hooks.model",)),
+        ("hooks.graph", ("hooks.model",)),
+    )
+    shared = [
+        f"{module_of(path)} imports {name}"
+        for path in FILES
+        for room, foreign in apart
+        if module_of(path).startswith(room)
+        for name in imports_of(path)
+        if name.startswith(foreign)
+    ]
+    assert shared == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if not is_shell(module_of(p))], ids=module_of)
-def test_core_does_not_touch_the_outside(path: Path) -> None:
-    assert sorted({name for name in imports_of(path) if name.split(".")[0] in FORBIDDEN}) == []
+def test_core_does_not_touch_the_outside() -> None:
+    outside = [
+        f"{module_of(path)} imports {name}"
+        for path in FILES
+        if not is_shell(module_of(path))
+        for name in imports_of(path)
+        if name.split(".")[0] in FORBIDDEN
+    ]
+    assert outside == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_yaml_is_read_by_one_module_alone(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+def test_yaml_is_read_by_one_module_alone() -> None:
+    readers = {module_of(path): reading for path in FILES if (reading := find_yaml_reading(path))}
+    assert readers.keys() == {"hooks.k8s.yaml_reader"}, readers
+
+
+def find_yaml_reading(path: Path) -> set[str]:
+    """What a module uses to read YAML."""
+    attributes = (node for node in ast.walk(parse(path)) if isinstance(node, ast.Attribute))
     used = {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "yaml"}
     used |= {name for name in imports_of(path) if name.split(".")[0] in {"_yaml", "ruamel"} or name.startswith("yaml.")}
-    reading = used - YAML_WRITERS - YAML_TYPES
-    assert bool(reading) is (module_of(path) == "hooks.k8s.yaml_reader"), reading
+    return used - YAML_WRITERS - YAML_TYPES
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if not is_shell(module_of(p))], ids=module_of)
-def test_core_reads_no_clock(path: Path) -> None:
-    calls = [n.func for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
-    clocks = [f.attr for f in calls if isinstance(f, ast.Attribute) and f.attr in {"now", "utcnow", "today"}]
+def test_core_reads_no_clock() -> None:
+    clocks = [
+        f"{module_of(path)}:{call.lineno}"
+        for path in FILES
+        if not is_shell(module_of(path))
+        for call in ast.walk(parse(path))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        if call.func.attr in {"now", "utcnow", "today"}
+    ]
     assert clocks == []
