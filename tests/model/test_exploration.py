@@ -2,7 +2,7 @@
 
 In every state that can be reached: no status says Ready of another source than the engine has; no load is sent of a
 source after another one was asked for; without faults and takeovers each source is loaded once; and what happens by
-itself leads to an engine and a status that are as the spec asks.
+itself leads to an engine and a status that are as the spec asks. `python -m tests.model.exploring` explores more steps.
 """
 
 import pytest
@@ -21,8 +21,6 @@ ALWAYS = {
 }
 IN_FULL = {
     "a takeover and a change": Bounds(changes=1, takeovers=1),
-    "a takeover and three changes": Bounds(changes=3, takeovers=1),
-    "two takeovers and a change": Bounds(changes=1, takeovers=2),
     "three probers, a takeover, a change": Bounds(probers=3, changes=1, takeovers=1),
     "a fault and a change": Bounds(changes=1, faults=1),
     "two faults": Bounds(changes=0, faults=2),
