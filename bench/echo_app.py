@@ -17,8 +17,7 @@ from hooks.serving.server import ServerOptions, run_server
 from hooks.serving.web import ServedBy, read_body
 from hooks.settings import parse_settings
 
-_LIMIT = 2**24
-"""Bytes of a body; the hooks' own default."""
+_LIMIT = parse_settings({}).max_body_bytes
 
 
 def load(is_draining: Callable[[], bool]) -> Flask:

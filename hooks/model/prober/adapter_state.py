@@ -92,11 +92,9 @@ class LateLoads:
     until: float = 0.0
     is_over: bool = False
 
-    def find_other(self, uri: str, now: float) -> str:
-        """A source other than `uri` that the engine may still load from; empty for none."""
-        if not self.sources:
-            return ""
-        return min(self.at(now) - {uri}, default="")
+    def may_bring_other(self, uri: str, now: float) -> bool:
+        """Whether the engine may still load from a source other than `uri`."""
+        return bool(self.at(now) - {uri})
 
     def may_come(self, now: float) -> bool:
         """Whether one may still be under way, of whatever source."""
@@ -135,14 +133,8 @@ class AdapterState:
 
     def possible_sources(self, now: float) -> frozenset[str]:
         """Where the adapter may come from if the engine has it; empty if no known load can have brought it."""
-        known = frozenset({self.source}) if self.source else frozenset[str]()
-        return known | self.late_loads.at(now) if self.late_loads.sources else known
-
-    def can_only_be_wanted(self, now: float) -> bool:
-        """Whether the adapter is from the wanted source if the engine has it."""
-        if not self.late_loads.sources:
-            return bool(self.source) and self.source == self.wanted.uri  # as below, for each list of each engine
-        return self.possible_sources(now) == {self.wanted.uri}
+        late = self.late_loads.at(now)
+        return late | {self.source} if self.source else late
 
     @property
     def is_first_reload(self) -> bool:

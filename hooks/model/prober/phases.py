@@ -228,7 +228,6 @@ def describe(state: AdapterState, happened: Occurrence) -> AdapterSituation:
 
 def _find_facts(state: AdapterState, happened: Occurrence) -> Iterator[AdapterFact]:
     now, uri = happened.at.now, state.wanted.uri
-    may_be_late = bool(state.late_loads.find_other(uri, now))
     holds = (
         (_F.TERMINAL, state.is_terminal),
         (_F.LOAD_UNCONFIRMED, state.accepted is Action.LOAD),
@@ -236,8 +235,8 @@ def _find_facts(state: AdapterState, happened: Occurrence) -> Iterator[AdapterFa
         (_F.CALL_FAILED, state.tries.failures > 0),
         (_F.SEEN_LATELY, state.phase.is_ready and now - state.seen_at <= 2 * happened.at.limits.verify_interval),
         (_F.SOURCE_KNOWN, state.source == uri),
-        (_F.SOURCE_FITS, state.can_only_be_wanted(now)),
-        (_F.LATE_LOAD, may_be_late),
+        (_F.SOURCE_FITS, state.possible_sources(now) == {uri}),
+        (_F.LATE_LOAD, state.late_loads.may_bring_other(uri, now)),
         (_F.FAILED_LONG_AGO, not state.is_misnamed and now - state.since >= happened.at.limits.pause_after_refusal),
     )
     return (fact for fact, is_so in holds if is_so)
