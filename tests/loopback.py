@@ -50,8 +50,15 @@ def relay(url: str) -> Iterator[str]:
         def log_message(self, *_arguments: object) -> None:
             """Say nothing: the prober's own log tells of each call."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Relay) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Relay)) as own:
+        yield own
+
+
+@contextmanager
+def serving(server: ThreadingHTTPServer) -> Iterator[str]:
+    """Serve in a thread until the end; gives the URL."""
+    with server:
+        thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import requests
 import responses
 
 from hooks.clients.api_server import ApiServer
+from tests.loopback import serving
 
 URL = "https://127.0.0.1:6443"
 Answer = tuple[int, dict[str, str], str]
@@ -141,11 +141,5 @@ def served_api_server(folder: Path) -> Iterator[tuple[PlayedApiServer, str]]:
         def log_message(self, *_arguments: object) -> None:
             """Say nothing: `played.asked` has each request."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield played, f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield played, url

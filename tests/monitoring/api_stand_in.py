@@ -5,7 +5,6 @@
 
 import json
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hooks.clients.api_server import ApiServer
+from tests.loopback import serving
 
 LONG_AGO = "2026-01-01T00:00:00Z"
 
@@ -65,14 +65,8 @@ def api_stand_in(lists: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Serve these objects by the path of their list, and no others; gives the URL."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.lists = lists
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(server) as url:
+        yield url
 
 
 def main(url: str, folder: str, *command: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import requests
 
 from hooks.clients.api_server import ApiServer
+from tests.loopback import serving
 from tests.model.pods.pod import ACCOUNT, SERVER
 from tests.played_api_server import PlayedApiServer
 from tests.ports import free_port
@@ -165,13 +166,5 @@ def _serve(played: PlayedApiServer) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url
