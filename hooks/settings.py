@@ -51,6 +51,9 @@ class Settings(BaseModel):
     ingress_host_suffix: types.Domain = Field("local", description="domain at the end of an ingress's host")
     kai_scheduler: Switch = Field(Switch.OFF, description="`on`: Grove's pods use the KAI scheduler and a queue of it")
     kai_queue: types.Queue = Field("dynamo", description="KAI queue of graphs whose annotation names none")
+    volcano_scheduler: Switch = Field(
+        Switch.OFF, description="`on`: Grove's pods use the Volcano scheduler; not together with `kai_scheduler`"
+    )
     grove_termination_delay: types.Duration = Field(
         "15m0s", description="how long Grove waits before it terminates a gang with too few pods"
     )
@@ -174,9 +177,12 @@ def parse_settings(environment: Mapping[str, str], overrides: Mapping[str, str] 
         if key not in Settings.model_fields:
             raise InvalidSettings(_unknown(key))
     try:
-        return Settings.model_validate(values)
+        found = Settings.model_validate(values)
     except ValidationError as error:
         raise InvalidSettings("; ".join(_malformed(fault) for fault in error.errors())) from error
+    if found.kai_scheduler is Switch.ON and found.volcano_scheduler is Switch.ON:
+        raise InvalidSettings("settings kai_scheduler and volcano_scheduler are both on, should be: one of them on")
+    return found
 
 
 def _unknown(key: str) -> str:

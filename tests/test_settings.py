@@ -84,3 +84,9 @@ def test_unknown_key_names_the_nearest() -> None:
 def test_unknown_key_without_a_neighbour_lists_all() -> None:
     with pytest.raises(InvalidSettings, match="unknown setting zzz; settings are discovery_backend, "):
         parse_settings({}, {"zzz": "1"})
+
+
+def test_two_schedulers_under_grove_are_refused() -> None:
+    assert parse_settings({}, {"volcano_scheduler": "on"}).volcano_scheduler == "on"
+    with pytest.raises(InvalidSettings, match="kai_scheduler and volcano_scheduler are both on"):
+        parse_settings({}, {"kai_scheduler": "on", "volcano_scheduler": "on"})

@@ -10,6 +10,7 @@ import click
 from hooks.admission.access import guard_alone, guard_requests
 from hooks.admission.installed_kinds import InstalledKinds
 from hooks.admission.labels import warn_of_labels
+from hooks.admission.neighbours import warn_of_neighbours
 from hooks.cli.options import parse_bind, read_settings, settings_option
 from hooks.cli.server_options import Capacity, capacity_options
 from hooks.clients.api_server import ApiServer
@@ -112,7 +113,7 @@ class ServedAdmission:
         server = ApiServer.in_cluster()
         return create_admission_app(
             self.settings,
-            guard_requests(warn_of_labels(RULES), server),
+            guard_requests(warn_of_neighbours(warn_of_labels(RULES), server), server),
             DEFAULTS,
             locked=Locked(contains=self.locks.is_locked, rules=guard_alone(server)),
             installed=self.installed.look if self.installed else lambda: None,

@@ -8,6 +8,7 @@ variable whose value only the kubelet knows, it comes first: the kubelet expands
 from collections.abc import Iterable
 
 from hooks import contract
+from hooks.component.runtime_version import CURRENT_SINCE, RuntimeVersion, is_since
 from hooks.component.subject import Subject
 from hooks.k8s.pods import expand_references, field_env, literal_env, merge_env, referenced_first
 from hooks.k8s.types import EnvVar
@@ -30,11 +31,15 @@ _SHARED_PREFIXES = ("NATS_", "ETCD_")
 
 
 def resolve_env(
-    subject: Subject, settings: Settings, *layers: Iterable[EnvVar], container: str = contract.MAIN_CONTAINER
+    subject: Subject,
+    settings: Settings,
+    *layers: Iterable[EnvVar],
+    version: RuntimeVersion | None,
+    container: str = contract.MAIN_CONTAINER,
 ) -> list[EnvVar]:
     """The whole environment; `layers` override the variables that every component gets, and the last layer wins.
 
-    `container` is the name of the container.
+    `version` is the release that the container runs, None if it is unknown; `container` is its name.
 
     Raises:
         ValueError: references between variables cannot be expanded.
@@ -42,7 +47,8 @@ def resolve_env(
     Source: Dynamo operator, internal/dynamo/component_common.go and graph.go.
     """
     merged = merge_env(_standard_env(settings), _identity_env(subject, container), _POD_FIELDS, *layers)
-    return referenced_first(expand_references(_with_key_value_store(merged)))
+    whole = merged if is_since(version, CURRENT_SINCE) else _with_key_value_store(merged)
+    return referenced_first(expand_references(whole))
 
 
 def resolve_plain_env(*layers: Iterable[EnvVar]) -> list[EnvVar]:

@@ -73,8 +73,6 @@ def validate_groups(spec: ComponentSpec, name: str, path: FieldPath) -> Iterator
     if replicas > MAX_GROUPS:
         yield rules.GROUP_COUNT.at(path / "replicas", count=replicas, most=MAX_GROUPS)
     yield from _validate_name(f"{name}-{max(replicas - 1, 0)}", path / "multinode")
-    if not (spec.resources and spec.resources.limits and spec.resources.limits.gpu):
-        yield rules.GROUP_GPUS.at(path / "resources.limits.gpu")
 
 
 def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[str, ReadManifest]) -> GroupsPlan:

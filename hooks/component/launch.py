@@ -9,6 +9,7 @@ from typing import assert_never
 
 from hooks.api.component_spec import Resources
 from hooks.component.backends import Backend
+from hooks.component.backends.elastic import launch_alone
 from hooks.component.backends.launched import Launched
 from hooks.component.backends.sglang import launch_sglang
 from hooks.component.backends.trtllm import launch_trtllm
@@ -33,14 +34,15 @@ def launch(
 ) -> Launched:
     """The main container with the engine's launch rules applied; the container is otherwise complete.
 
-    On a single node it is unchanged. If no engine is known, it gets only the variables of its place. `annotations` are
-    the component's (vLLM reads its executor there), `mpi_secret` names the Secret with the SSH key (of TensorRT-LLM).
+    On a single node it is unchanged, but for an elastic vLLM. If no engine is known, it gets only the variables of its
+    place. `annotations` are the component's (vLLM reads its executor there), `mpi_secret` names the Secret with the SSH
+    key (of TensorRT-LLM).
 
     Raises:
         InvalidSpec: the launch rules cannot use the number of GPUs or the command.
     """
     if placement.role is Role.MAIN:
-        return Launched(container=dict(container))
+        return Launched(container=launch_alone(container) if backend is Backend.VLLM else dict(container))
     launched = _launch_engine(container, placement, backend, resources, annotations=annotations, mpi_secret=mpi_secret)
     if not began_with(annotations, ALIASES_SINCE):
         return launched

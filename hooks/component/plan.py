@@ -19,7 +19,12 @@ from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.pod_template import PodPlan, users_account
 from hooks.component.projection import project
 from hooks.component.pull_secrets import find_pull_secrets
-from hooks.component.runtime_version import find_runtime_container, resolve_runtime_version
+from hooks.component.runtime_version import (
+    CURRENT_SINCE,
+    find_runtime_container,
+    is_since,
+    resolve_runtime_version,
+)
 from hooks.component.sidecars import images_of_sidecars
 from hooks.component.strategy import resolve_strategy
 from hooks.component.subject import NEVER_COPIED, ComponentType, Subject, operator_labels, resolve_subject
@@ -37,6 +42,12 @@ _RELEASE_LABEL = re.compile(
     r"helm\.sh/chart|app\.kubernetes\.io/version|argocd\.argoproj\.io/.*|([^/]+\.)?toolkit\.fluxcd\.io/.*"
 )
 """Labels that delivery tools set on the component and change with each release; pods do not get them."""
+_DESCRIBING = (
+    contract.ANNOTATION_DISCOVERY_MODE,
+    contract.ANNOTATION_EXECUTOR_BACKEND,
+    contract.ANNOTATION_ORIGIN_VERSION,
+)
+"""Annotations of a component that its pods of 1.x have, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +123,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         labels=labels,
         annotations=_object_annotations(spec, subject),
         pod_labels=_pod_labels(component, subject),
-        pod_annotations=_pod_annotations(spec),
+        pod_annotations=_pod_annotations(spec, subject),
         pod=pod,
         kept={},
         exposure=exposure,
@@ -247,10 +258,21 @@ def _pod_labels(component: ComponentDeployment, subject: Subject) -> dict[str, s
     graph = subject.graph or spec.labels.get(contract.LABEL_GRAPH, "")
     of_component = {key: value for key, value in component.metadata.labels.items() if not _RELEASE_LABEL.fullmatch(key)}
     own = _own_labels(spec.labels, of_component)
-    return {**own, **metrics, **users, **operator_labels(subject), contract.LABEL_GRAPH: graph}
+    class_ = spec.labels.get(contract.LABEL_COMPONENT_CLASS)
+    picked = {contract.LABEL_COMPONENT_CLASS: class_} if class_ else {}
+    return {**own, **metrics, **users, **picked, **operator_labels(subject), contract.LABEL_GRAPH: graph}
 
 
-def _pod_annotations(spec: ComponentSpec) -> dict[str, str]:
+def _pod_annotations(spec: ComponentSpec, subject: Subject) -> dict[str, str]:
     users = spec.extra_pod_metadata.annotations if spec.extra_pod_metadata else {}
     restart = spec.annotations.get(contract.ANNOTATION_RESTART_AT)
-    return {**users, contract.ANNOTATION_RESTART_AT: restart} if restart else dict(users)
+    described = {**_describe_pods(spec, subject), **users}
+    return {**described, contract.ANNOTATION_RESTART_AT: restart} if restart else described
+
+
+def _describe_pods(spec: ComponentSpec, subject: Subject) -> dict[str, str]:
+    """How the pods discover each other, and what decided how they start over several nodes; {} before 1.0."""
+    if not is_since(resolve_runtime_version(spec), CURRENT_SINCE):
+        return {}
+    copied = {key: spec.annotations[key] for key in _DESCRIBING if spec.annotations.get(key)}
+    return {contract.ANNOTATION_DISCOVERY_BACKEND: subject.discovery, **copied}

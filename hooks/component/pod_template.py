@@ -17,6 +17,7 @@ from hooks.component.environment import resolve_env, resolve_plain_env
 from hooks.component.launch import launch
 from hooks.component.placement import Placement
 from hooks.component.resources import build_resources
+from hooks.component.runtime_version import resolve_runtime_version
 from hooks.component.sidecars import Neighbour, build_frontend_sidecar, overlay_frontend, overlay_runtime
 from hooks.component.subject import Subject
 from hooks.component.volumes import VolumePlan, is_shared_memory, shared_memory_volume
@@ -146,7 +147,8 @@ def _env(plan: PodPlan, users: Sequence[EnvVar]) -> list[EnvVar]:
     try:
         if plan.runtime_container is not None:
             return resolve_plain_env(cache, users, envs)
-        return resolve_env(plan.subject, plan.settings, cache, defaults, users, envs)
+        version = resolve_runtime_version(plan.spec)
+        return resolve_env(plan.subject, plan.settings, cache, defaults, users, envs, version=version)
     except ValueError as error:
         raise InvalidSpec(rules.ENV_REFERENCES.at(SPEC / "envs", why=str(error))) from error
 
@@ -217,7 +219,8 @@ def _init_containers(plan: PodPlan, users: Mapping[str, Json]) -> list[Json]:
     if index is None:
         return containers
     envs = canonical_fragment(list(plan.spec.envs))
-    neighbour = Neighbour(subject=plan.subject, settings=plan.settings, env=envs)
+    version = resolve_runtime_version(plan.spec)
+    neighbour = Neighbour(subject=plan.subject, settings=plan.settings, env=envs, version=version)
     runtime = overlay_runtime(users["initContainers"][index], neighbour, SPEC / "extraPodSpec.initContainers" / index)
     return [*containers[:index], runtime, *containers[index + 1 :]]
 

@@ -38,7 +38,12 @@ def _power_limit(spec: ComponentSpec) -> dict[str, int]:
     if ComponentType.of(spec.component_type) in _WITHOUT_ENGINE or spec.extra_pod_metadata is None:
         return {}
     text = spec.extra_pod_metadata.annotations.get(contract.ANNOTATION_GPU_POWER_LIMIT, "")
-    return {"gpuPowerLimitWatts": int(text)} if _WATTS.fullmatch(text) else {}
+    return {"gpuPowerLimitWatts": int(text)} if is_power_limit(text) else {}
+
+
+def is_power_limit(text: str) -> bool:
+    """Whether the annotation's value is a positive number of watts."""
+    return _WATTS.fullmatch(text) is not None
 
 
 def keep_projected(before: Mapping[str, Json]) -> dict[str, Json]:

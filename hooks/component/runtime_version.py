@@ -34,6 +34,17 @@ class RuntimeVersion:
         return f"{self.major}.{self.minor}.{self.patch}"
 
 
+CURRENT_SINCE = RuntimeVersion(1, 0)
+"""What upstream's operator from 1.0 on gives pods of any release: older ones stay as they always were.
+
+Ports and variables for metrics of a worker's forward passes and of NIXL; a grace period that covers how long its engine
+drains; prefill and decode as types; annotations of pods. A process that discovers through the API server connects to no
+key-value store.
+"""
+BARE_PREFIX_SINCE = RuntimeVersion(1, 0, 2)
+"""A frontend looks for workers in all Dynamo namespaces that begin with a prefix."""
+STRICT_PREFIX_SINCE = RuntimeVersion(1, 6, 1)
+"""Such a frontend, or an endpoint picker, can leave out Dynamo namespaces of other graphs."""
 HEALTH_CHECKS_SINCE = RuntimeVersion(1, 5)
 """Canary health checks of workers, which may fail twice before the worker restarts."""
 STARTUP_PROBE_SINCE = RuntimeVersion(1, 6)
@@ -88,6 +99,11 @@ def parse_version(version: str) -> RuntimeVersion | None:
 def is_since(version: RuntimeVersion | None, since: RuntimeVersion) -> bool:
     """Whether a release is known and at least another one."""
     return version is not None and version >= since
+
+
+def has_bare_prefix(version: RuntimeVersion | None) -> bool:
+    """Whether a release knows the prefix, and no way to leave out other graphs."""
+    return version is not None and BARE_PREFIX_SINCE <= version < STRICT_PREFIX_SINCE
 
 
 def _read_version(spec: ComponentSpec, container: Json) -> RuntimeVersion | None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from hooks.api.component_spec import ComponentSpec, FrontendSidecar
 from hooks.component.defaults import frontend, runtime
 from hooks.component.environment import resolve_env, select_shared
-from hooks.component.runtime_version import RUNTIME_CONTAINER, parse_image_version
+from hooks.component.namespace_prefix import frontend_prefix
+from hooks.component.runtime_version import RUNTIME_CONTAINER, RuntimeVersion, parse_image_version
 from hooks.component.subject import ComponentType, Subject
 from hooks.errors import InvalidSpec
 from hooks.k8s.canonical import canonical_fragment
@@ -30,13 +31,15 @@ _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 class Neighbour:
     """What a container beside the main container needs to know of the component.
 
-    `env` are the user's variables of the process beside which it runs, `mounts` those of the main container.
+    `env` are the user's variables of the process beside which it runs, `mounts` those of the main container. `version`
+    is the release that the component runs; a frontend has one of its own.
     """
 
     subject: Subject
     settings: Settings
     env: Sequence[EnvVar]
     mounts: Sequence[Mapping[str, Json]] = ()
+    version: RuntimeVersion | None = None
 
 
 def write_sidecar(sidecar: FrontendSidecar) -> dict[str, Json]:
@@ -55,16 +58,18 @@ def build_frontend_sidecar(sidecar: FrontendSidecar, beside: Neighbour) -> dict[
     Raises:
         InvalidSpec: references between its variables cannot be expanded.
     """
-    defaults = frontend.resolve_defaults(parse_image_version(sidecar.image))
+    version = parse_image_version(sidecar.image)
+    defaults = frontend.resolve_defaults(version)
     shared, own = select_shared(beside.env), canonical_fragment(sidecar.envs)
     where, named = SPEC / "frontendSidecar.envs", _as_frontend(beside)
+    ours = literal_env({**defaults.env, **frontend_prefix(beside.subject, version)})
     container: dict[str, Json] = {
         "name": FRONTEND_SIDECAR,
         "image": sidecar.image,
         "command": list(defaults.command),
         "args": list(sidecar.args or defaults.args),
         "ports": list(defaults.ports),
-        "env": _resolve(named, FRONTEND_SIDECAR, where, shared, literal_env(defaults.env), own),
+        "env": _resolve(named, where, shared, ours, own, container=FRONTEND_SIDECAR, version=version),
         **defaults.probes,
     }
     if sidecar.env_from_secret:
@@ -82,12 +87,16 @@ def overlay_frontend(users: Mapping[str, Json], beside: Neighbour, path: FieldPa
     Raises:
         InvalidSpec: references between its variables cannot be expanded.
     """
-    defaults = frontend.resolve_defaults(parse_image_version(str(users.get("image") or "")))
+    version = parse_image_version(str(users.get("image") or ""))
+    defaults = frontend.resolve_defaults(version)
     base = {"command": list(defaults.command), "args": list(defaults.args), "ports": list(defaults.ports)}
     merged = {"env", *_PROBES}
     container = overlay(base, {key: value for key, value in users.items() if key not in merged})
-    layers = (select_shared(beside.env), literal_env(defaults.env), users.get("env") or ())
-    container["env"] = _resolve(_as_frontend(beside), str(users["name"]), path / "env", *layers)
+    ours = literal_env({**defaults.env, **frontend_prefix(beside.subject, version)})
+    layers = (select_shared(beside.env), ours, users.get("env") or ())
+    container["env"] = _resolve(
+        _as_frontend(beside), path / "env", *layers, container=str(users["name"]), version=version
+    )
     probes = {field: overlay_probe(defaults.probes.get(field), users.get(field) or {}) for field in _PROBES}
     own = users.get("volumeMounts") or []
     mounted = {mount.get("name") for mount in own}
@@ -111,7 +120,7 @@ def overlay_runtime(users: Mapping[str, Json], beside: Neighbour, path: FieldPat
     base: dict[str, Json] = {"ports": list(defaults.ports)}
     container = overlay(base, {key: value for key, value in users.items() if key not in merged})
     layers = (literal_env(defaults.env), beside.env, users.get("env") or ())
-    container["env"] = _resolve(beside, RUNTIME_CONTAINER, path / "env", *layers)
+    container["env"] = _resolve(beside, path / "env", *layers, container=RUNTIME_CONTAINER, version=beside.version)
     probes = {field: overlay_probe(defaults.probes.get(field), users.get(field) or {}) for field in _PROBES}
     return {**container, **probes}
 
@@ -121,8 +130,10 @@ def images_of_sidecars(spec: ComponentSpec) -> tuple[str, ...]:
     return (spec.frontend_sidecar.image,) if spec.frontend_sidecar else ()
 
 
-def _resolve(beside: Neighbour, container: str, path: FieldPath, *layers: Iterable[EnvVar]) -> list[EnvVar]:
+def _resolve(
+    beside: Neighbour, path: FieldPath, *layers: Iterable[EnvVar], container: str, version: RuntimeVersion | None
+) -> list[EnvVar]:
     try:
-        return resolve_env(beside.subject, beside.settings, *layers, container=container)
+        return resolve_env(beside.subject, beside.settings, *layers, version=version, container=container)
     except ValueError as error:
         raise InvalidSpec(rules.ENV_REFERENCES.at(path, why=str(error))) from error

@@ -13,6 +13,7 @@ from hooks.component.defaults import resolve_typical
 from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
 from hooks.component.launch import launch
 from hooks.component.placement import Orchestrator, Placement, Role
+from hooks.component.projection import is_power_limit
 from hooks.component.runtime_version import PLANNER_CONFIG_SINCE, is_since, resolve_runtime_version
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
@@ -42,6 +43,7 @@ def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator
     """Warnings about one spec at that path; `framework` is `backendFramework`, or empty."""
     yield from _find_type_slip(spec.component_type, path / "componentType")
     yield from find_annotation_slips(spec.annotations, path / "annotations")
+    yield from _find_power_slip(spec, path / "extraPodMetadata.annotations")
     if spec.ingress and spec.ingress.enabled:
         yield from _find_ingress_slip(spec.ingress, path / "ingress")
     if not validate_fragments(spec):
@@ -77,6 +79,13 @@ def find_annotation_slips(annotations: Mapping[str, str], path: FieldPath) -> It
 def _find_type_slip(value: str, path: FieldPath) -> Iterator[Problem]:
     if value and value != ComponentType.OTHER and ComponentType.of(value) is ComponentType.OTHER:
         yield rules.COMPONENT_TYPE.at(path, value=value, choices=", ".join(_TYPES), hint=_guess(value, _TYPES))
+
+
+def _find_power_slip(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
+    given = spec.extra_pod_metadata.annotations if spec.extra_pod_metadata else {}
+    limit = given.get(contract.ANNOTATION_GPU_POWER_LIMIT)
+    if limit is not None and not is_power_limit(limit):
+        yield rules.POWER_LIMIT.at(path / Key(contract.ANNOTATION_GPU_POWER_LIMIT), value=limit)
 
 
 def _guess(value: str, choices: tuple[str, ...]) -> str:

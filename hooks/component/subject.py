@@ -49,6 +49,7 @@ class Subject:
 
     `name` is its own name and that of its workload. `service` is its name in labels and among Dynamo's processes.
     `graph` is empty for a component without a graph. `discovery` is `kubernetes`, `etcd`, or an annotation's value.
+    `takes_bare_prefix`: it is the graph's own, and no other graph's Dynamo namespace begins with it.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Subject:
     discovery: str
     discovery_mode: str
     base_model: str
+    takes_bare_prefix: bool
 
     @property
     def uses_kubernetes_discovery(self) -> bool:
@@ -113,6 +115,8 @@ def resolve_subject(component: ComponentDeployment, settings: Settings) -> Subje
         discovery=discovery_backend(spec.annotations, settings.discovery_backend),
         discovery_mode=spec.annotations.get(contract.ANNOTATION_DISCOVERY_MODE, ""),
         base_model=base_model_of(spec),
+        takes_bare_prefix=spec.annotations.get(contract.ANNOTATION_NAMESPACE_PREFIX) == "true"
+        and not spec.global_dynamo_namespace,
     )
 
 

@@ -10,6 +10,7 @@ from hooks import contract, identity
 from hooks.api.component_spec import ComponentSpec, Resources
 from hooks.api.graph import GraphDeployment
 from hooks.component.defaults.epp import CONFIG_KEY
+from hooks.component.runtime_version import CURRENT_SINCE, is_since, resolve_runtime_version
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
 from hooks.graph.deployment_config import VARIABLE, Overrides, UnreadableConfig, read_overrides, rewrite_port
@@ -35,6 +36,8 @@ REPLACED_LABELS = frozenset(
     {contract.LABEL_CONTROLLER_UID, contract.LABEL_COMPONENT, contract.LABEL_NAMESPACE, contract.LABEL_GRAPH}
 )
 """Labels of a service that its component gets with other values, or not at all."""
+
+_ROLES = frozenset({ComponentType.PREFILL.value, ComponentType.DECODE.value})
 
 _INHERITED = (
     contract.ANNOTATION_ENABLE_METRICS,
@@ -62,13 +65,16 @@ class ServiceInputs:
 
     `replicas` are those of its scaling adapter, None without one; `restart_at` the id of the restart, empty for none;
     `ingress` the default ingress of frontends; `frontend` the container of its pods that v1beta1 calls its frontend,
-    empty where the spec says it.
+    empty where the spec says it; `prefix` the decision about the bare prefix of the Dynamo namespace. `keeps_type`: its
+    workload exists, and selectors have the type `worker`.
     """
 
     replicas: int | None
     restart_at: str
     ingress: Mapping[str, Json]
     frontend: str = ""
+    keeps_type: bool = False
+    prefix: str = ""
 
 
 def plan_component(
@@ -94,6 +100,7 @@ def plan_component(
         **({"envs": envs} if envs else {}),
         **({"backendFramework": graph.spec.backend_framework} if graph.spec.backend_framework else {}),
         **_typed_fields(graph, spec, written, around.ingress),
+        **_worker_type(spec, around),
     }
     if overrides.resources is not None:
         fields["resources"] = _override_resources(written.get("resources") or {}, overrides.resources)
@@ -110,7 +117,8 @@ def build_component(plan: GraphServicePlan) -> Manifest:
 def service_labels(graph: GraphDeployment, service: str) -> dict[str, str]:
     """The service's own labels over those of the graph's spec, overridden by the three that name its graph, sorted.
 
-    A copied label `controller-uid` is dropped: Metacontroller would take the object for another parent's child.
+    Beside an endpoint picker, a worker has its class, by which the picker and its InferencePool find it. A copied label
+    `controller-uid` is dropped: Metacontroller would take the object for another parent's child.
     """
     spec = graph.spec.services[service]
     both = {**graph.spec.labels, **spec.labels}
@@ -121,7 +129,14 @@ def service_labels(graph: GraphDeployment, service: str) -> dict[str, str]:
         contract.LABEL_NAMESPACE: fit_label_value(namespace_of(graph, spec)),
         contract.LABEL_GRAPH: graph.metadata.name,
     }
-    return dict(sorted(labels.items()))
+    is_picked = ComponentType.of(spec.component_type).is_worker and has_picker(graph)
+    found = {**labels, contract.LABEL_COMPONENT_CLASS: contract.CLASS_WORKER} if is_picked else labels
+    return dict(sorted(found.items()))
+
+
+def has_picker(graph: GraphDeployment) -> bool:
+    """Whether a service is an endpoint picker."""
+    return any(spec.component_type == ComponentType.EPP for spec in graph.spec.services.values())
 
 
 def namespace_of(graph: GraphDeployment, spec: ComponentSpec) -> str:
@@ -192,6 +207,7 @@ def _annotations(graph: GraphDeployment, spec: ComponentSpec, around: ServiceInp
     added = {
         contract.ANNOTATION_RESTART_AT: around.restart_at,
         contract.ANNOTATION_FRONTEND_CONTAINER: around.frontend,
+        contract.ANNOTATION_NAMESPACE_PREFIX: around.prefix,
     }
     own = {key: value for key, value in added.items() if value}
     return dict(sorted({**service_annotations(graph, spec), **own}.items()))
@@ -253,6 +269,17 @@ def _typed_fields(
     if spec.component_type == ComponentType.EPP:
         return {**_account(spec, written, identity.epp_account(name)), **_picker_config(name, spec)}
     return {}
+
+
+def _worker_type(spec: ComponentSpec, around: ServiceInputs) -> dict[str, Json]:
+    """The type of a new worker of 1.x for prefill or decode, which the user writes as a worker's `subComponentType`.
+
+    Source: Dynamo operator 1.5, internal/dynamo/dgd_grove_workload_renderer.go.
+    """
+    is_worker = spec.component_type == ComponentType.WORKER and spec.sub_component_type in _ROLES
+    if not is_worker or around.keeps_type or not is_since(resolve_runtime_version(spec), CURRENT_SINCE):
+        return {}
+    return {"componentType": spec.sub_component_type}
 
 
 def _account(spec: ComponentSpec, written: Mapping[str, Json], name: str) -> dict[str, Json]:

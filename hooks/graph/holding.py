@@ -7,6 +7,7 @@ from hooks import contract, identity
 from hooks.component.subject import ComponentType
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
+from hooks.graph.worker_labels import LivePool
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, ReadManifest, annotations_of, gvk_of, name_of, sort_manifests
 from hooks.metacontroller.children import Children
@@ -95,9 +96,25 @@ def _find_held(
     for child in children:
         if _is_workload(child) and _has_ready_pods(child, plan, seen):
             held = find_held(child, request.children.get(gvk_of(child), name_of(child), namespace))
-            if held is not None:
+            if held is not None and not _needs_class(child, held, request, seen):
                 found[name_of(child)] = held
     return found
+
+
+def _needs_class(wanted: ReadManifest, held: ReadManifest, request: SyncRequest, seen: ObservedGraph) -> bool:
+    """Whether a picker that is new to the graph finds these workers only by a label that they do not have yet.
+
+    The digest of a worker has nothing of the picker, so it does not show that the graph got one.
+    """
+    if not _has_class(wanted) or _has_class(held) or seen.pool is LivePool.BY_TYPE:
+        return False
+    components = request.children.of(contract.COMPONENT)
+    had_picker = any((one.get("spec") or {}).get("componentType") == ComponentType.EPP for one in components)
+    return seen.pool is LivePool.BY_CLASS or not had_picker
+
+
+def _has_class(component: ReadManifest) -> bool:
+    return contract.LABEL_COMPONENT_CLASS in (component["spec"].get("labels") or {})
 
 
 def _keep_newer_marks(children: Children, request: SyncRequest) -> Children:

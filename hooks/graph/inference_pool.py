@@ -48,6 +48,16 @@ def plan_picker(graph: GraphDeployment) -> PickerPlan | None:
     )
 
 
+def select_workers(plan: PickerPlan, *, by_class: bool) -> dict[str, str]:
+    """The labels by which the pool finds workers; before they had a class, it found them by their type."""
+    by = (
+        {contract.LABEL_COMPONENT_CLASS: contract.CLASS_WORKER}
+        if by_class
+        else {contract.LABEL_COMPONENT_TYPE: ComponentType.WORKER.value}
+    )
+    return {**by, contract.LABEL_NAMESPACE: plan.namespace_label}
+
+
 def build_picker(plan: PickerPlan) -> list[Manifest]:
     """Build the pool, and the ConfigMap unless the user names one."""
     labels = {
@@ -65,13 +75,9 @@ def build_picker(plan: PickerPlan) -> list[Manifest]:
 def _build_pool(plan: PickerPlan, labels: Mapping[str, str]) -> Manifest:
     # A Service has the name of its component, with dashes for dots.
     picker = to_dns_label(identity.component_name(plan.graph, plan.service))
-    selected = {
-        contract.LABEL_COMPONENT_TYPE: ComponentType.WORKER.value,
-        contract.LABEL_NAMESPACE: plan.namespace_label,
-    }
     spec = {
         "targetPorts": [{"number": contract.HTTP_PORT}],
-        "selector": {"matchLabels": selected},
+        "selector": {"matchLabels": select_workers(plan, by_class=True)},
         "endpointPickerRef": {
             "kind": kinds.SERVICE.kind,
             "name": picker,

@@ -9,7 +9,9 @@ from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.graph.components import clean_json
 from hooks.graph.grove.observe import ObservedGrove, observe_grove
+from hooks.graph.namespace_prefix import TAKEN, observe_prefix
 from hooks.graph.standing_path import GraphPath, find_standing_path
+from hooks.graph.worker_labels import LivePool, find_untyped, observe_pool
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.pod_reasons import cannot_pull
@@ -82,7 +84,8 @@ class ObservedGraph:
     controller declares, `standing` the path on which the graph runs already, None for a new graph, `grove` the objects
     of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's copy of it. `pods` are Grove's pods by
     service, empty if the hook did not ask for them. `with_image_errors` are services with pods whose images cannot be
-    pulled.
+    pulled. `untyped` are the services whose existing workload has the type `worker` in selectors, which cannot change.
+    `prefix` is what is known of the bare prefix of its Dynamo namespace, `pool` how its InferencePool finds workers.
     """
 
     components: Mapping[str, ChildComponent]
@@ -97,6 +100,9 @@ class ObservedGraph:
     with_image_errors: frozenset[str]
     mpi_key: ObservedKey
     registry_secrets: tuple[RegistrySecret, ...]
+    untyped: frozenset[str] = frozenset()
+    prefix: str = TAKEN
+    pool: LivePool = LivePool.NONE
 
 
 def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
@@ -120,6 +126,9 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         with_image_errors=frozenset(service for service, found in pods.items() if cannot_pull(found)),
         mpi_key=observe_key(request, settings),
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
+        untyped=find_untyped(request.children),
+        prefix=observe_prefix(request),
+        pool=observe_pool(request),
     )
 
 

@@ -19,6 +19,7 @@ from hooks.k8s import kinds
 from hooks.k8s.names import to_dns_label
 from hooks.k8s.types import GroupVersionKind
 
+WORKLOAD_PROVIDERS = ("component", "grove")
 _ANNOTATION = contract.ANNOTATION_ENABLE_GROVE
 
 
@@ -59,13 +60,19 @@ def takes_grove(
     """
     if kinds.POD_CLIQUE_SET not in installed:
         return False
-    wanted = wanted_path(annotations)
-    return (wanted or standing) is not GraphPath.COMPONENTS
+    chosen = wanted_path(annotations) or standing or _path_of_provider(annotations)
+    return chosen is not GraphPath.COMPONENTS
 
 
 def may_take_grove(annotations: Mapping[str, str]) -> bool:
     """Whether Grove runs a new graph if Grove is installed."""
-    return wanted_path(annotations) is not GraphPath.COMPONENTS
+    return (wanted_path(annotations) or _path_of_provider(annotations)) is not GraphPath.COMPONENTS
+
+
+def _path_of_provider(annotations: Mapping[str, str]) -> GraphPath | None:
+    """The path on which a Go operator ran the graph; it counts only for a graph that is new here."""
+    is_component = annotations.get(contract.ANNOTATION_WORKLOAD_PROVIDER) == WORKLOAD_PROVIDERS[0]
+    return GraphPath.COMPONENTS if is_component else None
 
 
 def wanted_path(annotations: Mapping[str, str]) -> GraphPath | None:

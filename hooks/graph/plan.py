@@ -22,11 +22,13 @@ from hooks.graph.ingress import default_ingress
 from hooks.graph.model_services import ModelServicePlan, plan_model_services
 from hooks.graph.mpi_key import needs_mpi_key
 from hooks.graph.multinode import check_components
+from hooks.graph.namespace_prefix import decide_prefix, has_deciding_frontend
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.overview import name_path, total_gpus
 from hooks.graph.path import plan_path
 from hooks.graph.projection import project_services
 from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
+from hooks.graph.worker_labels import LivePool
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.controllers import can_use_leader_worker_sets
 from hooks.problems import SPEC, FieldPath, Joined, Key, Problem
@@ -86,7 +88,7 @@ def plan_graph(
     adapters = plan_adapters(graph, seen.adapters)
     accounts = plan_accounts(graph, seen, settings)
     asked = {adapter.service: adapter.replicas for adapter in adapters}
-    components = _plan_components(graph, raw, asked=asked, restarts=restarts, settings=settings)
+    components = _plan_components(graph, raw, seen, asked=asked, restarts=restarts, settings=settings)
     if not path.takes_grove:
         check_components(components)
     grove = plan_grove(graph, components, seen, settings) if path.takes_grove else None
@@ -141,6 +143,7 @@ def _check_orchestrator(graph: GraphDeployment, installed: frozenset[GroupVersio
 def _plan_components(
     graph: GraphDeployment,
     raw: Mapping[str, Mapping[str, Json]],
+    seen: ObservedGraph,
     *,
     asked: Mapping[str, int],
     restarts: Mapping[str, str],
@@ -149,12 +152,15 @@ def _plan_components(
     ingress, plans = default_ingress(graph.metadata.name, settings), []
     problems: list[Problem] = []
     frontends = find_frontend_containers(graph.metadata.annotations, raw)
+    prefix = decide_prefix(graph, seen.prefix, settings)
     for service in sorted(graph.spec.services):
         around = ServiceInputs(
             replicas=asked.get(service),
             restart_at=restarts.get(service, ""),
             ingress=ingress,
             frontend=frontends.get(service, ""),
+            keeps_type=service in seen.untyped or seen.pool is LivePool.BY_TYPE,
+            prefix=prefix if has_deciding_frontend(graph.spec.services[service]) else "",
         )
         try:
             plans.append(plan_component(graph, service, raw[service], around))

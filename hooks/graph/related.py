@@ -12,6 +12,7 @@ from hooks.component.mpi_key import resolve_key_rule
 from hooks.errors import InvalidSpec
 from hooks.graph.model_services import plan_model_services
 from hooks.graph.mpi_key import needs_mpi_key
+from hooks.graph.namespace_prefix import needs_decision, neighbours_rule
 from hooks.identity import component_name, model_service_name
 from hooks.k8s import kinds
 from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY, LABEL_PART_OF
@@ -27,7 +28,7 @@ def resolve_related(request: CustomizeRequest, settings: Settings) -> list[Relat
     """Claims and rivals by name; under Grove also its objects with their pods, and registry Secrets; the SSH key."""
     parent = request.parent
     has_grove = kinds.POD_CLIQUE_SET in request.child_kinds
-    rules = [*_claims(parent), *_rivals(parent, has_grove=has_grove)]
+    rules = [*_claims(parent), *_rivals(parent, has_grove=has_grove), *_neighbours(parent)]
     if has_grove:
         rules += _grove_parts(parent)
         rules += _registry_secrets(parent["metadata"]["namespace"], settings)
@@ -66,6 +67,12 @@ def _rivals(parent: ReadManifest, *, has_grove: bool) -> Iterator[RelatedRule]:
         yield RelatedRule.of(kinds.POD_CLIQUE_SET, namespace, without_label=contract.LABEL_CONTROLLER_UID)
     if services := sorted({*exposed, *of_models}):
         yield RelatedRule.of(kinds.SERVICE, namespace, names=tuple(services))
+
+
+def _neighbours(parent: ReadManifest) -> Iterator[RelatedRule]:
+    graph = _read_graph(parent)
+    if graph is not None and needs_decision(graph):
+        yield neighbours_rule(parent["metadata"]["namespace"])
 
 
 def _grove_parts(parent: ReadManifest) -> list[RelatedRule]:

@@ -6,6 +6,7 @@ from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.component.slips import find_annotation_slips, find_rollout_slip
 from hooks.component.subject import ComponentType
+from hooks.graph.path import WORKLOAD_PROVIDERS
 from hooks.problems import METADATA, SPEC, Key, Problem
 from hooks.rules import slips as rules
 from hooks.rules.values import suggest
@@ -21,14 +22,16 @@ def find_graph_slips(graph: GraphDeployment) -> Iterator[Problem]:
     yield from find_rollout_slip(annotations)
     grove = annotations.get(contract.ANNOTATION_ENABLE_GROVE, "")
     if grove and grove.lower() not in _GROVE_CHOICES:
-        guess = suggest(grove, _GROVE_CHOICES)
-        yield rules.ANNOTATION_VALUE.at(
-            path / Key(contract.ANNOTATION_ENABLE_GROVE),
-            value=grove,
-            choices=", ".join(_GROVE_CHOICES),
-            hint=f"; {guess}" if guess else "",
-        )
+        yield _has_no_effect(contract.ANNOTATION_ENABLE_GROVE, grove, _GROVE_CHOICES)
+    provider = annotations.get(contract.ANNOTATION_WORKLOAD_PROVIDER, "")
+    if provider and provider not in WORKLOAD_PROVIDERS:
+        yield _has_no_effect(contract.ANNOTATION_WORKLOAD_PROVIDER, provider, WORKLOAD_PROVIDERS)
     yield from _find_picker_slips(graph)
+
+
+def _has_no_effect(name: str, value: str, choices: tuple[str, ...]) -> Problem:
+    guess, path = suggest(value, choices), METADATA / "annotations" / Key(name)
+    return rules.ANNOTATION_VALUE.at(path, value=value, choices=", ".join(choices), hint=f"; {guess}" if guess else "")
 
 
 def _find_picker_slips(graph: GraphDeployment) -> Iterator[Problem]:
@@ -41,6 +44,7 @@ def _find_picker_slips(graph: GraphDeployment) -> Iterator[Problem]:
         if config is not None and not config.config_map_ref:
             yield rules.SECOND_PICKER.at(path / Key(name) / "eppConfig.config", other=path / Key(first))
     namespace = graph.spec.services[first].global_dynamo_namespace
-    workers = (spec for spec in graph.spec.services.values() if spec.component_type == ComponentType.WORKER)
+    services = graph.spec.services.values()
+    workers = (spec for spec in services if ComponentType.of(spec.component_type).is_worker)
     if not any(spec.global_dynamo_namespace == namespace for spec in workers):
         yield rules.EMPTY_POOL.at(path / Key(first))

@@ -15,6 +15,7 @@ from hooks.graph.explain import explain_services
 from hooks.graph.holding import Holding, hold_graph, mark_workloads
 from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan, plan_graph
+from hooks.graph.pool_selector import choose_selector
 from hooks.graph.progress import GraphProgress, find_graph_deviations, has_no_pods, measure_graph
 from hooks.graph.related import resolve_related
 from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_restart
@@ -169,7 +170,7 @@ def _measure(
     request: SyncRequest, facts: Facts, seen: ObservedGraph, *, restart: RestartPlan, grounds: Grounds
 ) -> _Planned:
     holding = hold_graph(*plan_on(grounds), request, seen=seen, settings=facts.settings)
-    plan, children = holding.plan, holding.children
+    plan, children = holding.plan, choose_selector(holding.plan, holding.children, seen)
     deviations = find_graph_deviations(plan, children, request)
     applied = judge_deviations(request, deviations, facts.now, is_coming_up=has_no_pods(plan, seen))
     held = build_held_condition(request.parent, _name_held(holding, seen))

@@ -21,8 +21,11 @@ LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 GROVE = "grove-operator"
 LABEL_KAI_QUEUE = "kai.scheduler/queue"
 KAI_SCHEDULER = "kai-scheduler"
+ANNOTATION_VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
 ANY_ORDER = "CliqueStartupTypeAnyOrder"
 EXPLICIT = "CliqueStartupTypeExplicit"
+UPDATE_STRATEGIES = ("RollingRecreate", "OnDelete")
+"""What Grove does when the template of a set changes; it knows them from alpha.7 on."""
 DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
 """All domains that the form `packDomain` allows."""
 
@@ -175,6 +178,13 @@ def build_pod_clique_set(
     if groups:
         template["podCliqueScalingGroups"] = [group.to_json() for group in sorted(groups, key=lambda g: g.name)]
     return build_manifest(kinds.POD_CLIQUE_SET, metadata, spec={"replicas": 1, "template": template})
+
+
+def with_update_strategy(pod_clique_set: Manifest, strategy: str) -> Manifest:
+    """The set with one of `UPDATE_STRATEGIES`; with Grove's own default if it is empty."""
+    if not strategy:
+        return pod_clique_set
+    return {**pod_clique_set, "spec": {**pod_clique_set["spec"], "updateStrategy": {"type": strategy}}}
 
 
 def _constrain(topology: Topology | None) -> dict[str, Json]:

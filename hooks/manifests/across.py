@@ -14,10 +14,11 @@ from hooks.component.mpi_key import KEYS, key_source
 from hooks.component.subject import ComponentType
 from hooks.crds import apply_defaults
 from hooks.errors import InvalidSpec
+from hooks.graph.namespace_prefix import may_see_others
 from hooks.k8s import kinds
 from hooks.k8s.types import name_of
 from hooks.manifests.document import Document, Fault
-from hooks.problems import SPEC, FieldPath, Key
+from hooks.problems import METADATA, SPEC, FieldPath, Key
 from hooks.rules import graph as rules
 from hooks.rules import slips
 from hooks.settings import Settings
@@ -111,8 +112,9 @@ def find_collisions(services: Iterable[Service]) -> Iterator[Fault]:
 def find_shared_slips(
     services: Sequence[Service], documents: Sequence[Document], settings: Settings
 ) -> Iterator[Fault]:
-    """Warnings about services that share the global Dynamo namespace, and about a Secret that is not given."""
+    """Warnings about Dynamo namespaces that are shared or extended, and about a Secret that is not given."""
     yield from _find_shared_names(services)
+    yield from _find_extended_namespaces(documents)
     secrets = {
         (str(one.object["metadata"].get("namespace") or ""), name)
         for one in documents
@@ -143,6 +145,24 @@ def _find_shared_names(services: Sequence[Service]) -> Iterator[Fault]:
         if other.document is not one.document:
             path = one.path / "globalDynamoNamespace"
             yield one.document.place(slips.GLOBAL_NAMESPACE.at(path, other=_describe(other), place=other.place))
+
+
+def _find_extended_namespaces(documents: Iterable[Document]) -> Iterator[Fault]:
+    graphs = [one for one in documents if one.kind == contract.GRAPH and _name_of(one)]
+    seeing: dict[str, Document] = {}
+    for one in graphs:
+        graph, _ = read_parent(GraphDeployment, apply_defaults(one.object))
+        if may_see_others(graph):
+            seeing.setdefault(identity.dynamo_namespace(*_place_of(one)), one)
+    for document in graphs:
+        namespace, name = _place_of(document)
+        for length in range(1, len(name)):
+            other = seeing.get(identity.dynamo_namespace(namespace, name[:length]))
+            if other is not None and _namespace_of(other) == namespace:
+                described = f"{other.object['kind']} {_name_of(other)}"
+                yield document.place(
+                    slips.EXTENDED_NAMESPACE.at(METADATA / "name", other=described, place=f" ({other.file})")
+                )
 
 
 def _name_of(document: Document) -> str:

@@ -27,6 +27,8 @@ FOLLOWING = frozenset(
     | {kinds.SERVICE_ACCOUNT, kinds.ROLE, kinds.POD_GROUP}
 )
 """Kinds that belong to the pods of a held workload. A Secret is none: its content follows another Secret's."""
+_STRATEGY = "updateStrategy"
+"""Field of a PodCliqueSet that decides about later changes of its pods, and restarts none itself."""
 _SIZED = frozenset({kinds.POD_GROUP})
 """Kinds of which there is one for each replica."""
 
@@ -38,7 +40,7 @@ def takes_new_defaults(parent: ReadManifest, settings: Settings) -> bool:
 
 
 def find_held(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:
-    """The workload as it was last applied, with the wanted replicas, if new defaults would restart its pods.
+    """The workload as it was last applied, with the wanted replicas and strategy, if new defaults would restart pods.
 
     None if it does not exist yet, or has no mark; if the present revision rendered it; if its spec has changed; or if
     its pods would not restart.
@@ -58,7 +60,13 @@ def _choose_held(returned: Same, last: Same) -> Manifest | None:
         return None
     if before.revision == now.revision or before.digest != now.digest:
         return None
-    return pod_sets.with_replicas_of(applied, wanted) if rolling_part(applied) != rolling_part(wanted) else None
+    return _hold(applied, wanted) if rolling_part(applied) != rolling_part(wanted) else None
+
+
+def _hold(applied: ReadManifest, wanted: ReadManifest) -> Manifest:
+    held, strategy = pod_sets.with_replicas_of(applied, wanted), wanted["spec"].get(_STRATEGY)
+    spec = {key: value for key, value in held["spec"].items() if key != _STRATEGY}
+    return {**held, "spec": spec if strategy is None else {**spec, _STRATEGY: strategy}}
 
 
 def keep_newer_mark(wanted: Manifest, live: ReadManifest | None) -> Manifest:

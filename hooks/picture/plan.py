@@ -26,9 +26,6 @@ from hooks.picture.relations import find_relations
 from hooks.picture.services import ShownService, count, describe_service, read_service
 from hooks.settings import Settings
 
-_POOLED = "worker"
-"""The type of the components whose pods an InferencePool selects."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
@@ -178,7 +175,7 @@ def _draw_pool(plan: GraphPlan, services: Sequence[ShownService]) -> tuple[tuple
     if plan.picker is None:
         return ()
     picker = tuple(one.key for one in services if one.subject.service == plan.picker.service)
-    workers = tuple(one.key for one in services if one.subject.type_text == _POOLED)
+    workers = tuple(one.key for one in services if one.subject.type.is_worker)
     box = Box(key="p0", role=Role.GATEWAY, title=clean(identity.epp_pool(plan.name)), lines=("InferencePool",))
     asks = Link(kind=LinkKind.PICKING, sources=("p0",), targets=picker)
     sends = Link(kind=LinkKind.REQUESTS, sources=("p0",), targets=workers)

@@ -37,14 +37,6 @@ GROUP_NAME_FORM = Rule(
 GROUP_COUNT = Rule(
     name="group-count", text="{path} is {count}, must be at most {most} for a component over several nodes"
 )
-GROUP_GPUS = Rule(
-    name="group-gpus",
-    text=(
-        "{path}: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod; set the number of GPUs "
-        "that each pod needs"
-    ),
-    reason=Reason.REQUIRED,
-)
 GROUP_COMMAND = Rule(
     name="group-command",
     text="{path}: container Command cannot be nil for LWS pod; set the command that starts it",

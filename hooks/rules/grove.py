@@ -38,6 +38,9 @@ GROVE_CLIQUE_OF_GROUP = Rule(
 GROVE_SCHEDULER = Rule(
     name="grove-scheduler", text="{path} must be the same in all services under Grove, found {found}"
 )
+GROVE_UPDATE_STRATEGY = Rule(
+    name="grove-update-strategy", text="{path} is {value!r}, must be one of {choices}; Grove knows no other"
+)
 GROVE_FIXED = Rule(
     name="grove-fixed",
     text=(

@@ -36,12 +36,22 @@ SECOND_PICKER = _slip(
 )
 EMPTY_POOL = _slip(
     "empty-pool",
-    "{path}: its InferencePool selects components of type worker in its own Dynamo namespace, and this graph has none",
+    "{path}: its InferencePool selects workers in its own Dynamo namespace, and this graph has none",
 )
 GLOBAL_NAMESPACE = _slip(
     "global-namespace",
     "{path}: {other} ({place}) is a service of the same name in the same global Dynamo namespace, so requests for one "
     "reach the other; rename one, or remove globalDynamoNamespace",
+)
+POWER_LIMIT = _slip(
+    "power-limit",
+    "{path}: {value!r} is no whole number of watts above 0, so no power agent and no planner applies it",
+)
+EXTENDED_NAMESPACE = _slip(
+    "extended-namespace",
+    "{path}: the Dynamo namespace of this graph begins with that of {other}{place}, and a frontend or endpoint picker "
+    "there, of a release before 1.6.1, may send requests to the workers of this graph; choose another name, or run "
+    "1.6.1 or later there",
 )
 MPI_SECRET = _slip(
     "mpi-secret",

@@ -28,7 +28,7 @@ def test_pods_of_every_release_have_command_environment_and_probes(release: str,
     identity = {"POD_NAME": worker.name, "POD_NAMESPACE": "default", "POD_UID": worker.uid}
     assert {**identity, "NATS_SERVER": "nats://127.0.0.1:4222"}.items() <= worker.env.items()
     assert {(probe.path, probe.port) for probe in worker.probes} == {("/live", 9090), ("/health", 9090)}
-    assert worker.grace_seconds == 60
+    assert worker.grace_seconds == (60 if release.startswith("0.") else 100)
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -45,13 +45,22 @@ def test_probe_may_fail_for_its_period_and_threshold(tmp_path: Path) -> None:
 
 CHANGES = {
     "0.9.1": [],
-    "1.0.2": ["worker: arguments"],
+    "1.0.2": [
+        "frontend: DYN_NAMESPACE_PREFIX",
+        "frontend: DYN_STORE_KV",
+        "worker: DYN_FORWARDPASS_METRIC_PORT",
+        "worker: DYN_STORE_KV",
+        "worker: NIXL_TELEMETRY_ENABLE",
+        "worker: NIXL_TELEMETRY_EXPORTER",
+        "worker: NIXL_TELEMETRY_PROMETHEUS_PORT",
+        "worker: arguments",
+    ],
     "1.1.1": [],
     "1.2.1": [],
     "1.3.1": [],
     "1.4.2": [],
     "1.5.1": ["worker: DYN_HEALTH_CHECK_ENABLED", "worker: livenessProbe"],
-    "1.6.1": ["frontend: startupProbe"],
+    "1.6.1": ["frontend: DYN_NAMESPACE_PREFIX", "frontend: DYN_NAMESPACE_PREFIX_STRICT", "frontend: startupProbe"],
 }
 
 

@@ -88,6 +88,8 @@ STORE = {
     "kubernetes with the user's etcd": (spec(envs=[value("ETCD_ENDPOINTS", "e")]), {}, None),
     "etcd": (spec(), {"discovery_backend": "etcd"}, None),
     "user's own discovery": (spec(envs=[value("DYN_DISCOVERY_BACKEND", "etcd")]), {}, None),
+    "release 0.9": (spec(runtimeVersionOverride="0.9.1"), {}, "mem"),
+    "release 1.0, which needs no store": (spec(runtimeVersionOverride="1.0.0"), {}, None),
 }
 
 

@@ -155,7 +155,7 @@ def test_reordered_init_containers_are_reported_for_both_roles(role: str) -> Non
 
 def test_component_that_cannot_be_rendered_still_counts_its_sets() -> None:
     observed = running(spec(replicas=2), set_status(), set_status())
-    given, found = ask(spec(replicas=2, resources={}), observed)
+    given, found = ask(spec(replicas=2, resources={"limits": {"gpu": "1.5"}}), observed)
     assert found["Ready"]["reason"] == "ValidationFailed"
     assert given.status is not None
     assert given.status["service"]["readyReplicas"] == 2

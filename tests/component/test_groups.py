@@ -152,10 +152,7 @@ def test_what_an_engine_has_to_say_is_in_the_status() -> None:
     assert "vLLM does not span the 2 nodes" in given.status["conditions"][2]["message"]
 
 
-LIMIT = "spec.resources.limits.gpu: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod"
 BAD: dict[str, tuple[dict[str, Any], str, str]] = {
-    "no resources": (spec(resources={}), "c", LIMIT),
-    "only a request": (spec(resources={"requests": {"gpu": "1"}}), "c", LIMIT),
     "no arguments": (
         spec(extraPodSpec={"mainContainer": {"image": "i"}}),
         "c",
@@ -187,6 +184,15 @@ def test_what_cannot_run_is_refused_before_anything_is_created(
     given = answer(make.component(name, "g", **fields), installed=INSTALLED)
     assert given.children == []
     assert given.problems[0].text.startswith(beginning)
+
+
+@pytest.mark.parametrize("resources", [{}, {"limits": {"cpu": "4"}}], ids=["nothing", "CPUs"])
+def test_pods_of_a_group_may_have_no_gpus(resources: dict[str, Any]) -> None:
+    (found,) = (child for child in children(spec(resources=resources)) if child["kind"] == SETS)
+    template = found["spec"]["leaderWorkerTemplate"]
+    for part in ("leaderTemplate", "workerTemplate"):
+        limits = template[part]["spec"]["containers"][-1].get("resources", {}).get("limits", {})
+        assert limits == resources.get("limits", {})
 
 
 @pytest.mark.parametrize(("replicas", "fits"), [(10, True), (11, False)])
@@ -245,7 +251,9 @@ def test_sets_must_be_gone_before_a_deployment_is_made() -> None:
 
 def test_invalid_spec_keeps_the_sets_that_run() -> None:
     before = running(spec(replicas=2))
-    given = answer(make.component("c", "g", **spec(resources={}, replicas=2)), before, installed=INSTALLED)
+    given = answer(
+        make.component("c", "g", **spec(resources={"limits": {"gpu": "1.5"}}, replicas=2)), before, installed=INSTALLED
+    )
     assert given.children == children(spec(replicas=2))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.held import RENDERING_REVISION
 from tests import make
 from tests.component.render import answer, deployment, only
 
@@ -148,7 +149,7 @@ def test_annotations_of_the_service_stay_on_objects_and_those_for_pods_reach_pod
     }
     found = deployment(spec)
     annotations = dict(found["metadata"]["annotations"])
-    assert annotations.pop("nvidia.com/dynamo-hooks-rendering").startswith("2.")
+    assert annotations.pop("nvidia.com/dynamo-hooks-rendering").startswith(f"{RENDERING_REVISION}.")
     assert annotations == {
         "a": "service",
         "b": "pod",

@@ -15,7 +15,7 @@ from hooks.component.runtime_version import (
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.held import RENDERING_REVISION, digest_component, mark, read_mark
 from tests import make
-from tests.component.render import answer, children, deployment, env, main, only
+from tests.component.render import answer, children, deployment, env, main, only, pod
 
 V1_6_1 = RuntimeVersion(1, 6, 1)
 IMAGES = {
@@ -105,7 +105,8 @@ def test_override_counts_before_the_image(
 
 
 TAGS = ("latest", "0.9.1", "1.0.0", "1.4.9", "1.5.0", "1.5.3-cuda13", "1.6.0-rc1", "1.6.1", "2.0.0")
-UNCHANGED = ("latest", "0.9.1", "1.0.0", "1.4.9")
+UNCHANGED = ("latest", "0.9.1")
+BEFORE_1_5 = (*UNCHANGED, "1.0.0", "1.4.9")
 
 
 def of_type(kind: str, tag: str, **fields: Any) -> dict[str, Any]:
@@ -115,10 +116,97 @@ def of_type(kind: str, tag: str, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("tag", TAGS)
 @pytest.mark.parametrize("kind", ["worker", "prefill", "decode"])
 def test_worker_is_checked_by_canaries_from_release_1_5_on(kind: str, tag: str) -> None:
-    is_new = tag not in UNCHANGED
+    is_new = tag not in BEFORE_1_5
     spec = of_type(kind, tag)
     assert main(spec)["livenessProbe"]["failureThreshold"] == (3 if is_new else 1)
     assert env(spec)["DYN_HEALTH_CHECK_ENABLED"] == ("true" if is_new else "false")
+
+
+@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("kind", ["worker", "prefill", "decode"])
+def test_worker_reports_its_forward_passes_from_release_1_0_on(kind: str, tag: str) -> None:
+    port = None if tag in UNCHANGED else "20380"
+    assert env(of_type(kind, tag)).get("DYN_FORWARDPASS_METRIC_PORT") == port
+    assert "DYN_FORWARDPASS_METRIC_PORT" not in env(of_type("frontend", tag))
+
+
+@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("kind", ["worker", "prefill", "decode", "frontend", "planner"])
+def test_worker_has_time_to_drain_from_release_1_0_on(kind: str, tag: str) -> None:
+    is_long = kind in {"worker", "prefill", "decode"} and tag not in UNCHANGED
+    assert pod(of_type(kind, tag))["terminationGracePeriodSeconds"] == (100 if is_long else 60)
+    mine = of_type(kind, tag, pod={"terminationGracePeriodSeconds": 7})
+    assert pod(mine)["terminationGracePeriodSeconds"] == 7
+
+
+def test_engine_beside_the_runtime_has_time_to_drain() -> None:
+    spec = of_type("worker", "0.1.0", pod=beside("r:1.6.1", **ALWAYS))
+    assert pod(spec)["terminationGracePeriodSeconds"] == 100
+
+
+@pytest.mark.parametrize("tag", TAGS)
+def test_worker_has_a_port_for_nixl_from_release_1_0_on(tag: str) -> None:
+    spec, is_new = of_type("worker", tag), tag not in UNCHANGED
+    ports = {port["name"]: port["containerPort"] for port in main(spec)["ports"]}
+    assert ports == {"system": 9090, **({"nixl": 19090} if is_new else {})}
+    found = {name: value for name, value in env(spec).items() if name.startswith("NIXL_")}
+    expected = {
+        "NIXL_TELEMETRY_ENABLE": "n",
+        "NIXL_TELEMETRY_EXPORTER": "prometheus",
+        "NIXL_TELEMETRY_PROMETHEUS_PORT": "19090",
+    }
+    assert found == (expected if is_new else {})
+
+
+ORIGIN = {"nvidia.com/dynamo-operator-origin-version": "1.5.0", "nvidia.com/dynamo-kube-discovery-mode": "container"}
+
+
+@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("kind", ["frontend", "worker", "planner", "default"])
+def test_pods_say_how_they_discover_each_other_from_release_1_0_on(kind: str, tag: str) -> None:
+    spec = of_type(kind, tag, annotations=ORIGIN, extraPodMetadata={"annotations": {"a": "b"}})
+    found = deployment(spec)["spec"]["template"]["metadata"]["annotations"]
+    described = {**ORIGIN, "nvidia.com/dynamo-discovery-backend": "kubernetes"}
+    assert found == {"a": "b", **({} if tag in UNCHANGED else described)}
+
+
+KEPT = {"nvidia.com/dynamo-hooks-namespace-prefix": "true"}
+PREFIX = {"DYN_NAMESPACE_PREFIX": "default-g"}
+STRICT = {**PREFIX, "DYN_NAMESPACE_PREFIX_STRICT": "true"}
+PREFIXES: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    "no release": ("latest", KEPT, {}),
+    "0.9": ("0.9.1", KEPT, {}),
+    "1.0.1": ("1.0.1", KEPT, {}),
+    "1.0.2": ("1.0.2", KEPT, PREFIX),
+    "1.0.2 beside another graph": ("1.0.2", {}, {}),
+    "1.6.0": ("1.6.0", KEPT, PREFIX),
+    "1.6.0 beside another graph": ("1.6.0", {}, {}),
+    "1.6.1": ("1.6.1", {}, STRICT),
+}
+
+
+@pytest.mark.parametrize(("tag", "annotations", "expected"), PREFIXES.values(), ids=PREFIXES)
+def test_frontend_sees_workers_of_all_generations(tag: str, annotations: Any, expected: dict[str, str]) -> None:
+    def prefixes(variables: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in variables.items() if name.startswith("DYN_NAMESPACE_")}
+
+    spec = of_type("frontend", tag, annotations=annotations)
+    assert prefixes(env(spec)) == expected
+    assert prefixes(env(spec, graph="")) == {}
+    shared = env({**spec, "globalDynamoNamespace": True})
+    assert prefixes(shared) == ({**STRICT, "DYN_NAMESPACE_PREFIX": "dynamo"} if expected == STRICT else {})
+    beside = of_type("worker", "1.6.1", annotations=annotations, frontendSidecar={"image": f"f:{tag}"})
+    sidecar = next(one for one in pod(beside)["containers"] if one["name"] == "sidecar-frontend")
+    assert prefixes({one["name"]: one.get("value") for one in sidecar["env"]}) == expected
+    assert prefixes(env(beside)) == {}
+
+
+@pytest.mark.parametrize("tag", ["1.5.0", "1.6.0", "1.6.1"])
+def test_picker_sees_no_workers_of_other_graphs_from_release_1_6_1_on(tag: str) -> None:
+    spec = of_type("epp", tag)
+    found = {name: value for name, value in env(spec).items() if name.startswith("DYN_NAMESPACE_")}
+    assert found == (STRICT if tag == "1.6.1" else PREFIX)
+    assert main(spec)["startupProbe"]["grpc"] == {"port": 9003, "service": "inference-extension"}
 
 
 @pytest.mark.parametrize("tag", TAGS)
@@ -129,7 +217,7 @@ def test_frontend_has_time_to_start_from_release_1_6_on(tag: str) -> None:
         "timeoutSeconds": 1,
         "failureThreshold": 30,
     }
-    is_new = tag not in {*UNCHANGED, "1.5.0", "1.5.3-cuda13"}
+    is_new = tag not in {*BEFORE_1_5, "1.5.0", "1.5.3-cuda13"}
     assert main(of_type("frontend", tag)).get("startupProbe") == (expected if is_new else None)
 
 
@@ -137,7 +225,7 @@ def test_frontend_has_time_to_start_from_release_1_6_on(tag: str) -> None:
 def test_planner_is_probed_from_release_1_6_on(tag: str) -> None:
     container, variables = main(of_type("planner", tag)), env(of_type("planner", tag))
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-    if tag in {*UNCHANGED, "1.5.0", "1.5.3-cuda13"}:
+    if tag in {*BEFORE_1_5, "1.5.0", "1.5.3-cuda13"}:
         assert ports == {"metrics": 9085}
         assert not {"livenessProbe", "readinessProbe", "startupProbe"} & container.keys()
         assert "DYN_SYSTEM_PORT" not in variables

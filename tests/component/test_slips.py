@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.slips import find_slips
 from hooks.component.validate import review_component
-from hooks.problems import texts_of
+from hooks.problems import SPEC, texts_of
 from hooks.validation.review import Review
 from tests import make
 from tests.component.api_server_cases import main, pod
@@ -158,3 +160,15 @@ def test_too_many_nodes_are_a_problem_and_no_failure_of_the_warnings(nodes: int)
     component = make.component("c", "", **{**TWO_NODES, "multinode": {"nodeCount": nodes}})
     verdict = review_component(Review(new=component, old=None, user=None, settings=settings, installed=None))
     assert any(f"spec.multinode.nodeCount is {nodes}" in text for text in texts_of(verdict.problems))
+
+
+POWER_LIMIT = "dynamo.nvidia.com/gpu-power-limit"
+
+
+@pytest.mark.parametrize(("value", "is_right"), [("400", True), ("0", False), ("400W", False), ("", False)])
+def test_power_limit_that_nothing_applies_is_warned_about(value: str, is_right: bool) -> None:
+    metadata = {"annotations": {POWER_LIMIT: value}}
+    path = f"spec.extraPodMetadata.annotations[{POWER_LIMIT}]"
+    text = f"{path}: {value!r} is no whole number of watts above 0, so no power agent and no planner applies it"
+    spec = ComponentSpec.model_validate({"componentType": "worker", "extraPodMetadata": metadata})
+    assert [one.text for one in find_slips(spec, SPEC, "")] == ([] if is_right else [text])

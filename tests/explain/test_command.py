@@ -148,7 +148,7 @@ def test_field_has_the_path_and_line_of_the_version_that_was_written(write: Writ
     text = said(write(BETA), "--with", "lws,volcano", "spec.template.spec.terminationGracePeriodSeconds")
     assert text.startswith("LeaderWorkerSet/chat-worker-0: spec.leaderWorkerTemplate.leaderTemplate.spec.termination")
     assert "\n  graph.yaml:12 spec.components[0].podTemplate.spec.terminationGracePeriodSeconds: 300\n" in text
-    assert "\n  60, if graph.yaml:12 spec.components[0]" in text
+    assert "\n  100, if graph.yaml:12 spec.components[0]" in text
 
 
 def test_field_of_a_clique(write: Write) -> None:

@@ -254,7 +254,7 @@ def test_picker_gets_a_pool_of_the_graphs_workers() -> None:
         "targetPorts": [{"number": 8000}],
         "selector": {
             "matchLabels": {
-                "nvidia.com/dynamo-component-type": "worker",
+                "nvidia.com/dynamo-component-class": "worker",
                 "nvidia.com/dynamo-namespace": "default-g-1",
             }
         },

@@ -12,6 +12,7 @@ from hooks.identity import model_service_name
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.controllers import declared_kinds
+from hooks.metacontroller.held import RENDERING_REVISION
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
 from hooks.problems import texts_of
 from tests import make
@@ -90,7 +91,7 @@ def test_single_node_services_become_cliques_without_groups() -> None:
     discovered = '{"Frontend":{"imagePullSecrets":[]},"Planner":{"imagePullSecrets":[]}}'
     annotations = {"nvidia.com/discovered-for-pods": discovered}
     metadata = pcs(answer)["metadata"]
-    assert metadata["annotations"].pop(contract.ANNOTATION_RENDERING).startswith("2.")
+    assert metadata["annotations"].pop(contract.ANNOTATION_RENDERING).startswith(f"{RENDERING_REVISION}.")
     assert metadata == {"name": "g", "namespace": "default", "annotations": annotations}
     assert pcs(answer)["spec"]["replicas"] == 1
     found = template(answer)
@@ -715,3 +716,51 @@ def test_graph_without_services_makes_no_set() -> None:
     answer = ask(make.graph({}))
     assert world.names(answer.children, "PodCliqueSet") == []
     Children.of(answer.children).check(make.objects((), declared_kinds(GROVE)))
+
+
+STRATEGY = "nvidia.com/grove-update-strategy"
+
+
+@pytest.mark.parametrize("strategy", ["RollingRecreate", "OnDelete"])
+def test_update_strategy_of_the_annotation_is_that_of_the_set(strategy: str) -> None:
+    answer = ask(make.graph(annotations={STRATEGY: strategy}))
+    assert pcs(answer)["spec"]["updateStrategy"] == {"type": strategy}
+    assert "updateStrategy" not in pcs(ask(make.graph()))["spec"]
+
+
+@pytest.mark.parametrize("strategy", ["Coherent", "onDelete", ""])
+def test_unknown_update_strategy_is_refused_under_grove_alone(strategy: str) -> None:
+    graph = make.graph(annotations={STRATEGY: strategy})
+    (problem,) = ask(graph).problems
+    allowed = "RollingRecreate, OnDelete; Grove knows no other"
+    assert problem.text == f"metadata.annotations[{STRATEGY}] is {strategy!r}, must be one of {allowed}"
+    assert world.ask(graph).problems == ()
+
+
+def schedulers(answer: SyncAnswer) -> dict[str, str]:
+    return {name: clique["spec"]["podSpec"].get("schedulerName", "") for name, clique in cliques(answer).items()}
+
+
+VOLCANO_QUEUE = {"nvidia.com/volcano-queue": "research"}
+ON_SET = "scheduling.grove.io/volcano-queue"
+
+
+def test_volcano_schedules_the_pods_in_the_queue_of_the_annotation() -> None:
+    graph = make.graph(annotations=VOLCANO_QUEUE)
+    answer = ask(graph, volcano_scheduler="on")
+    assert schedulers(answer) == {"frontend": "volcano", "worker": "volcano"}
+    assert pcs(answer)["metadata"]["annotations"][ON_SET] == "research"
+    assert ON_SET not in pcs(ask(make.graph(), volcano_scheduler="on"))["metadata"]["annotations"]
+    without = ask(graph)
+    assert schedulers(without) == {"frontend": "", "worker": ""}
+    assert ON_SET not in pcs(without)["metadata"]["annotations"]
+
+
+def test_existing_set_keeps_its_scheduler_when_volcano_is_switched_on() -> None:
+    children = settled(make.graph())
+    assert schedulers(ask(make.graph(), children, volcano_scheduler="on")) == {"frontend": "", "worker": ""}
+
+
+def test_scheduler_of_the_user_stays_under_volcano() -> None:
+    mine = make.service("frontend", extraPodSpec={"schedulerName": "mine"})
+    assert schedulers(ask(make.graph({"a": mine}), volcano_scheduler="on")) == {"a": "mine"}

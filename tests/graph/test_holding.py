@@ -208,3 +208,13 @@ def test_immutable_fields_of_an_adopted_pod_clique_set_are_kept() -> None:
     assert not is_held(answer)
     assert {one["spec"]["minAvailable"] for one in _cliques(answer)} == {1}
     assert {one["name"]: one["spec"]["replicas"] for one in _cliques(answer)}["worker-wkr"] == 3
+
+
+def test_update_strategy_reaches_a_held_set() -> None:
+    strategy = {"nvidia.com/grove-update-strategy": "OnDelete"}
+    children = set_of_before(make.graph(grove.TWO))
+    answer = grove.ask(graph_of(grove.TWO, annotations=strategy), children, grove.PARTS)
+    assert is_held(answer)
+    assert grove.pcs(answer)["spec"]["updateStrategy"] == {"type": "OnDelete"}
+    kept = [make.observed(child) for child in answer.children]
+    assert "updateStrategy" not in grove.pcs(grove.ask(make.graph(grove.TWO), kept, grove.PARTS))["spec"]

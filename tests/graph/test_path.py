@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.path import takes_grove
+from hooks import contract
+from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.standing_path import GraphPath, find_standing_path, read_reported_path
 from hooks.graph.validate import review_graph
 from hooks.k8s import kinds
@@ -242,3 +243,24 @@ def test_groves_rules_hold_for_new_and_moving_graphs_and_not_for_those_that_stay
     assert refused(scaled, graph(services=LONG, name=NAME, status=CLIQUES)) is False, "its old spec had the problem too"
     assert world.ask(new, running_components(new), installed=["grove"]).problems == ()
     assert world.ask(new, installed=["grove"]).problems != ()
+
+
+PROVIDER = contract.ANNOTATION_WORKLOAD_PROVIDER
+
+
+@pytest.mark.parametrize(
+    ("annotations", "standing", "by_grove"),
+    [
+        ({PROVIDER: "component"}, None, False),
+        ({PROVIDER: "grove"}, None, True),
+        ({PROVIDER: "other"}, None, True),
+        ({PROVIDER: "component"}, GROVE, True),
+        ({PROVIDER: "grove"}, COMPONENTS, False),
+        ({PROVIDER: "component", contract.ANNOTATION_ENABLE_GROVE: "true"}, None, True),
+    ],
+)
+def test_provider_of_a_go_operator_counts_for_a_new_graph_alone(
+    annotations: dict[str, str], standing: GraphPath | None, by_grove: bool
+) -> None:
+    assert takes_grove(annotations, frozenset({kinds.POD_CLIQUE_SET}), standing) is by_grove
+    assert standing or may_take_grove(annotations) is by_grove

@@ -71,12 +71,21 @@ def warnings(services: dict[str, Any], **annotations: str) -> tuple[str, ...]:
             ],
         ),
         (
-            {"a": PICKER, "main": {"componentType": "decode"}},
+            {"main": WORKER},
+            {"workload-provider": "Grove"},
+            [
+                (
+                    "metadata.annotations[nvidia.com/workload-provider]: 'Grove' is none of component, grove and has "
+                    "no effect; did you mean grove?"
+                )
+            ],
+        ),
+        (
+            {"a": PICKER, "main": {"componentType": "frontend"}},
             {},
             [
                 (
-                    "spec.services[a]: its InferencePool selects components of type worker in its "
-                    "own Dynamo namespace, "
+                    "spec.services[a]: its InferencePool selects workers in its own Dynamo namespace, "
                     "and this graph has none"
                 )
             ],
@@ -86,15 +95,14 @@ def warnings(services: dict[str, Any], **annotations: str) -> tuple[str, ...]:
             {},
             [
                 (
-                    "spec.services[a]: its InferencePool selects components of type worker in its "
-                    "own Dynamo namespace, "
+                    "spec.services[a]: its InferencePool selects workers in its own Dynamo namespace, "
                     "and this graph has none"
                 )
             ],
         ),
         ({"a": PICKER, "b": OTHER_CONFIG, "main": WORKER}, {"enable-grove": "False"}, []),
     ],
-    ids=["Grove", "rollout", "discovery", "second picker", "no worker", "workers elsewhere", "right"],
+    ids=["Grove", "rollout", "discovery", "second picker", "provider", "no worker", "workers elsewhere", "right"],
 )
 def test_slip_of_a_graph_is_warned_about(
     services: dict[str, Any], annotations: dict[str, str], expected: list[str]

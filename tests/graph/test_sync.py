@@ -359,11 +359,6 @@ def test_multinode_services_become_multinode_components_where_leader_worker_sets
 
 
 IMPOSSIBLE: dict[str, tuple[dict[str, Any], str, str]] = {
-    "no GPU limit": (
-        {"w": make.service(multinode={"nodeCount": 2})},
-        "g",
-        "spec.services[w].resources.limits.gpu: generateWorkerPodTemplateSpec: GPU limit is not set for LWS worker pod",
-    ),
     "name too long": (
         {"w" * 46: make.service(multinode={"nodeCount": 2}, resources=GPU, replicas=11)},
         "g",

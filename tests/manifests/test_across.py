@@ -148,3 +148,18 @@ def test_one_graph_in_two_versions_collides_as_a_whole_and_not_by_its_services(f
     faults, warnings = check(folder, ALPHA, BETA)
     assert faults == []
     assert warnings[0].startswith("b.yaml:4: metadata.name: DynamoGraphDeployment g is also in a.yaml:1")
+
+
+SEEING = GRAPH.replace("componentType: worker", "componentType: frontend\n      runtimeVersionOverride: {release}")
+
+
+@pytest.mark.parametrize(("release", "is_warned"), [("1.5.1", True), ("1.6.1", False), ("0.9.1", False)])
+def test_graph_whose_workers_another_graph_may_see_is_warned_about(folder: Path, release: str, is_warned: bool) -> None:
+    faults, warnings = check(
+        folder, SEEING.format(name="vd", service="m", release=release), GRAPH.format(name="vd-b", service="n")
+    )
+    told = [one for one in warnings if "begins with that of" in one]
+    assert faults == []
+    place, other = "b.yaml:4: metadata.name: the Dynamo namespace of this graph", "DynamoGraphDeployment vd (a.yaml)"
+    expected = [f"{place} begins with that of {other}"]
+    assert [one.split(", and")[0] for one in told] == (expected if is_warned else [])

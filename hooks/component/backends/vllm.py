@@ -3,6 +3,7 @@
 | GPUs | mode |
 |---|---|
 | one engine needs more than a node has | one engine over all nodes: multiprocessing or Ray |
+| engines come and go while it serves (`--enable-elastic-ep`) | one Ray over all nodes |
 | all engines of data parallelism together need more than a node has | engines on each node, hybrid load balancing |
 | a node has enough, or the spec requests none | vLLM does not span nodes; a warning says so |
 
@@ -21,6 +22,7 @@ from typing import assert_never
 
 from hooks import contract
 from hooks.component.backends.command_line import CommandLine
+from hooks.component.backends.elastic import RAY_PORT, is_elastic, launch_on_nodes
 from hooks.component.backends.launched import Launched, without_probes
 from hooks.component.backends.shell import (
     Program,
@@ -38,7 +40,6 @@ from hooks.k8s.types import Json
 from hooks.problems import SPEC, Problem
 from hooks.rules import pod as rules
 
-RAY_PORT = 6379
 DATA_PARALLEL_PORT = 13445
 MASTER_PORT = 29500
 WAIT_CONTAINER = "wait-for-leader-mp"
@@ -91,6 +92,7 @@ class Mode(StrEnum):
     RAY = "ray"
     MULTIPROCESSING = "mp"
     DATA_PARALLEL = "data-parallel"
+    ELASTIC = "elastic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,7 @@ def launch_vllm(
         InvalidSpec: the command is missing.
     """
     sizes = _read_sizes(container)
-    mode = _resolve_mode(sizes, gpus, annotations)
+    mode = _resolve_mode(sizes, gpus, annotations, is_elastic=is_elastic(container))
     launched = _launch(mode, container, placement, local_engines=gpus // sizes.world)
     if placement.role is not Role.WORKER:
         return launched
@@ -119,11 +121,13 @@ def launch_vllm(
     return replace(launched, container=without_probes(launched.container))
 
 
-def _resolve_mode(sizes: _Sizes, gpus: int, annotations: Mapping[str, str]) -> Mode:
+def _resolve_mode(sizes: _Sizes, gpus: int, annotations: Mapping[str, str], *, is_elastic: bool) -> Mode:
     if gpus == 0:
         return Mode.ALONE
     if sizes.world > gpus:
         return _resolve_executor(annotations)
+    if is_elastic:
+        return Mode.ELASTIC
     return Mode.DATA_PARALLEL if sizes.world * sizes.data > gpus else Mode.ALONE
 
 
@@ -144,6 +148,8 @@ def _launch(mode: Mode, container: Mapping[str, Json], placement: Placement, *, 
             return Launched(container=dict(container), warnings=(_warn_of_separate_engines(placement),))
         case Mode.RAY:
             return Launched(container=_with_ray(container, placement), warnings=warn_of_script(container, _ENGINE))
+        case Mode.ELASTIC:
+            return Launched(container=launch_on_nodes(container, placement))
         case Mode.MULTIPROCESSING:
             return _with_processes(container, placement)
         case Mode.DATA_PARALLEL:

@@ -1,11 +1,13 @@
 """A component's defaults, by its type and the release that it runs; the user's values override them."""
 
+from dataclasses import replace
 from typing import assert_never
 
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.defaults import epp, frontend, planner, worker
 from hooks.component.defaults.base import BARE, ComponentDefaults
 from hooks.component.defaults.runtime import ENGINE
+from hooks.component.namespace_prefix import frontend_prefix
 from hooks.component.runtime_version import RuntimeVersion, find_runtime_container, resolve_runtime_version
 from hooks.component.subject import ComponentType, Subject
 
@@ -14,9 +16,13 @@ __all__ = ["ComponentDefaults", "resolve_defaults", "resolve_typical", "typical_
 
 def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
     """The defaults of the main container and its pod."""
+    version = resolve_runtime_version(spec)
     match subject.type:
+        case ComponentType.FRONTEND:
+            defaults = frontend.resolve_defaults(version)
+            return replace(defaults, env={**defaults.env, **frontend_prefix(subject, version)})
         case ComponentType.PLANNER:
-            return planner.resolve_defaults(subject, resolve_runtime_version(spec))
+            return planner.resolve_defaults(subject, version)
         case ComponentType.EPP:
             return epp.resolve_defaults(spec, subject)
         case _:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.defaults.base import ComponentDefaults, tcp_port
+from hooks.component.namespace_prefix import picker_prefix
+from hooks.component.runtime_version import resolve_runtime_version
 from hooks.component.subject import Subject
 from hooks.identity import epp_account, epp_config_map, epp_pool
 from hooks.k8s import kinds
@@ -35,6 +37,11 @@ PROBES: Mapping[str, Mapping[str, Json]] = {
     "readinessProbe": _HEALTH_PROBE,
     # Half an hour, because the picker downloads the model's tokenizer before it serves.
     "startupProbe": {"grpc": {"port": contract.EPP_HEALTH_PORT}, "periodSeconds": 10, "failureThreshold": 180},
+}
+_NATIVE_PROBES: Mapping[str, Mapping[str, Json]] = {
+    **PROBES,
+    # Half an hour, because the picker waits for workers before it serves.
+    "startupProbe": {"grpc": _HEALTH_PROBE["grpc"], "periodSeconds": 10, "failureThreshold": 180},
 }
 _PORTS = (
     tcp_port(contract.EPP_GRPC_PORT_NAME, contract.EPP_GRPC_PORT),
@@ -61,7 +68,7 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
     without a graph uses the InferencePool `<component>-pool`, which the user must create.
     """
     if spec.epp_config is None:
-        return _native_defaults(subject)
+        return _native_defaults(spec, subject)
     return ComponentDefaults(
         command=(),
         args=_arguments(epp_pool(subject.graph or subject.name), subject.namespace),
@@ -86,19 +93,19 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
     )
 
 
-def _native_defaults(subject: Subject) -> ComponentDefaults:
+def _native_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
     """The defaults of a picker without `eppConfig`; its home is set, because its images differ in theirs."""
     return ComponentDefaults(
         command=(),
         ports=_PORTS,
         env={
+            **picker_prefix(subject, resolve_runtime_version(spec)),
             "DYN_ENFORCE_DISAGG": "false",
-            "DYN_NAMESPACE_PREFIX": subject.dynamo_namespace,
             "HOME": _NATIVE_HOME,
             "RUST_LOG": "info",
             "USE_STREAMING": "true",
         },
-        probes=PROBES,
+        probes=_NATIVE_PROBES,
         volumes=({"name": CACHE_VOLUME, "emptyDir": {}},),
         mounts=({"name": CACHE_VOLUME, "mountPath": f"{_NATIVE_HOME}/.cache"},),
         grace_seconds=GRACE_SECONDS,

@@ -4,9 +4,10 @@ Source: Dynamo operator 1.6, internal/dynamo/component_dynamo_sidecar.go.
 """
 
 from hooks import contract
+from hooks.component.defaults import worker
 from hooks.component.defaults.base import ComponentDefaults, http_get, tcp_port
 
-ENGINE = ComponentDefaults(command=())
+ENGINE = ComponentDefaults(command=(), grace_seconds=worker.GRACE_SECONDS)
 """The main container: it runs as its image and the user say."""
 
 DEFAULTS = ComponentDefaults(

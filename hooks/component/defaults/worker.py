@@ -3,6 +3,10 @@
 Until release 1.4, a failed canary request makes /live answer 503, and one failed /live restarts the engine. So with
 health checks on, a busy engine would reload its model. From release 1.5 on, three in a row must fail.
 
+From release 1.2 on, an engine reports its forward passes only if it knows a port for that, and a planner that scales by
+load waits for these reports for ever. Earlier releases ignore the variable. NIXL exports nothing until a user sets
+`NIXL_TELEMETRY_ENABLE` to `y`.
+
 Source: Dynamo operator, internal/dynamo/component_worker.go.
 """
 
@@ -10,7 +14,7 @@ from dataclasses import replace
 
 from hooks import contract
 from hooks.component.defaults.base import ComponentDefaults, http_get, tcp_port
-from hooks.component.runtime_version import HEALTH_CHECKS_SINCE, RuntimeVersion, is_since
+from hooks.component.runtime_version import CURRENT_SINCE, HEALTH_CHECKS_SINCE, RuntimeVersion, is_since
 
 _HEALTH_CHECKS = "DYN_HEALTH_CHECK_ENABLED"
 
@@ -35,9 +39,29 @@ DEFAULTS = ComponentDefaults(
         ),
     },
 )
-_CHECKED = replace(
+GRACE_SECONDS = 100
+"""From 1.0 on: what an engine of 1.6.1 may take at most, which is 95 seconds, and some for its end.
+
+It waits 5 seconds after it has withdrawn, then at most 30 for its requests, 30 for hooks, and 30 to clean up.
+
+Source: Dynamo 1.6.1, dynamo/common/utils/graceful_shutdown.py.
+"""
+
+_OF_1_0 = replace(
     DEFAULTS,
-    env={**DEFAULTS.env, _HEALTH_CHECKS: "true"},
+    grace_seconds=GRACE_SECONDS,
+    ports=(*DEFAULTS.ports, tcp_port(contract.NIXL_PORT_NAME, contract.NIXL_PORT)),
+    env={
+        **DEFAULTS.env,
+        "DYN_FORWARDPASS_METRIC_PORT": str(contract.FORWARD_PASS_METRICS_PORT),
+        "NIXL_TELEMETRY_ENABLE": "n",
+        "NIXL_TELEMETRY_EXPORTER": "prometheus",
+        "NIXL_TELEMETRY_PROMETHEUS_PORT": str(contract.NIXL_PORT),
+    },
+)
+_CHECKED = replace(
+    _OF_1_0,
+    env={**_OF_1_0.env, _HEALTH_CHECKS: "true"},
     probes={
         **DEFAULTS.probes,
         "livenessProbe": http_get(
@@ -49,4 +73,6 @@ _CHECKED = replace(
 
 def resolve_defaults(version: RuntimeVersion | None) -> ComponentDefaults:
     """The defaults of a release."""
-    return _CHECKED if is_since(version, HEALTH_CHECKS_SINCE) else DEFAULTS
+    if is_since(version, HEALTH_CHECKS_SINCE):
+        return _CHECKED
+    return _OF_1_0 if is_since(version, CURRENT_SINCE) else DEFAULTS

@@ -21,11 +21,13 @@ from hooks.graph.grove.service import GroveService, plan_grove_service
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.topology import WHOLE_GRAPH, plan_topology
 from hooks.k8s.grove import (
+    ANNOTATION_VOLCANO_QUEUE,
     KAI_SCHEDULER,
     LABEL_KAI_QUEUE,
     Clique,
     Topology,
     build_pod_clique_set,
+    with_update_strategy,
 )
 from hooks.k8s.grove_immutables import find_immutable_changes, keep_immutable
 from hooks.k8s.pod_sets import cliques_of
@@ -62,12 +64,12 @@ def plan_grove(
     Raises:
         InvalidSpec: a service cannot be rendered, or Grove would refuse the set or its change; all problems.
     """
-    existing = seen.grove.pod_clique_set
-    queue, topology = _queue(graph, settings), plan_topology(graph, settings)
+    components, existing = tuple(components), seen.grove.pod_clique_set
+    scheduler, topology = _choose_scheduler(graph, settings), plan_topology(graph, settings)
 
     def plan_service(component: GraphServicePlan, kept: Discovered | None = None) -> GroveService:
         service = plan_grove_service(graph, component, seen, settings, kept=kept)
-        return _schedule(_place(service, topology.get(service.service)), queue, existing)
+        return _schedule(_place(service, topology.get(service.service)), scheduler, existing)
 
     services: list[GroveService] = []
     problems: list[Problem] = []
@@ -80,7 +82,13 @@ def plan_grove(
             problems += error.problems
     if problems:
         raise InvalidSpec(tuple(problems))
-    pod_clique_set = _build_set(graph, services, topology.get(WHOLE_GRAPH), settings.grove_termination_delay)
+    pod_clique_set = _build_set(
+        graph,
+        services,
+        topology.get(WHOLE_GRAPH),
+        settings.grove_termination_delay,
+        annotations={**_kept_decisions(components), **_volcano_queue(graph, settings)},
+    )
     if existing is not None and not existing.is_deleting:
         pod_clique_set = keep_immutable(pod_clique_set, existing.spec)
     problems = [*_mixed_schedulers(services), *_refused_changes(pod_clique_set, existing)]
@@ -105,38 +113,68 @@ def build_grove(plan: GrovePlan) -> list[Manifest]:
     return [plan.pod_clique_set, *exposed] if has_set else exposed
 
 
+def _kept_decisions(components: Iterable[GraphServicePlan]) -> dict[str, str]:
+    """What was decided for services, in the annotations of components, which do not exist under Grove."""
+    name = contract.ANNOTATION_NAMESPACE_PREFIX
+    found = (component.spec.get("annotations", {}).get(name) for component in components)
+    decided = next(filter(None, found), "")
+    return {name: decided} if decided else {}
+
+
 def _build_set(
-    graph: GraphDeployment, services: Sequence[GroveService], topology: Topology | None, termination_delay: str
+    graph: GraphDeployment,
+    services: Sequence[GroveService],
+    topology: Topology | None,
+    termination_delay: str,
+    *,
+    annotations: Mapping[str, str],
 ) -> Manifest:
     cliques = (clique for service in services for clique in service.cliques)
     groups = [service.group for service in services if service.group]
     discovered = {service.service: value for service in services if (value := service.discovered.to_json())}
     name, namespace = graph.metadata.name, graph.metadata.namespace
     labels = {key: value for key, value in graph.spec.labels.items() if key not in NEVER_COPIED}
-    annotations = {**common_annotations(graph), **write_annotation(discovered)}
-    return build_pod_clique_set(
-        build_metadata(name, namespace, labels=labels, annotations=annotations),
+    whole = {**common_annotations(graph), **annotations, **write_annotation(discovered)}
+    built = build_pod_clique_set(
+        build_metadata(name, namespace, labels=labels, annotations=whole),
         cliques,
         groups,
         termination_delay=termination_delay,
         priority_class=graph.spec.priority_class_name,
         topology=topology,
     )
+    return with_update_strategy(built, graph.metadata.annotations.get(contract.ANNOTATION_GROVE_UPDATE_STRATEGY, ""))
 
 
-def _queue(graph: GraphDeployment, settings: Settings) -> str:
-    """The KAI queue of the graph; empty if KAI is off.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scheduler:
+    """The scheduler of pods whose user chose none, empty for the cluster's own, and KAI's queue, empty without KAI."""
 
-    Source: Dynamo operator, internal/dynamo/grove.go, DetermineKaiSchedulerQueue.
+    name: str
+    queue: str
+
+
+def _choose_scheduler(graph: GraphDeployment, settings: Settings) -> _Scheduler:
+    """The scheduler that the settings switch on.
+
+    Source: Dynamo operator, internal/dynamo/grove.go, DetermineKaiSchedulerQueue and injectVolcanoSchedulerIfEnabled.
     """
-    if settings.kai_scheduler is Switch.OFF:
-        return ""
-    return graph.metadata.annotations.get(contract.ANNOTATION_KAI_QUEUE, "").strip() or settings.kai_queue
+    if settings.kai_scheduler is Switch.ON:
+        asked = graph.metadata.annotations.get(contract.ANNOTATION_KAI_QUEUE, "").strip()
+        return _Scheduler(name=KAI_SCHEDULER, queue=asked or settings.kai_queue)
+    name = contract.VOLCANO_SCHEDULER if settings.volcano_scheduler is Switch.ON else ""
+    return _Scheduler(name=name, queue="")
 
 
-def _schedule(service: GroveService, queue: str, existing: ObservedSet | None) -> GroveService:
+def _volcano_queue(graph: GraphDeployment, settings: Settings) -> dict[str, str]:
+    """The annotation of the set by which Grove's backend for Volcano chooses a queue; {} for the default queue."""
+    queue = graph.metadata.annotations.get(contract.ANNOTATION_VOLCANO_QUEUE, "").strip()
+    return {ANNOTATION_VOLCANO_QUEUE: queue} if queue and settings.volcano_scheduler is Switch.ON else {}
+
+
+def _schedule(service: GroveService, scheduler: _Scheduler, existing: ObservedSet | None) -> GroveService:
     kept = _kept_schedulers(existing)
-    return replace(service, cliques=tuple(_schedule_clique(clique, queue, kept) for clique in service.cliques))
+    return replace(service, cliques=tuple(_schedule_clique(clique, scheduler, kept) for clique in service.cliques))
 
 
 def _place(service: GroveService, topology: Topology | None) -> GroveService:
@@ -148,20 +186,21 @@ def _place(service: GroveService, topology: Topology | None) -> GroveService:
     return replace(service, cliques=tuple(replace(clique, topology=topology) for clique in service.cliques))
 
 
-def _schedule_clique(clique: Clique, queue: str, kept: Mapping[str, str]) -> Clique:
-    """Give a clique the KAI scheduler and its queue, unless the user chose another scheduler.
+def _schedule_clique(clique: Clique, scheduler: _Scheduler, kept: Mapping[str, str]) -> Clique:
+    """Give a clique the scheduler of the settings, with KAI's queue, unless the user chose another scheduler.
 
-    An existing set keeps its scheduler: Grove refuses to change it, and switching KAI on or off must not block every
+    An existing set keeps its scheduler: Grove refuses to change it, and switching one on or off must not block every
     change of existing graphs.
     """
     users = clique.pod_spec.get("schedulerName", "")
     if users and users != KAI_SCHEDULER:
         return clique
-    wanted = users or kept.get(clique.name, KAI_SCHEDULER if queue else "")
+    wanted = users or kept.get(clique.name, scheduler.name)
     if not wanted:
         return clique
     pod: PodSpec = {**clique.pod_spec, "schedulerName": wanted}
-    labels = {**clique.labels, LABEL_KAI_QUEUE: queue} if wanted == KAI_SCHEDULER and queue else clique.labels
+    is_queued = wanted == KAI_SCHEDULER and scheduler.queue
+    labels = {**clique.labels, LABEL_KAI_QUEUE: scheduler.queue} if is_queued else clique.labels
     return replace(clique, pod_spec=pod, labels=labels)
 
 

@@ -7,10 +7,11 @@ internal/webhook/validation/dynamographdeployment.go, whose text for the length 
 import re
 from collections.abc import Iterator, Mapping
 
+from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.graph import GraphDeployment
 from hooks.component.placement import Role, clique_name
-from hooks.k8s.grove import MAX_COMBINED_NAME
+from hooks.k8s.grove import MAX_COMBINED_NAME, UPDATE_STRATEGIES
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import Json
 from hooks.problems import METADATA, SPEC, Key, Problem
@@ -26,6 +27,10 @@ def validate_for_grove(graph: GraphDeployment) -> Iterator[Problem]:
     name = graph.metadata.name
     if not is_dns_label(name) or not name[0].isalpha():
         yield rules.GROVE_GRAPH_NAME.at(METADATA / "name", name=name)
+    strategy = graph.metadata.annotations.get(contract.ANNOTATION_GROVE_UPDATE_STRATEGY, UPDATE_STRATEGIES[0])
+    if strategy not in UPDATE_STRATEGIES:
+        path = METADATA / "annotations" / Key(contract.ANNOTATION_GROVE_UPDATE_STRATEGY)
+        yield rules.GROVE_UPDATE_STRATEGY.at(path, value=strategy, choices=", ".join(UPDATE_STRATEGIES))
     for service, spec in sorted(graph.spec.services.items()):
         yield from _validate_name(name, service)
         yield from _validate_pod(service, spec.extra_pod_spec)

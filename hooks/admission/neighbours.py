@@ -1,0 +1,67 @@
+"""Warns who creates a graph whose Dynamo namespace begins with that of another graph in the Kubernetes namespace.
+
+It needs the right to list graphs, which the count of resources needs too. Without it, or without an answer in time,
+nothing is said.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from hooks import contract
+from hooks.api.base import read_parent
+from hooks.api.graph import GraphDeployment
+from hooks.clients.api_server import ApiServer, Refused
+from hooks.graph.namespace_prefix import extends, sees_workers_of
+from hooks.k8s.types import name_of, plural_of
+from hooks.problems import METADATA, Problem
+from hooks.rules.slips import EXTENDED_NAMESPACE
+from hooks.serving.logs import logger
+from hooks.validation.review import Review, Verdict
+
+Rule = Callable[[Review], Verdict]
+
+DEADLINE_SECONDS = 1.0
+_MOST = 500
+"""Graphs that are read; in a namespace with more, the rest is not looked at."""
+
+
+def warn_of_neighbours(rules_by_plural: Mapping[str, Rule], server: ApiServer | None) -> dict[str, Rule]:
+    """The same rules, with this warning about an accepted graph that is new."""
+    plural = plural_of(contract.GRAPH)
+    judge = rules_by_plural[plural]
+
+    def warned(review: Review) -> Verdict:
+        verdict = judge(review)
+        if verdict.problems or review.old is not None or server is None:
+            return verdict
+        return replace(verdict, warnings=(*verdict.warnings, *_find_extended(review, server)))
+
+    return {**rules_by_plural, plural: warned}
+
+
+def _find_extended(review: Review, server: ApiServer) -> tuple[Problem, ...]:
+    name, namespace = name_of(review.new), str(review.new["metadata"]["namespace"])
+    try:
+        return tuple(
+            EXTENDED_NAMESPACE.at(METADATA / "name", other=f"{contract.GRAPH.kind} {other.metadata.name}", place="")
+            for other in _read_graphs(server, namespace, name)
+            if sees_workers_of(other, name)
+        )
+    except Refused as refused:
+        logger.warning("graphs of namespace %s not read: %s", namespace, refused)
+        return ()
+
+
+def _read_graphs(server: ApiServer, namespace: str, name: str) -> Iterator[GraphDeployment]:
+    """The graphs with a shorter name, of which there may be some.
+
+    Raises:
+        Refused: the API server refuses, or does not answer in time.
+    """
+    plural = plural_of(contract.GRAPH)
+    path = f"/apis/{contract.GRAPH.api_version}/namespaces/{namespace}/{plural}?limit={_MOST}"
+    with server.converse(DEADLINE_SECONDS) as talk:
+        found = talk.ask("GET", path).body
+    for item in found.get("items") or ():
+        if extends(name, name_of(item)):
+            yield read_parent(GraphDeployment, item)[0]
