@@ -61,6 +61,7 @@ Where is …?
 * an engine's flags over several nodes: hooks/component/backends
 * the pod template: hooks/component/pod_template.py
 * the PodCliqueSet: hooks/graph/grove/plan.py
+* the name of a PodCliqueSet: hooks/graph/grove/names.py
 * the choice between components and Grove: hooks/graph/path.py, hooks/graph/standing_path.py
 * which pods a workload makes, and how many: hooks/k8s/pod_sets.py
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py

@@ -16,6 +16,7 @@ from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
 from hooks.metacontroller.controllers import declared_kinds
 from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.problems import HERE, Problem, Reason, Rule
+from hooks.rules.slips import NO_RELEASE
 from hooks.settings import parse_settings
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -177,3 +178,8 @@ def problem(text: str, reason: Reason = Reason.INVALID) -> Problem:
 def problems(*texts: str) -> tuple[Problem, ...]:
     """One problem for each text."""
     return tuple(problem(text) for text in texts)
+
+
+def without_release(warnings: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The warnings without those about images that name no release, such as the default one here."""
+    return tuple(one for one in warnings if one.rule is not NO_RELEASE)

@@ -14,6 +14,7 @@ from hooks.effects import Effect, EffectSource, Event, ScalePodClique, WriteBack
 from hooks.errors import HookError
 from hooks.facts import Facts
 from hooks.graph import sync as graph
+from hooks.graph.grove.names import find_set_name
 from hooks.graph.grove.service import target_name
 from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.identity import component_name
@@ -68,11 +69,11 @@ class StoredObjects:
             Refused: the API server did not answer.
         """
         parent = self._read_unchanged(contract.GRAPH)
-        name, namespace, uid = self.source.parent.name, self.source.parent.namespace, self.source.parent.uid
+        namespace, uid = self.source.parent.namespace, self.source.parent.uid
         if effect.namespace != namespace or effect.kind not in _SCALED:
             raise Unwanted(f"{effect.kind} {effect.namespace}/{effect.name} is no part of {self._name}")
         clique = self._find(_SCALED[effect.kind], effect.name)
-        pod_clique_set = self._find(kinds.POD_CLIQUE_SET, name)
+        pod_clique_set = self._find(kinds.POD_CLIQUE_SET, find_set_name(parent))
         if clique is None or pod_clique_set is None:
             return None
         if not is_controlled_by(pod_clique_set, uid) or not _is_owned_by(clique, pod_clique_set):
@@ -142,11 +143,12 @@ class StoredObjects:
 
     def _find_adapters(self, parent: ReadManifest, target: str) -> list[ReadManifest]:
         """The graph's own scaling adapter of the service that the target runs; none if it has none."""
-        name, services = self.source.parent.name, (parent.get("spec") or {}).get("services") or {}
+        name, set_name = self.source.parent.name, find_set_name(parent)
+        services = (parent.get("spec") or {}).get("services") or {}
         found = (
             self._find(contract.SCALING_ADAPTER, component_name(name, service))
             for service in services
-            if target_name(name, service) == target
+            if target_name(set_name, service) == target
         )
         return [one for one in found if one is not None and is_controlled_by(one, self.source.parent.uid)]
 

@@ -49,8 +49,21 @@ def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator
     if not validate_fragments(spec):
         yield from (
             one.under(path, instead_of=SPEC)
-            for one in (*_find_port_slips(spec), *_find_planner_slip(spec), *_warn_of_launch(spec, framework))
+            for one in (
+                *_find_release_slip(spec),
+                *_find_port_slips(spec),
+                *_find_planner_slip(spec),
+                *_warn_of_launch(spec, framework),
+            )
         )
+
+
+def _find_release_slip(spec: ComponentSpec) -> Iterator[Problem]:
+    """The warning that nothing says which release of Dynamo the component runs; upstream 1.5 refuses a new one."""
+    image = spec.main_container.get("image")
+    if image and isinstance(image, str) and resolve_runtime_version(spec) is None:
+        at = MAIN_CONTAINER / "image"
+        yield rules.NO_RELEASE.at(at, image=image, field=SPEC / "runtimeVersionOverride")
 
 
 def find_rollout_slip(annotations: Mapping[str, str]) -> Iterator[Problem]:

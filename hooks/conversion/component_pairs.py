@@ -76,7 +76,7 @@ def _is_nothing(size: Json) -> bool:
 
 
 def _adapter_to_beta(slots: Slots) -> Slots:
-    """An enabled adapter; `{}` is off in v1alpha1 and on in v1beta1."""
+    """An enabled adapter; `{}` is off in v1alpha1 and on in v1beta1. One that is off is left out, as upstream does."""
     adapter = slots.get(_ADAPTER)
     if not isinstance(adapter, dict) or adapter.get("enabled") is not True:
         return {}
@@ -85,7 +85,10 @@ def _adapter_to_beta(slots: Slots) -> Slots:
 
 def _adapter_to_alpha(slots: Slots) -> Slots:
     adapter = slots.get(_ADAPTER)
-    return {_ADAPTER: {**adapter, "enabled": True}} if isinstance(adapter, dict) else {}
+    if not isinstance(adapter, dict):
+        return {}
+    enabled = adapter.get("enabled")
+    return {_ADAPTER: {**adapter, "enabled": True if enabled is None else enabled}}
 
 
 def _probe_pair(name: str) -> Pair:

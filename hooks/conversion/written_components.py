@@ -155,6 +155,13 @@ def _main_container(rest: Parts, component: Fields, container: Json) -> Parts:
     return _main(component, *rest)
 
 
+def _adapter(rest: Parts, component: Fields, _service: Fields) -> Parts:
+    """The field `enabled` where the user wrote it; it may be absent in v1beta1."""
+    adapter = component.get("scalingAdapter")
+    is_written = isinstance(adapter, dict) and rest[:1] == ("enabled",) and "enabled" in adapter
+    return ("scalingAdapter", *(rest if is_written else ()))
+
+
 def _renamed(parts: Sequence[str | int], names: Mapping[str, str]) -> Parts:
     """The parts with another name of the first one."""
     if not parts or not isinstance(parts[0], str):
@@ -171,7 +178,6 @@ _RENAMED: Mapping[str, Parts] = {
     "subComponentType": ("type",),
     "serviceName": ("name",),
     "sharedMemory": ("sharedMemorySize",),
-    "scalingAdapter": ("scalingAdapter",),
 }
 """Fields that have one path with all that is below them."""
 
@@ -185,6 +191,7 @@ _WRITERS: Mapping[str, _Writer] = {
     "livenessProbe": _of_main("livenessProbe"),
     "readinessProbe": _of_main("readinessProbe"),
     "frontendSidecar": _sidecar,
+    "scalingAdapter": _adapter,
     "gpuMemoryService": _feature("gpuMemoryService"),
     "failover": _feature("failover"),
     "checkpoint": lambda rest, _component, _service: ("experimental", "checkpoint", *rest),

@@ -127,7 +127,7 @@ def _find_grove(graph: GraphDeployment, seen: ObservedGraph) -> str:
     """
     grove, name = seen.grove, graph.metadata.name
     if grove.pod_clique_set is not None:
-        return f"{kinds.POD_CLIQUE_SET.kind} {name}"
+        return f"{kinds.POD_CLIQUE_SET.kind} {grove.set_name}"
     if seen.components:
         return ""
     if grove.scalables:

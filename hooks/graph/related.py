@@ -1,6 +1,7 @@
 """Which related objects a graph's sync needs.
 
-Metacontroller caches the answer until the spec changes, so the answer must not depend on annotations.
+Metacontroller caches the answer until the spec changes, so the answer must not depend on annotations. The name of the
+PodCliqueSet may come from the status: it is the name that the spec gave it first, and stays the same.
 """
 
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
 from hooks.component.mpi_key import resolve_key_rule
 from hooks.errors import InvalidSpec
+from hooks.graph.grove.names import find_set_name, may_be_cut
 from hooks.graph.model_services import plan_model_services
 from hooks.graph.mpi_key import needs_mpi_key
 from hooks.graph.namespace_prefix import needs_decision, neighbours_rule
@@ -63,8 +65,7 @@ def _rivals(parent: ReadManifest, *, has_grove: bool) -> Iterator[RelatedRule]:
     exposed = map(to_dns_label, components) if has_grove else ()
     of_models = (model_service_name(name, plan.model) for plan in plan_model_services(graph))
     if has_grove:
-        # The graph's own PodCliqueSet would be in every request twice, and no other object can have its name for long.
-        yield RelatedRule.of(kinds.POD_CLIQUE_SET, namespace, without_label=contract.LABEL_CONTROLLER_UID)
+        yield _rival_sets(parent)
     if services := sorted({*exposed, *of_models}):
         yield RelatedRule.of(kinds.SERVICE, namespace, names=tuple(services))
 
@@ -75,11 +76,22 @@ def _neighbours(parent: ReadManifest) -> Iterator[RelatedRule]:
         yield neighbours_rule(parent["metadata"]["namespace"])
 
 
+def _rival_sets(parent: ReadManifest) -> RelatedRule:
+    """PodCliqueSets that can have the name of the graph's own.
+
+    By name, the graph's own one is in every request twice. So it is asked for only where another graph's can have this
+    name, because one of the two is cut. Otherwise only a set of nobody's can have it for long.
+    """
+    namespace, name = parent["metadata"]["namespace"], find_set_name(parent)
+    if may_be_cut(name):
+        return RelatedRule.of(kinds.POD_CLIQUE_SET, namespace, names=(name,))
+    return RelatedRule.of(kinds.POD_CLIQUE_SET, namespace, without_label=contract.LABEL_CONTROLLER_UID)
+
+
 def _grove_parts(parent: ReadManifest) -> list[RelatedRule]:
-    metadata = parent["metadata"]
-    labels = {LABEL_PART_OF: metadata["name"]}
+    labels = {LABEL_PART_OF: find_set_name(parent)}
     scaled = (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)
-    return [RelatedRule.of(kind, metadata["namespace"], match_labels=labels) for kind in scaled]
+    return [RelatedRule.of(kind, parent["metadata"]["namespace"], match_labels=labels) for kind in scaled]
 
 
 def _pods(parent: ReadManifest) -> list[RelatedRule]:

@@ -12,6 +12,7 @@ from hooks import contract
 from hooks.component.projection import PROJECTED
 from hooks.component.status import count_new
 from hooks.graph.components import clean_json
+from hooks.graph.grove.names import SET_NAME
 from hooks.graph.grove.status import find_remarks, report_grove_services, why_grove_unready
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
@@ -30,7 +31,7 @@ NOT_READY_REASONS = "notReadyReasons"
 WORST_NOT_READY = "notReadyReason"
 """Field of the status: the worst reason of all; absent while the graph is ready. `kubectl get` shows it."""
 
-_KEPT = ("restart", "services", "componentsReady", "path", "gpus")
+_KEPT = ("restart", "services", "componentsReady", "path", "gpus", SET_NAME)
 
 
 class GraphState(StrEnum):
@@ -93,9 +94,17 @@ def report(
         **({NOT_READY_REASONS: reasons} if reasons else {}),
         **({WORST_NOT_READY: worst} if worst else {}),
         "path": plan.run_by,
+        **({SET_NAME: name} if (name := _name_set(plan, seen)) else {}),
         "gpus": plan.gpus,
         "componentsReady": f"{len(plan.components) - len(progress.unready)}/{len(plan.components)}",
     }
+
+
+def _name_set(plan: GraphPlan, seen: ObservedGraph) -> str:
+    """The name of the PodCliqueSet; empty for a graph of components, once nothing of Grove is left."""
+    if plan.grove is not None:
+        return plan.grove.name
+    return seen.grove.set_name if plan.blocked_by else ""
 
 
 def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous: Previous) -> dict[str, Json]:

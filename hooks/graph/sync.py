@@ -57,7 +57,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     """
     seen, parent_key = observe(request, facts.settings), make_parent_key(request.parent)
     try:
-        _read_valid(parent_key, seen.installed, seen.standing)
+        _read_valid(parent_key, seen.installed, seen.standing, seen.grove.set_name)
     except InvalidSpec as error:
         return _freeze(request, facts, GraphReason.INVALID, error.problems)
     try:
@@ -102,12 +102,14 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
 
 @lru_cache(maxsize=CACHED_PARENTS)
 def _read_valid(
-    parent_key: bytes, installed: frozenset[GroupVersionKind], standing: GraphPath | None
+    parent_key: bytes, installed: frozenset[GroupVersionKind], standing: GraphPath | None, known_set: str
 ) -> tuple[GraphDeployment, Mapping[str, Mapping[str, Json]]]:
     """The graph, and each service's spec as the user wrote it, without nulls and floats."""
     parent = read_parent_key(parent_key)
     graph, problems = validate_parent(
-        GraphDeployment, parent, partial(validate_graph, installed=installed, standing=standing)
+        GraphDeployment,
+        parent,
+        partial(validate_graph, installed=installed, standing=standing, known_set=known_set),
     )
     if problems:
         raise InvalidSpec(problems)
@@ -133,8 +135,9 @@ class Grounds:
 @lru_cache(maxsize=CACHED_PARENTS)
 def plan_on(grounds: Grounds) -> tuple[GraphPlan, Children]:
     """The plan and its children, built once."""
-    graph, services = _read_valid(grounds.parent_key, grounds.seen.installed, grounds.seen.standing)
-    plan = plan_graph(graph, services, grounds.seen, grounds.settings, restarts=grounds.restarts)
+    seen = grounds.seen
+    graph, services = _read_valid(grounds.parent_key, seen.installed, seen.standing, seen.grove.set_name)
+    plan = plan_graph(graph, services, seen, grounds.settings, restarts=grounds.restarts)
     parent = read_parent_key(grounds.parent_key)
     return plan, Children(mark_workloads(plan, build_children(plan), parent, grounds.restarts))
 
@@ -151,7 +154,7 @@ class _Planned:
 
 def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGraph, facts: Facts) -> _Planned:
     """Plan with the ids that the restart has set; if services became ready, let the restart proceed and plan again."""
-    graph, _ = _read_valid(parent_key, seen.installed, seen.standing)
+    graph, _ = _read_valid(parent_key, seen.installed, seen.standing, seen.grove.set_name)
     restart = plan_restart(graph, _read_restart(request), observe_restart_ids(graph, seen))
     grounds = Grounds(
         parent_key=parent_key, seen=without_progress(seen), restarts=restart.restart_ids, settings=facts.settings

@@ -4,6 +4,7 @@ The API server accepts the children of a graph without these problems. Admission
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from hooks import contract, identity
 from hooks.api.component_spec import ComponentSpec, Ingress
@@ -25,7 +26,8 @@ from hooks.component.validate import (
 )
 from hooks.graph.change_rules import find_graph_changes
 from hooks.graph.components import REPLACED_LABELS, namespace_of, read_configured
-from hooks.graph.grove.rules import validate_for_grove, validate_length
+from hooks.graph.grove.names import pod_clique_set_name, read_set_name
+from hooks.graph.grove.rules import validate_for_grove, validate_lengths
 from hooks.graph.ingress import default_ingress
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.plan import find_configuration_problems
@@ -38,6 +40,7 @@ from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.rules import graph as rules
+from hooks.rules.grove import as_warning, as_warning_without
 from hooks.rules.spec import MIN_AVAILABLE_GROVE
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
@@ -49,11 +52,15 @@ def review_graph(review: Review) -> Verdict:
 
 
 def validate_graph(
-    graph: GraphDeployment, installed: frozenset[GroupVersionKind] | None, standing: GraphPath | None = None
+    graph: GraphDeployment,
+    installed: frozenset[GroupVersionKind] | None,
+    standing: GraphPath | None = None,
+    known_set: str = "",
 ) -> tuple[Problem, ...]:
     """All problems of a graph, each once; `installed` are the kinds that the controller declares, None if unknown.
 
-    `standing` is the path on which the graph runs already, None for a new graph.
+    `standing` is the path on which the graph runs already, None for a new graph. `known_set` is the name of its
+    PodCliqueSet, empty for a graph that has none.
 
     If they are unknown, rules of optional kinds are skipped, except Grove's limit for the length of names: upstream
     applies it to every graph that does not switch Grove off.
@@ -70,9 +77,14 @@ def validate_graph(
         *(
             problem
             for service in sorted(graph.spec.services)
-            for problem in _validate_service(graph, service, installed, is_for_grove=may_be_under_grove)
+            for problem in _validate_service(graph, service, installed, may_be_under_grove=may_be_under_grove)
         ),
-        *(validate_for_grove(graph) if under_grove else _validate_service_objects(graph)),
+        *(validate_lengths(graph, known_set) if may_be_under_grove else ()),
+        *(
+            validate_for_grove(graph, pod_clique_set_name(graph, known_set))
+            if under_grove
+            else _validate_service_objects(graph)
+        ),
         *validate_topology(graph, takes_grove=may_be_under_grove),
         *(() if may_be_under_grove else _find_idle_least(graph)),
         *find_override(graph.spec.provider_override, SPEC / "providerOverride"),
@@ -82,23 +94,42 @@ def validate_graph(
 
 
 def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
+    doubts = _find_doubts(graph) if review.is_offline and review.installed is None else ((), ())
     found = (
-        *validate_graph(graph, review.installed, _standing_path(review)),
+        *validate_graph(graph, review.installed, _standing_path(review), read_set_name(_status_of(review))),
         *_find_unknown_groups(graph, review.installed),
         *find_configuration_problems(graph),
     )
-    problems = tuple(problem for problem in found if not is_for_status_only(problem))
+    problems = tuple(one for one in found if not is_for_status_only(one) and one not in doubts[0])
     of_services = (
         warning
         for service, spec in sorted(graph.spec.services.items())
         for warning in _find_warnings(graph, service, spec, review)
     )
-    warnings = (*find_graph_slips(graph), *_find_idle_priority(graph, review), *of_services)
+    of_path = (
+        *(replace(one, rule=as_warning(one.rule)) for one in doubts[0]),
+        *(replace(one, rule=as_warning_without(one.rule)) for one in doubts[1]),
+    )
+    warnings = (*of_path, *find_graph_slips(graph), *_find_idle_priority(graph, review), *of_services)
     return Findings(problems=problems, warnings=warnings)
 
 
 def _standing_path(review: Review) -> GraphPath | None:
-    return read_reported_path((review.old or review.new).get("status"))
+    return read_reported_path(_status_of(review))
+
+
+def _status_of(review: Review) -> Json:
+    return (review.old or review.new).get("status")
+
+
+def _find_doubts(graph: GraphDeployment) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    """What only Grove would refuse, and what only Deployments would."""
+    if not may_take_grove(graph.metadata.annotations):
+        return (), ()
+    services = ((SPEC / "services" / Key(name), spec) for name, spec in sorted(graph.spec.services.items()))
+    ending = (problem for path, spec in services for problem in validate_restart_policy(spec, path))
+    of_grove = (*validate_lengths(graph), *validate_for_grove(graph, pod_clique_set_name(graph)))
+    return of_grove, tuple(ending)
 
 
 def _find_idle_priority(graph: GraphDeployment, review: Review) -> Iterator[Problem]:
@@ -182,12 +213,10 @@ def _validate_distinct(graph: GraphDeployment) -> Iterator[Problem]:
 
 
 def _validate_service(
-    graph: GraphDeployment, service: str, installed: frozenset[GroupVersionKind] | None, *, is_for_grove: bool
+    graph: GraphDeployment, service: str, installed: frozenset[GroupVersionKind] | None, *, may_be_under_grove: bool
 ) -> Iterator[Problem]:
     path, spec = SPEC / "services" / Key(service), graph.spec.services[service]
-    if is_for_grove:
-        yield from validate_length(graph.metadata.name, service, spec)
-    else:
+    if not may_be_under_grove:
         yield from validate_restart_policy(spec, path)
     lacks_pool = installed is not None and kinds.INFERENCE_POOL not in installed
     configured, _ = read_configured(graph, service)

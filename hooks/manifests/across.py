@@ -14,7 +14,9 @@ from hooks.component.mpi_key import KEYS, key_source
 from hooks.component.subject import ComponentType
 from hooks.crds import apply_defaults
 from hooks.errors import InvalidSpec
+from hooks.graph.grove.names import pod_clique_set_name
 from hooks.graph.namespace_prefix import may_see_others
+from hooks.graph.path import may_take_grove
 from hooks.k8s import kinds
 from hooks.k8s.types import name_of
 from hooks.manifests.document import Document, Fault
@@ -39,8 +41,7 @@ class Service:
     @property
     def place(self) -> str:
         """`file:line` of the service."""
-        fault = self.document.place(slips.EMPTY_POOL.at(self.path))
-        return f"{fault.file}:{fault.mark.line}"
+        return _line_of(self.document, self.path)
 
 
 def without_made(documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -105,6 +106,29 @@ def find_collisions(services: Iterable[Service]) -> Iterator[Fault]:
                     namespace=one.namespace,
                     other=_describe(other),
                     place=other.place,
+                )
+            )
+
+
+def find_shared_sets(documents: Iterable[Document]) -> Iterator[Fault]:
+    """Graphs of a namespace whose PodCliqueSets would have one name; each after the first has a problem."""
+    first: dict[tuple[str, str], Document] = {}
+    for one in documents:
+        if one.kind != contract.GRAPH or not _name_of(one):
+            continue
+        graph, _ = read_parent(GraphDeployment, apply_defaults(one.object))
+        if not may_take_grove(graph.metadata.annotations):
+            continue
+        namespace, name = _namespace_of(one), pod_clique_set_name(graph)
+        other = first.setdefault((namespace, name), one)
+        if _name_of(other) != _name_of(one):
+            yield one.place(
+                rules.SET_NAME_TAKEN.at(
+                    METADATA / "name",
+                    name=name,
+                    namespace=namespace,
+                    other=f"{contract.GRAPH.kind} {_name_of(other)}",
+                    place=_line_of(other, METADATA / "name"),
                 )
             )
 
@@ -189,6 +213,11 @@ def _owning_graphs(document: Document) -> Iterator[tuple[str, str]]:
 def _namespace_of(document: Document) -> str:
     metadata = document.object.get("metadata")
     return str(metadata.get("namespace") or "") if isinstance(metadata, dict) else ""
+
+
+def _line_of(document: Document, path: FieldPath) -> str:
+    fault = document.place(slips.EMPTY_POOL.at(path))
+    return f"{fault.file}:{fault.mark.line}"
 
 
 def _describe(one: Service) -> str:

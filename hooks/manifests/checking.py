@@ -12,13 +12,14 @@ from hooks.admission.rules import RULES
 from hooks.crds import apply_defaults, find_faults
 from hooks.facts import Facts
 from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
-from hooks.manifests.across import find_collisions, find_services, find_shared_slips
+from hooks.manifests.across import find_collisions, find_services, find_shared_sets, find_shared_slips
 from hooks.manifests.document import Document, Fault, sort_faults
 from hooks.manifests.reading import Loaded
 from hooks.manifests.two_meanings import find_two_meanings
 from hooks.metacontroller.controllers import OUR_KINDS, declared_kinds
 from hooks.problems import Problem
 from hooks.rendering import Rendered, render
+from hooks.rules.grove import as_warning
 from hooks.rules.offline import OFFLINE
 from hooks.settings import Settings
 from hooks.spreading import Spread, in_one_part
@@ -55,7 +56,7 @@ def check_manifests(
     """
     unknown = [one for one in loaded.documents if one.faults or not is_sound(one)]
     examined = spread(partial(_examine, settings=settings, installed=installed), unknown)
-    return _sum_up(loaded, settings, examined)
+    return _sum_up(loaded, settings, examined, installed)
 
 
 def check_rendered(
@@ -68,7 +69,7 @@ def check_rendered(
 ) -> Checked:
     """Check, then render the documents of these `kinds` that fit their schemas; rendering finds further problems."""
     examined = spread(partial(_examine, settings=settings, installed=installed), loaded.documents)
-    checked = _sum_up(loaded, settings, examined)
+    checked = _sum_up(loaded, settings, examined, installed)
     sound = [document for document, one in zip(loaded.documents, examined, strict=True) if one.fits]
     rendered = _render(sound, settings, installed, spread)
     shown = {
@@ -105,7 +106,9 @@ def _examine_one(document: Document, settings: Settings, installed: frozenset[st
     )
 
 
-def _sum_up(loaded: Loaded, settings: Settings, examined: Iterable[_Examined]) -> Checked:
+def _sum_up(
+    loaded: Loaded, settings: Settings, examined: Iterable[_Examined], installed: frozenset[str] | None
+) -> Checked:
     """The problems of all documents, and those between documents."""
     faults, warnings = set(loaded.unreadable), set(loaded.namesakes)
     for one in examined:
@@ -114,7 +117,15 @@ def _sum_up(loaded: Loaded, settings: Settings, examined: Iterable[_Examined]) -
     services = tuple(find_services(loaded.documents))
     faults |= set(find_collisions(services))
     warnings |= set(find_shared_slips(services, loaded.documents, settings))
+    if installed is None:
+        warnings |= {_as_warning(fault) for fault in find_shared_sets(loaded.documents)}
+    elif "grove" in installed:
+        faults |= set(find_shared_sets(loaded.documents))
     return Checked(faults=_reword(faults), warnings=_reword(warnings))
+
+
+def _as_warning(fault: Fault) -> Fault:
+    return replace(fault, problem=replace(fault.problem, rule=as_warning(fault.problem.rule)))
 
 
 def check_document(document: Document) -> list[Fault]:
@@ -153,6 +164,7 @@ def _judge(document: Document, settings: Settings, installed: frozenset[str] | N
         user=None,
         settings=settings,
         installed=None if installed is None else frozenset(declared_kinds(installed)),
+        is_offline=True,
     )
     verdict = RULES[plural_of(document.kind)](review)
     if document.beta is None:

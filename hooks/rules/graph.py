@@ -86,13 +86,32 @@ SERVICE_NAME_LENGTH = Rule(
 GROVE_NAME_LENGTH = Rule(
     name="grove-name-length",
     text=(
-        "{path}: combined resource name length {length} exceeds 45-character limit required for pod naming. Consider "
-        "shortening the DynamoGraphDeployment name '{graph}' (length {graph_length}) or service name '{service}' "
-        "(length {service_length}). {what} must not exceed 45 characters"
+        "{path}: combined resource name length {length} exceeds the 45-character pod-name limit (PodCliqueSet {name} + "
+        "{parts}); shorten this name to at most {most} characters, or run the graph without Grove by its annotation "
+        f'{contract.ANNOTATION_ENABLE_GROVE}: "false"{{nodes}}'
     ),
     reason=Reason.NAME,
     place=Place.WEBHOOK,
     why=_ANNOTATION,
+)
+GROVE_NAME_KEPT = Rule(
+    name="grove-name-kept",
+    text=(
+        "{path}: combined resource name length {length} exceeds the 45-character pod-name limit (PodCliqueSet {name} + "
+        "{parts}), and the graph's PodCliqueSet keeps its name; shorten this name to at most {most} characters, or "
+        "delete the graph and create it anew"
+    ),
+    reason=Reason.NAME,
+    place=Place.WEBHOOK,
+    why="it needs the status",
+)
+SET_NAME_TAKEN = Rule(
+    name="set-name-taken",
+    text=(
+        "{path}: its PodCliqueSet becomes {name} in namespace {namespace}, as that of {other} ({place}) does; rename "
+        "one of the graphs"
+    ),
+    reason=Reason.NAME,
 )
 
 NODE_TOPOLOGY = Rule(

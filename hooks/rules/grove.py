@@ -3,8 +3,10 @@
 Source: Grove, operator/internal/webhook/admission/pcs/validation.
 """
 
+from dataclasses import replace
+
 from hooks import contract
-from hooks.problems import Reason, Rule
+from hooks.problems import Reason, Rule, Severity
 
 GROVE_GRAPH_NAME = Rule(
     name="grove-graph-name",
@@ -21,7 +23,7 @@ GROVE_SERVICE_DOT = Rule(
 )
 GROVE_SERVICE_NUMBER = Rule(
     name="grove-service-number",
-    text="{path}: the name must not be a number: Grove names a Service of its own {graph}-0",
+    text="{path}: the name must not be a number: Grove names a Service of its own {name}-0",
     reason=Reason.NAME,
 )
 GROVE_POD_FIELD = Rule(name="grove-pod-field", text="{path} must be absent: Grove places pods itself")
@@ -50,3 +52,13 @@ GROVE_FIXED = Rule(
     ),
     reason=Reason.IMMUTABLE,
 )
+
+
+def as_warning(rule: Rule) -> Rule:
+    """The rule of Grove for a graph of which nobody knows whether it will run under Grove."""
+    return replace(rule, text=f"{rule.text} (under Grove this is refused)", severity=Severity.WARNING)
+
+
+def as_warning_without(rule: Rule) -> Rule:
+    """The rule that holds only without Grove for a graph of which nobody knows whether it will run under it."""
+    return replace(rule, text=f"{rule.text} (without Grove this is refused)", severity=Severity.WARNING)

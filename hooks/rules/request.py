@@ -6,6 +6,16 @@ Source: Dynamo operator, internal/webhook/validation/dynamographdeploymentreques
 from hooks.problems import Place, Reason, Rule, Severity
 
 PROFILER_IMAGE = Rule(name="profiler-image", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
+PROFILER_RELEASE = Rule(
+    name="profiler-release",
+    text=(
+        "{path}: is a profiler of Dynamo {version}; requests of v1alpha1 start the profiler of 0.x, which 1.0 and "
+        "later do not have; use an image of 0.9, or run the profiler of {version} yourself and apply the graph "
+        "that it writes"
+    ),
+    place=Place.WEBHOOK,
+    why="it reads a version in the tag of an image",
+)
 PROFILING_CONFIG = Rule(
     name="profiling-config", text="{path} is required and must not be empty", reason=Reason.REQUIRED, place=Place.CEL
 )

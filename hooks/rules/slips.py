@@ -24,6 +24,11 @@ PROBE_PORT = _slip(
     "{path}: no port is named {name!r}, at which {probe} asks, so the container never gets ready; add this port, or "
     "write another probe",
 )
+NO_RELEASE = _slip(
+    "no-release",
+    "{path}: the tag of {image!r} names no release of Dynamo, so the component gets the defaults of 0.9; write its "
+    "release into {field}, such as 1.5.0",
+)
 PLANNER_CONFIG = _slip(
     "planner-config",
     "{path}: a planner of Dynamo {version} takes --config alone, with JSON or the path of a file, and ends without it; "

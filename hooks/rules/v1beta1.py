@@ -103,12 +103,6 @@ _WORDS: Mapping[Rule, Rule] = dict(
             "DynamoGraphDeployment name (length {graph_length}) or the component name (length {service_length})",
         ),
         _worded(
-            graph.GROVE_NAME_LENGTH,
-            "{path}: combined resource name length {length} exceeds 45-character limit required for pod naming. "
-            "Consider shortening the DynamoGraphDeployment name '{graph}' (length {graph_length}) or component name "
-            "'{service}' (length {service_length}). {what} must not exceed 45 characters",
-        ),
-        _worded(
             graph.SERVICE_TOPOLOGY,
             "component topology is immutable and cannot be modified after creation: {changes}",
         ),

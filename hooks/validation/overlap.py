@@ -19,7 +19,7 @@ _BAD_VALUE = frozenset(
 _OF_LENGTH = frozenset(
     {
         *(graph.GRAPH_NAME_LENGTH, component.COMPONENT_NAME_LENGTH, component.SERVICE_LABEL_LENGTH),
-        *(component.GROUP_NAME_LENGTH, graph.GROVE_NAME_LENGTH, graph.SERVICE_NAME_LENGTH),
+        *(component.GROUP_NAME_LENGTH, graph.GROVE_NAME_LENGTH, graph.GROVE_NAME_KEPT, graph.SERVICE_NAME_LENGTH),
     }
 )
 """Rules about names that say more than a pattern does."""

@@ -26,6 +26,7 @@ class Review:
     """An object about to be written; `old` is None on create, `user` None if the API server sends none.
 
     `installed` are the optional kinds of the cluster; None if they are unknown: then rules that need them are skipped.
+    `is_offline`: nothing will run the object for now, so what only Grove would refuse is a warning if they are unknown.
     """
 
     new: ReadManifest
@@ -33,6 +34,7 @@ class Review:
     user: User | None
     settings: Settings
     installed: frozenset[GroupVersionKind] | None
+    is_offline: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

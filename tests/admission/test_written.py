@@ -12,7 +12,7 @@ from tests import make
 from tests.reviews import post, review
 
 BETA = {"group": "nvidia.com", "version": "v1beta1", "kind": "DynamoGraphDeployment"}
-MAIN = {"name": "main", "image": "vllm:1"}
+MAIN = {"name": "main", "image": "vllm:0.9.1"}
 COMPONENTS: list[dict[str, Any]] = [
     {"name": "Worker", "type": "worker", "replicas": -1, "podTemplate": {"spec": {"containers": [MAIN]}}},
     {"name": "Frontend", "type": "frontend", "podTemplate": {"spec": {"containers": [MAIN]}}},

@@ -28,7 +28,7 @@ spec:
       componentType: frontend
       extraPodSpec:
         mainContainer:
-          image: img:1
+          image: img:0.9.1
 """
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"
 
@@ -53,8 +53,8 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
     [
         ("componentType", "componentTyp", "m.yaml:8: spec.services[Frontend]", ["componentTyp", "componentType"]),
         (
-            "img:1",
-            "img:1\n          comand: []",
+            "img:0.9.1",
+            "img:0.9.1\n          comand: []",
             "m.yaml:12: spec.services[Frontend].extraPodSpec",
             ["comand", "command"],
         ),
@@ -94,7 +94,7 @@ def test_fault_is_told_with_place_and_remedy(
 
 
 def test_every_fault_of_every_document_is_told_at_once(write: Write) -> None:
-    bad = GRAPH.replace("componentType", "componentTyp").replace("img:1", "img:1\n          comand: []")
+    bad = GRAPH.replace("componentType", "componentTyp").replace("img:0.9.1", "img:0.9.1\n          comand: []")
     result = run("validate", write(bad, "a.yaml"), write(bad.replace("name: g", "name: h"), "b.yaml"))
     assert [line.split(":")[0] for line in result.stderr.splitlines()[:-1]] == ["a.yaml", "a.yaml", "b.yaml", "b.yaml"]
     assert result.stderr.splitlines()[-1] == "4 problems"
@@ -200,7 +200,9 @@ def test_spec_that_cannot_be_rendered_gives_no_output(write: Write) -> None:
 
 def test_problems_of_rules_and_schemas_are_told_at_once_by_a_rendering(write: Write) -> None:
     bad = GRAPH.replace("frontend\n", "frontend\n      replica: 1\n      sharedMemory: {}\n")
-    result = run("render", write(bad, "a.yaml"), write(GRAPH.replace("img:1", "img:1\n          tyt: 1"), "b.yaml"))
+    result = run(
+        "render", write(bad, "a.yaml"), write(GRAPH.replace("img:0.9.1", "img:0.9.1\n          tyt: 1"), "b.yaml")
+    )
     assert (result.exit_code, result.stdout) == (1, "")
     assert [line.split(": ")[0] for line in result.stderr.splitlines()[:-1]] == [
         "a.yaml:9",
@@ -214,8 +216,8 @@ def test_problems_of_rules_and_schemas_are_told_at_once_by_a_rendering(write: Wr
     ("old", "new", "options", "fault"),
     [
         (
-            "image: img:1",
-            f"image: img:1\n          args: [{'x' * 210_000}]",
+            "image: img:0.9.1",
+            f"image: img:0.9.1\n          args: [{'x' * 210_000}]",
             (),
             "m.yaml:1: child DynamoComponentDeployment g-frontend has ",
         ),

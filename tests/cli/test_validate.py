@@ -23,9 +23,9 @@ spec:
     Frontend:
       componentType: frontend
       replicas: -1
-      extraPodSpec: {mainContainer: {image: img}}
+      extraPodSpec: {mainContainer: {image: img:0.9.1}}
     "0":
-      extraPodSpec: {mainContainer: {image: img}}
+      extraPodSpec: {mainContainer: {image: img:0.9.1}}
       sharedMemory: {}
       annotations:
         nvidia.com/vllm-distributed-executor-backend: gloo
@@ -60,7 +60,7 @@ spec:
   services:
     main:
       dynamoNamespace: mine
-      extraPodSpec: {mainContainer: {image: img}}
+      extraPodSpec: {mainContainer: {image: img:0.9.1}}
 """
 WARNING = (
     "spec.services[main].dynamoNamespace is deprecated and ignored. Value 'mine' will be replaced with 'default-g'. "
@@ -78,9 +78,9 @@ spec:
       eppConfig:
         configMapRef: {name: a, key: b}
       extraPodSpec:
-        mainContainer: {image: img}
+        mainContainer: {image: img:0.9.1}
 """
-IMAGE = "extraPodSpec: {mainContainer: {image: i}}"
+IMAGE = "extraPodSpec: {mainContainer: {image: i:0.9.1}}"
 HEADER = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
 LEADERS = """\
 apiVersion: nvidia.com/v1alpha1
@@ -95,7 +95,7 @@ spec:
       resources: {limits: {gpu: "1"}}
       extraPodSpec:
         mainContainer:
-          image: img
+          image: img:0.9.1
           command: [python3, -m, dynamo.vllm]
           args: [--model, m]
 """
@@ -245,7 +245,7 @@ def test_number_for_text_in_one_service_hides_nothing_of_the_next() -> None:
 
 def test_two_volumes_of_one_name_are_one_fault() -> None:
     volumes = "volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]"
-    pod = f"extraPodSpec: {{mainContainer: {{image: i}}, {volumes}}}"
+    pod = f"extraPodSpec: {{mainContainer: {{image: i:0.9.1}}, {volumes}}}"
     result = validate(f"{HEADER}metadata: {{name: g}}\nspec: {{services: {{F: {{{pod}}}}}}}\n")
     assert result.stderr.splitlines() == [
         "<stdin>:4: spec.services[F].extraPodSpec.volumes[1]: repeats name v of entry 0; every entry needs its own",
@@ -307,7 +307,7 @@ spec:
       envs:
         - name: DYN_DEPLOYMENT_CONFIG
           value: "{"
-      extraPodSpec: {mainContainer: {image: img}}
+      extraPodSpec: {mainContainer: {image: img:0.9.1}}
 """
 
 
@@ -349,3 +349,37 @@ def test_examples_are_valid(options: tuple[str, ...]) -> None:
     assert {Path(line.removeprefix("warning: ").partition(":")[0]).stem for line in lines} == {
         "trtllm-disagg-multinode"
     }
+
+
+PATHS = {
+    "a name too long for Grove": ("nine-long", "Worker" * 6 + "38", "", "under Grove this is refused"),
+    "a name that Grove cannot have": ("a.b", "w", "", "under Grove this is refused"),
+    "a deadline": ("g", "w", "activeDeadlineSeconds: 60, ", "without Grove this is refused"),
+}
+
+
+@pytest.mark.parametrize(("name", "service", "field", "said"), PATHS.values(), ids=PATHS)
+def test_what_one_path_refuses_is_a_warning_while_the_path_is_unknown(
+    name: str, service: str, field: str, said: str
+) -> None:
+    text = GRAPH_OF_ONE.format(name=name, service=service, field=field)
+    by_grove, in_deployment = said.startswith("under"), said.startswith("without")
+    plain = CliRunner().invoke(main, ["validate", "-"], input=text)
+    assert (plain.exit_code, said in plain.stderr) == (0, True), plain.stderr
+    for command in ("validate", "render"):
+        under = CliRunner().invoke(main, [command, "--with", "grove", "-"], input=text)
+        assert (under.exit_code != 0) is by_grove, under.stderr
+    assert (CliRunner().invoke(main, ["validate", "--with", "", "-"], input=text).exit_code != 0) is in_deployment
+    assert (CliRunner().invoke(main, ["render", "-"], input=text).exit_code != 0) is in_deployment
+
+
+GRAPH_OF_ONE = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {{name: {name}}}
+spec:
+  services:
+    {service}:
+      componentType: worker
+      extraPodSpec: {{{field}mainContainer: {{image: "i:1.5.0"}}}}
+"""

@@ -128,7 +128,11 @@ def test_rule_of_v1alpha1_is_told_with_the_paths_and_words_of_v1beta1() -> None:
                 "that runs Dynamo main, and give it an image"
             ),
         ),
-        ("image: img:1", "imagePullPolicy: Always", f"23: {MAIN}.image is required; nothing else gives the container"),
+        (
+            "image: img:0.9.1",
+            "imagePullPolicy: Always",
+            f"23: {MAIN}.image is required; nothing else gives the container",
+        ),
         (
             "type: worker",
             "type: worker\n      frontendSidecar: side",
@@ -235,3 +239,12 @@ def test_odd_value_of_any_field_is_a_problem_with_a_written_path_or_none(odd: An
             assert isinstance(result.exception, SystemExit | None), (path, result.exception)
             assert all(row["path"].startswith(("metadata", "spec")) for row in json.loads(result.stdout)), path
             assert "spec.services" not in result.stdout, path
+
+
+@pytest.mark.parametrize(("written", "has_adapter"), [("{enabled: true}", True), ("{enabled: false}", False)])
+def test_adapter_of_v1beta1_can_be_switched(written: str, *, has_adapter: bool) -> None:
+    manifest = BETA.replace("scalingAdapter: {}", f"scalingAdapter: {written}")
+    result = run("render", manifest)
+    assert result.exit_code == 0, result.stderr
+    assert "scalingAdapter" not in result.stderr, "it says itself whether it is on"
+    assert ("kind: DynamoGraphDeploymentScalingAdapter" in result.stdout) is has_adapter

@@ -13,7 +13,7 @@ spec:
       replicas: 1
       extraPodSpec:
         mainContainer:
-          image: img:1
+          image: img:0.9.1
     Worker:
       componentType: worker
       replicas: 2
@@ -24,7 +24,7 @@ spec:
           gpu: "1"
       extraPodSpec:
         mainContainer:
-          image: img:1
+          image: img:0.9.1
           command: [python3, -m, dynamo.vllm]
 """
 BETA = """\
@@ -42,7 +42,7 @@ spec:
         spec:
           containers:
             - name: main
-              image: img:1
+              image: img:0.9.1
     - name: Worker
       type: worker
       replicas: 2
@@ -51,7 +51,7 @@ spec:
         spec:
           containers:
             - name: main
-              image: img:1
+              image: img:0.9.1
               command: [python3, -m, dynamo.vllm]
               resources:
                 limits:
@@ -70,7 +70,7 @@ spec:
     spec:
       containers:
         - name: main
-          image: img:1
+          image: img:0.9.1
           command: [python3, -m, dynamo.vllm]
 """
 BETA_ADAPTER = """\

@@ -169,7 +169,13 @@ def graph(name: str = "g", **service: Any) -> Manifest:
     return {"apiVersion": DYNAMO, "kind": GRAPH, "metadata": {"name": name}, "spec": {"services": {"Worker": worker}}}
 
 
-ONLY_THE_WEBHOOK_KNOWS = graph("g" * 44)
+def _name_service(name: str) -> dict[str, Any]:
+    """The graph with another name of its worker."""
+    found = graph("g" * 9)
+    return {**found, "spec": {"services": {name: found["spec"]["services"]["Worker"]}}}
+
+
+ONLY_THE_WEBHOOK_KNOWS = _name_service("Worker" * 6 + "38")
 """A name that Grove's pods would be too long with: no rule of the CRD says so."""
 
 

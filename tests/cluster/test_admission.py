@@ -74,7 +74,7 @@ def test_graph_that_breaks_a_rule_is_refused_in_upstreams_words(api: ApiClient) 
         api.create(ONLY_THE_WEBHOOK_KNOWS)
     assert refused.value.code == 403
     assert refused.value.message.startswith(PREFIX)
-    assert "exceeds 45-character limit" in refused.value.message
+    assert "exceeds the 45-character pod-name limit" in refused.value.message
     assert api.list(DYNAMO, GRAPH) == []
 
 

@@ -22,7 +22,7 @@ def warnings(spec: dict[str, Any], **settings: str) -> tuple[str, ...]:
     component = make.component("c", "", **spec)
     verdict = review_component(Review(new=component, old=None, user=None, settings=facts.settings, installed=None))
     assert verdict.problems == ()
-    return texts_of(verdict.warnings)
+    return texts_of(make.without_release(verdict.warnings))
 
 
 SLIPS: dict[str, tuple[dict[str, Any], str]] = {
@@ -172,3 +172,23 @@ def test_power_limit_that_nothing_applies_is_warned_about(value: str, is_right: 
     text = f"{path}: {value!r} is no whole number of watts above 0, so no power agent and no planner applies it"
     spec = ComponentSpec.model_validate({"componentType": "worker", "extraPodMetadata": metadata})
     assert [one.text for one in find_slips(spec, SPEC, "")] == ([] if is_right else [text])
+
+
+RELEASES = {
+    "latest": ({"image": "i:latest"}, {}, True),
+    "digest": ({"image": "i@sha256:0"}, {}, True),
+    "number": ({"image": "i:1"}, {}, True),
+    "release": ({"image": "i:1.5.0-cuda13"}, {}, False),
+    "release beside it": ({"image": "i:latest"}, {"runtimeVersionOverride": "1.5.0"}, False),
+}
+
+
+@pytest.mark.parametrize(("container", "more", "is_warned"), RELEASES.values(), ids=RELEASES)
+def test_image_that_names_no_release_is_warned_of(container: Any, more: Any, *, is_warned: bool) -> None:
+    component = make.component("c", "", **pod(mainContainer=container), **more)
+    review = Review(new=component, old=None, user=None, settings=make.facts().settings, installed=None)
+    text = (
+        f"spec.extraPodSpec.mainContainer.image: the tag of {container['image']!r} names no release of Dynamo, so the "
+        "component gets the defaults of 0.9; write its release into spec.runtimeVersionOverride, such as 1.5.0"
+    )
+    assert texts_of(review_component(review).warnings) == (text,) * is_warned

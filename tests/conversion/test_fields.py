@@ -179,6 +179,11 @@ KEPT_OF_BETA = {
         {"podTemplate": {"spec": {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}},
         alpha(resources={"limits": {"gpu": "1"}}),
     ),
+    "adapter that says that it is on": (
+        {"scalingAdapter": {"enabled": True}},
+        alpha(scalingAdapter={"enabled": True}),
+    ),
+    "adapter that is off": ({"scalingAdapter": {"enabled": False}}, alpha(scalingAdapter={"enabled": False})),
     "zero of another form": ({"sharedMemorySize": "0Gi"}, alpha(sharedMemory={"disabled": True})),
     "sidecar that says more": (
         {

@@ -114,3 +114,10 @@ def test_a_variable_is_found_by_its_name() -> None:
     at = SPEC / "services" / Key("w")
     assert str(written_path(at / "envs" / 0, document)) == f"{main}.env[1]"
     assert str(written_path(at / "extraPodSpec.mainContainer.env" / 0, document)) == f"{main}.env[0]"
+
+
+def test_the_field_that_switches_an_adapter_is_named_where_it_is_written() -> None:
+    component = {**GRAPH["spec"]["components"][0], "scalingAdapter": {"enabled": False}}
+    graph = {**GRAPH, "spec": {**GRAPH["spec"], "components": [component]}}
+    written = written_path(WORKER / "scalingAdapter.enabled", graph)
+    assert str(written) == "spec.components[0].scalingAdapter.enabled"

@@ -274,7 +274,8 @@ SINGLES = (
 
 UNKNOWN = (
     broken("services", of(A, services={}), 'unknown field "spec.services"'),
-    broken("adapter-switched-off", of(one("a", scalingAdapter={"enabled": False})), 'scalingAdapter.enabled"'),
+    fine("adapter-switched-off", of(one("a", scalingAdapter={"enabled": False}))),
+    broken("adapter-neither-on-nor-off", of(one("a", scalingAdapter={"enabled": "no"})), "scalingAdapter.enabled"),
     broken("envs", of(one("a", envs=[])), 'unknown field "spec.components[0].envs"'),
     broken("typo-in-pod", of(one("a", podTemplate={"spec": {"container": []}})), 'podTemplate.spec.container"'),
     broken("other-type", of(one("a", type="main")), "supported values"),

@@ -207,9 +207,9 @@ REFUSED = [
         ["spec.components[0].envs: unknown field; this version has podTemplate instead"],
     ),
     (
-        "adapter-switched-off",
-        of(one("a", scalingAdapter={"enabled": False})),
-        ["spec.components[0].scalingAdapter.enabled: unknown field"],
+        "adapter-that-is-neither-on-nor-off",
+        of(one("a", scalingAdapter={"enabled": "false"})),
+        ['spec.components[0].scalingAdapter.enabled: is the string "false", should be a boolean: write false'],
     ),
     (
         "typo-in-container",

@@ -270,22 +270,22 @@ def test_set_keeps_the_scheduler_that_it_was_made_with() -> None:
 
 REFUSED = {
     "single too long": (
-        {"a" * 26: make.service()},
+        {"a" * 38: make.service()},
         "g" * 20,
         (
-            f"spec.services[{'a' * 26}]: combined resource name length 46 exceeds 45-character limit required for pod "
-            f"naming. Consider shortening the DynamoGraphDeployment name '{'g' * 20}' (length 20) or service name "
-            f"'{'a' * 26}' (length 26). The combined length of DGD name + service name must not exceed 45 characters"
+            f"spec.services[{'a' * 38}]: combined resource name length 46 exceeds the 45-character pod-name limit "
+            f"(PodCliqueSet ggg-60d1 + {'a' * 38}); shorten this name to at most 37 characters, or run the graph "
+            'without Grove by its annotation nvidia.com/enable-grove: "false"'
         ),
     ),
     "multinode too long": (
         {"Worker" * 3: multinode()},
         "g" * 6,
         (
-            f"spec.services[{'Worker' * 3}]: combined resource name length 46 exceeds 45-character limit required for "
-            f"pod naming. Consider shortening the DynamoGraphDeployment name 'gggggg' (length 6) or service name "
-            f"'{'Worker' * 3}' (length 18). For multinode services, the combined length of DGD name + service name + "
-            f"service name with role suffix (e.g., '{'worker' * 3}-ldr') must not exceed 45 characters"
+            f"spec.services[{'Worker' * 3}]: combined resource name length 46 exceeds the 45-character pod-name limit "
+            f"(PodCliqueSet gggggg + {'worker' * 3} + {'worker' * 3}-ldr); shorten this name to at most 17 "
+            'characters, or run the graph without Grove by its annotation nvidia.com/enable-grove: "false", where '
+            "LeaderWorkerSet with Volcano runs its several nodes"
         ),
     ),
     "dot": ({"a": make.service()}, "a.b", "metadata.name 'a.b' must begin with a letter and contain no '.'"),

@@ -220,7 +220,7 @@ def test_annotation_that_asks_for_a_grove_that_is_not_declared_is_said() -> None
 # Rules
 
 
-NAME, SERVICE = "g" * 12, "Worker" * 6
+NAME, SERVICE = "g" * 12, "Worker" * 6 + "38"
 """Together too long for Grove only."""
 LONG = {SERVICE: make.service()}
 
@@ -228,7 +228,7 @@ LONG = {SERVICE: make.service()}
 def refused(new: Manifest, old: Manifest | None = None) -> bool:
     review = Review(new=new, old=old, user=None, settings=parse_settings({}), installed=DECLARED)
     texts = texts_of(review_graph(review).problems)
-    assert all("45-character limit" in text for text in texts)
+    assert all("45-character pod-name limit" in text for text in texts)
     return bool(texts)
 
 

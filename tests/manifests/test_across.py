@@ -19,7 +19,7 @@ spec:
     {service}:
       componentType: worker
       extraPodSpec:
-        mainContainer: {{image: i}}
+        mainContainer: {{image: i:0.9.1}}
 """
 GLOBAL = GRAPH.replace("componentType: worker", "componentType: worker\n      globalDynamoNamespace: true")
 COMPONENT = """\
@@ -29,7 +29,7 @@ metadata:
   name: a-b-c
 spec:
   extraPodSpec:
-    mainContainer: {image: i}
+    mainContainer: {image: i:0.9.1}
 """
 NODES = """\
 apiVersion: nvidia.com/v1alpha1
@@ -44,7 +44,7 @@ spec:
       multinode: {nodeCount: 2}
       resources: {limits: {gpu: "8"}}
       extraPodSpec:
-        mainContainer: {image: i, command: [python3, -m, dynamo.trtllm]}
+        mainContainer: {image: i:0.9.1, command: [python3, -m, dynamo.trtllm]}
 """
 SECRET = """\
 apiVersion: v1
@@ -163,3 +163,26 @@ def test_graph_whose_workers_another_graph_may_see_is_warned_about(folder: Path,
     place, other = "b.yaml:4: metadata.name: the Dynamo namespace of this graph", "DynamoGraphDeployment vd (a.yaml)"
     expected = [f"{place} begins with that of {other}"]
     assert [one.split(", and")[0] for one in told] == (expected if is_warned else [])
+
+
+SETS = "a-long-name-of-a-graph-1408", "a-long-name-of-a-graph-2504"
+"""Names of graphs that are cut to one with a service of 19 characters."""
+
+
+def test_graphs_whose_sets_would_have_one_name_are_refused_under_grove(folder: Path) -> None:
+    texts = [GRAPH.format(name=name, service="VllmDecodeWorker222") for name in SETS]
+    said = (
+        "b.yaml:4: metadata.name: its PodCliqueSet becomes a-long-name-of-a-grap-024a in namespace default, as that "
+        "of DynamoGraphDeployment a-long-name-of-a-graph-1408 (a.yaml:4) does; rename one of the graphs"
+    )
+    faults, warnings = check(folder, *texts)
+    assert (faults, warnings) == ([], [f"{said} (under Grove this is refused)"])
+    names = [folder / "a.yaml", folder / "b.yaml"]
+    loaded = load_manifests([name.name for name in names], "default")
+    for installed, expected in ((frozenset({"grove"}), [said]), (frozenset[str](), [])):
+        checked = check_manifests(loaded, make.facts().settings, installed)
+        assert [str(fault) for fault in checked.faults] == expected
+    away = ("metadata:\n", "metadata:\n  namespace: b\n")
+    assert check(folder, texts[0], texts[1].replace(*away)) == ([], [])
+    off = ("metadata:\n", 'metadata:\n  annotations: {nvidia.com/enable-grove: "false"}\n')
+    assert check(folder, texts[0], texts[1].replace(*off)) == ([], [])

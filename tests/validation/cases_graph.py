@@ -121,32 +121,52 @@ NAMES = (
     ),
     Case(
         id="grove-budget",
-        new=graph({"VllmDecodeWorker2": {}}, name=LONG),
+        new=graph({"Worker" * 6 + "38": {}}, name="nine-long"),
         problems=(
             (
-                "spec.services[VllmDecodeWorker2]: combined resource name length 46 exceeds 45-character limit "
-                "required for pod naming. Consider shortening the DynamoGraphDeployment name "
-                "'a-rather-long-name-of-a-graph' (length 29) or service name 'VllmDecodeWorker2' (length 17). The "
-                "combined length of DGD name + service name must not exceed 45 characters"
+                f"spec.services[{'Worker' * 6}38]: combined resource name length 46 exceeds the 45-character pod-name "
+                f"limit (PodCliqueSet nin-9236 + {'worker' * 6}38); shorten this name to at most 37 characters, or run "
+                'the graph without Grove by its annotation nvidia.com/enable-grove: "false"'
             ),
         ),
     ),
     Case(id="within-grove-budget", new=graph({"VllmDecodeWorker": {}}, name=LONG)),
+    Case(id="cut-to-grove-budget", new=graph({"VllmDecodeWorker2": {}}, name=LONG)),
     Case(
-        id="grove-budget-of-several-nodes",
+        id="cut-to-grove-budget-of-several-nodes",
         new=graph({"DecodeWorker": {"multinode": {"nodeCount": 2}}}, name="eighteen-character"),
+    ),
+    Case(
+        id="set-that-keeps-its-name",
+        old={**graph({"main": {}}, name=LONG), "status": {"podCliqueSet": LONG}},
+        new=graph({"VllmDecodeWorker2": {}}, name=LONG),
         problems=(
             (
-                "spec.services[DecodeWorker]: combined resource name length 46 exceeds 45-character limit required for "
-                "pod naming. Consider shortening the DynamoGraphDeployment name 'eighteen-character' (length 18) or "
-                "service name 'DecodeWorker' (length 12). For multinode services, the combined length of DGD name + "
-                "service name + service name with role suffix (e.g., 'decodeworker-ldr') must not exceed 45 characters"
+                "spec.services[VllmDecodeWorker2]: combined resource name length 46 exceeds the 45-character pod-name "
+                f"limit (PodCliqueSet {LONG} + vllmdecodeworker2), and the graph's PodCliqueSet keeps its name; "
+                "shorten this name to at most 16 characters, or delete the graph and create it anew"
+            ),
+            (
+                "service topology is immutable and cannot be modified after creation: services added: "
+                "[VllmDecodeWorker2], services removed: [main]"
+            ),
+        ),
+    ),
+    Case(
+        id="grove-budget-of-several-nodes",
+        new=graph({"VllmPrefillWorker": {"multinode": {"nodeCount": 2}}}, name="dsv4-pro-disagg"),
+        problems=(
+            (
+                "spec.services[VllmPrefillWorker]: combined resource name length 46 exceeds the 45-character pod-name "
+                "limit (PodCliqueSet dsv-198e + vllmprefillworker + vllmprefillworker-ldr); shorten this name to at "
+                "most 16 characters, or run the graph without Grove by its annotation nvidia.com/enable-grove: "
+                '"false", where LeaderWorkerSet with Volcano runs its several nodes'
             ),
         ),
     ),
     Case(
         id="no-grove-no-budget",
-        new=graph({"VllmDecodeWorker2": {}}, name=LONG, annotations={"nvidia.com/enable-grove": "False"}),
+        new=graph({"Worker" * 6 + "38": {}}, name="nine-long", annotations={"nvidia.com/enable-grove": "False"}),
     ),
     Case(
         id="long-leader-worker-set-of-a-graph",

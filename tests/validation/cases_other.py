@@ -163,6 +163,11 @@ def frozen() -> Manifest:
     return {**request(autoApply=True), "status": {"state": "Profiling", "conditions": [condition]}}
 
 
+RELEASE = (
+    "spec.profilingConfig.profilerImage: is a profiler of Dynamo 1.0.0; requests of v1alpha1 start the profiler of "
+    "0.x, which 1.0 and later do not have; use an image of 0.9, or run the profiler of 1.0.0 yourself and apply the "
+    "graph that it writes"
+)
 REQUESTS = (
     Case(
         id="request",
@@ -170,6 +175,15 @@ REQUESTS = (
         warnings=(MODEL_OVERWRITTEN.format("llama-3-8b"),),
     ),
     Case(id="no-image", new=request({"profilerImage": "", "config": CONFIG}), problems=(IMAGE,)),
+    Case(id="profiler-of-0.9", new=request({"profilerImage": "p:0.9.1", "config": CONFIG})),
+    Case(
+        id="profiler-of-1.0", new=request({"profilerImage": "p:v1.0.0-cuda13", "config": CONFIG}), problems=(RELEASE,)
+    ),
+    Case(
+        id="profiler-of-1.0-that-exists",
+        old=request({"profilerImage": "p:v1.0.0-cuda13", "config": CONFIG}),
+        new=request({"profilerImage": "p:v1.0.0-cuda13", "config": CONFIG}, autoApply=True),
+    ),
     Case(id="no-config", new=request(NO_CONFIG), problems=(NEEDS_CONFIG,)),
     Case(id="empty-config", new=request({"profilerImage": "i", "config": {}})),
     Case(id="discovery", new=request(enableGpuDiscovery=True)),

@@ -67,6 +67,11 @@ class ComponentTopologyConstraint(ApiModel):
 class ScalingAdapter(ApiModel):
     """A scaling adapter sets the replicas; an empty object switches it on."""
 
+    enabled: Annotated[
+        bool | None,
+        Schema("Whether it does; absent is true. The Go operator does not know this field, and takes false for true."),
+    ] = None
+
 
 class ComponentSpec(ApiModel):
     """What a component of a graph and a stand-alone component have in common."""

@@ -120,6 +120,12 @@ class GraphDeploymentStatus(ApiModel):
     path: Annotated[
         str, Schema("What runs the pods: `Grove`, `Deployments`, `LWS` (LeaderWorkerSets) or `Deployments,LWS`.")
     ] = ""
+    pod_clique_set: Annotated[
+        str,
+        Schema(
+            "Name of the PodCliqueSet, which it keeps: the graph's own, or cut where names of pods would be too long."
+        ),
+    ] = ""
     gpus: Annotated[int, Schema("GPUs that all wanted pods request together.", format=INT64, minimum=0)] = 0
     restart: Annotated[RestartStatus | None, Schema("The current or last restart.")] = None
     checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by component name.")] = Field(

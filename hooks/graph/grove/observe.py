@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.component.discovered import Discovered, parse_discovered, read_annotation
+from hooks.graph.grove.names import read_set_name
 from hooks.k8s import kinds
 from hooks.k8s.grove import LABEL_PART_OF, Scalable, read_errors, read_scalable, why_unprocessed
 from hooks.k8s.pod_sets import cliques_of
-from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of
+from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
 from hooks.metacontroller.last_applied import read_applied_annotations, read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
 
@@ -38,30 +39,40 @@ class ObservedSet:
 class ObservedGrove:
     """Grove's objects in a graph's sync: the set, and by kind and name the PodCliques and PodCliqueScalingGroups.
 
+    `set_name` is the name of the set, or of the one that was there last; empty for a graph that never had one.
     `exposing` are the Services, Ingresses and VirtualServices that are the graph's own children, by kind and name.
     """
 
+    set_name: str
     pod_clique_set: ObservedSet | None
     scalables: Mapping[tuple[str, str], Scalable]
     exposing: frozenset[tuple[str, str]]
 
 
 def observe_grove(request: SyncRequest) -> ObservedGrove:
-    """Read the set from the children, by the graph's name, and its parts from the related objects, by their labels."""
-    name, namespace = request.parent["metadata"]["name"], request.parent["metadata"]["namespace"]
-    found = request.children.get(kinds.POD_CLIQUE_SET, name, namespace)
+    """Read the set from the children, and its parts from the related objects, by their labels."""
+    namespace, found = request.parent["metadata"]["namespace"], _find_set(request)
+    name = read_set_name(request.status) if found is None else name_of(found)
     parts = (
         read_scalable(manifest)
         for kind in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)
         for manifest in request.related.of(kind)
-        if labels_of(manifest).get(LABEL_PART_OF) == name and manifest["metadata"].get("namespace") == namespace
+        if name in {"", labels_of(manifest).get(LABEL_PART_OF)} and manifest["metadata"].get("namespace") == namespace
     )
     exposing = (child for kind in _EXPOSING for child in request.children.of(kind))
     return ObservedGrove(
+        set_name=name,
         pod_clique_set=None if found is None else _observe_set(found),
         scalables={(part.kind, part.name): part for part in parts},
         exposing=frozenset((child["kind"], child["metadata"]["name"]) for child in exposing),
     )
+
+
+def _find_set(request: SyncRequest) -> ReadManifest | None:
+    """The graph's PodCliqueSet, whatever its name: it keeps the one with which it was created."""
+    found = sorted(request.children.of(kinds.POD_CLIQUE_SET), key=name_of)
+    known = (read_set_name(request.status), name_of(request.parent))
+    return next((one for name in known for one in found if name_of(one) == name), found[0] if found else None)
 
 
 def _observe_set(manifest: ReadManifest) -> ObservedSet:

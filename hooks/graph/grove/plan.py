@@ -16,6 +16,7 @@ from hooks.effects import ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.graph.components import GraphServicePlan, common_annotations
 from hooks.graph.grove.keeping import choose_kept, find_kept
+from hooks.graph.grove.names import pod_clique_set_name
 from hooks.graph.grove.observe import ObservedGrove, ObservedSet
 from hooks.graph.grove.service import GroveService, plan_grove_service
 from hooks.graph.observe import ObservedGraph
@@ -41,9 +42,9 @@ from hooks.settings import Settings, Switch
 class GrovePlan:
     """The PodCliqueSet of a graph, and the other objects that its services need.
 
-    The set is built with the plan, because Grove's rules for changes and the graph's readiness compare it with the
-    existing one. `is_withheld` says that an existing set of this name is being deleted; then no set is returned.
-    `effects` set replicas: Grove takes these from the template only when it creates a clique.
+    `name` is the set's. The set is built with the plan, because Grove's rules for changes and the graph's readiness
+    compare it with the existing one. `is_withheld` says that an existing set of this name is being deleted; then no
+    set is returned. `effects` set replicas: Grove takes these from the template only when it creates a clique.
     """
 
     name: str
@@ -84,9 +85,10 @@ def plan_grove(
         raise InvalidSpec(tuple(problems))
     pod_clique_set = _build_set(
         graph,
+        pod_clique_set_name(graph, seen.grove.set_name),
         services,
         topology.get(WHOLE_GRAPH),
-        settings.grove_termination_delay,
+        termination_delay=settings.grove_termination_delay,
         annotations={**_kept_decisions(components), **_volcano_queue(graph, settings)},
     )
     if existing is not None and not existing.is_deleting:
@@ -95,7 +97,7 @@ def plan_grove(
     if problems:
         raise InvalidSpec(tuple(problems))
     return GrovePlan(
-        name=graph.metadata.name,
+        name=name_of(pod_clique_set),
         namespace=graph.metadata.namespace,
         services=tuple(services),
         pod_clique_set=pod_clique_set,
@@ -123,20 +125,20 @@ def _kept_decisions(components: Iterable[GraphServicePlan]) -> dict[str, str]:
 
 def _build_set(
     graph: GraphDeployment,
+    name: str,
     services: Sequence[GroveService],
     topology: Topology | None,
-    termination_delay: str,
     *,
+    termination_delay: str,
     annotations: Mapping[str, str],
 ) -> Manifest:
     cliques = (clique for service in services for clique in service.cliques)
     groups = [service.group for service in services if service.group]
     discovered = {service.service: value for service in services if (value := service.discovered.to_json())}
-    name, namespace = graph.metadata.name, graph.metadata.namespace
     labels = {key: value for key, value in graph.spec.labels.items() if key not in NEVER_COPIED}
     whole = {**common_annotations(graph), **annotations, **write_annotation(discovered)}
     built = build_pod_clique_set(
-        build_metadata(name, namespace, labels=labels, annotations=whole),
+        build_metadata(name, graph.metadata.namespace, labels=labels, annotations=whole),
         cliques,
         groups,
         termination_delay=termination_delay,

@@ -1,7 +1,6 @@
 """Names for which Grove refuses a graph: too long, equal to another, or not a host name.
 
-Source: Grove, operator/internal/webhook/admission/pcs/validation; Dynamo operator,
-internal/webhook/validation/dynamographdeployment.go, whose text for the length is kept.
+Source: Grove, operator/internal/webhook/admission/pcs/validation.
 """
 
 import re
@@ -11,61 +10,71 @@ from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.graph import GraphDeployment
 from hooks.component.placement import Role, clique_name
+from hooks.graph.grove.names import group_and_clique, pod_clique_set_name
 from hooks.k8s.grove import MAX_COMBINED_NAME, UPDATE_STRATEGIES
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import Json
 from hooks.problems import METADATA, SPEC, Key, Problem
 from hooks.rules import grove as rules
-from hooks.rules.graph import GROVE_NAME_LENGTH
+from hooks.rules.graph import GROVE_NAME_KEPT, GROVE_NAME_LENGTH
 
 _REFUSED_POD_FIELDS = ("topologySpreadConstraints", "nodeName")
+_OTHER_WAY = ", where LeaderWorkerSet with Volcano runs its several nodes"
 _INDEX = re.compile(r"[0-9]+")
 
 
-def validate_for_grove(graph: GraphDeployment) -> Iterator[Problem]:
-    """Problems that a graph has only under Grove, in the order of its services; lengths are for `validate_length`."""
+def validate_for_grove(graph: GraphDeployment, set_name: str) -> Iterator[Problem]:
+    """Problems that a graph has only under Grove, in the order of its services; lengths are for `validate_lengths`.
+
+    `set_name` is the name of its PodCliqueSet.
+    """
     name = graph.metadata.name
-    if not is_dns_label(name) or not name[0].isalpha():
+    if not is_dns_label(set_name) or not set_name[0].isalpha():
         yield rules.GROVE_GRAPH_NAME.at(METADATA / "name", name=name)
     strategy = graph.metadata.annotations.get(contract.ANNOTATION_GROVE_UPDATE_STRATEGY, UPDATE_STRATEGIES[0])
     if strategy not in UPDATE_STRATEGIES:
         path = METADATA / "annotations" / Key(contract.ANNOTATION_GROVE_UPDATE_STRATEGY)
         yield rules.GROVE_UPDATE_STRATEGY.at(path, value=strategy, choices=", ".join(UPDATE_STRATEGIES))
     for service, spec in sorted(graph.spec.services.items()):
-        yield from _validate_name(name, service)
+        yield from _validate_name(set_name, service)
         yield from _validate_pod(service, spec.extra_pod_spec)
     yield from _validate_cliques(graph)
 
 
-def validate_length(graph: str, service: str, spec: ComponentSpec) -> Iterator[Problem]:
-    """The problem of a service whose pods' names would be too long."""
-    lower = service.lower()
-    length = len(graph) + len(lower) + (len(clique_name(service, Role.LEADER)) if spec.is_multinode else 0)
+def validate_lengths(graph: GraphDeployment, known_set: str = "") -> Iterator[Problem]:
+    """The problems of services whose pods' names would be too long, in the order of the services.
+
+    `known_set` is the name of the graph's PodCliqueSet, empty for a graph that has none.
+    """
+    name = pod_clique_set_name(graph, known_set)
+    is_kept = name != pod_clique_set_name(graph)
+    for service, spec in sorted(graph.spec.services.items()):
+        yield from _validate_length(service, spec, name, is_kept=is_kept)
+
+
+def _validate_length(service: str, spec: ComponentSpec, set_name: str, *, is_kept: bool) -> Iterator[Problem]:
+    parts = group_and_clique(service, spec)
+    length, room = len(set_name) + len("".join(parts)), MAX_COMBINED_NAME - len(set_name)
     if length <= MAX_COMBINED_NAME:
         return
-    what = (
-        "For multinode services, the combined length of DGD name + service name + service name with role suffix "
-        f"(e.g., '{clique_name(service, Role.LEADER)}')"
-        if spec.is_multinode
-        else "The combined length of DGD name + service name"
-    )
-    yield GROVE_NAME_LENGTH.at(
+    added = len("".join(parts)) - len(parts) * len(service)  # of the role
+    rule = GROVE_NAME_KEPT if is_kept else GROVE_NAME_LENGTH
+    yield rule.at(
         SPEC / "services" / Key(service),
         length=length,
-        graph=graph,
-        graph_length=len(graph),
-        service=service,
-        service_length=len(service),
-        what=what,
+        name=set_name,
+        parts=" + ".join(parts),
+        most=(room - added) // len(parts),
+        **({} if is_kept else {"nodes": _OTHER_WAY if spec.is_multinode else ""}),
     )
 
 
-def _validate_name(graph: str, service: str) -> Iterator[Problem]:
+def _validate_name(set_name: str, service: str) -> Iterator[Problem]:
     path = SPEC / "services" / Key(service)
     if "." in service:
         yield rules.GROVE_SERVICE_DOT.at(path)
     if _INDEX.fullmatch(service):
-        yield rules.GROVE_SERVICE_NUMBER.at(path, graph=graph)
+        yield rules.GROVE_SERVICE_NUMBER.at(path, name=set_name)
 
 
 def _validate_pod(service: str, pod: Mapping[str, Json]) -> Iterator[Problem]:

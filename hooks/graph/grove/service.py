@@ -2,8 +2,8 @@
 
 | the service runs on | cliques | scaled by |
 |---|---|---|
-| one node | `<svc>` | the PodClique `<graph>-0-<svc>` |
-| N nodes | `<svc>-ldr` with 1 pod, `<svc>-wkr` with N-1 | the PodCliqueScalingGroup `<graph>-0-<svc>` |
+| one node | `<svc>` | the PodClique `<set>-0-<svc>` |
+| N nodes | `<svc>-ldr` with 1 pod, `<svc>-wkr` with N-1 | the PodCliqueScalingGroup `<set>-0-<svc>` |
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,6 +26,7 @@ from hooks.component.pod_template import PodPlan, build_pod
 from hooks.component.validate import validate_component
 from hooks.errors import InvalidSpec
 from hooks.graph.components import GraphServicePlan, build_component
+from hooks.graph.grove.names import pod_clique_set_name
 from hooks.graph.grove.observe import ObservedGrove
 from hooks.graph.observe import ObservedGraph
 from hooks.k8s import kinds
@@ -35,6 +36,7 @@ from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
 from hooks.problems import METADATA, SPEC, Key, texts_of
 from hooks.settings import Settings, Switch
 
+_NEVER_IN_DEPLOYMENTS = frozenset({"restartPolicy", "activeDeadlineSeconds"})
 _NO_WORKLOADS = Workloads(deployment=None, leader_worker_sets={})
 _NO_KEY = ObservedKey(source=None, copy=None, can_copy=False)
 
@@ -87,9 +89,9 @@ def plan_grove_service(
     return service if _has_replicas_set(graph, planned) else _hand_over(service, planned, seen, settings)
 
 
-def target_name(graph: str, service: str) -> str:
+def target_name(set_name: str, service: str) -> str:
     """Name of the PodClique or PodCliqueScalingGroup that runs a service; the set has one replica."""
-    return f"{graph}-0-{service.lower()}"
+    return f"{set_name}-0-{service.lower()}"
 
 
 def keeps_adapter(service: GroveService, seen: ObservedGrove) -> bool:
@@ -126,7 +128,7 @@ def _plan(
     return GroveService(
         service=planned.service,
         kind=kind.kind,
-        target=target_name(graph.metadata.name, planned.service),
+        target=target_name(pod_clique_set_name(graph, seen.grove.set_name), planned.service),
         replicas=component.replicas,
         cliques=cliques,
         group=ScalingGroup(name=name, clique_names=names, replicas=count, min_available=_least(deployment))
@@ -157,7 +159,7 @@ def _as_component(graph: GraphDeployment, planned: GraphServicePlan) -> Componen
 
 def _without_placement(component: ComponentDeployment) -> ComponentDeployment:
     """The component on one node and without topology, so that rules of the other path do not apply."""
-    pod = {key: value for key, value in component.spec.extra_pod_spec.items() if key != "restartPolicy"}
+    pod = {key: value for key, value in component.spec.extra_pod_spec.items() if key not in _NEVER_IN_DEPLOYMENTS}
     update = {"multinode": None, "topology_constraint": None, "min_available": None, "extra_pod_spec": pod}
     spec = component.spec.model_copy(update=update)
     return component.model_copy(update={"spec": spec})

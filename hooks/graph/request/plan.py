@@ -16,6 +16,7 @@ from hooks.graph.request.job_plan import AccessPlan, JobPlan, plan_access, plan_
 from hooks.graph.request.observe import LiveGraph, ObservedRequest
 from hooks.graph.request.output import ProfilerOutput, find_output
 from hooks.graph.request.phases import (
+    FIXED_STATES,
     GeneratedGraphState,
     JobState,
     OutputState,
@@ -27,7 +28,7 @@ from hooks.graph.request.phases import (
 )
 from hooks.graph.request.preconditions import check_preconditions
 from hooks.graph.request.previous import PreviousRequestStatus
-from hooks.graph.request.validate import find_foreign_namespace
+from hooks.graph.request.validate import find_foreign_namespace, find_profiler_problem
 from hooks.k8s.types import Json, Manifest
 from hooks.problems import Problem
 from hooks.settings import Settings
@@ -79,7 +80,7 @@ def plan_request(
     request: GraphRequest, seen: ObservedRequest, previous: PreviousRequestStatus, facts: Facts
 ) -> RequestPlan:
     """Decide the position of a request and its children."""
-    start = _plan_start(request, seen, facts.settings)
+    start = _plan_start(request, seen, previous, facts.settings)
     output = find_output(request, seen, previous, facts.now)
     target = _find_target(request, output, seen, previous)
     live = _find_live(target, output, seen)
@@ -115,13 +116,16 @@ def plan_request(
     )
 
 
-def _plan_start(request: GraphRequest, seen: ObservedRequest, settings: Settings) -> _StartDecision:
+def _plan_start(
+    request: GraphRequest, seen: ObservedRequest, previous: PreviousRequestStatus, settings: Settings
+) -> _StartDecision:
     """Whether profiling can begin; not checked again once the Job exists."""
     if seen.job is not None:
         return _StartDecision(spec=SpecState.ACCEPTED)
     found = check_preconditions(request, seen, settings)
-    if found.problems:
-        return _StartDecision(spec=SpecState.REFUSED, problems=found.problems)
+    of_profiler = () if previous.state in FIXED_STATES else tuple(find_profiler_problem(request))
+    if problems := (*found.problems, *of_profiler):
+        return _StartDecision(spec=SpecState.REFUSED, problems=problems)
     images = (request.spec.profiling_config.profiler_image, settings.hooks_image)
     try:
         job = plan_job(

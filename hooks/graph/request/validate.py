@@ -7,7 +7,7 @@ internal/controller/dynamographdeploymentrequest_controller.go for what is immut
 from collections.abc import Iterator, Mapping
 
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
-from hooks.component.runtime_version import parse_version
+from hooks.component.runtime_version import RuntimeVersion, is_since, parse_image_version, parse_version
 from hooks.graph.request.phases import FIXED_STATES, RequestState
 from hooks.graph.request.reasons import RequestReason
 from hooks.k8s.canonical import find_unreadable
@@ -22,6 +22,9 @@ from hooks.settings import Settings
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
 
+_OTHER_PROFILER_SINCE = RuntimeVersion(1, 0)
+"""`python -m dynamo.profiler`, with other arguments and other output."""
+
 
 def review_request(review: Review) -> Verdict:
     """Review a request that is about to be written; like upstream, give warnings beside problems too."""
@@ -31,6 +34,14 @@ def review_request(review: Review) -> Verdict:
 def validate_request(request: GraphRequest, settings: Settings) -> tuple[Problem, ...]:
     """All problems of a request's spec."""
     return tuple(_find_problems(request, settings))
+
+
+def find_profiler_problem(request: GraphRequest) -> Iterator[Problem]:
+    """The problem of a request that does not profile yet, and whose Job cannot run the profiler of its image."""
+    image = request.spec.profiling_config.profiler_image
+    version = parse_image_version(image)
+    if is_since(version, _OTHER_PROFILER_SINCE):
+        yield rules.PROFILER_RELEASE.at(SPEC / "profilingConfig.profilerImage", version=str(version))
 
 
 def find_foreign_namespace(own: str, target: str, settings: Settings) -> Iterator[Problem]:
@@ -76,7 +87,7 @@ def rejected_change(state: RequestState) -> Problem:
 
 def _judge_request(request: GraphRequest, review: Review) -> Findings:
     return Findings(
-        problems=validate_request(request, review.settings),
+        problems=(*validate_request(request, review.settings), *find_profiler_problem(request)),
         warnings=tuple(_find_overwritten(request)),
     )
 

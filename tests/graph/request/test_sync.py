@@ -576,6 +576,14 @@ def test_edit_of_a_failed_request_has_no_effect() -> None:
     ("spec", "message"),
     [
         ({"profilerImage": ""}, "spec.profilingConfig.profilerImage is required"),
+        (
+            {"profilerImage": "p:1.6.1"},
+            (
+                "spec.profilingConfig.profilerImage: is a profiler of Dynamo 1.6.1; requests of v1alpha1 start the "
+                "profiler of 0.x, which 1.0 and later do not have; use an image of 0.9, or run the profiler of 1.6.1 "
+                "yourself and apply the graph that it writes"
+            ),
+        ),
         ({"configMapRef": {"name": "base"}}, "ConfigMap base not found in namespace default"),
         (
             {"enableGpuDiscovery": True},
@@ -597,6 +605,14 @@ def test_refused_spec_fails_and_recovers_when_it_is_put_right(spec: Any, message
     again = ask(fixed, related=[base, node])
     assert state(again) == "Pending"
     assert events_of(again) == [("Normal", "Initialized", "DGDR initialized successfully")]
+
+
+def test_request_that_profiles_with_a_later_release_stays_as_it_is() -> None:
+    parent = jobs.request(profilerImage="p:1.6.1")
+    job = world.job(jobs.request())
+    running = world.after(parent, ask(parent, [job]))
+    assert state(ask(running, [job])) == "Profiling"
+    assert ask(running).problems == ()
 
 
 def test_key_missing_in_the_base_graph_is_named() -> None:
