@@ -209,6 +209,7 @@ def _neighbour_of(plan: PodPlan, users: Mapping[str, Json]) -> Neighbour:
         subject=plan.subject,
         settings=plan.settings,
         env=merge_env(dynamo.get("env") or (), canonical_fragment(plan.spec.envs)),
+        version=resolve_runtime_version(plan.spec),
         mounts=[mount for mount in mounts if not is_shared_memory(mount)],
     )
 

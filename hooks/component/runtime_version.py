@@ -90,6 +90,11 @@ def parse_image_version(image: str) -> RuntimeVersion | None:
     return parse_version(tag[1:] if tag[:1] in {"v", "V"} else tag)
 
 
+def resolve_sidecar_version(image: object, component: RuntimeVersion | None) -> RuntimeVersion | None:
+    """The release of a frontend beside the main container: in the tag of its own image, otherwise the component's."""
+    return (parse_image_version(image) if isinstance(image, str) else None) or component
+
+
 def parse_version(version: str) -> RuntimeVersion | None:
     """The three numbers of a semantic version; None for any other text."""
     found = _VERSION.fullmatch(version)

@@ -12,7 +12,7 @@ from hooks.api.component_spec import ComponentSpec, FrontendSidecar
 from hooks.component.defaults import frontend, runtime
 from hooks.component.environment import resolve_env, select_shared
 from hooks.component.namespace_prefix import frontend_prefix
-from hooks.component.runtime_version import RUNTIME_CONTAINER, RuntimeVersion, parse_image_version
+from hooks.component.runtime_version import RUNTIME_CONTAINER, RuntimeVersion, resolve_sidecar_version
 from hooks.component.subject import ComponentType, Subject
 from hooks.errors import InvalidSpec
 from hooks.k8s.canonical import canonical_fragment
@@ -32,7 +32,7 @@ class Neighbour:
     """What a container beside the main container needs to know of the component.
 
     `env` are the user's variables of the process beside which it runs, `mounts` those of the main container. `version`
-    is the release that the component runs; a frontend has one of its own.
+    is the release that the component runs; a frontend has one of its own if the tag of its image names one.
     """
 
     subject: Subject
@@ -53,12 +53,12 @@ def write_sidecar(sidecar: FrontendSidecar) -> dict[str, Json]:
 
 
 def build_frontend_sidecar(sidecar: FrontendSidecar, beside: Neighbour) -> dict[str, Json]:
-    """Build the frontend's container; the tag of its own image chooses its defaults.
+    """Build the frontend's container; the release in its image's tag, or else the component's, chooses its defaults.
 
     Raises:
         InvalidSpec: references between its variables cannot be expanded.
     """
-    version = parse_image_version(sidecar.image)
+    version = resolve_sidecar_version(sidecar.image, beside.version)
     defaults = frontend.resolve_defaults(version)
     shared, own = select_shared(beside.env), canonical_fragment(sidecar.envs)
     where, named = SPEC / "frontendSidecar.envs", _as_frontend(beside)
@@ -87,7 +87,7 @@ def overlay_frontend(users: Mapping[str, Json], beside: Neighbour, path: FieldPa
     Raises:
         InvalidSpec: references between its variables cannot be expanded.
     """
-    version = parse_image_version(str(users.get("image") or ""))
+    version = resolve_sidecar_version(users.get("image"), beside.version)
     defaults = frontend.resolve_defaults(version)
     base = {"command": list(defaults.command), "args": list(defaults.args), "ports": list(defaults.ports)}
     merged = {"env", *_PROBES}

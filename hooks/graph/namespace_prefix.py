@@ -12,8 +12,8 @@ from hooks.api.graph import GraphDeployment
 from hooks.component.runtime_version import (
     RuntimeVersion,
     has_bare_prefix,
-    parse_image_version,
     resolve_runtime_version,
+    resolve_sidecar_version,
 )
 from hooks.component.subject import ComponentType
 from hooks.k8s import kinds
@@ -90,11 +90,12 @@ def _is_picker_by_prefix(spec: ComponentSpec) -> bool:
 
 
 def _versions_of_frontends(spec: ComponentSpec) -> Iterator[RuntimeVersion | None]:
+    version = resolve_runtime_version(spec)
     if spec.component_type == ComponentType.FRONTEND:
-        yield resolve_runtime_version(spec)
+        yield version
     if spec.frontend_sidecar is not None:
-        yield parse_image_version(spec.frontend_sidecar.image)
+        yield resolve_sidecar_version(spec.frontend_sidecar.image, version)
     containers = spec.extra_pod_spec.get("containers")
     for container in containers if isinstance(containers, list | tuple) else ():
-        image = container.get("image") if isinstance(container, dict) else None
-        yield parse_image_version(image) if isinstance(image, str) else None
+        image = container.get("image") if isinstance(container, dict) else None  # most run no frontend
+        yield resolve_sidecar_version(image, None)

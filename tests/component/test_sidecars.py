@@ -37,6 +37,14 @@ def test_frontend_runs_beside_the_main_container_with_its_own_defaults() -> None
     assert "volumeMounts" not in container
 
 
+@pytest.mark.parametrize(("image", "is_strict"), [("f:my-tag", True), ("f@sha256:0", True), ("f:1.5.0", False)])
+def test_frontend_whose_image_names_no_release_has_the_defaults_of_the_components(
+    image: str, *, is_strict: bool
+) -> None:
+    found = variables(named({**WORKER, "frontendSidecar": {"image": image}}, "sidecar-frontend"))
+    assert ("DYN_NAMESPACE_PREFIX_STRICT" in found) == is_strict
+
+
 def test_frontend_finds_what_the_main_container_finds() -> None:
     of_frontend, of_main = (variables(named(FRONTEND, name)) for name in ("sidecar-frontend", "main"))
     same = {

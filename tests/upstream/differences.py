@@ -1,7 +1,6 @@
 """The differences from upstream's operator 1.5.0 that are known, each with its reason; a page shows them.
 
-`item` is the number of a change that is decided and not yet here; its differences vanish with it. An entry that matches
-nothing any more is to be removed.
+An entry that matches nothing any more is to be removed.
 """
 
 import re
@@ -28,7 +27,6 @@ class Known:
     of: frozenset[str] = field(default_factory=frozenset)
     here: str = ".*"
     there: str = ".*"
-    item: int = 0
 
     def matches(self, found: Difference) -> bool:
         """Whether the entry is about this difference."""
@@ -43,6 +41,20 @@ class Known:
 def _refused(rule: str, reason: str) -> Known:
     return Known(what=f"rule {rule}", how=How.REFUSED_HERE, reason=reason)
 
+
+def _of_a_release(what: str, how: How, release: str, of: frozenset[str] = frozenset()) -> Known:
+    return Known(what=what, how=how, of=of, reason=f"by the release of the image: from {release} on")
+
+
+_BY_RELEASE = (
+    _of_a_release("annotation nvidia.com/dynamo-(discovery-backend|operator-origin-version)", How.THERE, "1.0"),
+    _of_a_release("env (DYN_FORWARDPASS_METRIC_PORT|NIXL_TELEMETRY_.*)|port nixl", How.THERE, "1.0", _ENGINES),
+    _of_a_release("env DYN_COMPONENT|label nvidia.com/dynamo-component-type", How.OTHER, "1.0", _ENGINES),
+    _of_a_release("env DYN_STORE_KV( of sidecar-frontend)?", How.HERE, "1.0"),
+    _of_a_release("env DYN_NAMESPACE_PREFIX", How.THERE, "1.0.2", _FRONTEND),
+    _of_a_release("env DYN_NAMESPACE_PREFIX|env DYN_ENFORCE_DISAGG", How.THERE, "1.5", _PICKER),
+    _of_a_release("env RUST_LOG|container startupProbe", How.OTHER, "1.5", _PICKER),
+)
 
 KNOWN: tuple[Known, ...] = (
     _refused("gpu-memory-service", "the GPU memory service needs Dynamic Resource Allocation"),
@@ -162,86 +174,23 @@ KNOWN: tuple[Known, ...] = (
         reason="not set where data parallelism spans the nodes",
     ),
     Known(
-        what="label nvidia.com/dynamo-component-class",
-        how=How.THERE,
-        of=_ENGINES,
-        reason="the label by which a picker of 1.5 finds its workers",
-        item=1,
-    ),
-    Known(
-        what="env DYN_FORWARDPASS_METRIC_PORT",
-        how=How.THERE,
-        of=_ENGINES,
-        reason="the port of the metrics of each forward pass",
-        item=2,
-    ),
-    Known(
-        what="env NIXL_TELEMETRY_(ENABLE|EXPORTER|PROMETHEUS_PORT)|port nixl",
-        how=How.THERE,
-        of=_ENGINES,
-        reason="NIXL's metrics",
-        item=3,
-    ),
-    Known(
-        what="env DYN_COMPONENT|label nvidia.com/dynamo-component-type",
+        what="pod terminationGracePeriodSeconds",
         how=How.OTHER,
         of=_ENGINES,
-        here='worker|{"value": "worker"}',
-        reason="the type of prefill and decode workers",
-        item=3,
+        here="100",
+        there="60",
+        reason="an engine of 1.x takes up to 90 s to drain",
     ),
-    Known(what="env DYN_COMPONENT", how=How.THERE, of=_NONE, reason="a component without a type", item=3),
-    Known(
-        what="annotation nvidia.com/dynamo-(discovery-backend|operator-origin-version)",
-        how=How.THERE,
-        reason="annotations of pods",
-        item=3,
-    ),
-    Known(
-        what="env DYN_STORE_KV( of sidecar-frontend)?",
-        how=How.HERE,
-        reason="no release of Dynamo from 1.0 on reads it",
-        item=3,
-    ),
-    Known(
-        what="env DYN_NAMESPACE_PREFIX( of sidecar-frontend)?",
-        how=How.THERE,
-        reason="the namespaces in which a frontend looks for workers",
-        item=4,
-    ),
-    Known(what="env RUST_LOG", how=How.OTHER, of=_PICKER, reason="the picker's defaults of 1.5", item=4),
-    Known(what="env DYN_ENFORCE_DISAGG", how=How.THERE, of=_PICKER, reason="the picker's defaults of 1.5", item=4),
-    Known(
-        what="container startupProbe",
-        how=How.OTHER,
-        of=_PICKER,
-        there='.*"service": "inference-extension".*',
-        reason="the picker's defaults of 1.5",
-        item=4,
-    ),
-    Known(
-        what="env (POD_IP|VLLM_DP_MASTER_IP)",
-        how=How.THERE,
-        of=_ENGINES,
-        reason="vLLM's elastic expert parallelism",
-        item=6,
-    ),
+    Known(what="env DYN_COMPONENT", how=How.THERE, of=_NONE, there="{}", reason="an empty value says no component"),
     Known(
         what="command line|container args",
         how=How.OTHER,
         of=_ENGINES,
-        here=".*--enable-elastic-ep.*",
-        reason="vLLM's elastic expert parallelism",
-        item=6,
+        here=".*(--enable-elastic-ep|:6379 --block).*",
+        there=".*(--enable-elastic-ep|:6379 --block).*",
+        reason="the script that waits for Ray has words of its own",
     ),
-    Known(
-        what="container command",
-        how=How.OTHER,
-        of=_ENGINES,
-        there=r'\["/bin/sh", "-c"\]',
-        reason="vLLM's elastic expert parallelism",
-        item=6,
-    ),
+    *_BY_RELEASE,
 )
 
 
@@ -256,13 +205,12 @@ def find_stale(found: Sequence[Difference], known: Sequence[Known] = KNOWN) -> l
 
 
 def write_table(known: Iterable[Known] = KNOWN) -> str:
-    """The list as a table of the page; those that a decided change removes say so."""
+    """The list as a table of the page."""
     rows = ["| what | of | how | why |", "|---|---|---|---|"]
     for entry in known:
         what = entry.what.replace("|", " or ")
         of = ", ".join(sorted(entry.of - {""})) or ("no type" if entry.of else "all")
-        reason = f"{entry.reason}; not made yet" if entry.item else entry.reason
-        rows.append(f"| `{what}` | {of} | {entry.how.value} | {reason} |")
+        rows.append(f"| `{what}` | {of} | {entry.how.value} | {entry.reason} |")
     return "\n".join(rows) + "\n"
 
 
