@@ -195,7 +195,12 @@ def test_frontend_sees_workers_of_all_generations(tag: str, annotations: Any, ex
     assert prefixes(env(spec, graph="")) == {}
     shared = env({**spec, "globalDynamoNamespace": True})
     assert prefixes(shared) == ({**STRICT, "DYN_NAMESPACE_PREFIX": "dynamo"} if expected == STRICT else {})
-    beside = of_type("worker", "1.6.1", annotations=annotations, frontendSidecar={"image": f"f:{tag}"})
+    beside = of_type(
+        "worker",
+        "0.9.1" if tag == "latest" else "1.6.1",
+        annotations=annotations,
+        frontendSidecar={"image": f"f:{tag}"},
+    )
     sidecar = next(one for one in pod(beside)["containers"] if one["name"] == "sidecar-frontend")
     assert prefixes({one["name"]: one.get("value") for one in sidecar["env"]}) == expected
     assert prefixes(env(beside)) == {}

@@ -168,12 +168,6 @@ KNOWN: tuple[Known, ...] = (
         reason="a picker gets both names of the block size",
     ),
     Known(
-        what="env VLLM_NIXL_SIDE_CHANNEL_HOST",
-        how=How.THERE,
-        of=_ENGINES,
-        reason="not set where data parallelism spans the nodes",
-    ),
-    Known(
         what="pod terminationGracePeriodSeconds",
         how=How.OTHER,
         of=_ENGINES,

@@ -113,6 +113,9 @@ def launch_vllm(
     """
     sizes = _read_sizes(container)
     mode = _resolve_mode(sizes, gpus, annotations, is_elastic=is_elastic(container))
+    if _resolve_executor(annotations) is Mode.MULTIPROCESSING:  # whatever spans the nodes, as upstream decides it
+        side_channel = field_env(SIDE_CHANNEL_HOST, "status.podIP")
+        container = {**container, "env": add_named(container.get("env") or (), (side_channel,))}
     launched = _launch(mode, container, placement, local_engines=gpus // sizes.world)
     if placement.role is not Role.WORKER:
         return launched
@@ -181,7 +184,6 @@ def _with_processes(container: Mapping[str, Json], placement: Placement) -> Laun
         f"--master-port {MASTER_PORT} --node-rank {placement.node_rank}{' --headless' if is_worker else ''}"
     )
     changed = add_flags(container, flags, engine=_ENGINE, needs_shell=placement.rank_needs_shell)
-    changed["env"] = add_named(container.get("env") or (), (field_env(SIDE_CHANNEL_HOST, "status.podIP"),))
     return Launched(
         container=changed,
         init_containers=(_build_wait_container(container, placement),) if is_worker else (),

@@ -312,9 +312,19 @@ def test_waiting_for_ray_ends_when_it_is_healthy_or_after_many_tries(tmp_path: P
     assert ("no healthy Ray at leader:6379 after 60 tries" in done.stderr) is bool(code)
 
 
-def test_annotation_changes_nothing_where_an_engine_fits_on_a_node() -> None:
+@pytest.mark.parametrize("args", [["-dp", "16"], ["-dp", "4"], [*BIG]], ids=["data parallel", "alone", "processes"])
+def test_side_channel_of_each_node_has_its_own_address(args: list[str]) -> None:
+    (variable,) = launched(LEADER, args=args, annotations={EXECUTOR: "mp"}).container["env"]
+    assert variable == {
+        "name": "VLLM_NIXL_SIDE_CHANNEL_HOST",
+        "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}},
+    }
+
+
+def test_annotation_changes_nothing_else_where_an_engine_fits_on_a_node() -> None:
     args = ["-dp", "16"]
-    assert launched(LEADER, args=args, annotations={EXECUTOR: "mp"}) == launched(LEADER, args=args)
+    found = launched(LEADER, args=args, annotations={EXECUTOR: "mp"}).container
+    assert {**found, "env": []} == {**launched(LEADER, args=args).container, "env": []}
 
 
 def mp_flags(host: str, rank: str) -> str:
