@@ -11,6 +11,7 @@ A map, from the ground up. An import points to the same floor or a lower one, ne
 * `graph`: a DynamoGraphDeployment becomes components or a PodCliqueSet (`graph.grove`), and the objects that they
   share. `graph.request` and `graph.scaling_adapter` are hooks of their own.
 * `model`: a DynamoModel's endpoints and adapters; it has only the types above in common with the other two.
+* `world`: what Kubernetes and Metacontroller do to objects: a hook is asked, its answer applied, until nothing changes.
 * `rendering`: every child of every manifest, without a cluster; `admission`: rules for an object about to be stored.
 * `picture`: what a picture of a graph shows, and its forms.
 
@@ -109,6 +110,8 @@ Where is …?
 * what a user's unit test calls: hooks/testing/dynamo.py
 * a page for users, and what writes its generated parts: docs, tests/docs/reference.py
 * the Metacontroller of the tests: hooks/simulator/metacontroller
+* how a hook is asked, and what Metacontroller makes of the answer: hooks/world/asking.py, hooks/world/applying.py
+* what a user's cluster has, read once for all commands: hooks/clients/live_world.py, hooks/clients/live_reader.py
 """
 
 from typing import TYPE_CHECKING

@@ -92,6 +92,7 @@ FLOORS = {
     "hooks.admission": 4,
     "hooks.picture": 4,
     "hooks.rendering": 4,
+    "hooks.world": 4,
     "hooks.serving": 5,
     "hooks.clients": 6,
     "hooks.admission.access": 7,

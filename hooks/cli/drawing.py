@@ -11,7 +11,7 @@ from hooks.cli.render import check_whole, load_together
 from hooks.manifests.checking import Checked
 from hooks.manifests.reading import ManifestFaults
 from hooks.manifests.writing import guard_output
-from hooks.metacontroller.controllers import OPTIONAL_KINDS, declared_kinds
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.picture.dot import write_dot
 from hooks.picture.mermaid import write_mermaid
 from hooks.picture.objects import Drawn, draw_rendered
@@ -73,7 +73,7 @@ def _draw_given(files: Sequence[str], namespace: str, settings: Settings, instal
 def _draw(
     checked: Checked, settings: Settings, installed: frozenset[str], *, spare: frozenset[str] = frozenset()
 ) -> Drawn:
-    around = Surroundings(settings=settings, declared=declared_kinds(installed))
+    around = Surroundings(settings=settings, installed=installed)
     return draw_rendered(checked.rendered, around, spare=spare)
 
 

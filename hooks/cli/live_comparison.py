@@ -9,11 +9,11 @@ from hooks.cli.machines import InvalidNodes, read_machines, read_machines_file
 from hooks.cli.render import load_together
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
+from hooks.clients.live_world import read_world
 from hooks.diff.comparing import compare_with_cluster
 from hooks.diff.fitting import Machines, judge_fit
 from hooks.diff.plan import Difference
 from hooks.facts import Facts
-from hooks.migration.reading import read_objects
 from hooks.settings import Settings
 
 
@@ -41,7 +41,7 @@ def _compare_live(cluster: Cluster, sides: Sides, settings: Settings) -> Differe
     namespace = sides.namespace or cluster.namespace
     loaded = load_together([sides.files[0]], namespace)
     places = {str(one.object["metadata"].get("namespace") or namespace) for one in loaded.documents if one.is_ours}
-    found = read_objects(cluster, sorted(places), facts)
+    found = read_world(cluster, sorted(places), facts)
     return compare_with_cluster(found, loaded, facts)
 
 

@@ -10,11 +10,9 @@ from hooks import contract
 from hooks.cli.cluster_options import Connection, connect
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
+from hooks.clients.live_reader import find_graph, find_installed, read_graph
 from hooks.crds import apply_defaults
-from hooks.doctor.reader import Reader
 from hooks.errors import InvalidSpec
-from hooks.k8s.types import GroupVersionKind, plural_of
-from hooks.metacontroller.controllers import OPTIONAL_KINDS, declared_kinds
 from hooks.picture.models import read_models
 from hooks.picture.parts import Picture
 from hooks.picture.plan import Surroundings, draw_graph
@@ -56,30 +54,15 @@ def draw_live_graph(cluster: Cluster, name: str, namespace: str, settings: Setti
         Refused: the API server does not answer, or does not show the graph.
         InvalidSpec: the graph cannot be rendered.
     """
-    found = cluster.find(contract.GRAPH, name, namespace)
-    if found is None:
+    graph = find_graph(cluster, name, namespace)
+    if graph is None:
         return None
-    reader = Reader(cluster=cluster)
-    selector = f"{contract.LABEL_GRAPH}={name}"
-    children = [
-        {"apiVersion": kind.api_version, "kind": kind.kind, **child}
-        for kind in (contract.COMPONENT, contract.SCALING_ADAPTER)
-        for child in reader.read_all(f"{kind.kind} objects", kind, namespace, labelSelector=selector)
-    ]
-    models = reader.read_all("DynamoModel objects", contract.MODEL, namespace)
-    installed = [key for key, entry in OPTIONAL_KINDS.items() if _has(cluster, entry.kind)]
+    found = read_graph(cluster, graph, labelled=(contract.COMPONENT, contract.SCALING_ADAPTER), whole=(contract.MODEL,))
     around = Surroundings(
         settings=settings,
-        declared=declared_kinds(installed),
-        models=read_models(models),
-        children=tuple(children),
+        installed=find_installed(cluster),
+        models=read_models(found.of_kind(contract.MODEL)),
+        children=(*found.of_kind(contract.COMPONENT), *found.of_kind(contract.SCALING_ADAPTER)),
         is_live=True,
     )
-    parent = apply_defaults({"apiVersion": contract.GRAPH.api_version, "kind": contract.GRAPH.kind, **found})
-    return LiveGraph(picture=draw_graph(parent, around), unread=tuple(reader.unread.values()))
-
-
-def _has(cluster: Cluster, kind: GroupVersionKind) -> bool:
-    """Whether the cluster serves the kind."""
-    found = cluster.read(f"/apis/{kind.api_version}") or {}
-    return any(one.get("name") == plural_of(kind) for one in found.get("resources") or ())
+    return LiveGraph(picture=draw_graph(apply_defaults(graph), around), unread=found.unread)

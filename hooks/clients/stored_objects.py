@@ -5,7 +5,7 @@ by the objects at the API server alone: the same pure functions that wanted the 
 want it again.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hooks import contract
@@ -19,19 +19,13 @@ from hooks.graph.grove.service import target_name
 from hooks.graph.scaling_adapter import sync as scaling_adapter
 from hooks.identity import component_name
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, ReadManifest, is_controlled_by
-from hooks.metacontroller.protocol import Objects, SyncAnswer, SyncRequest
+from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, is_controlled_by, name_of
+from hooks.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS
+from hooks.metacontroller.protocol import RelatedRule, SyncAnswer, SyncRequest
+from hooks.world.asking import build_request
+from hooks.world.objects import World
 
-_PARENTS = {
-    kind.kind: kind
-    for kind in (
-        contract.COMPONENT,
-        contract.GRAPH,
-        contract.GRAPH_REQUEST,
-        contract.MODEL,
-        contract.SCALING_ADAPTER,
-    )
-}
+_PARENTS = {kind.kind: kind for kind in OUR_KINDS}
 _SCALED = {kind.kind: kind for kind in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)}
 
 
@@ -81,9 +75,7 @@ class StoredObjects:
         if _replicas_of(clique) == effect.replicas:
             return clique
         adapters = self._find_adapters(parent, effect.name)
-        children = {kinds.POD_CLIQUE_SET: [pod_clique_set], contract.SCALING_ADAPTER: adapters}
-        call = self._ask_again(parent, children=children, related={_SCALED[effect.kind]: [clique]})
-        if effect not in self._wanted_again(graph.sync, call):
+        if effect not in self._wanted_again(graph.sync, parent, clique, pod_clique_set, *adapters):
             raise Unwanted(f"{self._name} does not ask for {effect.replicas} replicas of {effect.name}")
         return clique
 
@@ -101,8 +93,7 @@ class StoredObjects:
         found = self._find(contract.GRAPH, effect.graph)
         if found is None or _replicas_of_service(found, effect.service) == effect.replicas:
             return found
-        call = self._ask_again(parent, related={contract.GRAPH: [found]})
-        wanted = self._wanted_again(scaling_adapter.sync, call)
+        wanted = self._wanted_again(scaling_adapter.sync, parent, found)
         asked = (effect.graph, effect.service, effect.replicas)
         if all((one.graph, one.service, one.replicas) != asked for one in wanted if isinstance(one, WriteBackReplicas)):
             raise Unwanted(f"{self._name} does not ask for {effect.replicas} replicas of {effect.service}")
@@ -142,7 +133,7 @@ class StoredObjects:
         return parent
 
     def _find_adapters(self, parent: ReadManifest, target: str) -> list[ReadManifest]:
-        """The graph's own scaling adapter of the service that the target runs; none if it has none."""
+        """The scaling adapter of the service that the target runs; none if it has none."""
         name, set_name = self.source.parent.name, find_set_name(parent)
         services = (parent.get("spec") or {}).get("services") or {}
         found = (
@@ -150,34 +141,23 @@ class StoredObjects:
             for service in services
             if target_name(set_name, service) == target
         )
-        return [one for one in found if one is not None and is_controlled_by(one, self.source.parent.uid)]
+        return [one for one in found if one is not None]
 
-    def _ask_again(
+    def _wanted_again(
         self,
+        sync: Callable[[SyncRequest, Facts], SyncAnswer],
         parent: ReadManifest,
-        *,
-        children: dict[GroupVersionKind, list[ReadManifest]] | None = None,
-        related: dict[GroupVersionKind, list[ReadManifest]] | None = None,
-    ) -> SyncRequest:
-        declared: dict[GroupVersionKind, list[ReadManifest]] = {kind: [] for kind in self.source.declared}
-        return SyncRequest(
-            parent=parent, children=_objects({**declared, **(children or {})}), related=_objects(related or {})
-        )
-
-    def _wanted_again(self, sync: Callable[[SyncRequest, Facts], SyncAnswer], call: SyncRequest) -> tuple[Effect, ...]:
+        related: ReadManifest,
+        *children: ReadManifest,
+    ) -> tuple[Effect, ...]:
+        """The effects of the parent's hook about these stored objects; a child of another parent is none here."""
+        installed = (name for name, entry in OPTIONAL_KINDS.items() if entry.kind in self.source.declared)
+        world = World.live([parent, related, *children], installed)
+        rule = RelatedRule.of(gvk_of(related), self.source.parent.namespace, names=(name_of(related),))
         try:
-            return sync(call, self.facts).effects
+            return sync(build_request(parent, world, [rule]), self.facts).effects
         except HookError as error:
             raise Unwanted(f"{self._name} cannot be rendered: {error}") from error
-
-
-def _objects(by_kind: dict[GroupVersionKind, list[ReadManifest]]) -> Objects:
-    return Objects({kind.key: dict(_keyed(found)) for kind, found in by_kind.items()})
-
-
-def _keyed(found: Iterable[ReadManifest]) -> Iterator[tuple[str, ReadManifest]]:
-    for one in found:
-        yield f"{one['metadata']['namespace']}/{one['metadata']['name']}", one
 
 
 def _is_owned_by(manifest: ReadManifest, owner: ReadManifest) -> bool:

@@ -1,12 +1,12 @@
 """A difference as JSON, for programs; values of Secrets are null, with `secret` true."""
 
-from hooks.diff.estate import ObjectId
 from hooks.diff.fields import FieldChange
 from hooks.diff.fitting import Fit
 from hooks.diff.plan import Difference, Notice, ObjectChange
 from hooks.diff.resources import ResourceRow
 from hooks.diff.rollouts import PodChange
 from hooks.k8s.types import Json
+from hooks.world.objects import ObjectId
 
 
 def write_json(difference: Difference) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""Compares manifests with manifests, or with what is live: makes both estates, and leaves out what would be refused."""
+"""Compares manifests with manifests, or with what is live: makes both worlds, and leaves out what would be refused."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +11,8 @@ from hooks.conversion import Version, convert
 from hooks.conversion.versions import CONVERSION_ANNOTATIONS
 from hooks.crds import apply_defaults
 from hooks.crds.served_versions import is_beta
-from hooks.diff.estate import Estate, ObjectId, Owned
 from hooks.diff.fields import KUBECTLS_RECORD, compare_objects
 from hooks.diff.plan import Difference, Notice, plan_difference
-from hooks.diff.settling import Grounds, settle
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import (
@@ -25,18 +23,18 @@ from hooks.k8s.types import (
     controller_of,
     gvk_of,
     is_controlled_by,
-    is_deleting,
     plural_of,
 )
 from hooks.manifests.checking import ANY_TIME, Checked, check_manifests, check_rendered
 from hooks.manifests.document import Document
 from hooks.manifests.reading import Loaded, ManifestFaults
-from hooks.metacontroller.controllers import CHILD_KINDS, OUR_KINDS, declared_kinds
-from hooks.migration.found import Found
+from hooks.metacontroller.controllers import OUR_KINDS, declared_kinds
 from hooks.problems import Problem
 from hooks.settings import Settings
 from hooks.spreading import Spread, in_one_part
 from hooks.validation.review import Review
+from hooks.world.objects import ObjectId, World
+from hooks.world.settling import Grounds, Settled, settle
 
 
 def compare_manifests(
@@ -53,8 +51,8 @@ def compare_manifests(
     _check(new, check_manifests(new, settings, installed, spread, is_sound=partial(_is_one_of, olds)))
     news = _index(new.documents)
     stored = {key: _store(document) for key, document in olds.items()}
-    grounds = Grounds(facts=facts, world=tuple(stored.values()), installed=installed, spread=spread)
-    before = settle(stored.values(), Estate(), grounds)
+    grounds = Grounds(facts=facts, world=World.written(stored.values(), installed), spread=spread)
+    before = settle(stored.values(), World(), grounds)
     if before.problems:
         _check(old, check_rendered(old, settings, installed))
     wanted = {key: _store(document) for key, document in news.items()}
@@ -63,12 +61,12 @@ def compare_manifests(
         wanted,
         new,
         is_settled=_find_others(stored) == _find_others(wanted),
-        grounds=replace(grounds, world=tuple(wanted.values())),
+        grounds=replace(grounds, world=World.written(wanted.values(), installed)),
         written={key: _written_pair(olds[key], news[key]) for key in olds.keys() & news.keys()},
     )
 
 
-def compare_with_cluster(found: Found, new: Loaded, facts: Facts) -> Difference:
+def compare_with_cluster(found: World, new: Loaded, facts: Facts) -> Difference:
     """What changes in the cluster if the new manifests are applied; objects that they do not have stay.
 
     Raises:
@@ -76,27 +74,28 @@ def compare_with_cluster(found: Found, new: Loaded, facts: Facts) -> Difference:
     """
     _check(new, check_manifests(new, facts.settings, found.installed))
     news = {key: one for key, one in _index(new.documents).items() if one.is_ours}
-    live = {ObjectId.of(one): one for one in found.objects if gvk_of(one) in OUR_KINDS}
+    live = {key: one.manifest for key, one in found.objects.items() if gvk_of(one.manifest) in OUR_KINDS}
     roots = {key: live[key] for key in news if key in live}
     owners = {key: one for key, one in live.items() if key not in news and _owns_any(one, roots.values())}
-    before = Estate(objects=dict(_find_live([*owners.values(), *roots.values()], found)))
+    first = sorted([*owners.values(), *roots.values()], key=lambda root: controller_of(root) is not None)
+    before = found.below(first)  # a graph before its scaling adapters
     applied = {key: _apply(roots.get(key), _store(document)) for key, document in news.items()}
-    wanted = {**{key: dict(one) for key, one in owners.items()}, **applied}
+    wanted = {**owners, **applied}
     others = len(new.documents) - len(news)
     said = "1 object of another kind is" if others == 1 else f"{others} objects of other kinds are"
     notes = (f"{said} not compared; kubectl diff does that",) if others else ()
     compared = _compare(
-        before,
+        Settled(world=before),
         wanted,
         new,
-        grounds=Grounds(facts=facts, world=found.objects, installed=found.installed),
+        grounds=Grounds(facts=facts, world=found),
         written={key: (roots[key], wanted[key]) for key in roots},
     )
-    return replace(compared, notes=(*notes, *found.warnings, *compared.notes))
+    return replace(compared, notes=(*notes, *found.unread, *compared.notes))
 
 
 def _compare(
-    before: Estate,
+    before: Settled,
     wanted: Mapping[ObjectId, Manifest],
     new: Loaded,
     *,
@@ -105,12 +104,12 @@ def _compare(
     is_settled: bool = False,
 ) -> Difference:
     refused = dict(_find_refused(before, wanted, new, grounds))
-    roots = [before.objects[key].manifest if key in refused else one for key, one in wanted.items()]
-    after = settle(roots, before, grounds, is_settled=is_settled)
+    roots = [before.world.objects[key].manifest if key in refused else one for key, one in wanted.items()]
+    after = settle(roots, before.world, grounds, is_settled=is_settled)
     if after.problems:
-        _check(new, check_rendered(new, grounds.facts.settings, grounds.installed))
-    with_claims = {one.owner for key, one in before.objects.items() if key.is_a(kinds.PERSISTENT_VOLUME_CLAIM)}
-    fresh = settle((one for key, one in wanted.items() if key in with_claims), Estate(), grounds)
+        _check(new, check_rendered(new, grounds.facts.settings, grounds.world.installed))
+    with_claims = {one.owner for key, one in before.world.objects.items() if key.is_a(kinds.PERSISTENT_VOLUME_CLAIM)}
+    fresh = settle((one for key, one in wanted.items() if key in with_claims), World(), grounds)
     return plan_difference(
         before,
         after,
@@ -175,27 +174,6 @@ def _owns_any(owner: ReadManifest, objects: Iterable[ReadManifest]) -> bool:
     return any(is_controlled_by(one, uid) for one in objects)
 
 
-def _find_live(roots: Iterable[ReadManifest], found: Found) -> Iterator[tuple[ObjectId, Owned]]:
-    """The roots and all that they own, owners first."""
-    by_owner: dict[str, list[ReadManifest]] = {}
-    for one in found.objects:
-        if gvk_of(one) in CHILD_KINDS and not is_deleting(one):
-            for reference in one["metadata"].get("ownerReferences") or ():
-                if is_controlled_by(one, str(reference.get("uid"))):
-                    by_owner.setdefault(str(reference["uid"]), []).append(one)
-    first = sorted(roots, key=lambda root: controller_of(root) is not None)  # a graph before its scaling adapters
-    waiting: list[tuple[ReadManifest, ObjectId | None]] = [(root, None) for root in reversed(first)]
-    seen: set[ObjectId] = set()
-    while waiting:
-        manifest, owner = waiting.pop()
-        key = ObjectId.of(manifest)
-        if key in seen:
-            continue
-        seen.add(key)
-        yield key, Owned(manifest=dict(manifest), owner=owner)
-        waiting.extend((child, key) for child in by_owner.get(str(manifest["metadata"].get("uid")), ()))
-
-
 def _apply(live: ReadManifest | None, new: Manifest) -> Manifest:
     """The object after `kubectl apply`: fields that it applied earlier and that are no longer there are removed."""
     if live is None:
@@ -234,15 +212,18 @@ def _merge(live: Json, last: Json, new: Json) -> Json:
 
 
 def _find_refused(
-    before: Estate, wanted: Mapping[ObjectId, Manifest], new: Loaded, grounds: Grounds
+    before: Settled, wanted: Mapping[ObjectId, Manifest], new: Loaded, grounds: Grounds
 ) -> Iterator[tuple[ObjectId, str]]:
     """The objects whose change the API server or admission refuses, with why."""
     documents = _index(new.documents)
-    installed = frozenset(declared_kinds(grounds.installed))
+    installed = frozenset(declared_kinds(grounds.world.installed))
     reviews = {
         key: Review(new=manifest, old=old, user=None, settings=grounds.facts.settings, installed=installed)
         for key, manifest in wanted.items()
-        if (old := before.find(key)) is not None and old != manifest and key in documents and documents[key].is_ours
+        if (old := before.world.find(key)) is not None
+        and old != manifest
+        and key in documents
+        and documents[key].is_ours
     }
     for key, problems in zip(reviews, grounds.spread(_review, tuple(reviews.values())), strict=True):
         if problems:
@@ -254,10 +235,10 @@ def _review(reviews: Sequence[Review]) -> list[tuple[Problem, ...]]:
     return [RULES[plural_of(gvk_of(review.new))](review).problems for review in reviews]
 
 
-def _find_kept(before: Estate, after: Estate, fresh: Estate, refused: Mapping[ObjectId, str]) -> Iterator[str]:
+def _find_kept(before: Settled, after: Settled, fresh: Settled, refused: Mapping[ObjectId, str]) -> Iterator[str]:
     """Sentences about claims that stay, although a new installation of the manifests would have others."""
-    for key, owned in before.objects.items():
-        now, wanted = after.find(key), fresh.find(key)
+    for key, owned in before.world.objects.items():
+        now, wanted = after.world.find(key), fresh.world.find(key)
         if not key.is_a(kinds.PERSISTENT_VOLUME_CLAIM) or owned.owner is None or now is None:
             continue
         if owned.owner in refused or owned.owner in after.problems:

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
-from hooks.diff.estate import Estate, ObjectId
 from hooks.k8s import kinds
 from hooks.k8s.types import ReadManifest
+from hooks.world.objects import ObjectId
+from hooks.world.settling import Settled
 
 
-def find_lost(before: Estate, after: Estate) -> Iterator[tuple[ObjectId, str]]:
+def find_lost(before: Settled, after: Settled) -> Iterator[tuple[ObjectId, str]]:
     """Objects with a sentence about what of them is gone."""
-    for key, owned in before.objects.items():
-        new = after.find(key)
+    for key, owned in before.world.objects.items():
+        new = after.world.find(key)
         if new is None:
             yield from _of_removed(key, owned.manifest)
         elif key in after.recreated and key.is_a(kinds.SERVICE):

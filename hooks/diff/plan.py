@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hooks.diff.estate import Estate, ObjectId
 from hooks.diff.fields import FieldChange, compare_objects
 from hooks.diff.fitting import Fit
 from hooks.diff.lost import find_lost
@@ -12,6 +11,8 @@ from hooks.diff.refusals import find_refusals
 from hooks.diff.resources import ResourceRow, add_up
 from hooks.diff.rollouts import PodChange, plan_pods
 from hooks.k8s.types import Manifest, ReadManifest
+from hooks.world.objects import ObjectId
+from hooks.world.settling import Settled
 
 WrittenPair = tuple[ReadManifest, ReadManifest]
 
@@ -72,20 +73,20 @@ class Difference:
 
 
 def plan_difference(
-    before: Estate,
-    after: Estate,
+    before: Settled,
+    after: Settled,
     *,
     written: Mapping[ObjectId, WrittenPair] | None = None,
     refused: Iterable[Notice] = (),
     notes: Iterable[str] = (),
 ) -> Difference:
-    """Compare two estates; `written` are the objects that the user wrote, as they are to be compared.
+    """Compare two worlds; `written` are the objects that the user wrote, as they are to be compared.
 
     `refused` are changes that are left out of `after`, because the API server would not take them.
     """
     objects = tuple(_find_changes(before, after, written or {}))
     pods = plan_pods(before, after)
-    owners = {key: one.owner for estate in (before, after) for key, one in estate.objects.items()}
+    owners = {key: one.owner for side in (before, after) for key, one in side.world.objects.items()}
     said = (*refused, *(Notice(id=key, text=text) for key, text in find_refusals(before, after)))
     return Difference(
         objects=objects,
@@ -98,10 +99,10 @@ def plan_difference(
     )
 
 
-def _find_changes(before: Estate, after: Estate, written: Mapping[ObjectId, WrittenPair]) -> Iterable[ObjectChange]:
-    parents = before.parents | after.parents
-    for key in dict.fromkeys([*after.objects, *before.objects]):
-        old, new = before.objects.get(key), after.objects.get(key)
+def _find_changes(before: Settled, after: Settled, written: Mapping[ObjectId, WrittenPair]) -> Iterable[ObjectChange]:
+    parents = before.world.parents | after.world.parents
+    for key in dict.fromkeys([*after.world.objects, *before.world.objects]):
+        old, new = before.world.objects.get(key), after.world.objects.get(key)
         if new is None or old is None:
             owner = next(one.owner for one in (new, old) if one is not None)
             yield ObjectChange(id=key, owner=owner, fate=Fate.REMOVED if new is None else Fate.ADDED)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks import contract
-from hooks.diff.estate import ObjectId
 from hooks.diff.fields import visible
 from hooks.k8s import kinds
 from hooks.k8s.pod_sets import RolePods, makes_pods, pods_by_role, wanted_replicas
 from hooks.k8s.quantities import scale_amount
 from hooks.k8s.types import Json, ReadManifest, gvk_of
 from hooks.problems import FieldPath
+from hooks.world.objects import ObjectId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

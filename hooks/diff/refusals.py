@@ -6,11 +6,12 @@ Source: Kubernetes, pkg/apis/*/validation; Metacontroller, which changes no exis
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from hooks.diff.estate import Estate, ObjectId
 from hooks.diff.fields import compare_objects
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
 from hooks.problems import FieldPath
+from hooks.world.objects import ObjectId
+from hooks.world.settling import Settled
 
 
 class _Fixed(NamedTuple):
@@ -34,14 +35,14 @@ _FIXED: Mapping[GroupVersionKind, tuple[_Fixed, ...]] = {
 }
 
 
-def find_refusals(before: Estate, after: Estate) -> Iterator[tuple[ObjectId, str]]:
+def find_refusals(before: Settled, after: Settled) -> Iterator[tuple[ObjectId, str]]:
     """Objects with a sentence about what is refused."""
     for key, problems in after.problems.items():
         if key not in before.problems:
             texts = "; ".join(problem.text for problem in problems)
             yield key, f"the hooks refuse it, and its children stay as they are: {texts}"
-    for key, owned in after.objects.items():
-        old, fixed = before.find(key), _find_fixed(key)
+    for key, owned in after.world.objects.items():
+        old, fixed = before.world.find(key), _find_fixed(key)
         if old is None or not fixed or key in after.recreated:
             continue
         if all(_read(old, one.path) == _read(owned.manifest, one.path) for one in fixed):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hooks import contract
-from hooks.diff.estate import Estate, ObjectId
 from hooks.diff.fields import FieldChange, compare_values
 from hooks.diff.pods import PodSet, find_pod_sets
 from hooks.diff.resources import Rollout
@@ -16,6 +15,8 @@ from hooks.k8s import kinds
 from hooks.k8s.pod_sets import place_in_workload
 from hooks.k8s.types import Json, ReadManifest, gvk_of
 from hooks.problems import HERE
+from hooks.world.objects import ObjectId
+from hooks.world.settling import Settled
 
 
 class PodFate(StrEnum):
@@ -68,12 +69,13 @@ class PodChange:
         return self.before if is_replaced else 0
 
 
-def plan_pods(before: Estate, after: Estate) -> list[PodChange]:
+def plan_pods(before: Settled, after: Settled) -> list[PodChange]:
     """The changes of all sets of pods, those that stay included."""
-    olds = {key: find_pod_sets(key, one.manifest) for key, one in before.objects.items()}
-    unchanged = {key for key, one in after.objects.items() if one.manifest == before.find(key)}
+    olds = {key: find_pod_sets(key, one.manifest) for key, one in before.world.objects.items()}
+    unchanged = {key for key, one in after.world.objects.items() if one.manifest == before.world.find(key)}
     present = {
-        key: olds[key] if key in unchanged else find_pod_sets(key, one.manifest) for key, one in after.objects.items()
+        key: olds[key] if key in unchanged else find_pod_sets(key, one.manifest)
+        for key, one in after.world.objects.items()
     }
     old_sets, new_sets = (_index(found) for found in (olds, present))
     changed = {key: _compare(old_sets[key], new_sets[key]) for key in old_sets.keys() & new_sets.keys()}
@@ -142,10 +144,12 @@ def _changes_path(old: PodChange, new: PodChange) -> bool:
     return old.set.workload.is_a(kinds.POD_CLIQUE_SET) is not new.set.workload.is_a(kinds.POD_CLIQUE_SET)
 
 
-def _in_turn(changes: Iterable[PodChange], before: Estate, after: Estate) -> Iterator[PodChange]:
+def _in_turn(changes: Iterable[PodChange], before: Settled, after: Settled) -> Iterator[PodChange]:
     """The changes; those of a graph that restarts its services one after the other know it."""
     graphs = {
-        (key.namespace, key.name): key for key in after.objects if _restarts_in_turn(before.find(key), after.find(key))
+        (key.namespace, key.name): key
+        for key in after.world.objects
+        if _restarts_in_turn(before.world.find(key), after.world.find(key))
     }
     for change in changes:
         found = change.set

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from hooks.diff.estate import ObjectId
 from hooks.diff.plan import Difference, Fate, ObjectChange
 from hooks.diff.rollouts import PodFate
 from hooks.diff.wording import (
@@ -17,6 +16,7 @@ from hooks.diff.wording import (
     title_of,
     told_pods,
 )
+from hooks.world.objects import ObjectId
 
 Style = Callable[[str, str], str]
 """Gives a text a colour: `green`, `yellow`, `red` or `bold`."""

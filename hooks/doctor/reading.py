@@ -11,6 +11,7 @@ from http import HTTPStatus
 from hooks import contract
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
+from hooks.clients.live_reader import Reader, find_installed
 from hooks.doctor.checks.certificates import certificate_secrets
 from hooks.doctor.checks.crds import NAMES
 from hooks.doctor.checks.metacontroller import CONTROLLER_CRDS
@@ -24,11 +25,10 @@ from hooks.doctor.facts import (
     is_hooks,
     is_metacontroller,
 )
-from hooks.doctor.reader import Reader
 from hooks.doctor.reviews import review_rights
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, labels_of, plural_of
-from hooks.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS
+from hooks.metacontroller.controllers import OUR_KINDS
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _CONTROLLERS = tuple(
@@ -40,7 +40,6 @@ _WEBHOOKS = tuple(
     for kind in ("Validating", "Mutating")
 )
 _TOLD = ("Started", "CreateError", "SyncError")
-_FORBIDDEN = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
 def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
@@ -57,7 +56,7 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
         kubernetes=str(version),
         namespace=namespace,
         crds={str(c["metadata"]["name"]): c for c in crds if c["metadata"]["name"] in {*NAMES, *CONTROLLER_CRDS}},
-        served=reader.attempt("discovery", lambda: _find_served(cluster), frozenset()),
+        served=reader.attempt("discovery", lambda: find_installed(cluster), frozenset()),
         controllers=tuple(c for kind in _CONTROLLERS for c in reader.read_all(plural_of(kind), kind)),
         parents=tuple(_slim(p) for kind in OUR_KINDS for p in reader.read_all(plural_of(kind), kind)),
         claims=_read_claims(reader),
@@ -70,16 +69,6 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
     facts = replace(facts, pods=_read_pods(reader, facts), certificates=_read_certificates(reader, facts))
     facts = replace(facts, backends=_read_backends(reader, facts))
     return replace(facts, rights=review_rights(reader, facts), unread=dict(reader.unread))
-
-
-def _find_served(cluster: Cluster) -> frozenset[str]:
-    """The optional kinds that discovery names."""
-
-    def is_served(kind: GroupVersionKind) -> bool:
-        group = cluster.read(f"/apis/{kind.api_version}") or {}
-        return any(resource.get("kind") == kind.kind for resource in group.get("resources") or ())
-
-    return frozenset(name for name, entry in OPTIONAL_KINDS.items() if is_served(entry.kind))
 
 
 def _slim(parent: ReadManifest) -> ReadManifest:

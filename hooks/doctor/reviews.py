@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 from hooks.clients.cluster import Cluster
+from hooks.clients.live_reader import Reader
 from hooks.doctor.checks.rights import ALL, plan_hooks_rights, plan_metacontroller_rights, plan_own_rights
 from hooks.doctor.facts import Facts, Right
-from hooks.doctor.reader import Reader
 from hooks.k8s.types import Json
 
 

@@ -11,8 +11,8 @@ from hooks.explain.services import places_of_services
 from hooks.manifests.checking import Checked
 from hooks.manifests.document import Document
 from hooks.manifests.reading import Loaded
-from hooks.rendering import HOOKS
 from hooks.settings import Settings
+from hooks.world.asking import HOOKS
 
 _NAMED = 5
 

@@ -5,12 +5,20 @@
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
 
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind
 from hooks.metacontroller.declared import ALWAYS, IF_INSTALLED, OPTIONAL, RELATED
 
-ON_DELETE = "OnDelete"
+
+class Strategy(StrEnum):
+    """How Metacontroller changes an existing child that is not as wanted."""
+
+    IN_PLACE = "InPlace"
+    ON_DELETE = "OnDelete"
+    RECREATE = "Recreate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,21 +36,29 @@ OPTIONAL_KINDS: Mapping[str, OptionalKind] = {
 }
 """Child kinds that controllers declare only in clusters with their CRDs; the names are those of `--with`."""
 OPTIONAL_CHILD_KINDS = tuple(OPTIONAL.values())
-_STRATEGIES = {parent: {**children, **IF_INSTALLED.get(parent, {})} for parent, children in ALWAYS.items()}
+STRATEGIES = {
+    parent: {kind: Strategy(name) for kind, name in {**children, **IF_INSTALLED.get(parent, {})}.items()}
+    for parent, children in ALWAYS.items()
+}
 NEVER_UPDATED: Mapping[GroupVersionKind, frozenset[GroupVersionKind]] = {
-    parent: frozenset(kind for kind, strategy in children.items() if strategy == ON_DELETE)
-    for parent, children in _STRATEGIES.items()
+    parent: frozenset(kind for kind, strategy in children.items() if strategy is Strategy.ON_DELETE)
+    for parent, children in STRATEGIES.items()
 }
 """By kind of parent: child kinds of which Metacontroller changes no existing object."""
 
 
-def strategy_of(parent: GroupVersionKind, kind: GroupVersionKind) -> str:
-    """How Metacontroller updates children of a kind; it updates none if the controller does not say."""
-    return _STRATEGIES.get(parent, {}).get(kind, ON_DELETE)
+def strategy_of(parent: GroupVersionKind, kind: GroupVersionKind) -> Strategy | None:
+    """How the controller of a parent's kind updates its children of a kind; None if it declares no such children."""
+    return STRATEGIES.get(parent, {}).get(kind)
 
 
 def declared_by(parent: GroupVersionKind, installed: Iterable[str] = ()) -> tuple[GroupVersionKind, ...]:
     """The child kinds that a kind's controller declares; `installed` are keys of `OPTIONAL_KINDS`."""
+    return _declared_by(parent, frozenset(installed))
+
+
+@lru_cache(maxsize=128)
+def _declared_by(parent: GroupVersionKind, installed: frozenset[str]) -> tuple[GroupVersionKind, ...]:
     there = {OPTIONAL.get(name) for name in installed}
     return (*ALWAYS.get(parent, ()), *(kind for kind in IF_INSTALLED.get(parent, ()) if kind in there))
 

@@ -13,14 +13,16 @@ from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.k8s import kinds
 from hooks.k8s.readiness import has_ready_pods
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of
-from hooks.metacontroller.controllers import NEVER_UPDATED, declared_by
+from hooks.metacontroller.controllers import Strategy, strategy_of
 from hooks.metacontroller.held import FOREIGN_REVISION, Mark, read_mark
 from hooks.metacontroller.holding import MARKED
-from hooks.migration.changes import find_obstacle, make_change, read_content, refer_beside, refer_to, unmark
+from hooks.migration.changes import find_obstacle, make_change, read_content, refer_beside, unmark
 from hooks.migration.claims import OUTLIVING, Claims
-from hooks.migration.first_sync import FirstSync, Key, ask
+from hooks.migration.first_sync import FirstSync, Key, ask, predict
 from hooks.migration.found import Found
 from hooks.migration.steps import Change
+from hooks.world.objects import World
+from hooks.world.ownership import controller_reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,8 @@ class Case:
     """One parent with its objects: as they are, and as the changes make them.
 
     `first` is the hook's answer about adopted children, `second` that about marked ones, `fresh` that for the parent as
-    it is rendered once nothing is held. `serving` are marked components whose workloads have ready pods.
+    it is rendered once nothing is held. `after` are the children after Metacontroller has applied `second`. `serving`
+    are marked components whose workloads have ready pods.
     """
 
     parent: ReadManifest
@@ -37,6 +40,7 @@ class Case:
     first: FirstSync
     second: FirstSync
     fresh: FirstSync
+    after: Mapping[Key, Manifest]
     serving: frozenset[Key]
 
     def is_wanted(self, key: Key) -> bool:
@@ -57,17 +61,32 @@ def judge(parent: ReadManifest, claims: Claims, found: Found, facts: Facts, *, f
     if first.error and not first.wanted:  # the hook gives no answer, so Metacontroller changes nothing
         kept = FirstSync(wanted={key: read_content(objects[key]) for key in objects if key not in left})
         return Case(
-            parent=parent, claims=claims, changes=adopted, first=first, second=kept, fresh=kept, serving=frozenset()
+            parent=parent,
+            claims=claims,
+            changes=adopted,
+            first=first,
+            second=kept,
+            fresh=kept,
+            after=predict(kept.wanted, parent, asking.change(parent, objects, adopted)),
+            serving=frozenset(),
         )
     changes = {
         key: _mark(change, objects[key], first.wanted[key]) if key in first.wanted else beside
         for key, change in adopted.items()
     }
-    second = asking.ask(parent, objects, changes)
+    marked = asking.change(parent, objects, changes)
+    second = ask(parent, marked, facts)
     rendered = first if fresh is parent else asking.ask(fresh, unmarked, adopted)
     awaited = frozenset(key for key in serving if changes[key].mark)
     return Case(
-        parent=parent, claims=claims, changes=changes, first=first, second=second, fresh=rendered, serving=awaited
+        parent=parent,
+        claims=claims,
+        changes=changes,
+        first=first,
+        second=second,
+        fresh=rendered,
+        after=predict(second.wanted, parent, marked),
+        serving=awaited,
     )
 
 
@@ -77,8 +96,12 @@ def _serves(key: Key, parent: ReadManifest, found: Found) -> bool:
     if kind != contract.COMPONENT:
         return False
     namespace = parent["metadata"]["namespace"]
-    deployments = (one for one in found.of(kinds.DEPLOYMENT, namespace) if name_of(one) == name)
-    groups = (one for one in found.of(kinds.LEADER_WORKER_SET, namespace) if name_of(one).rpartition("-")[0] == name)
+    deployments = (one for one in found.world.of_kind(kinds.DEPLOYMENT, namespace) if name_of(one) == name)
+    groups = (
+        one
+        for one in found.world.of_kind(kinds.LEADER_WORKER_SET, namespace)
+        if name_of(one).rpartition("-")[0] == name
+    )
     return any(has_ready_pods(one) for one in (*deployments, *groups))
 
 
@@ -111,25 +134,24 @@ class _Asking:
         self, parent: ReadManifest, objects: Mapping[Key, ReadManifest], changes: Mapping[Key, Change]
     ) -> FirstSync:
         """The answer of the parent's hook about the changed objects, which replace the unchanged ones everywhere."""
-        changed = {key: make_change(changes[key], live) for key, live in objects.items()}
-        by_uid = {live["metadata"].get("uid"): changed[key] for key, live in objects.items()}
-        children = [one for key, one in changed.items() if changes[key].owner is not None]
-        world = [
-            by_uid.get(one["metadata"].get("uid"), one)
-            for one in self.found.in_namespace(parent["metadata"]["namespace"])
-        ]
-        declared = declared_by(gvk_of(parent), self.found.installed)
-        return ask(parent, children, self.facts, world=world, declared=declared)
+        return ask(parent, self.change(parent, objects, changes), self.facts)
+
+    def change(self, parent: ReadManifest, objects: Mapping[Key, ReadManifest], changes: Mapping[Key, Change]) -> World:
+        """The parent's namespace, and what has none, with the changed objects instead of the unchanged ones."""
+        by_uid = {live["metadata"].get("uid"): make_change(changes[key], live) for key, live in objects.items()}
+        places = {"", parent["metadata"]["namespace"]}
+        near = (one.manifest for key, one in self.found.world.objects.items() if key.namespace in places)
+        return World.live((by_uid.get(one["metadata"].get("uid"), one) for one in near), self.found.world.installed)
 
 
 def _adopt(live: ReadManifest, parent: ReadManifest, found: Found) -> Change:
     """The change by which Metacontroller takes the object for a child, and finds what it would have applied last."""
     if gvk_of(parent) == contract.GRAPH_REQUEST:
-        lasting = found.of(kinds.NAMESPACE) if gvk_of(live) in OUTLIVING else ()
+        lasting = found.world.of_kind(kinds.NAMESPACE) if gvk_of(live) in OUTLIVING else ()
         named = [one for one in lasting if name_of(one) == parent["metadata"]["namespace"]]
-        return Change(owner=refer_to(parent), beside=tuple(refer_beside(one) for one in named))
-    is_updated = gvk_of(live) not in NEVER_UPDATED[gvk_of(parent)]
-    return Change(owner=refer_to(parent), is_recorded=is_updated and not find_obstacle(live))
+        return Change(owner=controller_reference(parent), beside=tuple(refer_beside(one) for one in named))
+    is_updated = strategy_of(gvk_of(parent), gvk_of(live)) is not Strategy.ON_DELETE
+    return Change(owner=controller_reference(parent), is_recorded=is_updated and not find_obstacle(live))
 
 
 def _mark(change: Change, live: ReadManifest, wanted: Manifest) -> Change:

@@ -40,11 +40,6 @@ class Taken(Exception):
     """The object belongs to somebody else by now; the message is a sentence."""
 
 
-def refer_to(owner: ReadManifest) -> OwnerReference:
-    """The reference that makes an object the child of `owner`."""
-    return {**refer_beside(owner), "controller": True, "blockOwnerDeletion": True}
-
-
 def refer_beside(owner: ReadManifest) -> OwnerReference:
     """The reference by which an object is deleted with its owners, and that gives its owner no control."""
     metadata = owner["metadata"]

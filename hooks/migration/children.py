@@ -9,13 +9,12 @@ from hooks.k8s import kinds
 from hooks.k8s.pod_sets import ROLLING, count_running_pods
 from hooks.k8s.readiness import has_ready_pods
 from hooks.k8s.types import ReadManifest, gvk_of, is_controlled_by, is_deleting, labels_of, name_of
-from hooks.metacontroller.controllers import NEVER_UPDATED
 from hooks.metacontroller.held import read_mark
 from hooks.metacontroller.holding import MARKED
 from hooks.migration.cases import Case, judge
 from hooks.migration.changes import find_obstacle, find_patch, make_change, refer_beside
 from hooks.migration.claims import Claims, describe_holder
-from hooks.migration.first_sync import Key, make_update
+from hooks.migration.first_sync import Key
 from hooks.migration.found import Found
 from hooks.migration.restarts import count_restarts, describe_differences
 from hooks.migration.steps import Action, Change, Phase, Step
@@ -53,8 +52,8 @@ def plan_children(
     case = judge(parent, claims, found, facts, fresh=fresh or parent)
     steps = [*_plan_claimed(case), *_plan_others(case)]
     after = {
-        name: make_update(make_change(case.changes[key], live), case.second.wanted[key], parent["metadata"]["uid"])
-        for key, live in claims.all.items()
+        name: case.after[key]
+        for key in claims.all
         if (name := key[1]) and key[0] == contract.COMPONENT and case.is_wanted(key)
     }
     rendered = {
@@ -82,9 +81,9 @@ def _is_done(live: ReadManifest, parent: ReadManifest) -> bool:
 
 
 def _plan_adoption(case: Case, key: Key, live: ReadManifest) -> Step:
-    change, parent = case.changes[key], case.parent
-    updated = make_update(make_change(change, live), case.second.wanted[key], parent["metadata"]["uid"])
-    restarts = 0 if gvk_of(live) in NEVER_UPDATED[gvk_of(parent)] else count_restarts(live, updated)
+    change, updated = case.changes[key], case.after[key]
+    is_replaced = live["metadata"].get("uid") != updated["metadata"].get("uid")
+    restarts = count_running_pods(live) if is_replaced else count_restarts(live, updated)
     is_held = bool(change.mark) and read_mark(updated) == read_mark(make_change(change, live))
     why = _explain(case, key, live, is_held=is_held, restarts=restarts)
     lost = "it had lost its owner; " if key in case.claims.lost else ""

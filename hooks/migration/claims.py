@@ -12,8 +12,7 @@ from hooks.k8s import kinds
 from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY
 from hooks.k8s.names import to_dns_label
 from hooks.k8s.types import Json, ReadManifest, controller_of, gvk_of, is_controlled_by, labels_of, name_of
-from hooks.metacontroller.controllers import declared_by
-from hooks.migration.changes import is_same_name, refer_to
+from hooks.migration.changes import is_same_name
 from hooks.migration.first_sync import Key, key_of
 from hooks.migration.found import Found
 from hooks.migration.upstream import (
@@ -22,6 +21,7 @@ from hooks.migration.upstream import (
     is_shared_model_service,
     names_of,
 )
+from hooks.world.ownership import controller_reference
 
 OUTLIVING = frozenset({contract.GRAPH, kinds.CONFIG_MAP})
 """Kinds of a request that stay when it is deleted, because their Namespace is an owner too."""
@@ -53,9 +53,12 @@ def find_claims(parent: ReadManifest, found: Found, taken: Container[tuple[Key, 
     own: dict[Key, ReadManifest] = {}
     lost: dict[Key, ReadManifest] = {}
     others: dict[Key, ReadManifest] = {}
-    names, can_outlive = _names_for(parent), any(name_of(one) == namespace for one in found.of(kinds.NAMESPACE))
-    for kind in declared_by(gvk_of(parent), found.installed):
-        for one in found.of(kind, namespace):
+    names, can_outlive = (
+        _names_for(parent),
+        any(name_of(one) == namespace for one in found.world.of_kind(kinds.NAMESPACE)),
+    )
+    for kind in found.world.declared_by(gvk_of(parent)):
+        for one in found.world.of_kind(kind, namespace):
             if is_controlled_by(one, uid):
                 own[key_of(one)] = one
             elif gvk_of(parent) == contract.GRAPH_REQUEST and kind in OUTLIVING and not can_outlive:
@@ -79,7 +82,7 @@ def _is_lost(one: ReadManifest, parent: ReadManifest, names: Iterable[str]) -> b
     if is_shared_model_service(one) or is_shared_access(one) or labels_of(one).get(LABEL_MANAGED_BY) == GROVE:
         return False
     owner, uid = controller_of(one), parent["metadata"]["uid"]
-    if owner is not None and not is_same_name(owner, refer_to(parent)):
+    if owner is not None and not is_same_name(owner, controller_reference(parent)):
         return False
     if any(_is_beside(found) for found in one["metadata"].get("ownerReferences") or ()):
         return False  # an earlier run kept it

@@ -23,13 +23,16 @@ from hooks.migration.upstream import (
     is_webhook_configuration,
     services_of,
 )
+from hooks.world.objects import World
 
 _FREED = (contract.GRAPH_REQUEST, contract.GRAPH, contract.COMPONENT, contract.MODEL)
 
 
 def plan_migration(found: Found, facts: Facts) -> Plan:
     """Plan the migration of everything that was found."""
-    found = replace(found, objects=tuple(as_ours(one) for one in found.objects))
+    world = found.world
+    ours = World.live((as_ours(one.manifest) for one in world.objects.values()), world.installed, world.unread)
+    found = replace(found, world=ours)
     running = [one for one in find_running(found.operators) if _concerns(one, found.namespace)]
     outcome = _plan_parents(found, facts)
     steps = [
@@ -43,7 +46,7 @@ def plan_migration(found: Found, facts: Facts) -> Plan:
         steps=tuple(sort_steps(steps)),
         refusals=tuple(_refuse(one) for one in running),
         obstacles=tuple(definitions.find_obstacles(found.definitions, found.stored)),
-        warnings=(*found.warnings, *outcome.warnings),
+        warnings=(*found.world.unread, *outcome.warnings),
     )
 
 
@@ -88,7 +91,7 @@ def _plan_parents(found: Found, facts: Facts) -> _OfParents:
     after: dict[tuple[str, str], ReadManifest] = {}
     fresh: dict[tuple[str, str], ReadManifest] = {}
     for kind in (contract.GRAPH_REQUEST, contract.GRAPH, contract.COMPONENT):
-        for live in found.of(kind):
+        for live in found.world.of_kind(kind):
             namespace, at = live["metadata"]["namespace"], (live["metadata"]["namespace"], name_of(live))
             parent = after.get(at, live) if kind == contract.COMPONENT else live
             rendered = fresh.get(at) if kind == contract.COMPONENT else None
@@ -105,7 +108,7 @@ def _find_all_claims(found: Found) -> dict[str, Claims]:
     taken: set[tuple[Key, str]] = set()
     claims: dict[str, Claims] = {}
     for kind in (contract.COMPONENT, contract.GRAPH, contract.GRAPH_REQUEST):
-        for parent in found.of(kind):
+        for parent in found.world.of_kind(kind):
             mine = find_claims(parent, found, taken)
             taken |= {(key, parent["metadata"]["namespace"]) for key in mine.lost}
             claims[parent["metadata"]["uid"]] = mine
@@ -115,7 +118,7 @@ def _find_all_claims(found: Found) -> dict[str, Claims]:
 def _plan_shared(found: Found) -> Iterator[Step]:
     """What the graphs of a namespace share and nobody owns: accounts, which held pods use, and lost model Services."""
     for kind in (kinds.SERVICE, kinds.SERVICE_ACCOUNT, kinds.ROLE_BINDING):
-        for live in found.of(kind):
+        for live in found.world.of_kind(kind):
             is_shared = is_shared_access(live) or is_shared_model_service(live)
             if not is_shared or live["metadata"].get("ownerReferences") or is_deleting(live):
                 continue
@@ -136,12 +139,12 @@ def _plan_shared(found: Found) -> Iterator[Step]:
 
 def _find_sharers(shared: ReadManifest, found: Found) -> Sequence[ReadManifest]:
     kind = contract.GRAPH_REQUEST if name_of(shared).startswith("dgdr-") else contract.GRAPH
-    return [one for one in found.of(kind, shared["metadata"]["namespace"]) if not is_deleting(one)]
+    return [one for one in found.world.of_kind(kind, shared["metadata"]["namespace"]) if not is_deleting(one)]
 
 
 def _plan_finalizers(found: Found) -> Iterator[Step]:
     for kind in _FREED:
-        for live in found.of(kind):
+        for live in found.world.of_kind(kind):
             if FINALIZER not in (live["metadata"].get("finalizers") or ()):
                 continue
             why = "only the Go operator would remove it, so the object could never be deleted"

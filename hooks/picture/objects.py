@@ -12,7 +12,6 @@ from hooks.component.subject import base_model_of, namespace_of
 from hooks.errors import InvalidSpec
 from hooks.identity import model_hash
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of
-from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.picture.models import read_models
 from hooks.picture.parts import Picture
 from hooks.picture.plan import Surroundings, draw_components, draw_graph
@@ -52,8 +51,7 @@ def _draw_graph(graph: Manifest, around: Surroundings, spare: frozenset[str]) ->
     except InvalidSpec:
         if not spare:
             raise
-    kinds = (OPTIONAL_KINDS[name].kind for name in sorted(spare))
-    return draw_graph(graph, replace(around, declared=(*around.declared, *kinds)))
+    return draw_graph(graph, replace(around, installed=around.installed | spare))
 
 
 def _find_unserved(

@@ -16,29 +16,36 @@ from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan
 from hooks.graph.sync import Grounds, plan_on
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, labels_of, name_of
+from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, labels_of
+from hooks.metacontroller.controllers import declared_by
 from hooks.metacontroller.parent_key import make_parent_key
-from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.picture.live import read_graph_state, read_reasons, read_service_state
 from hooks.picture.models import draw_models
 from hooks.picture.parts import Box, Link, LinkKind, Picture, Role, clean
 from hooks.picture.relations import find_relations
 from hooks.picture.services import ShownService, count, describe_service, read_service
 from hooks.settings import Settings
+from hooks.world.asking import build_request
+from hooks.world.objects import Beside, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a picture depends on beside the graph: settings, declared child kinds, models, and live objects.
+    """What a picture depends on beside the graph: settings, optional kinds, models, and live objects.
 
-    `children` are the graph's live components and scaling adapters. `is_live`: statuses come from a cluster.
+    `installed` are the keys of `OPTIONAL_KINDS` whose CRDs the cluster has. `children` are the graph's live components
+    and scaling adapters. `is_live`: statuses come from a cluster.
     """
 
     settings: Settings
-    declared: tuple[GroupVersionKind, ...]
+    installed: frozenset[str]
     models: tuple[Model, ...] = ()
     children: tuple[ReadManifest, ...] = ()
     is_live: bool = False
+
+    def declared_by(self, parent: GroupVersionKind) -> tuple[GroupVersionKind, ...]:
+        """The child kinds that the controller of a parent's kind declares."""
+        return declared_by(parent, self.installed)
 
 
 def draw_graph(parent: Manifest, around: Surroundings) -> Picture:
@@ -52,7 +59,7 @@ def draw_graph(parent: Manifest, around: Surroundings) -> Picture:
     plan, _ = plan_on(grounds)
     services = tuple(_read_services(plan, seen, around.settings))
     drawn = _draw(services, around)
-    pools = _draw_pool(plan, services) if kinds.INFERENCE_POOL in around.declared else ()
+    pools = _draw_pool(plan, services) if kinds.INFERENCE_POOL in around.declared_by(contract.GRAPH) else ()
     metadata = parent["metadata"]
     picture = Picture(
         title=clean(f"{metadata['namespace']}/{metadata['name']}"),
@@ -69,7 +76,8 @@ def draw_components(parents: Sequence[Manifest], around: Surroundings) -> Pictur
     Raises:
         InvalidSpec: a component cannot be rendered.
     """
-    seen = _observe_nothing(around.declared, has_leader_worker_sets=kinds.LEADER_WORKER_SET in around.declared)
+    declared = around.declared_by(contract.COMPONENT)
+    seen = _observe_nothing(declared, has_leader_worker_sets=kinds.LEADER_WORKER_SET in declared)
     components = [parse_parent(ComponentDeployment, parent) for parent in parents]
     services = tuple(
         read_service(component, seen, around.settings, key=f"s{index}") for index, component in enumerate(components)
@@ -86,12 +94,8 @@ def _gpus(number: int) -> str:
 
 
 def _observe(parent: Manifest, around: Surroundings) -> ObservedGraph:
-    namespace = parent["metadata"]["namespace"]
-    by_kind: dict[str, dict[str, ReadManifest]] = {kind.key: {} for kind in around.declared}
-    for child in around.children:
-        key = GroupVersionKind.of(child["apiVersion"], child["kind"]).key
-        by_kind.setdefault(key, {})[f"{namespace}/{name_of(child)}"] = child
-    request = SyncRequest(parent=parent, children=Objects(by_kind), related=Objects({}))
+    reader = Beside(world=World(installed=around.installed), children=around.children)
+    request = build_request(parent, reader)
     return without_progress(observe(request, around.settings))
 
 

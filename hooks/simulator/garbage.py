@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from hooks.k8s.types import Manifest
 from hooks.simulator.client import Client
-from hooks.simulator.ownership import OwnerReference, owners_of, without_owner
 from hooks.simulator.store import FOREGROUND, ORPHAN, Change, Propagation, Store, ref_of
+from hooks.world.ownership import OwnerReference, owners_of, without_owner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

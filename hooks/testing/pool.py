@@ -4,16 +4,16 @@ from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
+from hooks import contract
 from hooks.conversion import Version, convert
 from hooks.crds import find_faults
 from hooks.crds.served_versions import is_beta
 from hooks.k8s.types import Manifest, ReadManifest, annotations_of, name_of
 from hooks.problems import join_texts
-from hooks.simulator.metacontroller.composite import CONTROLLER_UID
-from hooks.simulator.metacontroller.merge import LAST_APPLIED, with_last_applied
-from hooks.simulator.ownership import controller_of, controller_reference, with_owner
 from hooks.simulator.resources import Catalogue, UnknownKind
 from hooks.simulator.store import ApiError, Ref, ref_of
+from hooks.world.merge import LAST_APPLIED, with_last_applied
+from hooks.world.ownership import controller_of, controller_reference, with_owner
 
 NAMESPACE = "default"
 _WRITTEN_METADATA = ("name", "namespace", "labels", "annotations")
@@ -116,5 +116,5 @@ def with_history(obj: Manifest) -> Manifest:
 def adopt(child: Manifest, parent: Manifest) -> Manifest:
     """The child as Metacontroller created it for this parent."""
     stored = with_history(child)
-    labels = {**(stored["metadata"].get("labels") or {}), CONTROLLER_UID: parent["metadata"]["uid"]}
+    labels = {**(stored["metadata"].get("labels") or {}), contract.LABEL_CONTROLLER_UID: parent["metadata"]["uid"]}
     return with_owner({**stored, "metadata": {**stored["metadata"], "labels": labels}}, controller_reference(parent))

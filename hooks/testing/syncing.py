@@ -11,11 +11,11 @@ from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.problems import join_texts
 from hooks.simulation.run import admit_custom
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import ApiError, Ref, ref_of
 from hooks.testing.answer import Answer
 from hooks.testing.hook import RecordingHook
 from hooks.testing.pool import adopt, complete, drop_below, flatten, is_stored, keep_last, put_in_place
+from hooks.world.ownership import controller_of
 
 Start = Callable[[], tuple[SimulatedCluster, RecordingHook]]
 """Starts an empty cluster with all controllers, and a record of their calls."""

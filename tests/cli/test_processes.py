@@ -16,8 +16,9 @@ from hooks.diff.text import write_text
 from hooks.manifests import checking
 from hooks.manifests.checking import Checked, check_rendered
 from hooks.manifests.writing import format_documents
-from hooks.rendering import HOOKS, PureHook, every_child
+from hooks.rendering import every_child
 from hooks.settings import Settings
+from hooks.world.asking import HOOKS, PureHook
 from tests import make
 
 NOTHING: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ import yaml
 from hooks import contract
 from hooks.k8s.types import Manifest
 from hooks.rendering import every_child, render
-from hooks.simulator.ownership import controller_reference, with_owner
+from hooks.world.ownership import controller_reference, with_owner
 from tests.make import facts
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))

@@ -8,14 +8,13 @@ import orjson
 
 from hooks import contract
 from hooks.diff.comparing import compare_with_cluster
-from hooks.diff.estate import Estate, ObjectId
 from hooks.diff.fields import KUBECTLS_RECORD
 from hooks.diff.plan import Difference
-from hooks.diff.settling import Grounds, settle
 from hooks.facts import Facts
 from hooks.k8s.types import Manifest
 from hooks.metacontroller import held
-from hooks.migration.found import Found
+from hooks.world.objects import ObjectId, World
+from hooks.world.settling import Grounds, settle
 from tests.diff.compared import SETTINGS, Documents, edited, edited_service, example, fates, fields, load, pods
 
 AGG = example("vllm-agg")
@@ -24,12 +23,12 @@ FRONTEND = "vllm-agg-frontend"
 WORKER = "VllmWorker"
 
 
-def live(documents: Documents, change: Callable[[Manifest], Manifest] = lambda one: one) -> Found:
+def live(documents: Documents, change: Callable[[Manifest], Manifest] = lambda one: one) -> World:
     """What runs after these documents were applied: with uids, owners, and statuses that say ready."""
     roots = [one.object for one in load(documents).documents]
-    estate = settle(roots, Estate(), Grounds(facts=FACTS, world=roots))
-    objects = (as_stored(key, owned.manifest, owned.owner) for key, owned in estate.objects.items())
-    return Found(objects=tuple(change(one) for one in objects))
+    settled = settle(roots, World(), Grounds(facts=FACTS, world=World.written(roots)))
+    objects = (as_stored(key, owned.manifest, owned.owner) for key, owned in settled.world.objects.items())
+    return World.live(change(one) for one in objects)
 
 
 def as_stored(key: ObjectId, manifest: Manifest, owner: ObjectId | None) -> Manifest:
@@ -39,7 +38,7 @@ def as_stored(key: ObjectId, manifest: Manifest, owner: ObjectId | None) -> Mani
     return {**manifest, "metadata": metadata, **({"status": ready} if manifest["kind"] == "Deployment" else {})}
 
 
-def compare(found: Found, new: Documents) -> Difference:
+def compare(found: World, new: Documents) -> Difference:
     return compare_with_cluster(found, load(new), FACTS)
 
 
@@ -160,5 +159,5 @@ def test_objects_of_other_kinds_are_not_compared() -> None:
 
 
 def test_what_may_not_be_read_is_said() -> None:
-    warned = replace(live(AGG), warnings=("you may not read Secrets",))
+    warned = replace(live(AGG), unread=("you may not read Secrets",))
     assert "you may not read Secrets" in compare(warned, AGG).notes

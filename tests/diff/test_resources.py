@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hooks.diff.estate import ObjectId
 from hooks.diff.pods import PodSet
 from hooks.diff.resources import ResourceRow, Rollout, add_up, request_of
 from hooks.k8s.quantities import scale_amount
 from hooks.problems import SPEC
+from hooks.world.objects import ObjectId
 from tests.diff.compared import annotated, compare, edited, edited_service, example, resources
 
 GPU = "nvidia.com/gpu"

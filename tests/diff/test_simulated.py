@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from hooks import contract
+from hooks.clients.live_world import read_world
 from hooks.diff.comparing import compare_with_cluster
 from hooks.diff.rollouts import PodFate
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, labels_of
-from hooks.migration.reading import read_objects
 from hooks.settings import parse_settings
 from hooks.simulator.cluster import SimulatedCluster
 from tests.diff.compared import edited, edited_service, example, load
@@ -57,7 +57,7 @@ def check_announced(road: str, name: str, new: Callable[[Any], Any]) -> bool:
     cluster.create({**documents[0], "metadata": {"namespace": "default", **documents[0]["metadata"]}})
     cluster.run_for(SETTLED)
     changed, before = new(documents), live_pods(cluster)
-    found = compare_with_cluster(read_objects(play(cluster), ["default"], FACTS), load(changed), FACTS)
+    found = compare_with_cluster(read_world(play(cluster), ["default"], FACTS), load(changed), FACTS)
     write(cluster, load(changed).documents[0].object)
     cluster.run_for(SETTLED)
     after = live_pods(cluster)

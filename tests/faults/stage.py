@@ -7,8 +7,8 @@ from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller import install_files
 from hooks.simulator.client import Write
-from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import ApiError, Ref, copy_json
+from hooks.world.ownership import controller_of
 from tests.sequences.invariants import INVARIANTS, METACONTROLLER, writes_are_accepted
 from tests.sequences.rest import past_leaves_no_trace
 from tests.sequences.truth import find_lie, is_condition_true

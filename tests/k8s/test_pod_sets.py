@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from hooks.diff.estate import ObjectId
 from hooks.diff.pods import find_pod_sets
 from hooks.k8s import kinds
 from hooks.k8s.pod_sets import (
@@ -20,6 +19,7 @@ from hooks.k8s.pod_sets import (
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.migration.restarts import count_restarts
 from hooks.problems import HERE, Key
+from hooks.world.objects import ObjectId
 
 
 def workload(kind: GroupVersionKind, status: dict[str, Any] | None = None, **spec: Any) -> Manifest:

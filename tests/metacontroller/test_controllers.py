@@ -126,9 +126,10 @@ def test_child_kinds_and_strategies_are_those_of_the_installed_controllers(insta
         assert set(methods) <= set(declared_kinds(installed)) <= set(CHILD_KINDS)
 
 
-def test_kind_that_no_controller_names_is_never_updated_by_metacontroller() -> None:
-    assert strategy_of(contract.COMPONENT, kinds.POD) == "OnDelete"
-    assert strategy_of(contract.WORKER_METADATA, kinds.POD) == "OnDelete"
+def test_kind_that_the_controller_does_not_declare_has_no_strategy() -> None:
+    assert strategy_of(contract.COMPONENT, kinds.POD) is None
+    assert strategy_of(contract.COMPONENT, contract.SCALING_ADAPTER) is None
+    assert strategy_of(contract.WORKER_METADATA, kinds.POD) is None
 
 
 def test_request_has_the_keys_of_the_kinds_that_every_cluster_has() -> None:

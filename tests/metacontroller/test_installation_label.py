@@ -14,7 +14,7 @@ from hooks.metacontroller import install_files
 from hooks.metacontroller.installation import build_selector
 from hooks.setting_types import MAX_INSTALLATION
 from hooks.settings import parse_settings
-from hooks.simulator.selectors import matches
+from hooks.world.selectors import matches
 from tests import make
 
 LABEL = contract.LABEL_INSTALLATION

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 import pytest
 
 from hooks import contract
-from hooks.diff.estate import Estate, Owned
-from hooks.diff.settling import Grounds, settle
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, labels_of, name_of, plural_of
@@ -19,6 +17,8 @@ from hooks.migration.planner import plan_migration
 from hooks.migration.steps import Action
 from hooks.settings import parse_settings
 from hooks.simulation.run import admit_custom
+from hooks.world.objects import Owned, World
+from hooks.world.settling import Grounds, settle
 from tests.migration import left_behind
 from tests.simulator.hooked import build_cluster
 
@@ -50,13 +50,13 @@ def graph() -> Manifest:
 
 @EACH
 def test_diff_expects_an_update_only_of_kinds_that_are_updated(kind: GroupVersionKind, is_updated: bool) -> None:
-    root, grounds = store(graph()), Grounds(facts=FACTS)
-    first = settle([root], Estate(), grounds)
+    root, grounds = store(graph()), Grounds(facts=FACTS, world=World())
+    first = settle([root], World(), grounds).world
     (key,) = (key for key in first.objects if key.is_a(kind))
     live = first.objects[key].manifest
     changed = {**live, "metadata": {**live["metadata"], "labels": relabelled(live)}}
-    before = Estate(objects={**first.objects, key: Owned(manifest=changed, owner=first.objects[key].owner)})
-    assert (settle([root], before, grounds).objects[key].manifest != changed) is is_updated
+    before = World(objects={**first.objects, key: Owned(manifest=changed, owner=first.objects[key].owner)})
+    assert (settle([root], before, grounds).world.objects[key].manifest != changed) is is_updated
 
 
 @EACH
@@ -66,7 +66,9 @@ def test_migration_records_as_applied_only_what_is_updated(kind: GroupVersionKin
     old = {**old, "spec": {**old["spec"], "pvcs": graph()["spec"]["pvcs"]}}
     adapter, claim = left_behind.adapter_of(old, "Frontend", 3), left_behind.claim_of(old, "c")
     objects = (old, *left_behind.components_of(entry, old), adapter, claim)
-    steps = [one for one in plan_migration(Found(objects=objects), FACTS).steps if one.kind == kind and one.change]
+    steps = [
+        one for one in plan_migration(Found(world=World.live(objects)), FACTS).steps if one.kind == kind and one.change
+    ]
     recorded = {one.change.is_recorded for one in steps if one.change and one.action is not Action.FREE}
     assert recorded == {is_updated}
 

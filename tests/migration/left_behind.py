@@ -15,8 +15,8 @@ from hooks import contract
 from hooks.identity import model_hash
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.migration.changes import refer_to
 from hooks.migration.upstream import APPLIED_HASH, FINALIZER
+from hooks.world.ownership import controller_reference
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "upstream-0.9.json.gz"
 NAMESPACE = "default"
@@ -187,7 +187,7 @@ def own(manifest: Manifest, owner: Manifest) -> Manifest:
         "resourceVersion": "1",
         "generation": 1,
         "annotations": annotations,
-        "ownerReferences": [dict(refer_to(owner))],
+        "ownerReferences": [dict(controller_reference(owner))],
     }
     return {**manifest, "metadata": stored}
 

@@ -15,15 +15,15 @@ from hooks.migration.changes import (
     make_change,
     read_content,
     refer_beside,
-    refer_to,
     unmark,
 )
 from hooks.migration.steps import Change
 from hooks.simulator.client import merge_patch
-from hooks.simulator.metacontroller.merge import apply_update
+from hooks.world.merge import apply_update
+from hooks.world.ownership import controller_reference
 
 OWNER = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g", "uid": "u1"}}
-HOLD = Change(owner=refer_to(OWNER), mark="0.abc", is_recorded=True)
+HOLD = Change(owner=controller_reference(OWNER), mark="0.abc", is_recorded=True)
 
 
 def deployment(**metadata: Any) -> Manifest:
@@ -74,13 +74,13 @@ def test_change_is_made_once() -> None:
 
 def test_later_run_does_not_replace_the_mark_of_an_earlier_one() -> None:
     changed = make_change(HOLD, deployment())
-    assert find_patch(Change(owner=refer_to(OWNER), mark="0.def", is_recorded=True), changed) == {}
+    assert find_patch(Change(owner=controller_reference(OWNER), mark="0.def", is_recorded=True), changed) == {}
     assert make_change(HOLD, unmark(changed)) == changed
 
 
 def test_patch_makes_the_change() -> None:
     live = deployment(labels={"team": "a"}, finalizers=["other", "nvidia.com/finalizer"])
-    change = Change(owner=refer_to(OWNER), is_recorded=True, finalizer="nvidia.com/finalizer")
+    change = Change(owner=controller_reference(OWNER), is_recorded=True, finalizer="nvidia.com/finalizer")
     patched = merge_patch(live, {"metadata": find_patch(change, live)})
     assert patched == make_change(change, live)
     assert patched["metadata"]["finalizers"] == ["other"]
@@ -88,24 +88,24 @@ def test_patch_makes_the_change() -> None:
 
 def test_references_of_others_stay() -> None:
     other = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "c1"}
-    changed = make_change(Change(owner=refer_to(OWNER)), deployment(ownerReferences=[other]))
-    assert changed["metadata"]["ownerReferences"] == [other, refer_to(OWNER)]
+    changed = make_change(Change(owner=controller_reference(OWNER)), deployment(ownerReferences=[other]))
+    assert changed["metadata"]["ownerReferences"] == [other, controller_reference(OWNER)]
 
 
 def test_reference_to_an_owner_that_was_created_anew_is_replaced() -> None:
-    gone = {**refer_to(OWNER), "uid": "u0"}
-    changed = make_change(Change(owner=refer_to(OWNER)), deployment(ownerReferences=[gone]))
-    assert changed["metadata"]["ownerReferences"] == [refer_to(OWNER)]
+    gone = {**controller_reference(OWNER), "uid": "u0"}
+    changed = make_change(Change(owner=controller_reference(OWNER)), deployment(ownerReferences=[gone]))
+    assert changed["metadata"]["ownerReferences"] == [controller_reference(OWNER)]
 
 
 def test_object_of_somebody_else_is_not_taken() -> None:
-    other = {**refer_to(OWNER), "name": "other", "uid": "u2"}
+    other = {**controller_reference(OWNER), "name": "other", "uid": "u2"}
     with pytest.raises(Taken, match="it belongs to DynamoGraphDeployment other"):
-        make_change(Change(owner=refer_to(OWNER)), deployment(ownerReferences=[other]))
+        make_change(Change(owner=controller_reference(OWNER)), deployment(ownerReferences=[other]))
 
 
 def test_kept_object_loses_its_controller_and_keeps_its_owner() -> None:
-    live = deployment(ownerReferences=[refer_to(OWNER)], labels={"team": "a"})
+    live = deployment(ownerReferences=[controller_reference(OWNER)], labels={"team": "a"})
     change = Change(beside=(refer_beside(OWNER),))
     assert find_patch(change, live) == {"ownerReferences": [refer_beside(OWNER)]}
     assert "controller" not in refer_beside(OWNER)

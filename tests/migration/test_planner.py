@@ -18,6 +18,7 @@ from hooks.migration.reading import WEBHOOKS
 from hooks.migration.steps import Action, Phase, Plan, Step
 from hooks.migration.upstream import FINALIZER
 from hooks.settings import parse_settings
+from hooks.world.objects import World
 from tests.migration import left_behind
 from tests.migration.left_behind import NAMESPACE, stand_in
 from tests.migration.test_upstream import operator, webhooks
@@ -27,7 +28,7 @@ GROUPS = frozenset({"lws", "volcano"})
 
 
 def plan(*objects: Manifest, installed: frozenset[str] = GROUPS, **found: Any) -> Plan:
-    return plan_migration(Found(objects=objects, installed=installed, **found), FACTS)
+    return plan_migration(Found(world=World.live(objects, installed), **found), FACTS)
 
 
 def steps_of(made: Plan, kind: GroupVersionKind, action: Action | None = None) -> list[Step]:

@@ -5,8 +5,9 @@ from typing import Any
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.migration.changes import make_change, refer_beside, refer_to
+from hooks.migration.changes import make_change, refer_beside
 from hooks.migration.steps import Action, Phase
+from hooks.world.ownership import controller_reference
 from tests.migration import left_behind
 from tests.migration.left_behind import NAMESPACE, typed
 from tests.migration.test_planner import left, plan, steps_of, the_step
@@ -35,7 +36,7 @@ def test_running_job_is_adopted_and_never_changed() -> None:
     step = the_step(made, kinds.JOB)
     assert step.action is Action.ADOPT
     assert step.change is not None
-    assert step.change.owner == refer_to(parent)
+    assert step.change.owner == controller_reference(parent)
     assert not step.change.is_recorded
     assert made.restarts == 0
 
@@ -66,7 +67,7 @@ def test_graph_of_a_request_outlives_it() -> None:
     (step,) = (one for one in steps_of(made, contract.GRAPH) if one.action is not Action.FREE)
     assert step.action is Action.ADOPT
     assert step.change is not None
-    assert step.change.owner == refer_to(request())
+    assert step.change.owner == controller_reference(request())
     assert step.change.beside == (refer_beside(SPACE),)
     owners = make_change(step.change, labelled)["metadata"]["ownerReferences"]
     assert [one["kind"] for one in owners] == [contract.GRAPH_REQUEST.kind, "Namespace"]

@@ -183,8 +183,8 @@ def test_what_a_user_may_not_read_is_a_warning() -> None:
     world = moved([stand_in()])
     forbidden = frozenset({"validatingwebhookconfigurations", "secrets"})
     found = read_found(play(world.simulated, forbidden=forbidden), "", FACTS)
-    assert any(one.startswith("you may not read webhook configurations: ") for one in found.warnings)
-    assert len(found.of(kinds.SERVICE)) == 3
+    assert any(one.startswith("you may not read webhook configurations: ") for one in found.world.unread)
+    assert len(found.world.of_kind(kinds.SERVICE)) == 3
 
 
 def test_parents_that_cannot_be_read_end_the_command() -> None:
@@ -196,6 +196,6 @@ def test_parents_that_cannot_be_read_end_the_command() -> None:
 def test_other_namespace_is_not_touched() -> None:
     world = moved([stand_in()])
     found = read_found(play(world.simulated), "other", FACTS)
-    assert found.objects == ()
+    assert found.world.objects == {}
     assert FINALIZER in world.graph(GRAPH)["metadata"]["finalizers"]
     assert name_of(world.graph(GRAPH)) == GRAPH

@@ -8,7 +8,7 @@ from hooks import contract
 from hooks.cli.render import check_whole, load_together
 from hooks.crds import apply_defaults
 from hooks.k8s.types import Manifest, build_manifest
-from hooks.metacontroller.controllers import OPTIONAL_KINDS, declared_kinds
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.picture.models import read_models
 from hooks.picture.objects import draw_rendered
 from hooks.picture.parts import LinkKind, Mood, Picture, State, clean
@@ -30,7 +30,7 @@ def pictures_of(path: Path) -> tuple[Picture, ...]:
     """The pictures of an example; with Grove where it is an example of Grove."""
     installed = frozenset(OPTIONAL_KINDS) if path.parent.name == "grove" else WITHOUT_GROVE
     checked = check_whole(load_together([str(path)], "default"), SETTINGS, installed)
-    around = Surroundings(settings=SETTINGS, declared=declared_kinds(installed))
+    around = Surroundings(settings=SETTINGS, installed=installed)
     return draw_rendered(checked.rendered, around).pictures
 
 
@@ -38,7 +38,7 @@ def draw(parent: Manifest, *models: Manifest, installed: frozenset[str] = WITHOU
     """The picture of a graph with models."""
     around = Surroundings(
         settings=SETTINGS,
-        declared=declared_kinds(installed),
+        installed=installed,
         models=read_models(models),
     )
     return draw_graph(apply_defaults(parent), around)

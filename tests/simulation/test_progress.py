@@ -9,9 +9,9 @@ from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulation.progress import measure_progress
 from hooks.simulation.trees import ObjectTree, is_ready
 from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.ownership import controller_reference
 from hooks.simulator.resources import Resource
 from hooks.simulator.workloads.pods import PodFault
+from hooks.world.ownership import controller_reference
 from tests.simulator.worlds import deployment, world
 
 READY = {"type": "Ready", "status": "True"}

@@ -13,10 +13,10 @@ from hooks import contract
 from hooks.effects import ScalePodClique
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of, labels_of, name_of
-from hooks.simulator.metacontroller.merge import LAST_APPLIED
 from hooks.simulator.store import ApiError, copy_json
 from hooks.testing import Answer, Dynamo, HookFailed, assert_has, report_phase
 from hooks.testing.dynamo import NOW
+from hooks.world.merge import LAST_APPLIED
 from tests import make
 from tests.cli.versions import ALPHA, BETA
 

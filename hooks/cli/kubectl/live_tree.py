@@ -6,10 +6,10 @@ from datetime import datetime
 
 from hooks import contract
 from hooks.cli.kubectl.target import Target
-from hooks.doctor.reader import Reader
+from hooks.clients.live_reader import read_graph
 from hooks.k8s import kinds
 from hooks.k8s.pod_reasons import explain_pods
-from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, is_deleting, labels_of, name_of
+from hooks.k8s.types import Json, Manifest, ReadManifest, is_deleting, labels_of, name_of
 from hooks.simulation.trees import ObjectTree, describe_object, kind_of
 from hooks.simulator.resources import REPLICA_SET
 
@@ -55,24 +55,21 @@ def read_tree(target: Target, now: datetime) -> LiveTree:
     Raises:
         Refused: the API server does not answer. What it does not show to the user is noted instead.
     """
-    reader, graph = Reader(cluster=target.cluster), dict(target.graph)
-    selector = {"labelSelector": f"{contract.LABEL_GRAPH}={target.name}"}
-    found = [
-        *(one for kind in _LABELLED for one in _read(reader, kind, target.namespace, selector)),
-        *(one for kind in _UNLABELLED for one in _read(reader, kind, target.namespace, {})),
-    ]
-    models = [one for one in _read(reader, contract.MODEL, target.namespace, {}) if _serves(graph, one)]
-    objects = ObjectTree([graph, *models, *(one for one in found if not _is_old(one))])
+    graph, whole = dict(target.graph), (*_UNLABELLED, contract.MODEL, kinds.EVENT)
+    world = read_graph(target.cluster, graph, labelled=_LABELLED, whole=whole)
+    found = [one for kind in (*_LABELLED, *_UNLABELLED) for one in world.of_kind(kind) if not _is_old(one)]
+    models = [one for one in world.of_kind(contract.MODEL) if _serves(graph, one)]
+    objects = ObjectTree([graph, *models, *found])
     below = objects.descendants(graph)
     known = {str(one["metadata"].get("uid")) for one in (graph, *models, *below)}
-    events = [one for one in _read(reader, kinds.EVENT, target.namespace, {}) if _subject_of(one) in known]
+    events = [one for one in world.of_kind(kinds.EVENT) if _subject_of(one) in known]
     return LiveTree(
         graph=graph,
         models=tuple(models),
         objects=objects,
         reasons=tuple(dict.fromkeys(_find_reasons([graph, *below], now))),
         events=tuple(sorted(events, key=time_of)[-_MOST_EVENTS:]),
-        unread=tuple(reader.unread.values()),
+        unread=world.unread,
     )
 
 
@@ -95,10 +92,6 @@ def describe_live(obj: Manifest, objects: ObjectTree) -> str:
     counts = [one.get("restartCount", 0) for one in (obj.get("status") or {}).get("containerStatuses") or ()]
     restarts = f", {sum(counts)} restart{'' if sum(counts) == 1 else 's'}" if sum(counts) else ""
     return f"{'Terminating' if is_deleting(obj) else state}{restarts}"
-
-
-def _read(reader: Reader, kind: GroupVersionKind, namespace: str, selector: Mapping[str, str]) -> Iterator[Manifest]:
-    yield from map(dict, reader.read_all(f"{kind.kind} objects", kind, namespace, **selector))
 
 
 def _is_old(obj: ReadManifest) -> bool:

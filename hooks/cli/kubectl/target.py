@@ -11,6 +11,7 @@ import click
 from hooks import contract
 from hooks.cli.cluster_options import Connection, connect, connection_options
 from hooks.cli.values import parse_namespace
+from hooks.clients import live_reader
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
 from hooks.k8s.types import Json, ReadManifest, name_of
@@ -97,10 +98,9 @@ def find_graph(cluster: Cluster, namespace: str, name: str) -> Target:
         NotPossible: there is none.
         Refused: the API server does not answer, or does not show it.
     """
-    found = cluster.find(contract.GRAPH, name, namespace)
+    found = live_reader.find_graph(cluster, name, namespace)
     if found is not None:
-        header = {"apiVersion": contract.GRAPH.api_version, "kind": contract.GRAPH.kind}
-        return Target(cluster=cluster, namespace=namespace, graph={**found, **header})
+        return Target(cluster=cluster, namespace=namespace, graph=found)
     if cluster.read(f"/apis/{contract.GRAPH.api_version}") is None:
         raise NotPossible(f"the cluster has no {contract.GRAPH.kind}; Dynamo hooks are not installed in it")
     there = [name_of(one) for one in cluster.read_all(contract.GRAPH, namespace)]

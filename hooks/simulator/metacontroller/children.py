@@ -1,4 +1,4 @@
-"""Applies desired children: deletions first, then creations and updates by the kind's strategy.
+"""Writes desired children: deletions first, then creations and updates. `hooks.world.applying` decides which.
 
 Source: Metacontroller v4.17, pkg/controller/common/manage_children.go (dynamic apply).
 """
@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.simulator.metacontroller.merge import MergeRefused, apply_update, is_up_to_date, with_last_applied
 from hooks.simulator.metacontroller.parents import SyncTools, ignore_refusals
 from hooks.simulator.metacontroller.related import ObjectMap
 from hooks.simulator.metacontroller.webhook import SyncFailed
-from hooks.simulator.ownership import controller_reference, with_owner
 from hooks.simulator.store import ApiError, ref_of
+from hooks.world.applying import Verb, Write, plan_write
+from hooks.world.merge import MergeRefused
 
 
 def manage_children(tools: SyncTools, parent: Manifest, observed: ObjectMap, desired: ObjectMap) -> None:
@@ -24,11 +24,11 @@ def manage_children(tools: SyncTools, parent: Manifest, observed: ObjectMap, des
     work: list[Callable[[], None]] = []
     for key in sorted(observed, key=_kind_order):
         for name, child in sorted(observed[key].items()):
-            if name not in desired.get(key, {}) and "deletionTimestamp" not in child["metadata"]:
-                work.append(partial(_delete, tools, child))
+            if name not in desired.get(key, {}):
+                work.append(partial(_manage, tools, parent, child, None))
     for key in sorted(desired, key=_kind_order):
         for name, child in sorted(desired[key].items()):
-            work.append(partial(_apply, tools, parent, observed.get(key, {}).get(name), child))
+            work.append(partial(_manage, tools, parent, observed.get(key, {}).get(name), child))
     refusals = [text for text in map(_refusal_of, work) if text]
     if refusals:
         metadata = parent["metadata"]
@@ -52,25 +52,13 @@ def _refusal_of(work: Callable[[], None]) -> str:
     return ""
 
 
-def _delete(tools: SyncTools, child: Manifest) -> None:
-    uid = child["metadata"]["uid"]
-    ignore_refusals(lambda: tools.client.delete(ref_of(child), "Background", uid), 404)
-
-
-def _apply(tools: SyncTools, parent: Manifest, observed: Manifest | None, desired: Manifest) -> None:
-    if observed is None:
-        owned = with_owner(with_last_applied(desired, desired), controller_reference(parent))
-        if not desired.get("apiVersion"):
-            raise SyncFailed(f'can\'t find kind "{desired["kind"]}" in apiVersion ""')
-        ignore_refusals(lambda: tools.client.create(owned), 409)
-        return
-    if is_up_to_date(observed, desired) or "deletionTimestamp" in observed["metadata"]:
-        return
-    wanted = apply_update(observed, desired)
-    match tools.spec.methods[GroupVersionKind.of(desired["apiVersion"], desired["kind"])]:
-        case "InPlace":
-            ignore_refusals(lambda: tools.client.update(wanted), 404, 409)
-        case "Recreate":
-            _delete(tools, observed)
-        case _:
-            return
+def _manage(tools: SyncTools, parent: Manifest, observed: Manifest | None, desired: Manifest | None) -> None:
+    if desired is not None and not desired.get("apiVersion"):
+        raise SyncFailed(f'can\'t find kind "{desired["kind"]}" in apiVersion ""')
+    match plan_write(parent, observed, desired, lambda _parent, child: tools.spec.methods[child]):
+        case Write(verb=Verb.CREATE, object=new):
+            ignore_refusals(lambda: tools.client.create(new), 409)
+        case Write(verb=Verb.UPDATE, object=changed):
+            ignore_refusals(lambda: tools.client.update(changed), 404, 409)
+        case Write(verb=Verb.DELETE, object=gone):
+            ignore_refusals(lambda: tools.client.delete(ref_of(gone), "Background", gone["metadata"]["uid"]), 404)

@@ -6,8 +6,8 @@ Source: Metacontroller v4.17, pkg/controller/composite/controller.go, syncParent
 from collections.abc import Mapping
 from typing import Any
 
+from hooks import contract
 from hooks.k8s.types import Manifest
-from hooks.simulator.equality import are_equal
 from hooks.simulator.metacontroller.children import manage_children
 from hooks.simulator.metacontroller.controller_spec import ControllerSpec
 from hooks.simulator.metacontroller.parents import (
@@ -21,17 +21,16 @@ from hooks.simulator.metacontroller.parents import (
 )
 from hooks.simulator.metacontroller.related import ObjectMap, object_key
 from hooks.simulator.metacontroller.webhook import SyncFailed
-from hooks.simulator.ownership import (
+from hooks.simulator.store import ApiError, ref_of
+from hooks.world.equality import are_equal
+from hooks.world.ownership import (
     ClaimAction,
     controller_reference,
     decide_claim,
     with_owner,
     without_owner,
 )
-from hooks.simulator.selectors import matches
-from hooks.simulator.store import ApiError, ref_of
-
-CONTROLLER_UID = "controller-uid"
+from hooks.world.selectors import matches
 
 
 def sync_composite(tools: SyncTools, parent: Manifest) -> None:
@@ -75,7 +74,7 @@ def child_selector(spec: ControllerSpec, parent: Manifest) -> Mapping[str, Any]:
         SyncFailed: without generateSelector, the parent's own `spec.selector` is empty.
     """
     if spec.generate_selector:
-        return {"matchLabels": {CONTROLLER_UID: parent["metadata"]["uid"]}}
+        return {"matchLabels": {contract.LABEL_CONTROLLER_UID: parent["metadata"]["uid"]}}
     selector: Mapping[str, Any] = parent.get("spec", {}).get("selector") or {}
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
         raise SyncFailed(".spec.selector must have either matchLabels, matchExpressions, or both")
@@ -145,7 +144,7 @@ def _labelled(spec: ControllerSpec, parent: Manifest, desired: ObjectMap) -> Obj
             if not all(isinstance(value, str) for value in labels.values()):
                 raise SyncFailed(f"invalid labels on desired child {where}: values must be strings")
             if spec.generate_selector:
-                labels = {CONTROLLER_UID: parent["metadata"]["uid"], **labels}
+                labels = {contract.LABEL_CONTROLLER_UID: parent["metadata"]["uid"], **labels}
             if not matches(selector, labels):
                 raise SyncFailed(f"labels on desired child {where} don't match parent selector")
             metadata = {**child["metadata"], "labels": labels} if labels else child["metadata"]

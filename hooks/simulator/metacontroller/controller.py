@@ -17,9 +17,9 @@ from hooks.simulator.metacontroller.parents import SyncTools
 from hooks.simulator.metacontroller.related import Related
 from hooks.simulator.metacontroller.webhook import Hook, SyncFailed, TooManyRequests, Webhook
 from hooks.simulator.metacontroller.workqueue import WorkQueue
-from hooks.simulator.ownership import controller_of
-from hooks.simulator.selectors import matches
 from hooks.simulator.store import ApiError, Change, Ref, ref_of
+from hooks.world.ownership import controller_of
+from hooks.world.selectors import matches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.metacontroller.controllers import Strategy
 from hooks.simulator.resources import Catalogue, Resource, UnknownKind
-from hooks.simulator.selectors import matches
-
-METHODS = frozenset({"OnDelete", "InPlace", "Recreate"})
+from hooks.world.selectors import matches
 
 
 class ControllerNotStarted(Exception):
@@ -44,7 +43,7 @@ class ControllerSpec:
     composite: bool
     manifest: Manifest
     parents: Mapping[GroupVersionKind, ParentRule]
-    methods: Mapping[GroupVersionKind, str]
+    methods: Mapping[GroupVersionKind, Strategy]
     generate_selector: bool
     resync_seconds: float | None
     paths: Mapping[str, str]
@@ -113,13 +112,13 @@ def _read_parents(
     return rules
 
 
-def _read_children(entries: list[Mapping[str, Any]] | None, catalogue: Catalogue) -> dict[GroupVersionKind, str]:
-    methods = {}
+def _read_children(entries: list[Mapping[str, Any]] | None, catalogue: Catalogue) -> dict[GroupVersionKind, Strategy]:
+    methods: dict[GroupVersionKind, Strategy] = {}
     for entry in entries or []:
         method = entry.get("updateStrategy", {}).get("method", "OnDelete")
-        if method not in METHODS:
+        if method not in Strategy.__members__.values():
             raise ControllerNotStarted(f"{entry['resource']}: update strategy {method} is not simulated")
-        methods[catalogue.by_plural(entry["apiVersion"], entry["resource"]).kind] = method
+        methods[catalogue.by_plural(entry["apiVersion"], entry["resource"]).kind] = Strategy(method)
     return methods
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from hooks.k8s.types import Manifest
-from hooks.simulator.equality import are_equal
 from hooks.simulator.metacontroller.children import manage_children
 from hooks.simulator.metacontroller.parents import (
     SyncTools,
@@ -19,8 +18,9 @@ from hooks.simulator.metacontroller.parents import (
     without_finalizer,
 )
 from hooks.simulator.metacontroller.related import ObjectMap, object_key
-from hooks.simulator.ownership import is_controlled_by
 from hooks.simulator.store import ApiError, ref_of
+from hooks.world.equality import are_equal
+from hooks.world.ownership import is_controlled_by
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
 

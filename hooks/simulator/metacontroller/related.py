@@ -11,8 +11,8 @@ from hooks.simulator.clock import Clock
 from hooks.simulator.metacontroller.informer import Reader
 from hooks.simulator.metacontroller.webhook import SyncFailed, TooManyRequests, Webhook
 from hooks.simulator.resources import Resource, UnknownKind
-from hooks.simulator.selectors import matches
 from hooks.simulator.store import Change, Ref
+from hooks.world.selectors import matches
 
 ObjectMap = dict[str, dict[str, Manifest]]
 """Objects by key of their kind (`Deployment.apps/v1`), then by their own (`namespace/name`)."""

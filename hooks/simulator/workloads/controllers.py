@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.client import Client
-from hooks.simulator.ownership import owners_of
 from hooks.simulator.store import Change, Ref, Store, ref_of
 from hooks.simulator.workloads.deployments import reconcile_deployment
 from hooks.simulator.workloads.endpoints import reconcile_service
@@ -21,6 +20,7 @@ from hooks.simulator.workloads.jobs import reconcile_job
 from hooks.simulator.workloads.leader_worker_set_webhook import admit_leader_worker_set
 from hooks.simulator.workloads.leader_worker_sets import reconcile_leader_worker_set, set_named_by
 from hooks.simulator.workloads.pod_groups import group_of, reconcile_pod_group
+from hooks.world.ownership import owners_of
 
 Reconcile = Callable[[Store, Client, Manifest, str], None]
 """(store, client, object, current timestamp)."""

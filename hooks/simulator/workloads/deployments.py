@@ -14,12 +14,12 @@ from hooks.k8s.quantities import scale_amount
 from hooks.k8s.types import Manifest
 from hooks.simulator.client import Client
 from hooks.simulator.conditions import WorkloadCondition, build_conditions
-from hooks.simulator.equality import are_equal
 from hooks.simulator.metacontroller.informer import Reader
-from hooks.simulator.ownership import controller_reference, is_controlled_by
 from hooks.simulator.resources import REPLICA_SET
 from hooks.simulator.store import Ref, Store, ref_of
 from hooks.simulator.workloads.pods import is_ready
+from hooks.world.equality import are_equal
+from hooks.world.ownership import controller_reference, is_controlled_by
 
 TEMPLATE_HASH = "pod-template-hash"
 _COLLISIONS = 4

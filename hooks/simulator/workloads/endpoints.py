@@ -9,11 +9,11 @@ from hooks.k8s import kinds
 from hooks.k8s.hashing import short_hash
 from hooks.k8s.types import Json, Manifest
 from hooks.simulator.client import Client
-from hooks.simulator.equality import are_equal
-from hooks.simulator.ownership import controller_reference
-from hooks.simulator.selectors import matches
 from hooks.simulator.store import Store, ref_of
 from hooks.simulator.workloads.pods import is_ready
+from hooks.world.equality import are_equal
+from hooks.world.ownership import controller_reference
+from hooks.world.selectors import matches
 
 SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"

@@ -14,10 +14,10 @@ from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.client import Client
-from hooks.simulator.equality import are_equal
-from hooks.simulator.ownership import controller_of, controller_reference, is_controlled_by
 from hooks.simulator.store import Ref, Store, ref_of
 from hooks.simulator.workloads.grove_pods import TEMPLATE_HASH, hash_of, write_status
+from hooks.world.equality import are_equal
+from hooks.world.ownership import controller_of, controller_reference, is_controlled_by
 
 FINALIZER = "grove.io/podcliqueset.grove.io"
 _PARTS = (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)

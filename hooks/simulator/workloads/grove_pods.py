@@ -13,11 +13,11 @@ from hooks.k8s import kinds
 from hooks.k8s.hashing import short_hash
 from hooks.k8s.types import Manifest
 from hooks.simulator.client import Client
-from hooks.simulator.equality import are_equal
-from hooks.simulator.ownership import controller_reference
 from hooks.simulator.store import Ref, Store, ref_of
 from hooks.simulator.workloads.deployments import pods_of
 from hooks.simulator.workloads.pods import is_ready
+from hooks.world.equality import are_equal
+from hooks.world.ownership import controller_reference
 
 TEMPLATE_HASH = "grove.io/pod-template-hash"
 POD_INDEX = "grove.io/podclique-pod-index"

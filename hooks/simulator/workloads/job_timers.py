@@ -3,9 +3,9 @@
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind
 from hooks.simulator.clock import Clock
-from hooks.simulator.ownership import controller_of
 from hooks.simulator.store import Change, Ref, Store, ref_of
 from hooks.simulator.workloads.jobs import next_due
+from hooks.world.ownership import controller_of
 
 
 class JobTimers:

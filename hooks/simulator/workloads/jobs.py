@@ -15,10 +15,10 @@ from hooks.k8s import kinds
 from hooks.k8s.hashing import short_hash
 from hooks.k8s.types import Manifest, name_of
 from hooks.simulator.client import Client
-from hooks.simulator.equality import are_equal
-from hooks.simulator.ownership import controller_reference, is_controlled_by
 from hooks.simulator.store import Store, ref_of
 from hooks.simulator.workloads.pods import is_ready
+from hooks.world.equality import are_equal
+from hooks.world.ownership import controller_reference, is_controlled_by
 
 _BACK_OFF_SECONDS, _MAX_BACK_OFF_SECONDS = 10, 600
 _FINISHED = frozenset({"Succeeded", "Failed"})

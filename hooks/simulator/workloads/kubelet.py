@@ -11,11 +11,11 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.simulator.client import Client
 from hooks.simulator.clock import Clock
-from hooks.simulator.equality import are_equal
 from hooks.simulator.store import Change, Ref, Store
 from hooks.simulator.workloads.job_pods import JobPods
 from hooks.simulator.workloads.pods import FAULT_STAGE, PodFault, Stage, build_ended_status, build_pod_status, runs_once
 from hooks.simulator.workloads.references import Reference, Use, find_missing
+from hooks.world.equality import are_equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,10 @@ from hooks.k8s.quantities import scale_amount
 from hooks.k8s.types import Json, Manifest
 from hooks.simulator.client import Client
 from hooks.simulator.conditions import WorkloadCondition, build_conditions
-from hooks.simulator.equality import are_equal
-from hooks.simulator.ownership import controller_reference
 from hooks.simulator.store import Ref, Store, ref_of
 from hooks.simulator.workloads.pods import is_ready
+from hooks.world.equality import are_equal
+from hooks.world.ownership import controller_reference
 
 PREFIX = "leaderworkerset.sigs.k8s.io"
 NAME = f"{PREFIX}/name"

@@ -6,8 +6,8 @@ Source: Volcano v1.15, pkg/scheduler/framework/job_updater.go.
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.simulator.client import Client
-from hooks.simulator.equality import are_equal
 from hooks.simulator.store import Ref, Store
+from hooks.world.equality import are_equal
 
 GROUP_NAME = "scheduling.k8s.io/group-name"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.k8s.types import Json
-from hooks.simulator.metacontroller.merge import (
+from hooks.world.merge import (
     LAST_APPLIED,
     MergeRefused,
     apply_update,

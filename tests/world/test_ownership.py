@@ -6,8 +6,8 @@ import pytest
 
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.simulator.ownership import ClaimAction, decide_claim
 from hooks.simulator.store import Propagation
+from hooks.world.ownership import ClaimAction, decide_claim
 from tests.simulator.worlds import WIDGET, config_map, owner, widget, world
 
 OURS, THEIRS, NONE = "ours", "theirs", None

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from hooks import contract
-from hooks.diff.estate import Estate
-from hooks.diff.settling import Grounds, settle
 from hooks.facts import Facts
 from hooks.k8s.types import Manifest, gvk_of
 from hooks.manifests.checking import store
 from hooks.manifests.reading import load_manifests
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.rendering import HOOKS, PureHook
 from hooks.settings import parse_settings
+from hooks.world.asking import HOOKS, PureHook
+from hooks.world.objects import World
+from hooks.world.settling import Grounds, settle
 from tests import make
 from tests.diff.compared import EXAMPLES
 
@@ -35,7 +35,7 @@ def read(path: Path) -> tuple[list[Manifest], tuple[Manifest, ...]]:
 
 
 def ground(world: Sequence[Manifest], *installed: str) -> Grounds:
-    return Grounds(facts=FACTS, world=world, installed=frozenset(installed))
+    return Grounds(facts=FACTS, world=World.written(world, installed))
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -43,9 +43,9 @@ def ground(world: Sequence[Manifest], *installed: str) -> Grounds:
 def test_hooks_that_are_asked_again_about_what_they_made_change_nothing(path: Path, road: str) -> None:
     roots, world = read(path)
     grounds = ground(world, *ROADS[road])
-    first = settle(roots, Estate(), grounds)
-    assert len(first.objects) > len(roots) or first.problems or not any(gvk_of(one) in HOOKS for one in roots)
-    assert settle(roots, first, grounds) == first
+    first = settle(roots, World(), grounds)
+    assert len(first.world.objects) > len(roots) or first.problems or not any(gvk_of(one) in HOOKS for one in roots)
+    assert settle(roots, first.world, grounds) == first
 
 
 def test_new_graphs_and_components_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_new_graphs_and_components_are_asked_once(monkeypatch: pytest.MonkeyPatc
     for kind in (contract.GRAPH, contract.COMPONENT):
         monkeypatch.setitem(HOOKS, kind, count(HOOKS[kind]))
     graph = store(make.graph({"Frontend": make.service("frontend"), "Worker": make.service()}, name="g"))
-    settle([graph], Estate(), ground([graph]))
+    settle([graph], World(), ground([graph]))
     assert asked == [
         "DynamoGraphDeployment/g",
         "DynamoComponentDeployment/g-frontend",

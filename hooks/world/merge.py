@@ -9,12 +9,13 @@ from typing import Any
 
 import orjson
 
+from hooks import contract
 from hooks.k8s.differences import MERGE_KEYS
 from hooks.k8s.hashing import canonical_json
 from hooks.k8s.types import Json, Manifest
-from hooks.simulator.equality import are_equal
+from hooks.world.equality import are_equal
 
-LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
+LAST_APPLIED = contract.ANNOTATION_LAST_APPLIED
 
 _POSSIBLE_KEYS = frozenset(MERGE_KEYS)
 _SYSTEM_METADATA = (

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from hooks.k8s import types
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, ReadManifest
 
 OwnerReference = dict[str, Any]
 
@@ -21,7 +21,7 @@ class ClaimAction(StrEnum):
     IGNORE = "ignore"
 
 
-def decide_claim(parent: Manifest, obj: Manifest, *, selected: bool) -> ClaimAction:
+def decide_claim(parent: ReadManifest, obj: ReadManifest, *, selected: bool) -> ClaimAction:
     """Decide whether an object is, becomes or stops being a child; `selected`: its labels match the selector."""
     owner = controller_of(obj)
     deleting = "deletionTimestamp" in parent["metadata"]
@@ -36,13 +36,13 @@ def decide_claim(parent: Manifest, obj: Manifest, *, selected: bool) -> ClaimAct
     return ClaimAction.ADOPT
 
 
-def owners_of(obj: Manifest) -> list[OwnerReference]:
+def owners_of(obj: ReadManifest) -> list[OwnerReference]:
     """All owner references."""
     owners: list[OwnerReference] = obj["metadata"].get("ownerReferences") or []
     return owners
 
 
-def controller_of(obj: Manifest) -> OwnerReference | None:
+def controller_of(obj: ReadManifest) -> OwnerReference | None:
     """The owner reference marked as controller, if any."""
     return next((owner for owner in owners_of(obj) if owner.get("controller")), None)
 
@@ -52,13 +52,13 @@ def is_controlled_by(obj: Manifest, parent: Manifest) -> bool:
     return types.is_controlled_by(obj, parent["metadata"]["uid"])
 
 
-def controller_reference(parent: Manifest) -> OwnerReference:
+def controller_reference(parent: ReadManifest) -> OwnerReference:
     """The reference that makes `parent` the controller of an object."""
     return {
         "apiVersion": parent["apiVersion"],
         "kind": parent["kind"],
         "name": parent["metadata"]["name"],
-        "uid": parent["metadata"]["uid"],
+        "uid": parent["metadata"].get("uid", ""),
         "controller": True,
         "blockOwnerDeletion": True,
     }

@@ -1,0 +1,99 @@
+"""Asks a hook about a parent as Metacontroller does: customize first, then sync with children and related objects."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from hooks import contract
+from hooks.component import sync as component_sync
+from hooks.errors import InvalidSpec
+from hooks.facts import Facts
+from hooks.graph import sync as graph_sync
+from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, name_of
+from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest
+from hooks.metacontroller.shapes import misshapen_refused
+from hooks.problems import HERE
+from hooks.rules import reading as rules
+
+
+class Reader(Protocol):
+    """Shows the objects around a parent. A `World` is one."""
+
+    def declared_by(self, parent: GroupVersionKind) -> Iterable[GroupVersionKind]:
+        """The child kinds that the controller of a parent's kind declares."""
+
+    def children_of(self, parent: ReadManifest) -> Iterable[ReadManifest]:
+        """The children that Metacontroller would send."""
+
+    def related_to(self, rule: RelatedRule) -> Iterable[ReadManifest]:
+        """The objects that a rule of the customize hook selects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PureHook:
+    """The pure functions of one composite hook."""
+
+    sync: Callable[[SyncRequest, Facts], SyncAnswer]
+    customize: Callable[[CustomizeRequest, Facts], list[RelatedRule]]
+
+
+def _sync_request(request: SyncRequest, facts: Facts) -> SyncAnswer:
+    from hooks.graph.request.sync import sync  # noqa: PLC0415 - few manifests have a request, and it loads much
+
+    return sync(request, facts)
+
+
+def _customize_request(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
+    from hooks.graph.request.sync import customize  # noqa: PLC0415
+
+    return customize(request, facts)
+
+
+HOOKS = {
+    contract.GRAPH_REQUEST: PureHook(sync=_sync_request, customize=_customize_request),
+    contract.GRAPH: PureHook(sync=graph_sync.sync, customize=graph_sync.customize),
+    contract.COMPONENT: PureHook(sync=component_sync.sync, customize=component_sync.customize),
+}
+"""The hooks of the kinds that have children."""
+
+
+def ask(parent: ReadManifest, reader: Reader, facts: Facts) -> SyncAnswer:
+    """The answer of the parent's hook about the objects that the reader shows.
+
+    Raises:
+        InvalidSpec: the hook cannot answer, or an object beside the parent has a value that no API server stores.
+        HookError: the hook cannot answer for another reason.
+    """
+    request = build_request(parent, reader, ask_for_related(parent, reader, facts))
+    with misshapen_refused(request, lambda fault: InvalidSpec(rules.OTHER_OBJECT.at(HERE, why=fault))):
+        return HOOKS[gvk_of(parent)].sync(request, facts)
+
+
+def ask_for_related(parent: ReadManifest, reader: Reader, facts: Facts) -> list[RelatedRule]:
+    """The rules by which the parent's hook wants related objects.
+
+    Raises:
+        HookError: the hook cannot answer.
+    """
+    declared = frozenset(reader.declared_by(gvk_of(parent)))
+    question = CustomizeRequest(parent=parent, child_kinds=declared.intersection(OPTIONAL_CHILD_KINDS))
+    return HOOKS[gvk_of(parent)].customize(question, facts)
+
+
+def build_request(parent: ReadManifest, reader: Reader, related: Iterable[RelatedRule] = ()) -> SyncRequest:
+    """The sync call about a parent with the related objects of these rules; each declared kind has a key."""
+    children: dict[str, dict[str, ReadManifest]] = {kind.key: {} for kind in reader.declared_by(gvk_of(parent))}
+    _add(children, reader.children_of(parent))
+    found: dict[str, dict[str, ReadManifest]] = {}
+    for rule in related:
+        _add(found, reader.related_to(rule))
+    return SyncRequest(parent=parent, children=Objects(children), related=Objects(found))
+
+
+def _add(by_kind: dict[str, dict[str, ReadManifest]], objects: Iterable[ReadManifest]) -> None:
+    for one in objects:
+        metadata: Mapping[str, str] = one["metadata"]
+        namespace = metadata.get("namespace")
+        key = f"{namespace}/{metadata['name']}" if namespace else name_of(one)
+        by_kind.setdefault(gvk_of(one).key, {})[key] = one
