@@ -101,6 +101,9 @@ NAMESPACE_LOCK = "dynamo-operator-ns-lock"
 # Reason of a condition and of an Event: the spec is invalid
 VALIDATION_FAILED = "ValidationFailed"
 
+# Reason of the condition Ready: nothing that is installed runs replicas over several nodes
+NO_ORCHESTRATOR = "NoOrchestratorAvailable"
+
 # Ports: number and name
 HTTP_PORT, HTTP_PORT_NAME = 8000, "http"
 SYSTEM_PORT, SYSTEM_PORT_NAME = 9090, "system"

@@ -17,7 +17,7 @@ from hooks.metacontroller.holding import (
     find_unwanted,
     index_children,
     keep_following,
-    keep_newer_mark,
+    keep_live_mark,
     takes_new_defaults,
 )
 from hooks.metacontroller.protocol import SyncRequest
@@ -38,7 +38,7 @@ def hold_component(
     anyway, so neither is held.
     """
     live = {name_of(found): found for found in _live_workloads(plan, seen)}
-    marked = {name_of(one): keep_newer_mark(one, live.get(name_of(one))) for one in built.workloads}
+    marked = {name_of(one): keep_live_mark(one, live.get(name_of(one))) for one in built.workloads}
     held = {} if takes_new_defaults(request.parent, settings) else _find_held(marked, live, plan, seen)
     if not held:
         is_same = all(marked[name_of(one)] is one for one in built.workloads)

@@ -18,6 +18,6 @@ class ComponentReason(StrEnum):
     COMPONENT_READY = "ComponentReady"
     COMPONENT_NOT_READY = "ComponentNotReady"
     VALIDATION_FAILED = contract.VALIDATION_FAILED
-    NO_ORCHESTRATOR_AVAILABLE = "NoOrchestratorAvailable"
+    NO_ORCHESTRATOR_AVAILABLE = contract.NO_ORCHESTRATOR
     ETCD_KEYS_NOT_DROPPED = "EtcdKeysNotDropped"
     """The component is being deleted, and its keys are still in etcd."""

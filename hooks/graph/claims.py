@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims of a graph: which to create, which to keep, which are missing.
+"""PersistentVolumeClaims of a graph: which to create, which to keep, which are missing or lost.
 
 A created claim stays even if its entry is removed, so a change of the graph never deletes data.
 
@@ -17,24 +17,31 @@ from hooks.k8s.types import Manifest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimsPlan:
-    """Names of claims to keep, claims to create, names of missing claims, and warnings about changes without effect."""
+    """Names of claims to keep, claims to create, and warnings about changes without effect.
+
+    `missing` and `lost` are the names of claims that no pod can mount: nobody makes the first, and the volumes of the
+    second are gone.
+    """
 
     namespace: str
     kept: tuple[str, ...]
     created: tuple[PersistentVolumeClaimRequest, ...]
     missing: tuple[str, ...]
+    lost: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
 def plan_claims(graph: GraphDeployment, seen: ObservedGraph) -> ClaimsPlan:
     """Decide about every claim of the graph; of two entries with one name the first counts."""
     requests = _requests(graph)
-    absent = [r for name, r in requests.items() if name not in seen.claims and name not in seen.foreign_claims]
+    existing = {**seen.foreign_claims, **seen.claims}
+    absent = [request for name, request in requests.items() if name not in existing]
     return ClaimsPlan(
         namespace=graph.metadata.namespace,
         kept=tuple(sorted(seen.claims)),
         created=tuple(request for request in absent if request.create),
         missing=tuple(request.name for request in absent if not request.create),
+        lost=tuple(name for name in requests if name in existing and existing[name].is_lost),
         warnings=tuple(_changes(requests, seen.claims)),
     )
 

@@ -4,6 +4,7 @@
 |---|---|
 | Ready becomes `ValidationFailed`, at each generation | Warning `ValidationFailed` |
 | Ready becomes `failed_to_reconcile_the_resources`, at each generation | Warning with that reason |
+| Ready becomes `NoOrchestratorAvailable`, at each generation | Warning `NoOrchestratorAvailable` |
 | Ready becomes True | Normal with its reason |
 | Ready was True and becomes False | Warning with its reason |
 | Applied becomes False: children are missing or not as wanted | Warning with its reason |
@@ -28,7 +29,7 @@ from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.metacontroller.applied_condition import build_applied_event
 from hooks.metacontroller.protocol import SyncRequest
 
-_REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value})
+_REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value, GraphReason.NO_ORCHESTRATOR.value})
 
 
 def plan_transition_events(

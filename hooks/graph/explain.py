@@ -16,6 +16,7 @@ from hooks.graph.progress import GraphProgress
 from hooks.k8s import kinds
 from hooks.k8s.grove import Scalable
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
+from hooks.k8s.pod_reasons import explain_refusal
 
 
 def explain_services(
@@ -65,9 +66,9 @@ def _explain_errors(seen: ObservedGraph) -> tuple[Explanation, ...]:
     """Grove reports refused pods only among its errors, without their service."""
     existing = seen.grove.pod_clique_set
     return tuple(
-        Explanation(reason=NotReadyReason.QUOTA_DENIED, finding=error, remedy="raise the quota or ask for less")
+        explain_refusal(error)
         for error in (existing.errors if existing else ())
-        if "exceeded quota" in error
+        if "exceeded quota" in error or " is forbidden: " in error
     )
 
 

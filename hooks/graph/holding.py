@@ -19,7 +19,7 @@ from hooks.metacontroller.holding import (
     find_unwanted,
     index_children,
     keep_following,
-    keep_newer_mark,
+    keep_live_mark,
     takes_new_defaults,
 )
 from hooks.metacontroller.protocol import SyncRequest
@@ -62,7 +62,7 @@ def hold_graph(
     plan: GraphPlan, children: Children, request: SyncRequest, *, seen: ObservedGraph, settings: Settings
 ) -> Holding:
     """The plan and the children with held workloads, and what belongs to their pods, as they were last applied."""
-    children = _keep_newer_marks(children, request)
+    children = _keep_live_marks(children, request)
     held = {} if takes_new_defaults(request.parent, settings) else _find_held(plan, children, request, seen)
     if not held:
         return Holding(plan=plan, children=children)
@@ -117,11 +117,11 @@ def _has_class(component: ReadManifest) -> bool:
     return contract.LABEL_COMPONENT_CLASS in (component["spec"].get("labels") or {})
 
 
-def _keep_newer_marks(children: Children, request: SyncRequest) -> Children:
+def _keep_live_marks(children: Children, request: SyncRequest) -> Children:
     """The children; the same object, with what it caches, unless a mark is kept."""
     namespace = request.parent["metadata"]["namespace"]
     kept = [
-        keep_newer_mark(child, request.children.get(gvk_of(child), name_of(child), namespace))
+        keep_live_mark(child, request.children.get(gvk_of(child), name_of(child), namespace))
         if _is_workload(child)
         else child
         for child in children

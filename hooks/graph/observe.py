@@ -68,11 +68,12 @@ class ChildComponent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedClaim:
-    """A PersistentVolumeClaim of the graph; absent fields are empty."""
+    """A PersistentVolumeClaim of the graph; absent fields are empty. `is_lost`: its volume is gone."""
 
     size: str
     access_modes: tuple[str, ...]
     storage_class: str
+    is_lost: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ class ObservedGraph:
     """All that a graph's sync sees beside the graph, each by name.
 
     `adapters` holds the replicas of each scaling adapter, `claims` the claims that are children, `foreign_claims` the
-    names of claims with another owner, `bindings` the role of each RoleBinding, `installed` the optional kinds that the
+    claims with another owner, `bindings` the role of each RoleBinding, `installed` the optional kinds that the
     controller declares, `standing` the path on which the graph runs already, None for a new graph, `grove` the objects
     of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's copy of it. `pods` are Grove's pods by
     service, empty if the hook did not ask for them. `with_image_errors` are services with pods whose images cannot be
@@ -91,7 +92,7 @@ class ObservedGraph:
     components: Mapping[str, ChildComponent]
     adapters: Mapping[str, int]
     claims: Mapping[str, ObservedClaim]
-    foreign_claims: frozenset[str]
+    foreign_claims: Mapping[str, ObservedClaim]
     bindings: Mapping[str, RoleReference]
     installed: frozenset[GroupVersionKind]
     standing: GraphPath | None
@@ -111,13 +112,13 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
     claims = {name_of(claim): _observe_claim(claim) for claim in children.of(kinds.PERSISTENT_VOLUME_CLAIM)}
     related = request.related.of(kinds.PERSISTENT_VOLUME_CLAIM)
     own = [claim for claim in related if is_controlled_by(claim, uid)]
-    foreign = frozenset(name_of(claim) for claim in related if not is_controlled_by(claim, uid))
+    foreign = {name_of(claim): _observe_claim(claim) for claim in related if not is_controlled_by(claim, uid)}
     pods = _observe_pods(request)
     return ObservedGraph(
         components={name_of(child): _observe_component(Same(child)) for child in children.of(contract.COMPONENT)},
         adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
         claims={**{name_of(claim): _observe_claim(claim) for claim in own}, **claims},
-        foreign_claims=foreign - claims.keys(),
+        foreign_claims={name: claim for name, claim in foreign.items() if name not in claims},
         bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
         installed=children.optional_kinds(),
         standing=find_standing_path(children.of(contract.COMPONENT), children.of(kinds.POD_CLIQUE_SET), request.status),
@@ -193,6 +194,7 @@ def _observe_claim(claim: ReadManifest) -> ObservedClaim:
         size=canonical_quantity(size) if size else "",
         access_modes=tuple(spec.get("accessModes") or ()),
         storage_class=str(spec.get("storageClassName") or ""),
+        is_lost=(claim.get("status") or {}).get("phase") == "Lost",
     )
 
 

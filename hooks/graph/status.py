@@ -49,6 +49,7 @@ class GraphReason(StrEnum):
     SOME_NOT_READY = "some_resources_are_not_ready"
     FAILED = "failed_to_reconcile_the_resources"
     INVALID = contract.VALIDATION_FAILED
+    NO_ORCHESTRATOR = contract.NO_ORCHESTRATOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,7 @@ def report(
     explained: Mapping[str, Explanation],
 ) -> dict[str, Json]:
     """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
-    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_missing_claims(plan)]))
+    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_useless_claims(plan)]))
     # While workloads are not ready either, an object that is just being created tells a reader nothing.
     lacking = [one for one in progress.lacking if not (waiting and one.is_being_created)]
     waiting |= {one.deviation.title: str(one) for one in lacking}
@@ -151,7 +152,11 @@ def _find_worst(plan: GraphPlan, progress: GraphProgress, explained: Mapping[str
         *progress.reasons.values(),
         *(one.reason.value for one in explained.values()),
         *(one.explanation.reason.value for one in progress.applied.judged if one.is_lasting),
-        *([NotReadyReason.WAITING_FOR_DEPENDENCY.value] if plan.blocked_by or plan.claims.missing else []),
+        *(
+            [NotReadyReason.WAITING_FOR_DEPENDENCY.value]
+            if plan.blocked_by or plan.claims.missing or plan.claims.lost
+            else []
+        ),
     ]
     return min(found, key=rank_reason, default=NotReadyReason.PROGRESSING.value)
 
@@ -162,11 +167,15 @@ def _remarks(plan: GraphPlan, seen: ObservedGraph) -> list[str]:
     return [*plan.warnings, *plan.claims.warnings, *(plan.mpi_key.warnings if plan.mpi_key else ()), *of_grove]
 
 
-def _missing_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
+def _useless_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
     for name in plan.claims.missing:
         remedy = "create it, or set create in its entry of spec.pvcs"
         explanation = Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
         yield f"PersistentVolumeClaim {name}", f"not found ({explanation})"
+    for name in plan.claims.lost:
+        remedy = "restore its PersistentVolume, or delete the claim and create it again without its data"
+        explanation = Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
+        yield f"PersistentVolumeClaim {name}", f"Lost, because its volume is gone ({explanation})"
 
 
 def _services(plan: GraphPlan, seen: ObservedGraph, progress: GraphProgress) -> dict[str, Json]:

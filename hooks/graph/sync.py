@@ -43,6 +43,7 @@ from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.problems import Problem
+from hooks.rules.graph import NO_ORCHESTRATOR
 from hooks.settings import Settings
 from hooks.validation.reading import validate_parent
 
@@ -63,7 +64,9 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     try:
         planned = _plan_restarting(request, parent_key, seen, facts)
     except InvalidSpec as error:
-        return _freeze(request, facts, GraphReason.FAILED, error.problems)
+        lacks_orchestrator = any(problem.rule == NO_ORCHESTRATOR for problem in error.problems)
+        reason = GraphReason.NO_ORCHESTRATOR if lacks_orchestrator else GraphReason.FAILED
+        return _freeze(request, facts, reason, error.problems)
     plan, restart, progress = planned.plan, planned.restart, planned.progress
     explained = explain_services(plan, seen, progress, facts)
     status = report(

@@ -27,6 +27,15 @@ def lacks_image(pod: ReadManifest) -> bool:
     return any((state.get("waiting") or {}).get("reason") in _PULL_REASONS for state in states)
 
 
+def has_begun(pod: ReadManifest) -> bool:
+    """Whether a container of the pod runs or ran, as the kubelet reports."""
+    states = (container.status for container in _containers(pod))
+    return any(
+        one.get("started") or one.get("restartCount") or {"running", "terminated"} & (one.get("state") or {}).keys()
+        for one in states
+    )
+
+
 def broke_its_group(pod: ReadManifest) -> bool:
     """Whether a container failed, so that LeaderWorkerSet deleted all pods of the group at once.
 
@@ -35,6 +44,11 @@ def broke_its_group(pod: ReadManifest) -> bool:
     Source: LeaderWorkerSet, pkg/controllers/pod_controller.go, handleRestartPolicy (RecreateGroupOnPodRestart).
     """
     return _GROUP_LABEL in labels_of(pod) and any(_ended_before_deletion(pod, c.status) for c in _containers(pod))
+
+
+def address_of(pod: ReadManifest) -> str:
+    """The pod as an argument of kubectl."""
+    return f"-n {pod['metadata'].get('namespace', '')} {name_of(pod)}"
 
 
 _PULL_REASONS = frozenset({"ErrImagePull", "ImagePullBackOff"})
@@ -130,7 +144,7 @@ def _explain_configuration(pod: ReadManifest, container: _Container, message: st
         return Explanation(
             reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
             finding=f"container {container.name} cannot be configured",
-            remedy=f"see kubectl describe pod {_address(pod)}",
+            remedy=f"see kubectl describe pod {address_of(pod)}",
         )
     return Explanation(
         reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
@@ -155,14 +169,14 @@ def _explain_crash(pod: ReadManifest, container: _Container, reason: str, how_of
         return Explanation(
             reason=NotReadyReason.CRASH_LOOP,
             finding=f"container {container.name} cannot be started ({reason})",
-            remedy=f"see kubectl describe pod {_address(pod)}",
+            remedy=f"see kubectl describe pod {address_of(pod)}",
         )
     code = int(ended.get("exitCode") or 0)
     if ended.get("reason") == "OOMKilled":
         how, remedy = " (OOMKilled)", "raise its memory limit or let it need less"
     else:
         how = f" ({_KILLED[code]})" if code in _KILLED else ""
-        remedy = f"read why with kubectl logs {_address(pod)} -c {container.name} --previous"
+        remedy = f"read why with kubectl logs {address_of(pod)} -c {container.name} --previous"
     return Explanation(
         reason=NotReadyReason.CRASH_LOOP,
         finding=f"container {container.name} {how_often} with exit code {code}{how}",
@@ -183,7 +197,7 @@ def _explain_probe(pod: ReadManifest, container: _Container, since: str, now: da
     return Explanation(
         reason=NotReadyReason.PROBE_FAILING,
         finding=f"container {container.name} runs, but its readiness probe fails",
-        remedy=f"read kubectl logs {_address(pod)} -c {container.name}",
+        remedy=f"read kubectl logs {address_of(pod)} -c {container.name}",
     )
 
 
@@ -216,7 +230,3 @@ def _ended_before_deletion(pod: ReadManifest, status: Mapping[str, Json]) -> boo
 def _last_end(status: Mapping[str, Json]) -> Mapping[str, Json]:
     ends = ((status.get(key) or {}).get("terminated") for key in ("state", "lastState"))
     return next((end for end in ends if end), {})
-
-
-def _address(pod: ReadManifest) -> str:
-    return f"-n {pod['metadata'].get('namespace', '')} {name_of(pod)}"

@@ -13,6 +13,7 @@ class NotReadyReason(StrEnum):
     CRASH_LOOP = "CrashLoop"
     PROBE_FAILING = "ProbeFailing"
     QUOTA_DENIED = "QuotaDenied"
+    ADMISSION_DENIED = "AdmissionDenied"
     NOT_ADOPTED = "NotAdopted"
     NAME_TAKEN = "NameTaken"
     MISSING = "Missing"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hooks.k8s.conditions import find_condition, is_pod_ready, is_true
-from hooks.k8s.container_reasons import broke_its_group, explain_containers, lacks_image
+from hooks.k8s.container_reasons import address_of, broke_its_group, explain_containers, has_begun, lacks_image
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
 
@@ -42,15 +42,23 @@ def explain_denial(workload_status: Mapping[str, Json]) -> Explanation | None:
     failure = find_condition(workload_status.get("conditions") or (), "ReplicaFailure")
     if failure is None or failure.get("status") != "True":
         return None
-    finding = _shorten(str(failure.get("message") or failure.get("reason") or "pods cannot be created"))
+    return explain_refusal(str(failure.get("message") or failure.get("reason") or "pods cannot be created"))
+
+
+def explain_refusal(message: str) -> Explanation:
+    """Why the API server refuses pods, from its message: a missing account, a quota or limit, or its admission."""
+    finding = _shorten(message)
     if _ACCOUNT.search(finding):
         return Explanation(
             reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
             finding=finding,
             remedy="create the ServiceAccount, or name another",
         )
-    remedy = "raise the quota or ask for less" if "quota" in finding else "change what the API server refuses"
-    return Explanation(reason=NotReadyReason.QUOTA_DENIED, finding=finding, remedy=remedy)
+    if _QUOTA.search(message):
+        remedy = "raise the quota or ask for less"
+        return Explanation(reason=NotReadyReason.QUOTA_DENIED, finding=finding, remedy=remedy)
+    remedy = next((text for pattern, text in _ADMISSION if pattern.search(message)), "change what is refused")
+    return Explanation(reason=NotReadyReason.ADMISSION_DENIED, finding=finding, remedy=remedy)
 
 
 _ENDED = frozenset({"Failed", "Succeeded"})
@@ -66,6 +74,14 @@ _ACCOUNT = re.compile(r"serviceaccount \S+ not found")
 _CLAIM = re.compile(
     r'persistentvolumeclaim "[^"]*" (not found|is being deleted)|unbound immediate PersistentVolumeClaims'
 )
+_QUOTA = re.compile(r"\bquota\b|(maximum|minimum) \S+ usage per|limit to request ratio")
+"""What ResourceQuota and LimitRange say."""
+
+_ADMISSION = (
+    (re.compile(r"violates PodSecurity"), "change the pods as the message says, or the level of the namespace"),
+    (re.compile(r"no PriorityClass with name \S+ was found"), "create the PriorityClass, or name another"),
+)
+_PREPARATION_SECONDS = 120.0
 _MAX_FINDING = 300
 
 
@@ -89,6 +105,7 @@ def _explain_pod(pod: ReadManifest, now: datetime) -> Explanation | None:
         _explain_scheduling(pod, find_condition(conditions, "PodScheduled") or {})
         or explain_containers(pod, now)
         or _explain_beyond_containers(pod, conditions)
+        or _explain_preparation(pod, conditions, now)
         or Explanation(reason=NotReadyReason.PROGRESSING, finding="it is starting")
     )
     return replace(found, pod=name_of(pod))
@@ -120,6 +137,33 @@ def _explain_beyond_containers(pod: ReadManifest, conditions: Sequence[Mapping[s
             remedy=f"see kubectl describe node {node}",
         )
     return None
+
+
+def _explain_preparation(
+    pod: ReadManifest, conditions: Sequence[Mapping[str, Json]], now: datetime
+) -> Explanation | None:
+    """Explain a pod with a node on which no container has started: it lacks volumes or a network, or pulls an image.
+
+    For two minutes that is how every pod starts. What the kubelet waits for is in the pod's Events alone.
+
+    Source: Kubernetes, pkg/kubelet/kubelet_pods.go; pod lifecycle, "Pod network readiness".
+    """
+    if not (pod.get("spec") or {}).get("nodeName") or has_begun(pod):
+        return None
+    prepared = find_condition(conditions, "PodReadyToStartContainers") or {}
+    since = prepared.get("lastTransitionTime") if prepared.get("status") == "False" else None
+    since = since or (pod.get("status") or {}).get("startTime") or pod["metadata"].get("creationTimestamp")
+    left = _PREPARATION_SECONDS - (now - datetime.fromisoformat(since)).total_seconds() if since else 0.0
+    if left > 0:
+        return Explanation(
+            reason=NotReadyReason.PROGRESSING, finding="it is starting", seconds=min(left, _PREPARATION_SECONDS)
+        )
+    look = f"see the Events of kubectl describe pod {address_of(pod)}"
+    if prepared.get("status") == "False":
+        finding = "a volume or its network is not there after two minutes"
+        return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding=finding, remedy=look)
+    waits = "pulls its image" if prepared else "pulls its image, or waits for a volume"
+    return Explanation(reason=NotReadyReason.PROGRESSING, finding=f"it {waits}", remedy=f"wait, or {look}")
 
 
 def _explain_scheduling(pod: ReadManifest, scheduled: Mapping[str, Json]) -> Explanation | None:

@@ -12,7 +12,7 @@ from hooks.k8s import kinds, pod_sets
 from hooks.k8s.conditions import Condition
 from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, name_of
-from hooks.metacontroller.held import NOT_ROLLING, mark, read_mark
+from hooks.metacontroller.held import FOREIGN_REVISION, NOT_ROLLING, mark, read_mark
 from hooks.metacontroller.last_applied import read_last_applied
 from hooks.settings import Settings
 
@@ -69,16 +69,17 @@ def _hold(applied: ReadManifest, wanted: ReadManifest) -> Manifest:
     return {**held, "spec": spec if strategy is None else {**spec, _STRATEGY: strategy}}
 
 
-def keep_newer_mark(wanted: Manifest, live: ReadManifest | None) -> Manifest:
-    """The workload; with the live mark if newer hooks rendered the same from the same spec.
+def keep_live_mark(wanted: Manifest, live: ReadManifest | None) -> Manifest:
+    """The workload; with the live mark if other hooks, older or newer, rendered the same from the same spec.
 
-    While two versions of the hooks answer in turn, during an upgrade, each would otherwise replace the other's mark.
+    A Deployment with another annotation has another generation, so it would not be ready for a moment. And while two
+    versions of the hooks answer in turn, during an upgrade, each would replace the other's mark.
     """
     name = contract.ANNOTATION_RENDERING
     if live is None or annotations_of(live).get(name) == annotations_of(wanted).get(name):
         return wanted
     found, ours = read_mark(live), read_mark(wanted)
-    if found is None or ours is None or found.digest != ours.digest or found.revision <= ours.revision:
+    if found is None or ours is None or found.digest != ours.digest or found.revision == FOREIGN_REVISION:
         return wanted
     applied = read_last_applied(live)
     is_same = applied is not None and rolling_part(applied) == rolling_part(wanted)

@@ -181,7 +181,7 @@ NO_ORCHESTRATOR = Rule(
     name="no-orchestrator-for-graph",
     text=(
         f"{FAILED_PASS}: no multinode orchestrator available: {{services}} span several nodes; install Grove, or "
-        "LeaderWorkerSet together with Volcano, and let the controller declare their kinds"
+        "LeaderWorkerSet together with Volcano, then run helm upgrade, so that the hooks use them"
     ),
     reason=Reason.NOT_INSTALLED,
 )

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ from hooks import contract
 from hooks.cli import live_comparison as diff_module
 from hooks.cli import live_graphs as graph_module
 from hooks.cli.cluster_options import Connection
+from hooks.cli.kubectl import restart as restart_module
 from hooks.cli.kubectl import status as status_module
 from hooks.cli.kubectl import target as target_module
+from hooks.cli.kubectl.live_tree import describe_waiting
 from hooks.cli.kubectl.main import PluginGroup, group
 from hooks.cli.kubectl.restart import RESTARTED_AT
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.processing import Unprocessed
 from hooks.simulation.trees import is_ready
 from hooks.simulator.cluster import SimulatedCluster
 from hooks.simulator.workloads.pods import PodFault
@@ -71,6 +75,7 @@ def use(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
 def played(world: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -> PlayedCluster:
     cluster = play(world)
     use(monkeypatch, cluster)
+    monkeypatch.setattr(restart_module, "sleep", world.run_for)
     return cluster
 
 
@@ -114,6 +119,16 @@ def test_status_says_why_pods_are_not_ready_and_how_often_they_restarted(world: 
     assert "DynamoGraphDeployment llm: Ready is False: " in shown
     assert f"Frontend: CrashLoop: pod {pod['metadata']['name']}: " in shown
     assert "CrashLoopBackOff, 4 restarts" in shown
+
+
+@pytest.mark.usefixtures("played")
+def test_status_says_that_nothing_processes_a_change(world: SimulatedCluster) -> None:
+    world.patch(contract.GRAPH, "llm", {"spec": {"services": {"idle": {"replicas": 1}}}}, "default")
+    shown = run("status", "llm").stdout
+    what = "generation 2 of its spec was not processed, the status is of generation 1"
+    assert f"\nReasons\n  DynamoGraphDeployment llm: {what}: Metacontroller does not call the hooks for it; " in shown
+    fresh = Unprocessed(generation=2, observed=1, waited=timedelta(seconds=10))
+    assert describe_waiting(fresh) == f"{what} yet"
 
 
 @pytest.mark.usefixtures("played")
@@ -182,7 +197,7 @@ def test_restart_of_a_graph_restarts_all_its_services_in_turn(world: SimulatedCl
     assert result.stdout.startswith("graph llm: the services restart one after another: Frontend, Worker, idle; watch")
     code, sentence = said("restart", "llm")
     asked = graph(world)["spec"]["restart"]["id"]
-    assert (code, sentence) == (1, f"restart {asked} of graph llm is under way; --force begins anew")
+    assert (code, sentence) == (1, f"restart {asked} of graph llm is under way, at Frontend; --force begins anew")
     world.run_for(300)
     assert graph(world)["status"]["restart"]["phase"] == "Completed"
     assert not before & {one["metadata"]["uid"] for one in pods_of(world)}
@@ -198,6 +213,7 @@ def test_restart_of_a_service_restarts_its_pods_alone(
     world.apply({**parent, "metadata": {"name": "llm", "namespace": "default"}})
     assert world.run_until(lambda: is_ready(graph(world)), 300)
     use(monkeypatch, play(world))
+    monkeypatch.setattr(restart_module, "sleep", world.run_for)
     before = {service: uids_of(world, service) for service in ("Frontend", "Worker")}
     result = run("restart", "llm", "worker")
     assert result.stdout.startswith("graph llm: the pods of Worker restart; watch it with: kubectl dynamo status llm")
@@ -248,6 +264,27 @@ def test_scale_goes_through_the_adapter_where_there_is_one(played: PlayedCluster
     world.run_for(60)
     assert len(uids_of(world, "Worker")) == 3
     assert graph(world)["spec"]["services"]["Worker"]["replicas"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "done"),
+    [
+        (("scale", "llm", "frontend", "2"), "graph llm: Frontend"),
+        (("restart", "llm"), "graph llm: the services restart"),
+    ],
+)
+@pytest.mark.usefixtures("played")
+def test_change_that_nothing_processes_is_said(
+    words: tuple[str, ...], done: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(restart_module, "sleep", waits.append)
+    monkeypatch.setattr(restart_module, "_PATIENCE_SECONDS", 0.05)
+    result = run(*words)
+    assert result.stdout.startswith(done)
+    assert waits
+    assert "not done yet: generation 2 of its spec was not processed, the status is of generation 1. " in result.stderr
+    assert "kubectl dynamo status llm -n default says more" in result.stderr
 
 
 def test_scale_without_an_adapter_changes_the_graph(played: PlayedCluster, world: SimulatedCluster) -> None:

@@ -134,6 +134,9 @@ def test_object_whose_newest_spec_is_not_synced_is_an_error_after_a_minute() -> 
     assert found.finding == "Metacontroller does not sync 1 of 2 objects, such as DynamoGraphDeployment team/g"
     for parent in (graph(generation=2, age=20), graph(generation=2, managedFields=[{"time": ago(5)}])):
         assert problems(check_syncs(good(parents=(parent,)))) == []
+    (fresh,) = check_syncs(good(parents=(graph(generation=2, age=20), graph("h"))))
+    told = "1 of 2 objects of the five kinds are synced; 1 changed within the last minute, and may be synced yet"
+    assert (fresh.level, fresh.finding) == (Level.OK, f"{told}, such as DynamoGraphDeployment team/g")
 
 
 def test_object_of_a_decorator_has_no_such_sign() -> None:

@@ -111,6 +111,27 @@ def test_claim_that_nobody_makes_is_named_and_the_rest_goes_on() -> None:
     assert world.ready(found)["status"] == "True"
 
 
+@pytest.mark.parametrize("owner", ["", "u-g"], ids=["of somebody else", "of the graph"])
+def test_claim_whose_volume_is_gone_is_named_and_the_rest_goes_on(owner: str) -> None:
+    graph = make.graph(pvcs=[{**ENTRY, "create": bool(owner)}])
+    found = claim("cache", owner=owner) if owner else claim("cache")
+    lost = {**found, "status": {"phase": "Lost"}}
+    children = world.run(world.apply([], world.ask(graph, related=[found]).children))
+    assert world.ready(world.ask(graph, children, related=[found]))["status"] == "True"
+    answer = world.ask(
+        graph,
+        [*(one for one in children if one["kind"] != CLAIM), *([lost] if owner else [])],
+        related=[] if owner else [lost],
+    )
+    assert answer.status is not None
+    assert answer.status["notReadyReason"] == "WaitingForDependency"
+    assert world.ready(answer)["message"] == (
+        "Resources not ready: PersistentVolumeClaim cache: Lost, because its volume is gone (WaitingForDependency: "
+        "restore its PersistentVolume, or delete the claim and create it again without its data)"
+    )
+    assert world.names(answer.children, "DynamoComponentDeployment") == ["g-frontend", "g-worker"]
+
+
 def test_claim_stays_for_ever_once_created() -> None:
     children = world.apply([], world.ask(make.graph(pvcs=[ENTRY])).children)
     for pvcs in ([], [{**ENTRY, "create": False}], [ENTRY]):

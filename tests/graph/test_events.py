@@ -85,7 +85,7 @@ def test_invalid_spec_is_told_at_each_generation_with_all_its_problems() -> None
 def test_spec_that_nothing_can_run_is_told() -> None:
     graph = Graph()
     (event,) = graph.sync(services={"w": grove.multinode()})
-    assert (event.type, event.reason) == ("Warning", "failed_to_reconcile_the_resources")
+    assert (event.type, event.reason) == ("Warning", "NoOrchestratorAvailable")
     assert "no multinode orchestrator available" in event.message
 
 

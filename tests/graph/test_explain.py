@@ -83,6 +83,16 @@ def test_quota_is_told_from_groves_errors() -> None:
     assert "(QuotaDenied: pods is forbidden: exceeded quota: gpus - raise the quota or ask for less)" in message
 
 
+def test_pods_that_admission_refuses_under_grove_are_named() -> None:
+    graph = make.graph(grove.TWO)
+    errors = [{"code": "ERR_CREATE", "description": 'pods "p" is forbidden: no PriorityClass with name high was found'}]
+    children = [
+        grove.processed(c, lastErrors=errors) if c["kind"] == "PodCliqueSet" else c for c in grove.settled(graph)
+    ]
+    message = world.ready(grove.ask(graph, children, SHORT))["message"]
+    assert '(AdmissionDenied: pods "p" is forbidden: no PriorityClass with name high was found - create' in message
+
+
 def test_missing_address_of_etcd_is_waited_for() -> None:
     graph = make.graph(grove.TWO)
     children = world.apply((), grove.ask(graph, **ETCD).children)

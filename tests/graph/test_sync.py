@@ -342,7 +342,8 @@ def test_multinode_is_refused_before_anything_is_created(
     assert answer.children == []
     assert answer.status is not None
     assert answer.status["state"] == "failed"
-    assert world.ready(answer)["reason"] == "failed_to_reconcile_the_resources"
+    assert world.ready(answer)["reason"] == answer.status["notReadyReason"] == "NoOrchestratorAvailable"
+    assert "then run helm upgrade" in world.ready(answer)["message"]
     beginning = f"failed to reconcile Dynamo components deployments: {text}: spec.services[w] span several nodes"
     assert world.ready(answer)["message"].startswith(beginning)
 

@@ -12,7 +12,7 @@ from hooks.graph import build as graph_build
 from hooks.graph import sync as graph_sync
 from hooks.graph.grove import plan as grove_plan
 from hooks.graph.grove import service as grove_service
-from hooks.graph.observe import ChildComponent, observe, without_progress
+from hooks.graph.observe import ChildComponent, ObservedClaim, observe, without_progress
 from hooks.k8s.types import Manifest, name_of
 from hooks.metacontroller import deviations
 from hooks.metacontroller.holding import HELD
@@ -85,7 +85,9 @@ def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
     )
     others: dict[str, Any] = {
         "parent_key": make_parent_key(make.graph(name="other")),
-        "seen": replace(seen, foreign_claims=frozenset({"c"})),
+        "seen": replace(
+            seen, foreign_claims={"c": ObservedClaim(size="", access_modes=(), storage_class="", is_lost=False)}
+        ),
         "restarts": {"Worker": "r1"},
         "settings": make.facts(kai_scheduler="on").settings,
     }

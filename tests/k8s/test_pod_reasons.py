@@ -71,6 +71,14 @@ def behind(*gates: str, met: tuple[str, ...] = (), node: str = "n-1") -> dict[st
     return pod(more=conditions, spec=spec, container=running(9999, ready=True))
 
 
+def preparing(seconds: float, *, prepared: str = "") -> dict[str, Any]:
+    """A pod that has had a node for so long, and no running container."""
+    since = format_time(make.NOW - timedelta(seconds=seconds))
+    more = [{"type": "PodReadyToStartContainers", "status": prepared, "lastTransitionTime": since}]
+    found = pod(more=more if prepared else (), spec={"nodeName": "n-1"}, container=waiting("ContainerCreating"))
+    return {**found, "status": {**found["status"], "startTime": since}}
+
+
 CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
     "no GPU": (
         pod(scheduled=unscheduled("0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes.")),
@@ -213,6 +221,26 @@ CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
         NotReadyReason.PROGRESSING,
         "it is starting",
     ),
+    "volume or network that does not come": (
+        preparing(121, prepared="False"),
+        NotReadyReason.WAITING_FOR_DEPENDENCY,
+        "a volume or its network is not there after two minutes - see the Events of kubectl describe pod -n ns p",
+    ),
+    "volume or network that may still come": (
+        preparing(119, prepared="False"),
+        NotReadyReason.PROGRESSING,
+        "it is starting - wait",
+    ),
+    "large image": (
+        preparing(1200, prepared="True"),
+        NotReadyReason.PROGRESSING,
+        "it pulls its image - wait, or see the Events of kubectl describe pod -n ns p",
+    ),
+    "kubelet that does not say what it waits for": (
+        preparing(1200),
+        NotReadyReason.PROGRESSING,
+        "it pulls its image, or waits for a volume - wait, or see the Events of kubectl describe pod -n ns p",
+    ),
     "not looked at by the scheduler": (
         pod(scheduled={"status": "False"}),
         NotReadyReason.PROGRESSING,
@@ -234,7 +262,7 @@ def test_reason_of_a_pod(found: dict[str, Any], reason: NotReadyReason, text: st
 
 def test_every_reason_of_pods_is_told_apart() -> None:
     shown = {reason for _, reason, _ in CASES.values()}
-    of_others = {NotReadyReason.QUOTA_DENIED, NotReadyReason.ROLLING_OUT, *LASTING}
+    of_others = {NotReadyReason.QUOTA_DENIED, NotReadyReason.ADMISSION_DENIED, NotReadyReason.ROLLING_OUT, *LASTING}
     assert shown == set(NotReadyReason) - of_others
 
 
@@ -378,9 +406,24 @@ DENIALS = {
         "raise the quota or ask for less",
     ),
     "policy": (
-        'pods "c-1" is forbidden: violates PodSecurity',
+        'pods "c-1" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false',
+        NotReadyReason.ADMISSION_DENIED,
+        "change the pods as the message says, or the level of the namespace",
+    ),
+    "priority": (
+        'pods "c-1" is forbidden: no PriorityClass with name high was found',
+        NotReadyReason.ADMISSION_DENIED,
+        "create the PriorityClass, or name another",
+    ),
+    "webhook": (
+        'admission webhook "validate.kyverno.svc" denied the request: no latest tags',
+        NotReadyReason.ADMISSION_DENIED,
+        "change what is refused",
+    ),
+    "range": (
+        'pods "c-1" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi',
         NotReadyReason.QUOTA_DENIED,
-        "change what the API server",
+        "raise the quota or ask for less",
     ),
     "account": (
         'pods "c-1" is forbidden: error looking up service account ns/sa: serviceaccount "sa" not found',

@@ -7,8 +7,8 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller.controllers import CHILD_KINDS
-from hooks.metacontroller.held import RENDERING_REVISION, Mark, mark, read_mark
-from hooks.metacontroller.holding import FOLLOWING, find_unwanted, index_children, keep_following, keep_newer_mark
+from hooks.metacontroller.held import FOREIGN_REVISION, RENDERING_REVISION, Mark, mark, read_mark
+from hooks.metacontroller.holding import FOLLOWING, find_unwanted, index_children, keep_following, keep_live_mark
 
 OLDER, NEWER = RENDERING_REVISION - 1, RENDERING_REVISION + 1
 
@@ -34,20 +34,21 @@ def applied(workload: Manifest) -> Manifest:
     ("live", "kept"),
     [
         (mark(component(), "abc", NEWER), NEWER),
-        (mark(component(), "abc", OLDER), RENDERING_REVISION),
+        (mark(component(), "abc", OLDER), OLDER),
+        (mark(component(), "abc", FOREIGN_REVISION), RENDERING_REVISION),
         (mark(component(), "def", NEWER), RENDERING_REVISION),
         (mark(component("img:1"), "abc", NEWER), RENDERING_REVISION),
     ],
-    ids=["of newer hooks", "of older hooks", "of another spec", "of another rendering"],
+    ids=["of newer hooks", "of older hooks", "of the Go operator", "of another spec", "of another rendering"],
 )
-def test_mark_of_newer_hooks_stays_where_both_render_the_same(live: Manifest, kept: int) -> None:
-    assert read_mark(keep_newer_mark(mark(component(), "abc"), applied(live))) == Mark(kept, "abc")
+def test_mark_of_other_hooks_stays_where_both_render_the_same(live: Manifest, kept: int) -> None:
+    assert read_mark(keep_live_mark(mark(component(), "abc"), applied(live))) == Mark(kept, "abc")
 
 
 def test_new_workload_and_one_without_a_mark_get_ours() -> None:
     wanted = mark(component(), "abc")
-    assert keep_newer_mark(wanted, None) is wanted
-    assert keep_newer_mark(wanted, {**component(), "metadata": {}}) is wanted
+    assert keep_live_mark(wanted, None) is wanted
+    assert keep_live_mark(wanted, {**component(), "metadata": {}}) is wanted
 
 
 def placed(kind: GroupVersionKind, version: str) -> Manifest:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hooks import contract
 from hooks.cli.kubectl.target import Target
@@ -10,6 +10,7 @@ from hooks.clients.live_reader import read_graph
 from hooks.k8s import kinds
 from hooks.k8s.pod_reasons import explain_pods
 from hooks.k8s.types import Json, Manifest, ReadManifest, is_deleting, labels_of, name_of
+from hooks.metacontroller.processing import Unprocessed, find_unprocessed
 from hooks.simulation.trees import ObjectTree, describe_object, kind_of
 from hooks.simulator.resources import REPLICA_SET
 
@@ -33,6 +34,8 @@ _UNLABELLED = (
 )
 """Kinds of which all objects of the namespace are read: those of the graph follow from their owners."""
 _MOST_EVENTS = 10
+_NORMAL = timedelta(seconds=30)
+"""For so long a change may wait for its sync."""
 _PROBLEMS = {"Ready": "False", "Applied": "False", "Valid": "False", "Held": "True"}
 """Conditions of graphs and components that a user should know of, by the status that says so."""
 
@@ -80,6 +83,13 @@ def time_of(event: ReadManifest) -> str:
     return str(next(filter(None, times), "") or event["metadata"].get("creationTimestamp") or "")
 
 
+def describe_waiting(waiting: Unprocessed) -> str:
+    """A sentence about a spec that was not synced: normal for a moment, then Metacontroller does not call the hooks."""
+    if waiting.waited <= _NORMAL:
+        return f"{waiting} yet"
+    return f"{waiting}: Metacontroller does not call the hooks for it; kubectl dynamo doctor says why"
+
+
 def describe_live(obj: Manifest, objects: ObjectTree) -> str:
     """An object's state in a few words, as a simulation shows it; a pod's with restarts, an adapter's with replicas."""
     state = describe_object(obj, objects)
@@ -114,6 +124,8 @@ def _find_reasons(objects: Iterable[Manifest], now: datetime) -> Iterator[str]:
     """What conditions of graphs and components say, then why the pods of each service are not ready."""
     pods: dict[str, list[Manifest]] = {}
     for obj in objects:
+        if waiting := find_unprocessed(obj, now):
+            yield f"{obj['kind']} {name_of(obj)}: {describe_waiting(waiting)}"
         if kind_of(obj) in {contract.GRAPH, contract.COMPONENT}:
             for condition in (obj.get("status") or {}).get("conditions") or ():
                 if _PROBLEMS.get(condition["type"]) == condition["status"]:

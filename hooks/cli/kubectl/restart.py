@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from http import HTTPStatus
+from time import monotonic, sleep
 
 import click
 
@@ -11,10 +12,13 @@ from hooks.cli.kubectl.target import NotPossible, Target, find_graph, graph_opti
 from hooks.clients.api_server import Refused
 from hooks.k8s.conditions import format_time
 from hooks.k8s.types import Json
+from hooks.metacontroller.processing import find_unprocessed
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 """The annotation with which `kubectl rollout restart` restarts the pods of a Deployment, and we those of a service."""
 _ATTEMPTS = 5
+_PATIENCE_SECONDS = 5.0
+_PAUSE_SECONDS = 0.5
 _UNDER_WAY = frozenset({"Pending", "Restarting"})
 
 
@@ -36,6 +40,7 @@ def restart(*, name: str, services: tuple[str, ...], namespace: str, connection:
     """
     with open_graph(connection, namespace, name) as target:
         click.echo(restart_graph(target, services, datetime.now(UTC), force=force))
+        warn_if_nobody_acts(target)
 
 
 def restart_graph(target: Target, given: Iterable[str], now: datetime, *, force: bool) -> str:
@@ -75,6 +80,26 @@ def change_graph(target: Target, change: Json) -> None:
             graph = find_graph(target.cluster, target.namespace, target.name).graph
         else:
             return
+
+
+def warn_if_nobody_acts(target: Target) -> None:
+    """Wait for at most five seconds until a change of the graph is processed; if it is not, say so.
+
+    Raises:
+        NotPossible: the graph is gone.
+        Refused: the API server does not answer.
+    """
+    deadline = monotonic() + _PATIENCE_SECONDS
+    while True:
+        graph = find_graph(target.cluster, target.namespace, target.name).graph
+        waiting = find_unprocessed(graph, datetime.now(UTC))
+        if waiting is None:
+            return
+        if monotonic() > deadline:
+            break
+        sleep(_PAUSE_SECONDS)
+    look = f"kubectl dynamo status {target.name} -n {target.namespace}"
+    click.echo(f"not done yet: {waiting}. Metacontroller may not call the hooks; {look} says more", err=True)
 
 
 def _check_runs(target: Target, services: Iterable[str]) -> None:

@@ -4,7 +4,7 @@ import click
 
 from hooks import contract
 from hooks.cli.cluster_options import Connection
-from hooks.cli.kubectl.restart import change_graph
+from hooks.cli.kubectl.restart import change_graph, warn_if_nobody_acts
 from hooks.cli.kubectl.target import NotPossible, Target, graph_options, open_graph
 from hooks.identity import component_name
 
@@ -26,6 +26,7 @@ def scale(*, name: str, service: str, replicas: int, namespace: str, connection:
     """
     with open_graph(connection, namespace, name) as target:
         click.echo(scale_service(target, target.find_service(service), replicas))
+        warn_if_nobody_acts(target)
 
 
 def scale_service(target: Target, service: str, replicas: int) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from hooks import contract
 from hooks.doctor.facts import Facts, parent_rules
 from hooks.doctor.finding import Finding, describe, error, ok, warning
 from hooks.k8s.types import ReadManifest, gvk_of, plural_of
+from hooks.metacontroller.processing import find_unprocessed, is_driven
 
 _GRACE = timedelta(seconds=60)
 """A parent that changed more recently may simply not be synced yet."""
@@ -14,8 +14,6 @@ _RECENT = timedelta(minutes=10)
 """Twice the longest resync: an Event that is older says nothing about now, whatever came before it."""
 _PATIENCE = timedelta(seconds=30)
 _SHOWN = 3
-_DRIVEN = frozenset({contract.GRAPH.kind, contract.COMPONENT.kind, contract.GRAPH_REQUEST.kind})
-"""Kinds of CompositeControllers, into whose status Metacontroller writes the generation that it synced."""
 
 
 def check_start(facts: Facts) -> list[Finding]:
@@ -33,7 +31,7 @@ def check_syncs(facts: Facts) -> list[Finding]:
     """Whether Metacontroller syncs the objects of the five kinds: their status, and its Events about them."""
     if not facts.own_controllers or not facts.parents:
         return []
-    driven = [parent for parent in facts.parents if parent["kind"] in _DRIVEN]
+    driven = [parent for parent in facts.parents if is_driven(parent)]
     late = [parent for parent in driven if _is_late(parent, facts.now)]
     failing = [(parent, event) for parent in facts.parents if (event := _find_failure(parent, facts)) is not None]
     findings = [_report_failure(parent, event, facts) for parent, event in failing[:_SHOWN]]
@@ -45,7 +43,19 @@ def check_syncs(facts: Facts) -> list[Finding]:
     if len(failing) > _SHOWN:
         text = f"{len(failing) - _SHOWN} more objects cannot be synced"
         findings.append(error("objects", text, "kubectl get events --all-namespaces --field-selector reason=SyncError"))
-    return findings or [ok("objects", f"all {len(facts.parents)} objects of the five kinds are synced")]
+    return findings or [_report_success(facts)]
+
+
+def _report_success(facts: Facts) -> Finding:
+    fresh = [parent for parent in facts.parents if find_unprocessed(parent, facts.now) is not None]
+    if not fresh:
+        return ok("objects", f"all {len(facts.parents)} objects of the five kinds are synced")
+    names = ", ".join(describe(parent) for parent in fresh[:_SHOWN])
+    text = (
+        f"{len(facts.parents) - len(fresh)} of {len(facts.parents)} objects of the five kinds are synced; {len(fresh)} "
+        f"changed within the last minute, and may be synced yet, such as {names}"
+    )
+    return ok("objects", text)
 
 
 def _judge_start(controller: ReadManifest, facts: Facts) -> list[Finding]:
@@ -100,13 +110,8 @@ def _report_failure(parent: ReadManifest, event: ReadManifest, facts: Facts) -> 
 
 def _is_late(parent: ReadManifest, now: datetime, grace: timedelta = _GRACE) -> bool:
     """Whether the newest spec was not synced, though there was time; False for kinds without that sign."""
-    if parent["kind"] not in _DRIVEN:
-        return False
-    observed = (parent.get("status") or {}).get("observedGeneration")
-    metadata = parent["metadata"]
-    changed = max([_parse(str(e["time"])) for e in metadata.get("managedFields") or () if e.get("time")], default=None)
-    since = changed or _parse(str(metadata["creationTimestamp"]))
-    return observed != metadata.get("generation") and now - since > grace
+    waiting = find_unprocessed(parent, now)
+    return waiting is not None and waiting.waited > grace
 
 
 def _time_of(event: ReadManifest) -> datetime:
