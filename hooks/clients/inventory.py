@@ -18,13 +18,14 @@ from urllib.parse import quote, urlencode
 from hooks import contract
 from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, parse_lease, write_lease
+from hooks.graph.outage import find_outages
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.deadlines import seconds_since
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, plural_of
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, name_of, plural_of
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
-from hooks.serving.resource_counts import NOTHING, Key, ResourceCounts
+from hooks.serving.resource_counts import NOTHING, Key, Outage, ResourceCounts
 from hooks.settings import Settings, Switch
 
 COUNT_SECONDS = 30.0
@@ -88,6 +89,7 @@ class ResourceCounter:
     def _count_all(self, talk: Conversation) -> ResourceCounts:
         states: Counter[Key] = Counter()
         not_ready: defaultdict[Key, list[float]] = defaultdict(list)
+        outages: set[Outage] = set()
         for kind in OUR_KINDS:
             for found in self._list(talk, kind):
                 namespace = str(found["metadata"]["namespace"])
@@ -95,7 +97,9 @@ class ResourceCounter:
                 if why := find_reason(found):
                     reason, since = why
                     not_ready[kind.kind, namespace, reason].append(seconds_since(since, self.clock()) if since else 0.0)
-        return ResourceCounts(states=states, not_ready=not_ready)
+                if kind == contract.GRAPH:
+                    outages |= {(namespace, name_of(found), part.value) for part in find_outages(found)}
+        return ResourceCounts(states=states, not_ready=not_ready, outages=outages)
 
     def _list(self, talk: Conversation, kind: GroupVersionKind) -> Iterator[ReadManifest]:
         """All objects of a kind that this installation owns, page by page."""

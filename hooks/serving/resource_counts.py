@@ -1,18 +1,25 @@
 """What was counted of the custom resources in the cluster, on its way from the API server to `/metrics`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 Key = tuple[str, str, str]
 """Kind, namespace, and a state or a reason."""
 
+Outage = tuple[str, str, str]
+"""Namespace and name of a graph, and its part without a ready replica."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceCounts:
-    """The number of objects by state; and by reason, for how many seconds each object is not ready."""
+    """The number of objects by state; and by reason, for how many seconds each object is not ready.
+
+    `outages` are by namespace, name and part the graphs that were ready and serve nobody.
+    """
 
     states: Mapping[Key, int] = field(default_factory=dict)
     not_ready: Mapping[Key, Sequence[float]] = field(default_factory=dict)
+    outages: Set[Outage] = frozenset()
 
 
 NOTHING = ResourceCounts()

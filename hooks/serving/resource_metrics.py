@@ -3,25 +3,32 @@
 `/metrics` of the hooks shows them; one process of an installation sets them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from hooks.serving.metrics import bound_namespace
-from hooks.serving.resource_counts import Key, ResourceCounts
+from hooks.serving.metrics import OTHER_NAMESPACES, bound_namespace
+from hooks.serving.resource_counts import Key, Outage, ResourceCounts
+
+MAX_GRAPHS = 500
+"""So many series of outages: a graph's name is a user's text."""
+OTHER_GRAPHS = "_other"
+"""Stands for all further graphs; no graph can have this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceMetrics:
-    """The gauges, each by kind, namespace, and state or reason."""
+    """The gauges, each by kind, namespace, and state or reason; outages by namespace, graph and part."""
 
     resources: Gauge
     not_ready: Gauge
     not_ready_seconds: Gauge
+    outages: Gauge
     registry: CollectorRegistry
     namespaces: set[str] = field(default_factory=set)
     shown: dict[str, set[Key]] = field(default_factory=dict)
+    named: set[Outage] = field(default_factory=set)
 
 
 def create_resource_metrics() -> ResourceMetrics:
@@ -44,6 +51,13 @@ def create_resource_metrics() -> ResourceMetrics:
             "For how long the longest of the custom resources that are not ready for a reason is not ready.",
             "reason",
         ),
+        outages=Gauge(
+            "dynamo_hooks_graph_outage",
+            "1 for a graph that was ready and of which no frontend, or no engine, has a ready replica; then 0.",
+            ("namespace", "graph", "part"),
+            registry=registry,
+            multiprocess_mode="livemostrecent",
+        ),
         registry=registry,
     )
 
@@ -53,6 +67,18 @@ def show_resources(metrics: ResourceMetrics, found: ResourceCounts) -> None:
     _show(metrics, metrics.resources, "states", found.states)
     _show(metrics, metrics.not_ready, "not ready", {key: len(ages) for key, ages in found.not_ready.items()})
     _show(metrics, metrics.not_ready_seconds, "seconds", {key: max(ages) for key, ages in found.not_ready.items()})
+    _show_outages(metrics, found.outages)
+
+
+def _show_outages(metrics: ResourceMetrics, found: Set[Outage]) -> None:
+    """Name at most `MAX_GRAPHS` graphs; the others share a name."""
+    shown: dict[Outage, int] = dict.fromkeys(metrics.named, 0)
+    for outage in sorted(found):
+        key = outage if outage in shown or len(shown) < MAX_GRAPHS else (OTHER_NAMESPACES, OTHER_GRAPHS, outage[2])
+        shown[key] = 1
+    for labels, value in shown.items():
+        metrics.outages.labels(*labels).set(value)
+    metrics.named.update(shown)
 
 
 def _show(metrics: ResourceMetrics, gauge: Gauge, name: str, values: Mapping[Key, float]) -> None:

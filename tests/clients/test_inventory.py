@@ -104,6 +104,17 @@ def test_objects_that_are_not_ready_are_counted_by_reason_with_their_ages(played
     assert (key, list(ages), others) == (("DynamoGraphDeployment", "a", "ImagePull"), [3600.0, 3600.0], [])
 
 
+def test_graphs_in_an_outage_are_named(played: PlayedApiServer) -> None:
+    down: dict[str, Any] = {
+        "metadata": {"name": "llm", "namespace": "a", "creationTimestamp": "2026-03-01T10:00:00Z"},
+        "spec": {"services": {"Frontend": {"componentType": "frontend"}}},
+        "status": {**not_ready("some_resources_are_not_ready"), "services": {"Frontend": {"replicas": 1}}},
+    }
+    new = {**down, "metadata": {**down["metadata"], "name": "new", "creationTimestamp": SINCE}}
+    fill(played, DynamoGraphDeployment={"items": [down, new]})
+    assert counter(played, Clock()).count().outages == {("a", "llm", "frontend")}
+
+
 def test_all_pages_of_all_kinds_are_counted(played: PlayedApiServer) -> None:
     first = listed({"state": "pending"}, {"state": "failed"}, more="next")
     fill(played, DynamoGraphDeployment=first, DynamoModel=listed(ready("True"), namespace="b"))

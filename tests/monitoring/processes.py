@@ -110,11 +110,20 @@ def running_processes(folder: Path) -> Iterator[Processes]:
         )
 
 
+def _down() -> dict[str, object]:
+    """A graph that was ready until its frontend's pods went."""
+    found = unready("down", "RollingOut")
+    metadata = {**found["metadata"], "creationTimestamp": "2025-12-31T00:00:00Z"}
+    services = {"Frontend": {"replicas": 1, "readyReplicas": 0}}
+    spec = {"services": {"Frontend": {"componentType": "frontend"}}}
+    return {"metadata": metadata, "spec": spec, "status": {**found["status"], "services": services}}
+
+
 def _cluster() -> dict[GroupVersionKind, list[dict[str, object]]]:
     stuck = unready("stuck", "RollingOut")
     new = {"metadata": {"name": "new", "namespace": "team", "creationTimestamp": LONG_AGO}}
     return {
-        contract.GRAPH: [unready("graph", "ImagePull")],
+        contract.GRAPH: [unready("graph", "ImagePull"), _down()],
         contract.COMPONENT: [{**stuck, "metadata": {**stuck["metadata"], "deletionTimestamp": LONG_AGO}}],
         contract.MODEL: [new],
         contract.GRAPH_REQUEST: [],

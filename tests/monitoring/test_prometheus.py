@@ -12,6 +12,7 @@ from tests.monitoring.queries import METACONTROLLERS, OURS, alerts, all_selector
 ALREADY = {
     "DynamoCertificateEnds",
     "DynamoDeletionHangs",
+    "DynamoGraphDown",
     "DynamoResourceNotProcessed",
     "DynamoResourceNotReady",
 }

@@ -10,7 +10,7 @@ from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES
 from hooks.serving.resource_counts import ResourceCounts
-from hooks.serving.resource_metrics import create_resource_metrics, show_resources
+from hooks.serving.resource_metrics import MAX_GRAPHS, OTHER_GRAPHS, create_resource_metrics, show_resources
 from hooks.settings import parse_settings
 from tests import make
 from tests.hook_client import GOOD, call, client_with
@@ -113,7 +113,23 @@ def test_resources_are_shown_by_kind_namespace_and_state_and_fall_to_zero() -> N
         "dynamo_operator_resources_total",
         "dynamo_hooks_not_ready",
         "dynamo_hooks_not_ready_seconds",
+        "dynamo_hooks_graph_outage",
     }
+
+
+def test_graphs_in_an_outage_are_named_up_to_a_limit_and_fall_to_zero() -> None:
+    metrics = create_resource_metrics()
+    outage = ("a", "llm", "frontend")
+    show_resources(metrics, ResourceCounts(outages={outage}))
+    assert samples_of(metrics.outages) == {outage: 1}
+    many = {("b", f"g{number:04}", "engines") for number in range(MAX_GRAPHS + 5)}
+    show_resources(metrics, ResourceCounts(outages=many))
+    found = samples_of(metrics.outages)
+    assert found[outage] == 0
+    assert found[OTHER_NAMESPACES, OTHER_GRAPHS, "engines"] == 1
+    assert len(found) == MAX_GRAPHS + 1
+    show_resources(metrics, ResourceCounts())
+    assert set(samples_of(metrics.outages).values()) == {0}
 
 
 def test_resources_that_are_not_ready_are_shown_with_the_longest_time_and_fall_to_zero() -> None:
