@@ -54,6 +54,11 @@ class Settings(BaseModel):
     volcano_scheduler: Switch = Field(
         Switch.OFF, description="`on`: Grove's pods use the Volcano scheduler; not together with `kai_scheduler`"
     )
+    lws_gangs: Switch = Field(
+        Switch.OFF,
+        description="`on`: LeaderWorkerSet (0.7 or later) makes gangs by its provider for Volcano, so a new component "
+        "over several nodes has one LeaderWorkerSet for all replicas; one that has several keeps them",
+    )
     grove_termination_delay: types.Duration = Field(
         "15m0s", description="how long Grove waits before it terminates a gang with too few pods"
     )

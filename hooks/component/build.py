@@ -81,6 +81,7 @@ def _build_groups(plan: ComponentPlan, groups: GroupsPlan) -> _Workloads:
         annotations=plan.annotations,
         pod_labels=plan.pod_labels,
         pod_annotations=plan.pod_annotations,
+        queue=plan.queue,
     )
     built = build_groups(groups, metadata, plan.pod, kept=plan.kept)
     present = tuple(found for found in built.sets if name_of(found) not in groups.withheld)

@@ -1,7 +1,11 @@
-"""Replicas over several nodes: each has a LeaderWorkerSet and a Volcano PodGroup, both named `<component>-<index>`.
+"""Replicas over several nodes, as groups of LeaderWorkerSets whose pods are scheduled together.
 
-Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, generateLeaderWorkerSet and
-generateVolcanoPodGroup; LeaderWorkerSet, pkg/webhooks and the names of its objects.
+Either each replica has a LeaderWorkerSet and a Volcano PodGroup, both named `<component>-<index>`; or one
+LeaderWorkerSet, `<component>-0`, has all replicas, and LeaderWorkerSet makes a PodGroup for each. The setting
+`lws_gangs` decides for a component that has neither yet; what exists stays as it is.
+
+Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, generateLeaderWorkerSet and,
+before 1.x, generateVolcanoPodGroup; LeaderWorkerSet, pkg/webhooks, pkg/schedulerprovider, the names of its objects.
 """
 
 import re
@@ -11,6 +15,7 @@ from dataclasses import dataclass, replace
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.discovered import Discovered, write_annotation
+from hooks.component.observe import Workloads
 from hooks.component.placement import Orchestrator, Placement, Role, validate_node_count
 from hooks.component.pod_template import BuiltPod, PodPlan, build_pod
 from hooks.errors import InvalidSpec
@@ -24,32 +29,58 @@ MAX_NAME = 50
 """LeaderWorkerSet creates no workers for a longer name: a label's value of 63 characters contains it and a hash."""
 
 MAX_GROUPS = 1000
-"""Each replica has two objects, and every call of the hook contains all of them."""
+"""Each replica may have two objects, and every call of the hook contains all of them."""
 
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _ROLES = (Role.LEADER, Role.WORKER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupsPlan:
-    """The replicas of a component over several nodes; `names` are the names of its LeaderWorkerSets, by index.
+class PlannedSet:
+    """One LeaderWorkerSet with so many replicas.
 
-    `withheld` are LeaderWorkerSets that this answer leaves out: name to reason, which is half a sentence.
+    `index` is that of the only replica of a numbered set, which has a PodGroup of ours; None of other sets.
+    """
+
+    name: str
+    replicas: int
+    index: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsPlan:
+    """The LeaderWorkerSets of a component over several nodes.
+
+    `withheld` are those that this answer leaves out: name to reason, which is half a sentence.
     """
 
     node_count: int
-    names: tuple[str, ...]
+    sets: tuple[PlannedSet, ...]
     withheld: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the LeaderWorkerSets."""
+        return tuple(planned.name for planned in self.sets)
+
+    @property
+    def replicas(self) -> int:
+        """The replicas of all of them."""
+        return sum(planned.replicas for planned in self.sets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMetadata:
-    """The labels and annotations that the objects of all replicas, and their pods, have in common."""
+    """The labels and annotations that the objects of all replicas, and their pods, have in common.
+
+    `queue` is the Volcano queue for the PodGroups that LeaderWorkerSet makes, empty for the default one.
+    """
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     pod_labels: Mapping[str, str]
     pod_annotations: Mapping[str, str]
+    queue: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,19 +106,19 @@ def validate_groups(spec: ComponentSpec, name: str, path: FieldPath) -> Iterator
     yield from _validate_name(f"{name}-{max(replicas - 1, 0)}", path / "multinode")
 
 
-def plan_groups(name: str, *, node_count: int, replicas: int, observed: Mapping[str, ReadManifest]) -> GroupsPlan:
-    """Plan the replicas of a component; `observed` are its LeaderWorkerSets by name.
+def plan_groups(name: str, *, node_count: int, replicas: int, observed: Workloads, one_set: bool) -> GroupsPlan:
+    """Plan the LeaderWorkerSets of a component; `one_set` says what a component without any gets.
 
-    A LeaderWorkerSet whose immutable fields must change is withheld, so that Metacontroller deletes it; the next answer
+    A numbered set whose immutable fields must change is withheld, so that Metacontroller deletes it; the next answer
     contains it again. A hash in an annotation shows which ones must change. One without the hash comes from another
     version of the hooks, and is kept. More replicas than `MAX_GROUPS` were refused before, but under Grove, which
     needs no names.
     """
-    names = tuple(f"{name}-{index}" for index in range(min(replicas, MAX_GROUPS)))
-    present = {wanted: observed[wanted] for wanted in names if wanted in observed}
-    reasons = {wanted: _why_replaced(live, node_count) for wanted, live in present.items()}
+    sets = _choose_sets(name, replicas, observed, one_set=one_set)
+    live = observed.leader_worker_sets
+    reasons = {one.name: _why_replaced(live[one.name], one, node_count) for one in sets if one.name in live}
     withheld = {wanted: reason for wanted, reason in reasons.items() if reason}
-    return GroupsPlan(node_count=node_count, names=names, withheld=withheld)
+    return GroupsPlan(node_count=node_count, sets=sets, withheld=withheld)
 
 
 def build_groups(
@@ -95,7 +126,7 @@ def build_groups(
 ) -> BuiltGroups:
     """Build the objects of all replicas; `kept` is what a set's pods keep of an earlier discovery, by name of the set.
 
-    Apart from `kept`, the pods of two replicas differ only in a label and an annotation.
+    Apart from `kept`, the pods of two numbered sets differ only in a label and an annotation.
 
     Raises:
         InvalidSpec: a pod cannot be built from what the user wrote, or has no command or arguments.
@@ -103,27 +134,43 @@ def build_groups(
     variants = {found: _build_pods(replace(pod, discovered=found), plan) for found in {pod.discovered, *kept.values()}}
     namespace = pod.subject.namespace
     sets, pod_groups = [], []
-    for index, name in enumerate(plan.names):
-        label = {contract.LABEL_INSTANCE: str(index)}
-        pod_groups.append(build_pod_group(build_metadata(name, namespace, labels=label), min_member=plan.node_count))
-        discovered = kept.get(name, pod.discovered)
+    for planned in plan.sets:
+        discovered, label = kept.get(planned.name, pod.discovered), _label(planned)
         templates = {
-            role: _build_template(metadata, built.spec, role, name=name, label=label)
-            for role, built in variants[discovered].items()
+            role: _build_template(metadata, built.spec, role, planned) for role, built in variants[discovered].items()
         }
         annotations = {
             **metadata.annotations,
             **write_annotation(discovered.to_json()),
-            contract.ANNOTATION_IMMUTABLE_HASH: _hash_immutable(plan.node_count),
+            **_own_annotations(planned, plan.node_count, metadata),
         }
-        own = build_metadata(name, namespace, labels={**metadata.labels, **label}, annotations=annotations)
+        own = build_metadata(planned.name, namespace, labels={**metadata.labels, **label}, annotations=annotations)
+        leader, worker = templates[Role.LEADER], templates[Role.WORKER]
         sets.append(
-            build_leader_worker_set(
-                own, size=plan.node_count, leader=templates[Role.LEADER], worker=templates[Role.WORKER]
-            )
+            build_leader_worker_set(own, replicas=planned.replicas, size=plan.node_count, leader=leader, worker=worker)
         )
+        if planned.index is not None:
+            gang = build_metadata(planned.name, namespace, labels=label)
+            pod_groups.append(build_pod_group(gang, min_member=plan.node_count))
     warnings = dict.fromkeys(warning for built in variants[pod.discovered].values() for warning in built.warnings)
     return BuiltGroups(sets=tuple(sets), pod_groups=tuple(pod_groups), warnings=tuple(warnings))
+
+
+def _choose_sets(name: str, replicas: int, observed: Workloads, *, one_set: bool) -> tuple[PlannedSet, ...]:
+    """One set for all replicas, or a numbered set for each.
+
+    Beside numbered sets, the first one may be no numbered one: it had all replicas, until an older version of the
+    hooks, which does not know such sets, made numbered ones for the others. It stays, for the first replica.
+    """
+    first, live = f"{name}-0", observed.leader_worker_sets
+    is_numbered = bool(observed.numbered) or observed.has_pod_groups
+    if not is_numbered and (first in live or one_set):
+        return (PlannedSet(name=first, replicas=replicas, index=None),)
+    names = (f"{name}-{index}" for index in range(min(replicas, MAX_GROUPS)))
+    return tuple(
+        PlannedSet(name=one, replicas=1, index=index if one not in live or one in observed.numbered else None)
+        for index, one in enumerate(names)
+    )
 
 
 def _build_pods(pod: PodPlan, plan: GroupsPlan) -> dict[Role, BuiltPod]:
@@ -141,9 +188,12 @@ def _validate_name(longest: str, path: FieldPath) -> Iterator[Problem]:
         yield rules.GROUP_NAME_FORM.at(path, name=longest)
 
 
-def _why_replaced(live: ReadManifest, node_count: int) -> str:
+def _why_replaced(live: ReadManifest, planned: PlannedSet, node_count: int) -> str:
+    """Why a live set is withheld, empty if it is not; versions that make gangs let the size of a set change."""
     if is_deleting(live):
         return "it is being deleted"
+    if planned.index is None:
+        return ""
     wanted = _hash_immutable(node_count)
     if annotations_of(live).get(contract.ANNOTATION_IMMUTABLE_HASH, wanted) != wanted:
         return "it is deleted and created again, because its number of nodes changed"
@@ -169,18 +219,32 @@ def _check_started(spec: PodSpec) -> None:
         raise InvalidSpec(rules.GROUP_ARGS.at(path / "args"))
 
 
-def _build_template(
-    metadata: GroupMetadata, spec: PodSpec, role: Role, *, name: str, label: Mapping[str, str]
-) -> PodTemplate:
+def _label(planned: PlannedSet) -> dict[str, str]:
+    return {} if planned.index is None else {contract.LABEL_INSTANCE: str(planned.index)}
+
+
+def _own_annotations(planned: PlannedSet, node_count: int, metadata: GroupMetadata) -> dict[str, str]:
+    """The annotations of a set itself; who names a queue by Volcano's own annotation keeps that one."""
+    if planned.index is not None:
+        return {contract.ANNOTATION_IMMUTABLE_HASH: _hash_immutable(node_count)}
+    queue = metadata.annotations.get(contract.ANNOTATION_GANG_QUEUE) or metadata.queue
+    return {contract.ANNOTATION_GANG_QUEUE: queue} if queue else {}
+
+
+def _build_template(metadata: GroupMetadata, spec: PodSpec, role: Role, planned: PlannedSet) -> PodTemplate:
     """Build the template of one role; our labels override all others.
+
+    Pods of a numbered set name its PodGroup; where LeaderWorkerSet makes the gangs, it names them in the pods.
 
     A worker serves no requests itself, so only the leader has the label by which a model's endpoints are found.
     """
     dropped = {contract.LABEL_SELECTOR} | ({contract.LABEL_MODEL_HASH} if role is Role.WORKER else set())
     labels = {key: value for key, value in metadata.pod_labels.items() if key not in dropped}
+    annotations = {key: value for key, value in metadata.pod_annotations.items() if key != contract.ANNOTATION_GANG}
+    named = {} if planned.index is None else {contract.ANNOTATION_GANG: planned.name}
     gang: PodSpec = {**spec, "schedulerName": contract.VOLCANO_SCHEDULER}
     return PodTemplate(
-        labels={**labels, **label, contract.LABEL_ROLE: role.value},
-        annotations={**metadata.pod_annotations, contract.ANNOTATION_GANG: name},
+        labels={**labels, **_label(planned), contract.LABEL_ROLE: role.value},
+        annotations={**annotations, **named},
         spec=gang,
     )

@@ -7,6 +7,7 @@ from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.k8s import kinds
+from hooks.k8s.pod_sets import pods_by_role
 from hooks.k8s.types import ReadManifest, annotations_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.controllers import can_use_leader_worker_sets
 from hooks.metacontroller.protocol import SyncRequest
@@ -15,10 +16,15 @@ from hooks.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workloads:
-    """The live workloads of a component: its Deployment (None if it does not exist), its LeaderWorkerSets by name."""
+    """The live workloads of a component: its Deployment (None if it does not exist), its LeaderWorkerSets by name.
+
+    `numbered` are the names of those whose pods belong to a PodGroup of ours. `has_pod_groups` says that one exists.
+    """
 
     deployment: ReadManifest | None
     leader_worker_sets: Mapping[str, ReadManifest]
+    numbered: frozenset[str] = frozenset()
+    has_pod_groups: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +66,8 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
 def without_progress(seen: ObservedComponent) -> ObservedComponent:
     """The part that a plan depends on: of live workloads, whether they exist and can stay; no pods."""
     sets, deployment = seen.workloads.leader_worker_sets, seen.workloads.deployment
-    workloads = Workloads(
+    workloads = replace(
+        seen.workloads,
         deployment=None if deployment is None else _without_state(deployment),
         leader_worker_sets={name: _without_state(found) for name, found in sets.items()},
     )
@@ -70,10 +77,21 @@ def without_progress(seen: ObservedComponent) -> ObservedComponent:
 def observe_workloads(request: SyncRequest) -> Workloads:
     """The live workloads of the component in a request."""
     metadata = request.parent["metadata"]
+    sets = {name_of(found): found for found in request.children.of(kinds.LEADER_WORKER_SET)}
     return Workloads(
         deployment=request.children.get(kinds.DEPLOYMENT, metadata["name"], metadata["namespace"]),
-        leader_worker_sets={name_of(found): found for found in request.children.of(kinds.LEADER_WORKER_SET)},
+        leader_worker_sets=sets,
+        numbered=frozenset(name for name, found in sets.items() if _has_pod_group(found)),
+        has_pod_groups=bool(request.children.of(kinds.POD_GROUP)),
     )
+
+
+def _has_pod_group(found: ReadManifest) -> bool:
+    """Whether the template of a LeaderWorkerSet names a PodGroup.
+
+    The Go operator before 1.x writes the same annotation. Unlike a label of the set, it changes only with the pods.
+    """
+    return any(contract.ANNOTATION_GANG in pods.annotations for pods in pods_by_role(found))
 
 
 def _without_state(workload: ReadManifest) -> ReadManifest:

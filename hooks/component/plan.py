@@ -36,7 +36,7 @@ from hooks.k8s.types import GroupVersionKind, Json, name_of
 from hooks.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules import component as component_rules
 from hooks.rules.spec import ISTIO_MISSING, NO_ISTIO
-from hooks.settings import Settings
+from hooks.settings import Settings, Switch
 
 _RELEASE_LABEL = re.compile(
     r"helm\.sh/chart|app\.kubernetes\.io/version|argocd\.argoproj\.io/.*|([^/]+\.)?toolkit\.fluxcd\.io/.*"
@@ -56,8 +56,8 @@ class ComponentPlan:
 
     The workload is a Deployment, or `groups` if the replicas span nodes. It is left out while `waits_for` names another
     workload that must be gone first; `waits_for` is half a sentence. `mpi_key` is None if no key is copied. `kept` is
-    what a workload's pods keep of an earlier discovery, by name of the workload. `projection` has the fields of
-    `status.service` that follow from the spec.
+    what a workload's pods keep of an earlier discovery, by name of the workload. `queue` is the Volcano queue that the
+    user names, empty for none. `projection` has the fields of `status.service` that follow from the spec.
     """
 
     subject: Subject
@@ -70,6 +70,7 @@ class ComponentPlan:
     annotations: Mapping[str, str]
     pod_labels: Mapping[str, str]
     pod_annotations: Mapping[str, str]
+    queue: str
     pod: PodPlan
     kept: Mapping[str, Discovered]
     exposure: Exposure
@@ -116,7 +117,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
     return ComponentPlan(
         subject=subject,
         replicas=replicas,
-        groups=_plan_groups(spec, subject, replicas, seen.workloads),
+        groups=_plan_groups(spec, subject, seen.workloads, replicas=replicas, settings=settings),
         waits_for=_find_predecessor(spec, seen.workloads),
         mpi_key=key,
         strategy=resolve_strategy(spec.annotations, may_overlap=defaults.may_overlap),
@@ -124,6 +125,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         annotations=_object_annotations(spec, subject),
         pod_labels=_pod_labels(component, subject),
         pod_annotations=_pod_annotations(spec, subject),
+        queue=known.get(contract.ANNOTATION_VOLCANO_QUEUE, "").strip(),
         pod=pod,
         kept={},
         exposure=exposure,
@@ -176,11 +178,13 @@ def named_account(spec: ComponentSpec, subject: Subject, defaults: ComponentDefa
     return discovery_account(subject.graph)
 
 
-def _plan_groups(spec: ComponentSpec, subject: Subject, replicas: int, workloads: Workloads) -> GroupsPlan | None:
+def _plan_groups(
+    spec: ComponentSpec, subject: Subject, workloads: Workloads, *, replicas: int, settings: Settings
+) -> GroupsPlan | None:
     if not spec.is_multinode:
         return None
-    observed = workloads.leader_worker_sets
-    return plan_groups(subject.name, node_count=spec.node_count, replicas=replicas, observed=observed)
+    one_set, nodes = settings.lws_gangs is Switch.ON, spec.node_count
+    return plan_groups(subject.name, node_count=nodes, replicas=replicas, observed=workloads, one_set=one_set)
 
 
 def _find_predecessor(spec: ComponentSpec, workloads: Workloads) -> str:

@@ -221,13 +221,14 @@ def _count(seen: Workloads) -> Mapping[str, Json]:
 
 
 def _count_groups(component: str, plan: GroupsPlan, seen: Workloads) -> Mapping[str, Json]:
-    """The sum of the counts of the wanted LeaderWorkerSets; {} if some are wanted and none exists.
+    """The sum of the counts of the wanted LeaderWorkerSets; {} if replicas are wanted and no set exists.
 
-    Without replicas there is none, and a planner that scales the component up needs to know its GPUs. So the counts are
-    0, and the name is that of the first LeaderWorkerSet that there will be.
+    Without replicas there may be none, and a planner that scales the component up needs to know its GPUs. So the counts
+    are 0, and the name is that of the first LeaderWorkerSet that there will be.
     """
-    if plan.names:
-        return _count_sets(seen.leader_worker_sets, plan.names)
+    found = _count_sets(seen.leader_worker_sets, plan.names)
+    if found or plan.replicas:
+        return found
     return {
         "componentKind": "LeaderWorkerSet",
         "componentName": f"{component}-0",

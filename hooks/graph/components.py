@@ -50,12 +50,13 @@ _INHERITED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphServicePlan:
-    """One component: its object's name and labels and the whole spec."""
+    """One component: its object's name, labels and annotations, and the whole spec."""
 
     service: str
     name: str
     namespace: str
     labels: Mapping[str, str]
+    annotations: Mapping[str, str]
     spec: Mapping[str, Json]
 
 
@@ -105,12 +106,19 @@ def plan_component(
     if overrides.resources is not None:
         fields["resources"] = _override_resources(written.get("resources") or {}, overrides.resources)
     name = identity.component_name(metadata.name, service)
-    return GraphServicePlan(service=service, name=name, namespace=metadata.namespace, labels=labels, spec=fields)
+    return GraphServicePlan(
+        service=service,
+        name=name,
+        namespace=metadata.namespace,
+        labels=labels,
+        annotations=_object_annotations(graph, spec),
+        spec=fields,
+    )
 
 
 def build_component(plan: GraphServicePlan) -> Manifest:
     """Build the DynamoComponentDeployment."""
-    metadata = build_metadata(plan.name, plan.namespace, labels=plan.labels)
+    metadata = build_metadata(plan.name, plan.namespace, labels=plan.labels, annotations=plan.annotations)
     return build_manifest(contract.COMPONENT, metadata, spec=plan.spec)
 
 
@@ -201,6 +209,12 @@ def clean_json(value: Json) -> Json:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) <= _MAX_INTEGER else canonical_quantity(value)
     return value
+
+
+def _object_annotations(graph: GraphDeployment, spec: ComponentSpec) -> dict[str, str]:
+    """The queue of Volcano for a service over several nodes. It is no part of the spec, so it restarts nothing."""
+    queue = graph.metadata.annotations.get(contract.ANNOTATION_VOLCANO_QUEUE, "").strip()
+    return {contract.ANNOTATION_VOLCANO_QUEUE: queue} if queue and spec.is_multinode else {}
 
 
 def _annotations(graph: GraphDeployment, spec: ComponentSpec, around: ServiceInputs) -> dict[str, str]:

@@ -51,13 +51,15 @@ def build_deployment(
     return build_manifest(kinds.DEPLOYMENT, metadata, spec=spec)
 
 
-def build_leader_worker_set(metadata: ObjectMeta, *, size: int, leader: PodTemplate, worker: PodTemplate) -> Manifest:
-    """Build a LeaderWorkerSet of one group: a leader and `size - 1` workers, created as soon as the leader exists.
+def build_leader_worker_set(
+    metadata: ObjectMeta, *, replicas: int, size: int, leader: PodTemplate, worker: PodTemplate
+) -> Manifest:
+    """Build a LeaderWorkerSet of so many groups: a leader and `size - 1` workers, created as soon as the leader exists.
 
     Source: leaderworkerset.x-k8s.io/v1 LeaderWorkerSet.
     """
     spec = {
-        "replicas": 1,
+        "replicas": replicas,
         "startupPolicy": "LeaderCreated",
         "leaderWorkerTemplate": {
             "size": size,

@@ -36,8 +36,11 @@ def find_manager() -> Path | None:
 
 
 @contextmanager
-def running_groups(plane: ControlPlane, folder: Path) -> Iterator[bool]:
-    """Let LeaderWorkerSets come up; gives whether the real manager does it, with pods."""
+def running_groups(plane: ControlPlane, folder: Path, *, makes_gangs: bool = False) -> Iterator[bool]:
+    """Let LeaderWorkerSets come up; gives whether the real manager does it, with pods.
+
+    `makes_gangs`: the manager makes Volcano's PodGroups, for which it needs only their kind.
+    """
     manager = find_manager()
     if manager is None:
         command = [
@@ -49,17 +52,18 @@ def running_groups(plane: ControlPlane, folder: Path) -> Iterator[bool]:
         with running(Server("kwok-of-groups", command, folder)):
             yield False
     else:
-        with _running_manager(plane, manager, folder):
+        with _running_manager(plane, manager, folder, makes_gangs=makes_gangs):
             yield True
 
 
 @contextmanager
-def _running_manager(plane: ControlPlane, manager: Path, folder: Path) -> Iterator[None]:
+def _running_manager(plane: ControlPlane, manager: Path, folder: Path, *, makes_gangs: bool) -> Iterator[None]:
     webhooks, health, api = free_port(), free_port(), plane.client()
     certificate = _make_certificate(folder)
     _install_unused_kinds(api)
     configuration = folder / "lws.yaml"
-    configuration.write_text(yaml.safe_dump(_configure(webhooks, health, certificate.parent)))
+    gangs = {"gangSchedulingManagement": {"schedulerProvider": "volcano"}} if makes_gangs else {}
+    configuration.write_text(yaml.safe_dump({**_configure(webhooks, health, certificate.parent), **gangs}))
     command = ["env", f"KUBECONFIG={plane.kubeconfig(ADMIN)}", str(manager), f"--config={configuration}"]
     with running(Server(PROGRAM, command, folder)) as server:
         server.wait_until(lambda: requests.get(f"http://127.0.0.1:{health}/readyz", timeout=2).ok)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.component.groups import MAX_GROUPS, plan_groups
+from hooks.component.observe import Workloads
 from hooks.k8s.types import Manifest, name_of
 from hooks.problems import texts_of
 from tests import make
@@ -259,5 +260,6 @@ def test_invalid_spec_keeps_the_sets_that_run() -> None:
 
 def test_groups_that_grove_runs_are_not_listed_without_end() -> None:
     """Under Grove a service may have as many replicas as the schema allows; a list of their names would not end."""
-    plan = plan_groups("g-worker", node_count=2, replicas=2**31 - 1, observed={})
+    nothing = Workloads(deployment=None, leader_worker_sets={})
+    plan = plan_groups("g-worker", node_count=2, replicas=2**31 - 1, observed=nothing, one_set=False)
     assert len(plan.names) == MAX_GROUPS

@@ -359,6 +359,21 @@ def test_multinode_services_become_multinode_components_where_leader_worker_sets
     assert component["spec"]["multinode"] == {"nodeCount": 2}
 
 
+def test_volcanos_queue_reaches_services_over_several_nodes_apart_from_their_spec() -> None:
+    """The digest of the spec decides which pods take new defaults, so a queue must not be in it."""
+    services = {"w": make.service(multinode={"nodeCount": 2}), "f": make.service("frontend")}
+    queue = {"nvidia.com/volcano-queue": " research "}
+    found = world.ask(make.graph(services, annotations=queue), installed=["lws", "volcano"]).children
+    plain = world.ask(make.graph(services), installed=["lws", "volcano"]).children
+    specs = {name: world.child(found, COMPONENT, name)["spec"] for name in ("g-w", "g-f")}
+    assert specs == {name: world.child(plain, COMPONENT, name)["spec"] for name in specs}
+    annotated = {
+        name: world.child(found, COMPONENT, name)["metadata"].get("annotations", {}).get("nvidia.com/volcano-queue")
+        for name in specs
+    }
+    assert annotated == {"g-w": "research", "g-f": None}
+
+
 IMPOSSIBLE: dict[str, tuple[dict[str, Any], str, str]] = {
     "name too long": (
         {"w" * 46: make.service(multinode={"nodeCount": 2}, resources=GPU, replicas=11)},

@@ -43,15 +43,15 @@ def test_recreate_has_no_amounts() -> None:
     assert RECREATE == {"type": "Recreate"}
 
 
-def test_leader_worker_set_is_one_group_of_a_leader_and_workers() -> None:
+def test_leader_worker_set_has_groups_of_a_leader_and_workers() -> None:
     leader, worker = (PodTemplate(labels={"role": role}, annotations={}, spec=POD) for role in ("leader", "worker"))
-    found = build_leader_worker_set(build_metadata("a-0", "ns"), size=3, leader=leader, worker=worker)
+    found = build_leader_worker_set(build_metadata("a-0", "ns"), replicas=4, size=3, leader=leader, worker=worker)
     assert found == {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
         "metadata": {"name": "a-0", "namespace": "ns"},
         "spec": {
-            "replicas": 1,
+            "replicas": 4,
             "startupPolicy": "LeaderCreated",
             "leaderWorkerTemplate": {
                 "size": 3,

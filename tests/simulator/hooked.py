@@ -42,6 +42,17 @@ def build_cluster(
 
     `admit` stores custom resources; with `copy_json` every spec gets past admission. `late` is as in `Setup`.
     """
+    return build_switchable(installed, settings, admit=admit, late=late)
+
+
+def build_switchable(
+    installed: Iterable[str],
+    settings: Mapping[str, str],
+    *,
+    admit: AdmitCustom = admit_custom,
+    late: Collection[GroupVersionKind] = (),
+) -> SimulatedCluster:
+    """The same; the settings are read at each call, so that the caller can change them."""
     clock = Clock()
     controllers = [
         found for found in install_files.controllers(URL, installed) if found["kind"] == "CompositeController"
@@ -67,12 +78,10 @@ def _with_secrets(controller: Manifest) -> Manifest:
 
 
 def _call_cores(clock: Clock, settings: Mapping[str, str]) -> Hook:
-    given = parse_settings({}, settings)
-
     def hook(path: str, body: bytes) -> HookAnswer:
         name, call = path.strip("/").split("/")
         core, kind = _CORES[name]
-        facts = Facts(now=clock.now, settings=given)
+        facts = Facts(now=clock.now, settings=parse_settings({}, settings))
         if call == "customize":
             return 200, {}, write_customize_answer(core.customize(parse_customize_request(body, kind), facts))
         request = parse_sync_request(body, kind)

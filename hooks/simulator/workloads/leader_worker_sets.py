@@ -27,6 +27,7 @@ WORKER_INDEX = f"{PREFIX}/worker-index"
 GROUP_KEY = f"{PREFIX}/group-key"
 REVISION = f"{PREFIX}/template-revision-hash"
 
+_SIZE = f"{PREFIX}/size"
 _REVISION_LENGTH = 10
 _MAX_STATEFUL_SET = 63 - 1 - _REVISION_LENGTH
 """A StatefulSet's pods have its name and a hash as a label value; with a longer name it creates none."""
@@ -130,9 +131,12 @@ def _groups_of(step: _Step) -> list[_Group]:
 
 
 def _read_group(index: int, pods: Sequence[Manifest], size: int, revision: str) -> _Group:
+    """The group; a leader of an older template has workers for the size that this template had."""
     leaders = [pod for pod in pods if _rank(pod) == 0]
     workers = tuple(pod for pod in pods if _rank(pod) > 0)
-    return _Group(index=index, leader=next(iter(leaders), None), workers=workers, size=size, revision=revision)
+    leader = next(iter(leaders), None)
+    size = int(leader["metadata"]["annotations"][_SIZE]) if leader else size
+    return _Group(index=index, leader=leader, workers=workers, size=size, revision=revision)
 
 
 def _rank(pod: Manifest) -> int:
@@ -199,7 +203,7 @@ def _build_pod(step: _Step, index: int, rank: int, owner: Json) -> Manifest:
     }
     annotations = {
         **(template.get("metadata", {}).get("annotations") or {}),
-        f"{PREFIX}/size": str(group["size"]),
+        _SIZE: str(group["size"]),
         **({f"{PREFIX}/leader-name": leader} if rank else {}),
     }
     name = f"{leader}-{rank}" if rank else leader
