@@ -114,6 +114,9 @@ class Server:
         """How often the hooks were replaced by a version that renders other pods."""
         self._clock = clock
         self._carry_out = carry_out
+        self.switched: set[str] = set()
+        """Settings that were switched at some time."""
+        self._given = settings
         self._settings: Settings = parse_settings({}, settings)
         forget()
 
@@ -171,6 +174,14 @@ class Server:
         """The calls since the last time."""
         calls, self.calls = self.calls, []
         return calls
+
+    def switch(self, setting: str) -> str:
+        """Switch a setting on that is off, or off that is on, as another installation of the hooks has it."""
+        value = "off" if getattr(self._settings, setting) == "on" else "on"
+        self._settings = parse_settings({}, {**self._given, setting: value})
+        self._given[setting] = value
+        self.switched.add(setting)
+        return value
 
     def _facts(self, now: datetime) -> Facts:
         return Facts(now=now, settings=self._settings)

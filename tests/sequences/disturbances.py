@@ -168,6 +168,15 @@ def upgrade_hooks(world: World) -> str:
     return f"to version {world.server.version}"
 
 
+def switch_gangs(world: World) -> str:
+    """Another kind of LeaderWorkerSets is set for new components; the hooks start anew with every setting."""
+    if "lws" not in world.road.installed:
+        return ""
+    value = world.server.switch("lws_gangs")
+    forget()
+    return f"by LeaderWorkerSet {value}"
+
+
 def switch_rollout(world: World) -> str:
     """A user lets new defaults in now, or takes that back."""
     live = world.graph
@@ -371,6 +380,7 @@ DISTURBANCES: Mapping[str, tuple[Disturbance, int]] = {
     "hooks-restart": (restart_hooks, 2),
     "upgrade": (upgrade_hooks, 2),
     "rollout-now": (switch_rollout, 2),
+    "gangs": (switch_gangs, 1),
     "metacontroller-restart": (restart_metacontroller, 1),
     "wait": (wait, 2),
     "wiped-status": (wipe_status, 1),

@@ -21,7 +21,7 @@ from tests.sequences.restarts import (
     told_services_stay_told,
 )
 from tests.sequences.secrets import PULL_SECRETS, secrets_roll_nothing
-from tests.sequences.seen import pending_writes, says_ready, why_unready
+from tests.sequences.seen import is_numbered, pending_writes, says_ready, why_unready
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of, run_by
 from tests.sequences.upgrades import upgrades_roll_nothing
 from tests.sequences.world import Check, Step, World
@@ -106,6 +106,9 @@ def replicas_are_those_asked(_world: World, step: Step) -> Iterator[str]:
             for found in call.wanted("Deployment").values():
                 if found["spec"]["replicas"] != spec.get("replicas", 1):
                     yield f"Deployment {name} gets {found['spec']['replicas']} replicas, not {spec.get('replicas', 1)}"
+            groups = sum(found["spec"]["replicas"] for found in call.wanted("LeaderWorkerSet").values())
+            if groups > spec.get("replicas", 1):
+                yield f"LeaderWorkerSets of {name} get {groups} replicas, not {spec.get('replicas', 1)}"
         elif call.hook == "graph":
             for service in spec["services"]:
                 asked = replicas_of(call.parent, service, call.children(contract.SCALING_ADAPTER.kind))
@@ -180,6 +183,7 @@ def pods_run_what_was_asked(world: World, step: Step) -> Iterator[str]:
 def templates_follow_from_the_wish(world: World, step: Step) -> Iterator[str]:
     """The same spec but for numbers of replicas gives the same pod templates, whatever was observed meanwhile.
 
+    What tells pods of one LeaderWorkerSet from those of another is left out: `sets_stay_what_they_are` is about that.
     Pull secrets follow from what was there at the last change; `secrets_roll_nothing` is about them. After an upgrade,
     templates follow from when they last changed; `upgrades_roll_nothing` is about that.
     """
@@ -199,6 +203,16 @@ def templates_follow_from_the_wish(world: World, step: Step) -> Iterator[str]:
             template = canonical_json(_without_counts(child))
             if world.ledger.templates.setdefault(key, template) != template:
                 yield f"{child['kind']} {child['metadata']['name']} was {world.ledger.templates[key]}, is {template}"
+
+
+def sets_stay_what_they_are(_world: World, step: Step) -> Iterator[str]:
+    """A LeaderWorkerSet of one replica stays one, and so does that of all replicas, whatever is set meanwhile."""
+    for call in step.calls:
+        wanted = call.wanted("LeaderWorkerSet") if call.stage == "sync" and call.said else {}
+        for live in call.children("LeaderWorkerSet") if wanted else ():
+            name = live["metadata"]["name"]
+            if name in wanted and is_numbered(live) != is_numbered(wanted[name]):
+                yield f"LeaderWorkerSet {name} becomes another kind of set"
 
 
 def availability_is_kept(world: World, step: Step) -> Iterator[str]:
@@ -257,6 +271,7 @@ INVARIANTS: tuple[Check, ...] = (
     mistake_changes_no_child,
     pods_run_what_was_asked,
     templates_follow_from_the_wish,
+    sets_stay_what_they_are,
     secrets_roll_nothing,
     upgrades_roll_nothing,
     availability_is_kept,
@@ -279,6 +294,9 @@ _NO_WISH = frozenset(
         contract.ANNOTATION_RENDERING,
         contract.ANNOTATION_RESTART_AT,
         contract.ANNOTATION_DISCOVERED,
+        contract.ANNOTATION_GANG,
+        contract.ANNOTATION_IMMUTABLE_HASH,
+        contract.LABEL_INSTANCE,
         PULL_SECRETS,
     }
 )

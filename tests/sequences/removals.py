@@ -6,6 +6,7 @@ from hooks import contract, identity
 from hooks.k8s import kinds
 from tests.contract.backend import Manifest
 from tests.sequences.calls import Call
+from tests.sequences.seen import is_numbered
 from tests.sequences.truth import nodes_of
 
 Reason = Callable[[Call, str], bool]
@@ -90,6 +91,12 @@ def _is_surplus(call: Call, name: str) -> bool:
     return int(name.rpartition("-")[2]) >= int(call.parent["spec"].get("replicas", 1))
 
 
+def _is_no_gang_of_ours(call: Call, name: str) -> bool:
+    """LeaderWorkerSet makes the gangs of the set of this name."""
+    sets = {found["metadata"]["name"]: found for found in call.children("LeaderWorkerSet")}
+    return name in sets and not is_numbered(sets[name])
+
+
 def _has_other_size(call: Call, name: str) -> bool:
     """The replica is of another number of nodes."""
     sizes = {
@@ -106,5 +113,5 @@ _REASONS: Mapping[tuple[str, str], tuple[Reason, ...]] = {
     ("graph", "services"): (_service_is_gone, _goes_by_components, _follows_components),
     ("component", "deployments"): (_spans_nodes, _follows_sets),
     ("component", "leaderworkersets"): (_is_single, _is_surplus, _has_other_size, _follows_deployment),
-    ("component", "podgroups"): (_is_single, _is_surplus, _follows_deployment),
+    ("component", "podgroups"): (_is_single, _is_surplus, _is_no_gang_of_ours, _follows_deployment),
 }

@@ -62,8 +62,10 @@ def _component_faults(call: Call) -> Iterator[str]:
     replicas = int(spec.get("replicas", 1))
     if nodes_of(spec) > 1:
         sets = {found["metadata"]["name"]: found for found in call.children("LeaderWorkerSet")}
-        for index in range(replicas):
-            yield from _set_faults(sets.get(f"{name}-{index}"), spec)
+        alone = len(sets) == 1 and not any(is_numbered(found) for found in sets.values())
+        wanted = {f"{name}-0": replicas} if alone else {f"{name}-{index}": 1 for index in range(replicas)}
+        for one, count in wanted.items():
+            yield from _set_faults(sets.get(one), spec, count)
         return
     found = next((child for child in call.children("Deployment") if child["metadata"]["name"] == name), None)
     if found is None:
@@ -76,12 +78,20 @@ def _component_faults(call: Call) -> Iterator[str]:
         yield f"the Deployment runs {run_by(found['spec']['template'])} instead of {_asked(spec)}"
 
 
-def _set_faults(found: Manifest | None, spec: dict[str, Any]) -> Iterator[str]:
+def is_numbered(found: Manifest) -> bool:
+    """Whether a LeaderWorkerSet is that of one replica, whose pods name a PodGroup."""
+    template = found["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    return contract.ANNOTATION_GANG in (template["metadata"].get("annotations") or {})
+
+
+def _set_faults(found: Manifest | None, spec: dict[str, Any], replicas: int) -> Iterator[str]:
     if found is None:
         yield "a LeaderWorkerSet is missing"
         return
     group = found["spec"]["leaderWorkerTemplate"]
-    yield from _workload_faults(found, ("updatedReplicas", "readyReplicas"), 1)
+    yield from _workload_faults(found, ("updatedReplicas", "readyReplicas"), replicas)
+    if found["spec"]["replicas"] != replicas:
+        yield f"{found['metadata']['name']} has {found['spec']['replicas']} replicas instead of {replicas}"
     if group["size"] != nodes_of(spec):
         yield f"{found['metadata']['name']} has {group['size']} nodes instead of {nodes_of(spec)}"
     for template in (group["leaderTemplate"], group["workerTemplate"]):

@@ -112,6 +112,18 @@ def other_image(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> Syn
     return with_children(answer, change, "Deployment")
 
 
+def number_sets(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """As an older version of the hooks does, which knows only LeaderWorkerSets of one replica."""
+
+    def change(child: Manifest) -> Manifest:
+        for field in ("leaderTemplate", "workerTemplate"):
+            pods = child["spec"]["leaderWorkerTemplate"][field]["metadata"]
+            pods["annotations"] = {**pods.get("annotations", {}), contract.ANNOTATION_GANG: child["metadata"]["name"]}
+        return child
+
+    return with_children(answer, change, "LeaderWorkerSet") if request.children.all() else answer
+
+
 def observed_in_template(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     ready = sum((child.get("status") or {}).get("readyReplicas", 0) for child in request.children.of(kinds.DEPLOYMENT))
 
@@ -246,7 +258,10 @@ CASES = {
     "mistake takes children along": Case(
         lie=lambda: forget_children_of_mistake, invariant=invariants.mistake_changes_no_child, hook="graph", seed=1
     ),
-    "image of nobody": Case(lie=lambda: other_image, invariant=invariants.pods_run_what_was_asked),
+    "image of nobody": Case(lie=lambda: other_image, invariant=invariants.pods_run_what_was_asked, seed=1),
+    "set becomes another kind": Case(
+        lie=lambda: number_sets, invariant=invariants.sets_stay_what_they_are, road="gangs"
+    ),
     "template follows status": Case(
         lie=lambda: observed_in_template,
         invariant=invariants.templates_follow_from_the_wish,

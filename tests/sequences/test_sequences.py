@@ -31,7 +31,7 @@ def test_sequence_follows_from_its_seed_alone() -> None:
 
 def test_every_disturbance_and_every_disorder_happens() -> None:
     temper = Temper(names=tuple(DISTURBANCES), weights=(1,) * len(DISTURBANCES), chance=0.3)
-    worlds = [run_sequence(road, 4, temper=temper) for road in ("components", "lws", "grove")]
+    worlds = [run_sequence(road, 4, temper=temper) for road in ("components", "lws", "gangs", "grove")]
     assert set(DISTURBANCES) - {name for world in worlds for name in world.counts} == set()
     codes = {write.code for world in worlds for write in world.cluster.writes if write.actor == "metacontroller"}
     assert {200, 201, 403, 404, 409} <= codes

@@ -20,13 +20,14 @@ EXTRA_SERVICES = ("Prefill", "Router")
 
 @dataclass(frozen=True, kw_only=True)
 class Road:
-    """A way from graph to pods: what is installed, the services at the beginning, and edits that only it has.
+    """A way from graph to pods: what is installed and set, the services at the beginning, and edits that only it has.
 
     `edits` keep a spec valid, `breaks` make it one that cannot be rendered.
     """
 
     name: str
     installed: frozenset[str] = frozenset()
+    settings: Mapping[str, str] = field(default_factory=dict)
     services: Mapping[str, Any]
     edits: Mapping[str, Edit] = field(default_factory=dict)
     breaks: Mapping[str, Edit] = field(default_factory=dict)
@@ -257,6 +258,14 @@ ROADS: Mapping[str, Road] = {
             name="lws",
             installed=frozenset({"lws", "volcano"}),
             services={"Frontend": service("frontend"), "Worker": service(nodes=2)},
+            edits={**EDITS, **_SERVICES, "nodes": change_nodes},
+            breaks=BREAKS,
+        ),
+        Road(
+            name="gangs",
+            installed=frozenset({"lws", "volcano"}),
+            settings={"lws_gangs": "on"},
+            services={"Frontend": service("frontend"), "Worker": service(nodes=2, replicas=2)},
             edits={**EDITS, **_SERVICES, "nodes": change_nodes},
             breaks=BREAKS,
         ),

@@ -101,7 +101,7 @@ class World:
         self.broken: set[str] = set()
         self.invalid: set[tuple[str, int]] = set()
         self.valid = graph(copy_json(dict(road.services)))
-        self.server = Server(self.clock, self._carry_out)
+        self.server = Server(self.clock, self._carry_out, **road.settings)
         self.lost_effects = 0
         self.ledger = Ledger()
         self._checks = tuple(checks)
