@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.discovered import Discovered, write_annotation
-from hooks.component.observe import Workloads
+from hooks.component.observe import Workloads, first_set
 from hooks.component.placement import Orchestrator, Placement, Role, validate_node_count
 from hooks.component.pod_template import BuiltPod, PodPlan, build_pod
 from hooks.errors import InvalidSpec
@@ -160,11 +160,12 @@ def _choose_sets(name: str, replicas: int, observed: Workloads, *, one_set: bool
     """One set for all replicas, or a numbered set for each.
 
     Beside numbered sets, the first one may be no numbered one: it had all replicas, until an older version of the
-    hooks, which does not know such sets, made numbered ones for the others. It stays, for the first replica.
+    hooks, which does not know such sets, made numbered ones for the others. It stays, for the first replica. Where
+    somebody else's set has all replicas, as before `dynamo-hooks migrate`, no numbered ones are made beside it.
     """
-    first, live = f"{name}-0", observed.leader_worker_sets
+    first, live = first_set(name), observed.leader_worker_sets
     is_numbered = bool(observed.numbered) or observed.has_pod_groups
-    if not is_numbered and (first in live or one_set):
+    if not is_numbered and (first in live or observed.has_rival or one_set):
         return (PlannedSet(name=first, replicas=replicas, index=None),)
     names = (f"{name}-{index}" for index in range(min(replicas, MAX_GROUPS)))
     return tuple(

@@ -1,6 +1,6 @@
 """What a component's sync observes: its workloads, pods, ServiceAccounts, Secrets, and the optional kinds."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from hooks import contract
@@ -19,12 +19,14 @@ class Workloads:
     """The live workloads of a component: its Deployment (None if it does not exist), its LeaderWorkerSets by name.
 
     `numbered` are the names of those whose pods belong to a PodGroup of ours. `has_pod_groups` says that one exists.
+    `has_rival`: a set that is no child of the component has the name and the shape of one for all its replicas.
     """
 
     deployment: ReadManifest | None
     leader_worker_sets: Mapping[str, ReadManifest]
     numbered: frozenset[str] = frozenset()
     has_pod_groups: bool = False
+    has_rival: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,18 @@ def observe_workloads(request: SyncRequest) -> Workloads:
         leader_worker_sets=sets,
         numbered=frozenset(name for name, found in sets.items() if _has_pod_group(found)),
         has_pod_groups=bool(request.children.of(kinds.POD_GROUP)),
+        has_rival=_has_rival(request, first_set(metadata["name"]), sets),
     )
+
+
+def first_set(component: str) -> str:
+    """The name of a component's only LeaderWorkerSet, or of the one for its first replica."""
+    return f"{component}-0"
+
+
+def _has_rival(request: SyncRequest, first: str, own: Container[str]) -> bool:
+    found = request.related.get(kinds.LEADER_WORKER_SET, first, request.parent["metadata"]["namespace"])
+    return found is not None and first not in own and not _has_pod_group(found)
 
 
 def _has_pod_group(found: ReadManifest) -> bool:

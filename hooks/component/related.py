@@ -6,6 +6,7 @@ from hooks import contract
 from hooks.api.component import ComponentDeployment
 from hooks.component.defaults import resolve_defaults
 from hooks.component.mpi_key import resolve_key_rule
+from hooks.component.observe import first_set
 from hooks.component.plan import copies_mpi_key, images_of, named_account, wants_pull_secrets
 from hooks.component.subject import Subject, pod_selector, resolve_subject
 from hooks.identity import model_service_name
@@ -53,3 +54,4 @@ def _rivals(component: ComponentDeployment, subject: Subject, *, has_sets: bool)
         yield RelatedRule.of(kinds.DEPLOYMENT, subject.namespace, names=(subject.name,))
     elif has_sets:
         yield RelatedRule.of(kinds.LEADER_WORKER_SET, subject.namespace, without_label=contract.LABEL_CONTROLLER_UID)
+        yield RelatedRule.of(kinds.LEADER_WORKER_SET, subject.namespace, names=(first_set(subject.name),))

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from hooks.component.explain import explain
 from hooks.component.groups import GroupsPlan
-from hooks.component.observe import ObservedComponent, Workloads
+from hooks.component.observe import ObservedComponent, Workloads, first_set
 from hooks.component.plan import ComponentPlan
 from hooks.component.progress import Progress, has_no_pods
 from hooks.component.projection import keep_projected
@@ -231,7 +231,7 @@ def _count_groups(component: str, plan: GroupsPlan, seen: Workloads) -> Mapping[
         return found
     return {
         "componentKind": "LeaderWorkerSet",
-        "componentName": f"{component}-0",
+        "componentName": first_set(component),
         **dict.fromkeys(_GROUP_COUNTS, 0),
     }
 

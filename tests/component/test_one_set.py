@@ -168,6 +168,22 @@ def test_first_set_stays_as_it_is_beside_numbered_ones_of_an_older_version() -> 
     assert unchanged["spec"] == first["spec"]
 
 
+@pytest.mark.parametrize("labels", [{}, {contract.LABEL_CONTROLLER_UID: "another"}], ids=["nobody's", "orphaned"])
+@pytest.mark.parametrize(("theirs", "made"), [(ONE, {"c-0": 3}), (NUMBERED, {"c-0": 1, "c-1": 1, "c-2": 1})])
+def test_no_numbered_sets_are_made_beside_a_set_of_all_replicas_that_is_no_child(
+    theirs: Mapping[str, str], made: dict[str, int], labels: dict[str, str]
+) -> None:
+    """Before `dynamo-hooks migrate` the Go operator's set runs all replicas, and its name is taken."""
+    (first, *_) = (child for child in running(spec(replicas=3), settings=theirs) if name_of(child) == "c-0")
+    rival = {**first, "metadata": {"name": "c-0", "namespace": "default", "uid": "x", "labels": labels}}
+    assert rival["kind"] == SETS
+    parent, facts = make.component("c", "g", **spec(replicas=3)), make.facts(make.NOW, **NUMBERED)
+    given = answer(parent, (), [rival], installed=INSTALLED, facts=facts)
+    assert sets(given) == made
+    assert given.status is not None
+    assert given.status["conditions"][2]["status"] == "False"
+
+
 def test_held_set_follows_its_replicas() -> None:
     observed = running(spec(replicas=2), settings=ONE, ready=2)
     for child in observed:

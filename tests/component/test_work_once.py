@@ -85,6 +85,8 @@ def test_every_observed_fact_but_progress_is_part_of_the_grounds() -> None:
     going = {"metadata": {**group["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
     sets = [{}, {"c-0": group}, {"c-0": of_other_size}, {"c-0": going}]
     present = [Workloads(deployment=_deployment(), leader_worker_sets=found) for found in sets]
+    facts: list[dict[str, Any]] = [{"numbered": frozenset({"c-0"})}, {"has_pod_groups": True}, {"has_rival": True}]
+    present += [replace(present[0], **fact) for fact in facts]
     others: dict[str, list[Any]] = {
         "workloads": [*present, Workloads(deployment=None, leader_worker_sets={})],
         "mpi_key": [KEY, replace(KEY, source=None), replace(KEY, copy=KEY.source), replace(KEY, can_copy=False)],

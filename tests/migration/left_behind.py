@@ -224,7 +224,8 @@ def _parts(rendered: Entry, component: Manifest, *, ready: bool) -> Iterator[Man
         )
         metadata = {"name": group["metadata"]["name"], "labels": {contract.LABEL_INSTANCE: "0"}}
         size = group["spec"]["leaderWorkerTemplate"]["size"]
-        yield own({**typed(kinds.POD_GROUP), "metadata": metadata, "spec": {"minMember": size}}, component)
+        if contract.LABEL_INSTANCE in group["metadata"]["labels"]:
+            yield own({**typed(kinds.POD_GROUP), "metadata": metadata, "spec": {"minMember": size}}, component)
     name = component["metadata"]["name"]
     for suffix in ("", "-p", "-d"):
         service = without_empty(rendered["service"])
@@ -268,6 +269,47 @@ def _component_status(*, ready: bool) -> Entry:
     serving = 1 if ready else 0
     counts = {"replicas": 1, "updatedReplicas": 1, "readyReplicas": serving, "availableReplicas": serving}
     return {"conditions": conditions, "service": {"componentKind": "Deployment", "componentName": "x", **counts}}
+
+
+def one_set() -> Entry:
+    """A graph over several nodes as the Go operator from 1.x on leaves it: one LeaderWorkerSet with all replicas.
+
+    Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go, generateLeaderWorkerSet.
+    """
+    labels = {
+        contract.LABEL_COMPONENT: "Worker",
+        contract.LABEL_GRAPH: "llm",
+        contract.LABEL_NAMESPACE: "default-llm",
+    }
+    main = {"image": "example.com/sglang-runtime:1", "command": ["python3", "-m", "dynamo.sglang"], "args": ["--x"]}
+    service = {
+        "componentType": "worker",
+        "replicas": 3,
+        "multinode": {"nodeCount": 2},
+        "extraPodSpec": {"mainContainer": main},
+    }
+    spec = {**service, "serviceName": "Worker", "dynamoNamespace": "default-llm", "labels": labels}
+    pods = {
+        f"{role}Template": {
+            "metadata": {"labels": {**labels, contract.LABEL_COMPONENT_TYPE: "worker", contract.LABEL_ROLE: role}},
+            "spec": {"containers": [{"name": "main", **main}]},
+        }
+        for role in ("leader", "worker")
+    }
+    group = {"replicas": 3, "startupPolicy": "LeaderCreated", "leaderWorkerTemplate": {"size": 2, **pods}}
+    metadata = {"name": "llm-worker", "namespace": NAMESPACE, "labels": labels}
+    selector = {contract.LABEL_COMPONENT_TYPE: "worker", contract.LABEL_ROLE: "leader"}
+    port = {"name": "system", "port": 9090, "protocol": "TCP", "targetPort": "system"}
+    entry = stand_in()
+    rendered = {
+        "lws": {"metadata": {**metadata, "name": "llm-worker-0"}, "spec": group},
+        "service": {"metadata": metadata, "spec": {"ports": [port], "selector": selector}},
+    }
+    dcds = {"Worker": {"metadata": metadata, "spec": spec}}
+    return {
+        "graph": {**entry["graph"], "spec": {"services": {"Worker": service}}},
+        "operator": {"name": "llm", "dcds": dcds, "rendered": {"Worker": rendered}},
+    }
 
 
 def stand_in() -> Entry:

@@ -10,7 +10,7 @@ from hooks.k8s.types import name_of
 from hooks.migration.execution import carry_out
 from hooks.migration.reading import WEBHOOKS, read_found
 from hooks.migration.upstream import FINALIZER
-from tests.migration.left_behind import NAMESPACE, entries, stand_in
+from tests.migration.left_behind import NAMESPACE, entries, one_set, stand_in
 from tests.migration.moved import FACTS, Moved, moved
 from tests.migration.played_cluster import play
 from tests.migration.test_upstream import webhooks
@@ -107,6 +107,29 @@ def test_leader_worker_sets_are_taken_over(late: bool) -> None:
     assert world.templates() == templates
     # Its claim is the user's, who did not create one here.
     check_taken_over(world, MULTINODE, reason="some_resources_are_not_ready")
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["early", "late"])
+def test_one_set_of_all_replicas_is_taken_over_and_scaled_as_one(late: bool) -> None:
+    world = moved([one_set()])
+    pods, templates = world.pods(), world.templates()
+    assert len(pods) == 6
+    if late:
+        world.start()
+    assert world.apply()
+    if not late:
+        world.start()
+    world.simulated.run_for(600)
+    assert world.pods() == pods
+    assert world.templates() == templates
+    world.simulated.patch(contract.GRAPH, GRAPH, {"spec": {"services": {"Worker": {"replicas": 4}}}}, NAMESPACE)
+    world.simulated.run_for(120)
+    assert pods.items() <= world.pods().items()
+    assert len(world.pods()) == 8
+    assert [name for name in world.names() if name.startswith(("LeaderWorkerSet", "PodGroup"))] == [
+        "LeaderWorkerSet llm-worker-0"
+    ]
+    check_taken_over(world)
 
 
 def test_change_of_the_spec_ends_the_hold() -> None:
