@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.differences import MERGE_KEYS, name_part
+from hooks.k8s.differences import merge_key, name_part
 from hooks.k8s.pod_defaults import without_defaults
 from hooks.k8s.pod_sets import NATIVE
 from hooks.k8s.private_fields import SECRET_FIELDS
@@ -108,7 +108,7 @@ def _compare_lists(old: Sequence[Json], new: Sequence[Json], path: FieldPath) ->
 
 def _naming_key(old: Sequence[Json], new: Sequence[Json]) -> str | None:
     """The key that names the items, each once, in both lists; Metacontroller merges such lists by it."""
-    found = next((key for key in MERGE_KEYS if all(key in item for item in (*old, *new))), None)
+    found = merge_key(old, new)
     if found is None or any(len({str(item[found]) for item in items}) < len(items) for items in (old, new)):
         return None
     return found

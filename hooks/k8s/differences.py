@@ -100,7 +100,7 @@ def _find(wanted: Json, live: Json, path: FieldPath) -> Iterator[_Found]:
 
 
 def _find_in_list(wanted: Sequence[Json], live: Sequence[Json], path: FieldPath) -> Iterator[_Found]:
-    key = _merge_key(wanted, live)
+    key = merge_key(wanted, live)
     if key is None:
         if len(wanted) != len(live):
             yield path, wanted, live
@@ -117,7 +117,8 @@ def _find_in_list(wanted: Sequence[Json], live: Sequence[Json], path: FieldPath)
             yield from filter(None, found)
 
 
-def _merge_key(*versions: Sequence[Json]) -> str | None:
+def merge_key(*versions: Sequence[Json]) -> str | None:
+    """The key by which Metacontroller guesses that a list's items are named; None replaces the whole list."""
     items = [item for version in versions for item in version]
     if not items or not all(isinstance(item, dict) for item in items):
         return None

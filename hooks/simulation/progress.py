@@ -8,8 +8,8 @@ from typing import Any
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition
-from hooks.k8s.types import Manifest
-from hooks.simulation.trees import ObjectTree, is_ready, kind_of, request_state
+from hooks.k8s.types import Manifest, gvk_of
+from hooks.simulation.trees import ObjectTree, is_ready, request_state
 from hooks.simulator.metacontroller.controller import RecordedEvent
 from hooks.simulator.store import ref_of
 from hooks.simulator.workloads.pods import is_ready as is_pod_ready
@@ -53,9 +53,9 @@ class ObjectProgress:
 def measure_progress(tree: ObjectTree, root: Manifest, events: Iterable[RecordedEvent]) -> ObjectProgress:
     """Measure the progress of one applied object; it is ready when the scaling adapters below it are ready too."""
     below = tree.descendants(root)
-    adapters = [obj for obj in below if kind_of(obj) == contract.SCALING_ADAPTER]
-    components = [obj for obj in below if kind_of(obj) == contract.COMPONENT]
-    pods = [obj for obj in below if kind_of(obj) == kinds.POD]
+    adapters = [obj for obj in below if gvk_of(obj) == contract.SCALING_ADAPTER]
+    components = [obj for obj in below if gvk_of(obj) == contract.COMPONENT]
+    pods = [obj for obj in below if gvk_of(obj) == kinds.POD]
     ready = is_ready(root) and all(is_ready(adapter) for adapter in adapters)
     return ObjectProgress(
         kind=root["kind"],
@@ -85,14 +85,14 @@ def _find_reasons(tree: ObjectTree, objects: list[Manifest], events: Iterable[Re
     last = {event.ref: event.message for event in events if event.ref in refs}
     yield from (f"{ref}: {message}" for ref, message in last.items())
     root = objects[0]
-    adapters = [obj for obj in objects[1:] if kind_of(obj) == contract.SCALING_ADAPTER]
+    adapters = [obj for obj in objects[1:] if gvk_of(obj) == contract.SCALING_ADAPTER]
     for obj in (root, *adapters):
         yield from _explain_condition(obj)
     for obj in objects:
         missing = tree.missing.get(obj["metadata"]["uid"])
         if missing is not None:
             yield _advise(missing, obj["metadata"]["namespace"])
-        elif kind_of(obj) == kinds.POD and not is_pod_ready(obj) and phase_of(obj) != "Succeeded":
+        elif gvk_of(obj) == kinds.POD and not is_pod_ready(obj) and phase_of(obj) != "Succeeded":
             yield f"{ref_of(obj)}: {phase_of(obj)}{_pod_message(obj)}"
 
 

@@ -11,11 +11,11 @@ from rich.text import Text
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, labels_of
+from hooks.k8s.types import Manifest, gvk_of, labels_of
 from hooks.manifests.writing import format_documents
 from hooks.simulation.progress import ObjectProgress
 from hooks.simulation.run import Snapshot
-from hooks.simulation.trees import ObjectTree, build_tree, describe_restart, kind_of
+from hooks.simulation.trees import ObjectTree, build_tree, describe_restart
 
 _LINES_OF_OBJECT = 3
 """Lines of one object in the live table: its name, and its progress, which may need two."""
@@ -85,7 +85,7 @@ def build_table(snapshot: Snapshot, height: int) -> RenderableType:
 
 def count_endpoints(root: Manifest) -> str:
     """`1/2` if one of two engines has a model's adapter, `2` for a base model; empty for other kinds."""
-    if kind_of(root) != contract.MODEL:
+    if gvk_of(root) != contract.MODEL:
         return ""
     status = root.get("status", {})
     total, unsupported = status.get("totalEndpoints", 0), status.get("unsupportedEndpoints", 0)
@@ -121,7 +121,7 @@ def summarize_result(snapshot: Snapshot) -> str:
 
 def _find_service(tree: ObjectTree, root: Manifest) -> str:
     """The service of an object's last pod, which is often a worker; empty if there is none."""
-    pods = (obj for obj in reversed(tree.descendants(root)) if kind_of(obj) == kinds.POD)
+    pods = (obj for obj in reversed(tree.descendants(root)) if gvk_of(obj) == kinds.POD)
     services = (labels_of(pod).get(contract.LABEL_COMPONENT, "") for pod in pods)
     return next(filter(None, services), "")
 

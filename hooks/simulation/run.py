@@ -12,14 +12,14 @@ from typing import Protocol
 from hooks import contract
 from hooks.crds import apply_defaults, build_crds, find_faults, prune
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of
 from hooks.manifests.document import Document
 from hooks.metacontroller import install_files
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.problems import join_texts
 from hooks.simulation.processes import Servers, run_servers
 from hooks.simulation.progress import ObjectProgress, has_ended, measure_progress
-from hooks.simulation.trees import ObjectTree, is_ready, kind_of
+from hooks.simulation.trees import ObjectTree, is_ready
 from hooks.simulator.clock import Clock
 from hooks.simulator.cluster import Setup, SimulatedCluster
 from hooks.simulator.engines import Engines, reserve_port, run_engines
@@ -61,7 +61,7 @@ class SimulationPlan:
     @property
     def has_models(self) -> bool:
         """Whether there is a DynamoModel, which needs a prober and engines."""
-        return any(kind_of(document.object) == contract.MODEL for document in self.documents if document.is_ours)
+        return any(gvk_of(document.object) == contract.MODEL for document in self.documents if document.is_ours)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Snapshot:
     @property
     def is_stuck(self) -> bool:
         """Whether pods wait for missing objects, and all others are ready or have ended."""
-        pods = [obj for obj in self.tree.by_uid.values() if kind_of(obj) == kinds.POD]
+        pods = [obj for obj in self.tree.by_uid.values() if gvk_of(obj) == kinds.POD]
         waiting = [pod for pod in pods if pod["metadata"]["uid"] in self.tree.missing]
         return bool(waiting) and all(
             pod in waiting or is_pod_ready(pod) or pod.get("status", {}).get("phase") in _ENDED for pod in pods
@@ -213,7 +213,7 @@ def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> Simulated
 def _target_namespaces(documents: Iterable[Document]) -> Iterator[str]:
     """Namespaces that requests want their graphs in."""
     for document in documents:
-        if document.is_ours and kind_of(document.object) == contract.GRAPH_REQUEST:
+        if document.is_ours and gvk_of(document.object) == contract.GRAPH_REQUEST:
             overrides = document.object.get("spec", {}).get("deploymentOverrides") or {}
             yield overrides.get("namespace") or "default"
 
@@ -275,7 +275,7 @@ def _with_namespace(obj: Manifest, *, is_namespaced: bool) -> Manifest:
 def take_snapshot(cluster: SimulatedCluster, roots: Iterable[Ref]) -> Snapshot:
     """Take a snapshot of the cluster."""
     everything = cluster.everything()
-    waiting = ((obj, cluster.kubelet.missing(obj)) for obj in everything if kind_of(obj) == kinds.POD)
+    waiting = ((obj, cluster.kubelet.missing(obj)) for obj in everything if gvk_of(obj) == kinds.POD)
     missing = {pod["metadata"]["uid"]: found for pod, found in waiting if found is not None and not is_pod_ready(pod)}
     tree = ObjectTree(everything, missing)
     found = {ref_of(obj): obj for obj in tree.by_uid.values()}

@@ -9,7 +9,7 @@ from rich.tree import Tree
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition
-from hooks.k8s.types import GroupVersionKind, Manifest, controller_of
+from hooks.k8s.types import GroupVersionKind, Manifest, controller_of, gvk_of
 from hooks.simulator.resources import REPLICA_SET
 from hooks.simulator.store import ref_of
 from hooks.simulator.workloads.pods import phase_of
@@ -60,7 +60,7 @@ def build_tree(
 
 
 def _grow(tree: Tree, objects: ObjectTree, obj: Manifest, describe: Callable[[Manifest, ObjectTree], str]) -> Tree:
-    if kind_of(obj) == contract.MODEL:
+    if gvk_of(obj) == contract.MODEL:
         for title, state in describe_model(obj):
             tree.add(Text.assemble(title, (f"  {state}" if state else "", "dim")))
     for child in objects.children(obj):
@@ -75,7 +75,7 @@ def _label(obj: Manifest, objects: ObjectTree, describe: Callable[[Manifest, Obj
 
 def describe_object(obj: Manifest, objects: ObjectTree) -> str:
     """An object's state in a few words, a pod's with the object that it waits for; empty if it has none."""
-    return objects.describe_pod(obj) if kind_of(obj) == kinds.POD else describe_state(obj)
+    return objects.describe_pod(obj) if gvk_of(obj) == kinds.POD else describe_state(obj)
 
 
 def is_ready(obj: Mapping[str, Any]) -> bool:
@@ -92,12 +92,7 @@ def is_ready(obj: Mapping[str, Any]) -> bool:
 
 def request_state(obj: Mapping[str, Any]) -> str:
     """The `status.state` of a request; empty for other kinds."""
-    return str(obj.get("status", {}).get("state", "")) if kind_of(obj) == contract.GRAPH_REQUEST else ""
-
-
-def kind_of(obj: Mapping[str, Any]) -> GroupVersionKind:
-    """The kind of a manifest."""
-    return GroupVersionKind.of(obj["apiVersion"], obj["kind"])
+    return str(obj.get("status", {}).get("state", "")) if gvk_of(obj) == contract.GRAPH_REQUEST else ""
 
 
 def describe_restart(root: Manifest) -> str:
@@ -121,7 +116,7 @@ def describe_model(model: Manifest) -> Iterator[tuple[str, str]]:
 
 def describe_state(obj: Manifest) -> str:
     """An object's state in a few words; empty if it has none."""
-    describe = _DESCRIPTIONS.get(kind_of(obj))
+    describe = _DESCRIPTIONS.get(gvk_of(obj))
     if describe is not None:
         return describe(obj)
     if any(found["type"] == "Ready" for found in obj.get("status", {}).get("conditions", ())):

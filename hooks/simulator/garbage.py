@@ -6,7 +6,7 @@ Source: Kubernetes, pkg/controller/garbagecollector/garbagecollector.go; API ref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, is_deleting
 from hooks.simulator.client import Client
 from hooks.simulator.store import FOREGROUND, ORPHAN, Change, Propagation, Store, ref_of
 from hooks.world.ownership import OwnerReference, owners_of, without_owner
@@ -25,7 +25,7 @@ def needs_collecting(change: Change) -> bool:
     if change.new is None:
         return True
     old_owners = owners_of(change.old) if change.old is not None else []
-    return "deletionTimestamp" in change.new["metadata"] or owners_of(change.new) != old_owners
+    return is_deleting(change.new) or owners_of(change.new) != old_owners
 
 
 def collect_garbage(store: Store, client: Client) -> None:
@@ -88,7 +88,7 @@ def _owner(graph: _Graph, obj: Manifest, reference: OwnerReference) -> Manifest 
 
 
 def _waits_for_dependents(owner: Manifest) -> bool:
-    return "deletionTimestamp" in owner["metadata"] and FOREGROUND in owner["metadata"].get("finalizers", [])
+    return is_deleting(owner) and FOREGROUND in owner["metadata"].get("finalizers", [])
 
 
 def _finish_foreground(graph: _Graph, client: Client, obj: Manifest) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest, is_deleting
 from hooks.simulator.clock import Clock
 from hooks.simulator.resources import Catalogue, Resource, UnknownKind
 
@@ -236,7 +236,7 @@ class Store:
 
     def _commit(self, resource: Resource, old: Manifest, new: Manifest) -> Manifest:
         ref = ref_of(old)
-        if "deletionTimestamp" in new["metadata"] and not new["metadata"].get("finalizers"):
+        if is_deleting(new) and not new["metadata"].get("finalizers"):
             self._remove(ref, old)
             return new
         if new == old:

@@ -8,12 +8,12 @@ from hooks import contract
 from hooks.conversion import Version, convert
 from hooks.crds import find_faults
 from hooks.crds.served_versions import is_beta
-from hooks.k8s.types import Manifest, ReadManifest, annotations_of, name_of
+from hooks.k8s.types import Manifest, ReadManifest, annotations_of, controller_of, name_of
 from hooks.problems import join_texts
 from hooks.simulator.resources import Catalogue, UnknownKind
 from hooks.simulator.store import ApiError, Ref, ref_of
 from hooks.world.merge import LAST_APPLIED, with_last_applied
-from hooks.world.ownership import controller_of, controller_reference, with_owner
+from hooks.world.ownership import controller_reference, with_owner
 
 NAMESPACE = "default"
 _WRITTEN_METADATA = ("name", "namespace", "labels", "annotations")

@@ -6,7 +6,7 @@ from typing import Any
 
 from hooks.crds import find_faults
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of
+from hooks.k8s.types import Manifest, ReadManifest, controller_of, gvk_of, name_of
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.problems import join_texts
 from hooks.simulation.run import admit_custom
@@ -15,7 +15,6 @@ from hooks.simulator.store import ApiError, Ref, ref_of
 from hooks.testing.answer import Answer
 from hooks.testing.hook import RecordingHook
 from hooks.testing.pool import adopt, complete, drop_below, flatten, is_stored, keep_last, put_in_place
-from hooks.world.ownership import controller_of
 
 Start = Callable[[], tuple[SimulatedCluster, RecordingHook]]
 """Starts an empty cluster with all controllers, and a record of their calls."""

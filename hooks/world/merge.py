@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from hooks import contract
-from hooks.k8s.differences import MERGE_KEYS
+from hooks.k8s.differences import MERGE_KEYS, merge_key
 from hooks.k8s.hashing import canonical_json
 from hooks.k8s.types import Json, Manifest
 from hooks.world.equality import are_equal
@@ -121,14 +121,6 @@ def _merge_lists(observed: list[Json], last: list[Json], desired: list[Json], pa
     kept = [_name(item[key]) for item in observed if _name(item[key]) in merged]
     new = [name for name in _by_key(desired, key) if name not in kept]
     return [merged[name] for name in [*kept, *new]]
-
-
-def merge_key(*versions: Sequence[Json]) -> str | None:
-    """The key by which Metacontroller guesses that a list's items are named; None replaces the whole list."""
-    items = [item for version in versions for item in version]
-    if not items or not all(isinstance(item, dict) for item in items):
-        return None
-    return next((key for key in MERGE_KEYS if all(key in item for item in items)), None)
 
 
 def _by_key(items: Sequence[Mapping[str, Any]], key: str) -> dict[str, Json]:

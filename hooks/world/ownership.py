@@ -6,8 +6,7 @@ Source: Metacontroller v4.17, pkg/third_party/kubernetes/controller_ref_manager.
 from enum import StrEnum
 from typing import Any
 
-from hooks.k8s import types
-from hooks.k8s.types import Manifest, ReadManifest
+from hooks.k8s.types import Manifest, ReadManifest, controller_of, is_deleting
 
 OwnerReference = dict[str, Any]
 
@@ -24,14 +23,14 @@ class ClaimAction(StrEnum):
 def decide_claim(parent: ReadManifest, obj: ReadManifest, *, selected: bool) -> ClaimAction:
     """Decide whether an object is, becomes or stops being a child; `selected`: its labels match the selector."""
     owner = controller_of(obj)
-    deleting = "deletionTimestamp" in parent["metadata"]
+    deleting = is_deleting(parent)
     if owner is not None:
         if owner["uid"] != parent["metadata"]["uid"]:
             return ClaimAction.IGNORE
         if selected:
             return ClaimAction.KEEP
         return ClaimAction.IGNORE if deleting else ClaimAction.RELEASE
-    if deleting or not selected or "deletionTimestamp" in obj["metadata"]:
+    if deleting or not selected or is_deleting(obj):
         return ClaimAction.IGNORE
     return ClaimAction.ADOPT
 
@@ -40,16 +39,6 @@ def owners_of(obj: ReadManifest) -> list[OwnerReference]:
     """All owner references."""
     owners: list[OwnerReference] = obj["metadata"].get("ownerReferences") or []
     return owners
-
-
-def controller_of(obj: ReadManifest) -> OwnerReference | None:
-    """The owner reference marked as controller, if any."""
-    return next((owner for owner in owners_of(obj) if owner.get("controller")), None)
-
-
-def is_controlled_by(obj: Manifest, parent: Manifest) -> bool:
-    """Whether the parent is the object's controller."""
-    return types.is_controlled_by(obj, parent["metadata"]["uid"])
 
 
 def controller_reference(parent: ReadManifest) -> OwnerReference:

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, controller_of
 from hooks.metacontroller import install_files
 from hooks.simulator.client import Write
 from hooks.simulator.store import ApiError, Ref, copy_json
-from hooks.world.ownership import controller_of
 from tests.sequences.invariants import INVARIANTS, METACONTROLLER, writes_are_accepted
 from tests.sequences.rest import past_leaves_no_trace
 from tests.sequences.truth import find_lie, is_condition_true

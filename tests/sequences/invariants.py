@@ -6,13 +6,12 @@ from typing import Any
 from hooks import contract, identity
 from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, controller_of
 from hooks.metacontroller.holding import HELD
 from hooks.simulator.resources import REPLICA_SET
 from hooks.simulator.store import Ref, ref_of
-from hooks.simulator.workloads.deployments import pods_of as pods_of_set
+from hooks.simulator.workloads.owned import pods_of as pods_of_set
 from hooks.simulator.workloads.pods import is_ready
-from hooks.world.ownership import controller_of
 from tests.sequences.calls import Call
 from tests.sequences.removals import why_removed
 from tests.sequences.restarts import (

@@ -5,8 +5,7 @@ from typing import Any
 
 from hooks import contract, identity
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.world.ownership import controller_of
+from hooks.k8s.types import Manifest, controller_of
 from tests.sequences.calls import Call
 from tests.sequences.seen import service_faults
 from tests.sequences.world import Step, World

@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 from hooks import contract, identity
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, controller_of
 from hooks.simulator.metacontroller.informer import Reader
 from hooks.simulator.store import Ref
 from hooks.simulator.workloads.pods import is_ready
-from hooks.world.ownership import controller_of
 
 USERS = "USER_"
 """Variables of this prefix are the user's."""

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.k8s.differences import merge_key
 from hooks.k8s.types import Json
 from hooks.world.merge import (
     LAST_APPLIED,
@@ -14,7 +15,6 @@ from hooks.world.merge import (
     is_stable,
     last_applied,
     merge,
-    merge_key,
     with_last_applied,
 )
 

@@ -9,9 +9,9 @@ from hooks.cli.kubectl.target import Target
 from hooks.clients.live_reader import read_graph
 from hooks.k8s import kinds
 from hooks.k8s.pod_reasons import explain_pods
-from hooks.k8s.types import Json, Manifest, ReadManifest, is_deleting, labels_of, name_of
+from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.processing import Unprocessed, find_unprocessed
-from hooks.simulation.trees import ObjectTree, describe_object, kind_of
+from hooks.simulation.trees import ObjectTree, describe_object
 from hooks.simulator.resources import REPLICA_SET
 
 _LABELLED = (
@@ -93,11 +93,11 @@ def describe_waiting(waiting: Unprocessed) -> str:
 def describe_live(obj: Manifest, objects: ObjectTree) -> str:
     """An object's state in a few words, as a simulation shows it; a pod's with restarts, an adapter's with replicas."""
     state = describe_object(obj, objects)
-    if kind_of(obj) == contract.SCALING_ADAPTER:
+    if gvk_of(obj) == contract.SCALING_ADAPTER:
         wanted, has = obj["spec"].get("replicas"), (obj.get("status") or {}).get("replicas")
         counted = f"{wanted} replicas wanted" if has is None else f"{has}/{wanted} replicas"
         return ", ".join(filter(None, (counted, state)))
-    if kind_of(obj) != kinds.POD:
+    if gvk_of(obj) != kinds.POD:
         return state
     counts = [one.get("restartCount", 0) for one in (obj.get("status") or {}).get("containerStatuses") or ()]
     restarts = f", {sum(counts)} restart{'' if sum(counts) == 1 else 's'}" if sum(counts) else ""
@@ -107,7 +107,7 @@ def describe_live(obj: Manifest, objects: ObjectTree) -> str:
 def _is_old(obj: ReadManifest) -> bool:
     """Whether it is a ReplicaSet of an earlier rollout, of which a Deployment keeps ten."""
     has = (obj.get("status") or {}).get("replicas", 0)
-    return kind_of(obj) == REPLICA_SET and not obj["spec"].get("replicas") and not has
+    return gvk_of(obj) == REPLICA_SET and not obj["spec"].get("replicas") and not has
 
 
 def _serves(graph: ReadManifest, model: ReadManifest) -> bool:
@@ -126,12 +126,12 @@ def _find_reasons(objects: Iterable[Manifest], now: datetime) -> Iterator[str]:
     for obj in objects:
         if waiting := find_unprocessed(obj, now):
             yield f"{obj['kind']} {name_of(obj)}: {describe_waiting(waiting)}"
-        if kind_of(obj) in {contract.GRAPH, contract.COMPONENT}:
+        if gvk_of(obj) in {contract.GRAPH, contract.COMPONENT}:
             for condition in (obj.get("status") or {}).get("conditions") or ():
                 if _PROBLEMS.get(condition["type"]) == condition["status"]:
                     said = condition.get("message") or condition.get("reason") or "no reason given"
                     yield f"{obj['kind']} {name_of(obj)}: {condition['type']} is {condition['status']}: {said}"
-        elif kind_of(obj) == kinds.POD:
+        elif gvk_of(obj) == kinds.POD:
             pods.setdefault(labels_of(obj).get(contract.LABEL_COMPONENT, ""), []).append(obj)
     for service, found in sorted(pods.items()):
         explanation = explain_pods(found, now)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hooks import contract
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, is_deleting
 from hooks.simulator.metacontroller.children import manage_children
 from hooks.simulator.metacontroller.controller_spec import ControllerSpec
 from hooks.simulator.metacontroller.parents import (
@@ -123,7 +123,7 @@ def _adopt(tools: SyncTools, parent: Manifest, obj: Manifest) -> Manifest | None
     said = f"can't adopt {obj['kind']} {obj['metadata']['name']}: {metadata.get('namespace', '')}/{metadata['name']}"
     if live["metadata"]["uid"] != metadata["uid"]:
         raise SyncFailed(f"{said} is another object now")
-    if "deletionTimestamp" in live["metadata"]:
+    if is_deleting(live):
         raise SyncFailed(f"{said} has just been deleted")
     try:
         return tools.client.update(with_owner(obj, controller_reference(parent)))

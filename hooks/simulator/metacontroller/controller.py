@@ -6,7 +6,7 @@ and pkg/controller/decorator/controller.go.
 
 from dataclasses import dataclass
 
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest, controller_of, is_deleting
 from hooks.simulator.client import Client
 from hooks.simulator.clock import Clock
 from hooks.simulator.metacontroller.composite import child_selector, sync_composite
@@ -18,7 +18,6 @@ from hooks.simulator.metacontroller.related import Related
 from hooks.simulator.metacontroller.webhook import Hook, SyncFailed, TooManyRequests, Webhook
 from hooks.simulator.metacontroller.workqueue import WorkQueue
 from hooks.simulator.store import ApiError, Change, Ref, ref_of
-from hooks.world.ownership import controller_of
 from hooks.world.selectors import matches
 
 
@@ -144,7 +143,7 @@ class Controller:
                     parent = self._store.get(Ref(group, owner["kind"], namespace, owner["name"]))
                     if parent is not None and parent["metadata"]["uid"] == owner["uid"]:
                         self._enqueue(parent)
-        elif self.spec.composite and change.new is not None and "deletionTimestamp" not in child["metadata"]:
+        elif self.spec.composite and change.new is not None and not is_deleting(child):
             self._enqueue_adopters(child)
 
     def _enqueue_adopters(self, orphan: Manifest) -> None:

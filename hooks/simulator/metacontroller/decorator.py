@@ -6,7 +6,7 @@ Source: Metacontroller v4.17, pkg/controller/decorator/controller.go, syncParent
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, is_controlled_by
 from hooks.simulator.metacontroller.children import manage_children
 from hooks.simulator.metacontroller.parents import (
     SyncTools,
@@ -20,7 +20,6 @@ from hooks.simulator.metacontroller.parents import (
 from hooks.simulator.metacontroller.related import ObjectMap, object_key
 from hooks.simulator.store import ApiError, ref_of
 from hooks.world.equality import are_equal
-from hooks.world.ownership import is_controlled_by
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
 
@@ -64,7 +63,7 @@ def _attachments(tools: SyncTools, parent: Manifest) -> ObjectMap:
         kind.key: {
             object_key(obj): obj
             for obj in tools.store.list_kind(kind, namespace)
-            if is_controlled_by(obj, parent)
+            if is_controlled_by(obj, parent["metadata"]["uid"])
             and (obj["metadata"].get("annotations") or {}).get(DECORATOR) == tools.spec.name
         }
         for kind in tools.spec.methods

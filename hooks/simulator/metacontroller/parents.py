@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, is_deleting
 from hooks.simulator.client import Client
 from hooks.simulator.metacontroller.controller_spec import ControllerSpec
 from hooks.simulator.metacontroller.informer import Reader
@@ -35,7 +35,7 @@ def sync_finalizer(tools: SyncTools, parent: Manifest) -> Manifest:
         return parent
     if not wanted:
         return remove_finalizer(tools, parent)
-    if "deletionTimestamp" in parent["metadata"]:
+    if is_deleting(parent):
         return parent
     return tools.client.update(_with_finalizers(parent, [*_finalizers(parent), tools.spec.finalizer]))
 
@@ -60,7 +60,7 @@ def has_finalizer(tools: SyncTools, parent: Manifest) -> bool:
 
 def manages_children(tools: SyncTools, parent: Manifest) -> bool:
     """Whether children are written: not while the garbage collector deletes them, nor once the finalizer is removed."""
-    if "deletionTimestamp" not in parent["metadata"]:
+    if not is_deleting(parent):
         return True
     if {FOREGROUND, ORPHAN} & set(_finalizers(parent)):
         return False
@@ -69,7 +69,7 @@ def manages_children(tools: SyncTools, parent: Manifest) -> bool:
 
 def stage_for(tools: SyncTools, parent: Manifest) -> Stage:
     """Which hook is called: finalize if it is declared and the parent is deleted or no longer selected."""
-    finalizes = "deletionTimestamp" in parent["metadata"] or not tools.spec.rule_for(parent).selects(parent)
+    finalizes = is_deleting(parent) or not tools.spec.rule_for(parent).selects(parent)
     return "finalize" if finalizes and tools.webhook.has("finalize") else "sync"
 
 

@@ -5,21 +5,18 @@ Source: Kubernetes, pkg/controller/deployment/rolling.go and sync.go; pkg/contro
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
-from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.quantities import scale_amount
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, is_deleting
 from hooks.simulator.client import Client
 from hooks.simulator.conditions import WorkloadCondition, build_conditions
-from hooks.simulator.metacontroller.informer import Reader
 from hooks.simulator.resources import REPLICA_SET
 from hooks.simulator.store import Ref, Store, ref_of
+from hooks.simulator.workloads.owned import build_pod, owned_by, pods_of, write_status
 from hooks.simulator.workloads.pods import is_ready
-from hooks.world.equality import are_equal
-from hooks.world.ownership import controller_reference, is_controlled_by
+from hooks.world.ownership import controller_reference
 
 TEMPLATE_HASH = "pod-template-hash"
 _COLLISIONS = 4
@@ -38,7 +35,7 @@ class Counts:
 
 def reconcile_deployment(store: Store, client: Client, deployment: Manifest, now: str) -> None:
     """Take one step of a Deployment: ReplicaSets, their pods, its status; `now` is a timestamp."""
-    if "deletionTimestamp" in deployment["metadata"]:
+    if is_deleting(deployment):
         return
     current = _ensure_current_set(store, client, deployment)
     sets = _sets_of(store, deployment)
@@ -127,15 +124,7 @@ def _build_set(deployment: Manifest, name: str, digest: str) -> Manifest:
 
 
 def _sets_of(store: Store, deployment: Manifest) -> list[Manifest]:
-    found = store.list_kind(REPLICA_SET, deployment["metadata"]["namespace"])
-    return [item for item in found if is_controlled_by(item, deployment)]
-
-
-def pods_of(store: Reader, owner: Manifest) -> list[Manifest]:
-    """An owner's pods that are not being deleted, ready ones first, then the oldest."""
-    found = store.list_kind(kinds.POD, owner["metadata"]["namespace"])
-    living = (pod for pod in found if is_controlled_by(pod, owner) and "deletionTimestamp" not in pod["metadata"])
-    return sorted(living, key=lambda pod: (not is_ready(pod), pod["metadata"]["uid"]))
+    return owned_by(store, deployment, REPLICA_SET)
 
 
 def _scale(store: Store, client: Client, replica_set: Manifest, replicas: int) -> None:
@@ -149,26 +138,7 @@ def _scale(store: Store, client: Client, replica_set: Manifest, replicas: int) -
     for pod in pods[replicas:]:
         client.delete(ref_of(pod))
     for _ in range(replicas - len(pods)):
-        client.create(_build_pod(store, live))
-
-
-def _build_pod(store: Store, replica_set: Manifest) -> Manifest:
-    template, metadata = replica_set["spec"]["template"], replica_set["metadata"]
-    taken = {pod["metadata"]["name"] for pod in store.list_kind(kinds.POD, metadata["namespace"])}
-    uid = metadata["uid"]
-    candidates = (f"{metadata['name']}-{short_hash(f'{uid}/{serial}', 5)}" for serial in count())
-    name = next(name for name in candidates if name not in taken)
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            **template["metadata"],
-            "name": name,
-            "namespace": metadata["namespace"],
-            "ownerReferences": [controller_reference(replica_set)],
-        },
-        "spec": template["spec"],
-    }
+        client.create(build_pod(store, live, live["spec"]["template"]))
 
 
 def _write_set_status(store: Store, client: Client, replica_set: Manifest) -> None:
@@ -179,8 +149,7 @@ def _write_set_status(store: Store, client: Client, replica_set: Manifest) -> No
         status |= {"fullyLabeledReplicas": len(pods)}
     if ready:
         status |= {"readyReplicas": ready, "availableReplicas": ready}
-    if not are_equal(replica_set.get("status", {}), status):
-        client.update_status({**replica_set, "status": status})
+    write_status(client, replica_set, status)
 
 
 def _count(store: Store, deployment: Manifest, current: Manifest) -> Counts:
@@ -210,8 +179,7 @@ def _write_status(client: Client, deployment: Manifest, counts: Counts, now: str
         **{key: number for key, number in numbers.items() if number},
         "conditions": build_conditions(old.get("conditions", ()), _conditions(deployment, counts), now),
     }
-    if not are_equal(old, status):
-        client.update_status({**deployment, "status": status})
+    write_status(client, deployment, status)
 
 
 def _conditions(deployment: Manifest, counts: Counts) -> Iterable[WorkloadCondition]:

@@ -12,12 +12,13 @@ from typing import Any
 
 from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json, short_hash
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest, controller_of, is_deleting
 from hooks.simulator.client import Client
 from hooks.simulator.store import Ref, Store, ref_of
-from hooks.simulator.workloads.grove_pods import TEMPLATE_HASH, hash_of, write_status
+from hooks.simulator.workloads.grove_pods import TEMPLATE_HASH, hash_of
+from hooks.simulator.workloads.owned import owned_by, write_status
 from hooks.world.equality import are_equal
-from hooks.world.ownership import controller_of, controller_reference, is_controlled_by
+from hooks.world.ownership import controller_reference
 
 FINALIZER = "grove.io/podcliqueset.grove.io"
 _PARTS = (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)
@@ -70,7 +71,7 @@ class _PodCliqueSet:
 def reconcile_pod_clique_set(store: Store, client: Client, owner: Manifest, now: str) -> None:
     """Take one step of a PodCliqueSet: its PodCliques and groups, what their pods need, its status."""
     grove = _PodCliqueSet(store, client, owner)
-    if "deletionTimestamp" in owner["metadata"]:
+    if is_deleting(owner):
         _finish(grove)
         return
     if FINALIZER not in owner["metadata"].get("finalizers", ()):
@@ -91,7 +92,7 @@ def reconcile_pod_clique_set(store: Store, client: Client, owner: Manifest, now:
 def reconcile_scaling_group(store: Store, client: Client, group: Manifest, _now: str) -> None:
     """Take one step of a PodCliqueScalingGroup, by the template of its set."""
     grove = _set_of(store, client, group)
-    if grove is not None and "deletionTimestamp" not in group["metadata"]:
+    if grove is not None and not is_deleting(group):
         _reconcile_group(grove, group)
 
 
@@ -106,7 +107,7 @@ def _finish(grove: _PodCliqueSet) -> None:
 
 
 def _owned(grove: _PodCliqueSet, kind: GroupVersionKind) -> list[Manifest]:
-    return [o for o in grove.store.list_kind(kind, grove.namespace) if is_controlled_by(o, grove.owner)]
+    return owned_by(grove.store, grove.owner, kind)
 
 
 def _ensure_pod_requirements(grove: _PodCliqueSet) -> None:
@@ -208,7 +209,7 @@ def _retire_one(grove: _PodCliqueSet, group: Manifest) -> None:
 
 
 def _members(grove: _PodCliqueSet, group: Manifest) -> list[Manifest]:
-    return [c for c in grove.store.list_kind(kinds.POD_CLIQUE, grove.namespace) if is_controlled_by(c, group)]
+    return owned_by(grove.store, group, kinds.POD_CLIQUE)
 
 
 def _replica_of(member: Manifest) -> int:
@@ -274,8 +275,7 @@ def _set_of(store: Store, client: Client, group: Manifest) -> _PodCliqueSet | No
     found = store.get(
         Ref(kinds.POD_CLIQUE_SET.group, kinds.POD_CLIQUE_SET.kind, group["metadata"]["namespace"], owner["name"])
     )
-    is_deleting = found is None or "deletionTimestamp" in found["metadata"]
-    return None if found is None or is_deleting else _PodCliqueSet(store, client, found)
+    return None if found is None or is_deleting(found) else _PodCliqueSet(store, client, found)
 
 
 def _digest(template: Mapping[str, Any]) -> str:

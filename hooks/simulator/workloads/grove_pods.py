@@ -6,18 +6,14 @@ Source: Grove v0.1.0-alpha.12, operator/internal/controller/podclique.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import count
 from typing import Any
 
 from hooks.k8s import kinds
-from hooks.k8s.hashing import short_hash
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, is_deleting
 from hooks.simulator.client import Client
 from hooks.simulator.store import Ref, Store, ref_of
-from hooks.simulator.workloads.deployments import pods_of
+from hooks.simulator.workloads.owned import build_pod, pods_of, write_status
 from hooks.simulator.workloads.pods import is_ready
-from hooks.world.equality import are_equal
-from hooks.world.ownership import controller_reference
 
 TEMPLATE_HASH = "grove.io/pod-template-hash"
 POD_INDEX = "grove.io/podclique-pod-index"
@@ -25,7 +21,7 @@ POD_INDEX = "grove.io/podclique-pod-index"
 
 def reconcile_pod_clique(store: Store, client: Client, clique: Manifest, _now: str) -> None:
     """Take one step of a PodClique: its pods, old ones replaced one by one, and its status."""
-    if "deletionTimestamp" in clique["metadata"] or not _may_start(store, clique):
+    if is_deleting(clique) or not _may_start(store, clique):
         return
     _roll_pods(store, client, clique)
     pods, wanted = pods_of(store, clique), clique["spec"]["replicas"]
@@ -45,12 +41,6 @@ def reconcile_pod_clique(store: Store, client: Client, clique: Manifest, _now: s
         "currentPodTemplateHash": hash_of(clique),
     }
     write_status(client, clique, status)
-
-
-def write_status(client: Client, obj: Manifest, status: Mapping[str, Any]) -> None:
-    """Write a status if it differs."""
-    if not are_equal(obj.get("status", {}), dict(status)):
-        client.update_status({**obj, "status": dict(status)})
 
 
 def followers_of(store: Store, clique: Manifest) -> list[Ref]:
@@ -85,31 +75,14 @@ def _roll_pods(store: Store, client: Client, clique: Manifest) -> None:
 
 
 def _build_pod(store: Store, clique: Manifest, index: int) -> Manifest:
-    metadata, spec, uid = clique["metadata"], clique["spec"]["podSpec"], clique["metadata"]["uid"]
-    taken = {pod["metadata"]["name"] for pod in store.list_kind(kinds.POD, metadata["namespace"])}
-    candidates = (f"{metadata['name']}-{short_hash(f'{uid}/{serial}', 5)}" for serial in count())
-    labels = {**metadata["labels"], "grove.io/podclique": metadata["name"], POD_INDEX: str(index)}
+    metadata, spec = clique["metadata"], clique["spec"]["podSpec"]
     annotations = {"annotations": metadata["annotations"]} if "annotations" in metadata else {}
+    labels = {**metadata["labels"], "grove.io/podclique": metadata["name"], POD_INDEX: str(index)}
     subdomain = f"{metadata['labels']['app.kubernetes.io/part-of']}-0"
     env = list(_variables(clique, subdomain, index))
     containers = [{**container, "env": [*container.get("env", ()), *env]} for container in spec["containers"]]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": next(name for name in candidates if name not in taken),
-            "namespace": metadata["namespace"],
-            "labels": labels,
-            **annotations,
-            "ownerReferences": [controller_reference(clique)],
-        },
-        "spec": {
-            **spec,
-            "containers": containers,
-            "hostname": f"{metadata['name']}-{index}",
-            "subdomain": subdomain,
-        },
-    }
+    own = {"containers": containers, "hostname": f"{metadata['name']}-{index}", "subdomain": subdomain}
+    return build_pod(store, clique, {"metadata": {"labels": labels, **annotations}, "spec": {**spec, **own}})
 
 
 def _variables(clique: Manifest, subdomain: str, index: int) -> Iterator[dict[str, str]]:

@@ -6,7 +6,7 @@ Source: Grove v0.1.0-alpha.12, operator/internal/webhook/admission/pcs, defaulti
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, is_deleting
 from hooks.simulator.store import ApiError
 
 _NAME_LIMIT = 45
@@ -20,7 +20,7 @@ def admit_pod_clique_set(new: Manifest, old: Manifest | None) -> Manifest:
     Raises:
         ApiError: 422, with all problems.
     """
-    if "deletionTimestamp" in new["metadata"]:
+    if is_deleting(new):
         return new
     stored = {**new, "spec": _complete(new["spec"])}
     name, template = new["metadata"]["name"], stored["spec"]["template"]

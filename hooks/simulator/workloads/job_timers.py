@@ -1,11 +1,10 @@
 """Timers that reconcile Jobs without a change: their deadlines, and the ends of their back-offs."""
 
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind
+from hooks.k8s.types import GroupVersionKind, controller_of
 from hooks.simulator.clock import Clock
 from hooks.simulator.store import Change, Ref, Store, ref_of
 from hooks.simulator.workloads.jobs import next_due
-from hooks.world.ownership import controller_of
 
 
 class JobTimers:

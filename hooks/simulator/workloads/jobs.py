@@ -8,18 +8,17 @@ wrote them.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Any
 
 from hooks.k8s import kinds
-from hooks.k8s.hashing import short_hash
-from hooks.k8s.types import Manifest, name_of
+from hooks.k8s.types import Manifest, is_controlled_by, is_deleting
 from hooks.simulator.client import Client
 from hooks.simulator.store import Store, ref_of
+from hooks.simulator.workloads.owned import build_pod, owned_by, write_status
 from hooks.simulator.workloads.pods import is_ready
-from hooks.world.equality import are_equal
-from hooks.world.ownership import controller_reference, is_controlled_by
 
+_LONGEST = 57
+"""How much of a Job's name the names of its pods have."""
 _BACK_OFF_SECONDS, _MAX_BACK_OFF_SECONDS = 10, 600
 _FINISHED = frozenset({"Succeeded", "Failed"})
 _TERMINAL = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
@@ -32,7 +31,7 @@ _TOO_LONG = ("FailureTarget", "DeadlineExceeded", "Job was active longer than sp
 
 def reconcile_job(store: Store, client: Client, job: Manifest, now: str) -> None:
     """Take one step of a Job: its end, else its pod, and the status; `now` is a timestamp."""
-    if "deletionTimestamp" in job["metadata"] or has_finished(job):
+    if is_deleting(job) or has_finished(job):
         return
     pods = _pods_of(store, job)
     decided = _decision(job) or _decide(job, pods, now)
@@ -41,10 +40,9 @@ def reconcile_job(store: Store, client: Client, job: Manifest, now: str) -> None
         for pod in active:
             client.delete(ref_of(pod))
     elif not active and _may_start(job, pods, now):
-        client.create(_build_pod(store, job))
+        client.create(build_pod(store, job, job["spec"]["template"], longest=_LONGEST))
     status = _build_status(job, _pods_of(store, job), decided, now)
-    if not are_equal(job.get("status", {}), status):
-        client.update_status({**job, "status": status})
+    write_status(client, job, status)
 
 
 def next_due(job: Manifest, pods: Iterable[Manifest]) -> datetime | None:
@@ -52,7 +50,7 @@ def next_due(job: Manifest, pods: Iterable[Manifest]) -> datetime | None:
     started = job.get("status", {}).get("startTime")
     if started is None or has_finished(job):
         return None
-    found = [pod for pod in pods if is_controlled_by(pod, job)]
+    found = [pod for pod in pods if is_controlled_by(pod, job["metadata"]["uid"])]
     deadline = job["spec"].get("activeDeadlineSeconds")
     times = [_time(started) + timedelta(seconds=deadline)] if deadline is not None else []
     if found and all(_phase(pod) in _FINISHED for pod in found):
@@ -149,26 +147,7 @@ def _ends(pod: Manifest) -> Iterator[str]:
 
 
 def _pods_of(store: Store, job: Manifest) -> list[Manifest]:
-    found = store.list_kind(kinds.POD, job["metadata"]["namespace"])
-    return [pod for pod in found if is_controlled_by(pod, job) and "deletionTimestamp" not in pod["metadata"]]
-
-
-def _build_pod(store: Store, job: Manifest) -> Manifest:
-    template, metadata = job["spec"]["template"], job["metadata"]
-    taken = {name_of(pod) for pod in store.list_kind(kinds.POD, metadata["namespace"])}
-    uid = metadata["uid"]
-    candidates = (f"{metadata['name'][:57]}-{short_hash(f'{uid}/{serial}', 5)}" for serial in count())
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            **template["metadata"],
-            "name": next(name for name in candidates if name not in taken),
-            "namespace": metadata["namespace"],
-            "ownerReferences": [controller_reference(job)],
-        },
-        "spec": template["spec"],
-    }
+    return [pod for pod in owned_by(store, job, kinds.POD) if not is_deleting(pod)]
 
 
 def _build_status(

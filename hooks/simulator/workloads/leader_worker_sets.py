@@ -12,12 +12,12 @@ from typing import Any
 from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.quantities import scale_amount
-from hooks.k8s.types import Json, Manifest
+from hooks.k8s.types import Json, Manifest, is_deleting
 from hooks.simulator.client import Client
 from hooks.simulator.conditions import WorkloadCondition, build_conditions
 from hooks.simulator.store import Ref, Store, ref_of
+from hooks.simulator.workloads.owned import write_status
 from hooks.simulator.workloads.pods import is_ready
-from hooks.world.equality import are_equal
 from hooks.world.ownership import controller_reference
 
 PREFIX = "leaderworkerset.sigs.k8s.io"
@@ -67,7 +67,7 @@ class _Group:
 
 def reconcile_leader_worker_set(store: Store, client: Client, found: Manifest, now: str) -> None:
     """Take one step of a set: its Service, the pods of its groups, its status; `now` is a timestamp."""
-    if "deletionTimestamp" in found["metadata"]:
+    if is_deleting(found):
         return
     step = _Step(store=store, client=client, found=found, revision=_hash_revision(found))
     _ensure_service(client, found)
@@ -113,11 +113,7 @@ def _hash_revision(found: Manifest) -> str:
 def _pods_of(store: Store, found: Manifest) -> list[Manifest]:
     pods = store.list_kind(kinds.POD, found["metadata"]["namespace"])
     name = found["metadata"]["name"]
-    return [
-        pod
-        for pod in pods
-        if pod["metadata"].get("labels", {}).get(NAME) == name and "deletionTimestamp" not in pod["metadata"]
-    ]
+    return [pod for pod in pods if pod["metadata"].get("labels", {}).get(NAME) == name and not is_deleting(pod)]
 
 
 def _groups_of(step: _Step) -> list[_Group]:
@@ -238,8 +234,7 @@ def _write_status(step: _Step, now: str) -> None:
         **{key: number for key, number in numbers.items() if number},
         "conditions": [{**condition, "observedGeneration": generation} for condition in conditions],
     }
-    if not are_equal(old, status):
-        client.update_status({**live, "status": status})
+    write_status(client, live, status)
 
 
 def _conditions(
