@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 
-from hooks.clients.api_server import ApiServer, Conversation, Refused
+from hooks.clients.api_server import ApiServer, Refused, is_served
 from hooks.k8s.types import GroupVersionKind
 from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
 from hooks.serving.background import start_repeating
@@ -28,16 +28,10 @@ class InstalledKinds:
         """Ask the API server; while it does not answer, its last answer counts."""
         try:
             with self.server.converse(_REQUEST_SECONDS) as talk:
-                self._found = frozenset(kind for kind in OPTIONAL_CHILD_KINDS if _is_served(talk, kind))
+                self._found = frozenset(kind for kind in OPTIONAL_CHILD_KINDS if is_served(talk.find, kind))
         except Refused as refused:
             logger.warning("kinds of the cluster not read: %s", refused)
 
     def keep(self) -> threading.Thread:
         """Start asking, in a thread that ends with the process."""
         return start_repeating("installed-kinds", self.refresh, REFRESH_SECONDS)
-
-
-def _is_served(talk: Conversation, kind: GroupVersionKind) -> bool:
-    """Whether discovery names the kind; every account may read discovery."""
-    group = talk.find(f"/apis/{kind.api_version}") or {}
-    return any(resource.get("kind") == kind.kind for resource in group.get("resources") or ())

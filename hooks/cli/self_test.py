@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
 import click
 import requests
+
+from hooks.clients.api_server import read_body
 
 _SECONDS = 10.0
 _GRAPH = {
@@ -94,18 +95,9 @@ def _describe(response: requests.Response) -> str:
     return "" if response.ok else f"answered {response.status_code}: {response.text.strip()}"
 
 
-def _read(response: requests.Response) -> dict[str, Any]:
-    """The JSON object of a success; {} if it is something else."""
-    try:
-        found = response.json()
-    except requests.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def _expect_rules(response: requests.Response) -> str:
     found = _describe(response)
-    return found or ("" if "relatedResources" in _read(response) else "the answer is not that of a hook")
+    return found or ("" if "relatedResources" in read_body(response) else "the answer is not that of a hook")
 
 
 def _expect_refusal(response: requests.Response) -> str:
@@ -116,14 +108,14 @@ def _expect_refusal(response: requests.Response) -> str:
 def _expect_allowed(response: requests.Response) -> str:
     if found := _describe(response):
         return found
-    answer = _read(response).get("response") or {}
+    answer = read_body(response).get("response") or {}
     return "" if answer.get("allowed") is True else f"it refused: {answer}"
 
 
 def _expect_converted(response: requests.Response) -> str:
     if found := _describe(response):
         return found
-    answer = _read(response).get("response") or {}
+    answer = read_body(response).get("response") or {}
     versions = [one.get("apiVersion") for one in answer.get("convertedObjects") or ()]
     return "" if versions == ["nvidia.com/v1beta1"] else f"it answered: {answer}"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import requests
 
@@ -15,6 +16,8 @@ from hooks.k8s.names import is_dns_label, is_subdomain
 from hooks.k8s.types import GroupVersionKind, plural_of
 
 ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+PAGE = 500
+"""How many objects one answer to a list holds at most."""
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
@@ -27,6 +30,13 @@ class Refused(Exception):
         self.status = status
 
 
+def collection_path(kind: GroupVersionKind, namespace: str = "") -> str:
+    """The path of all objects of a kind: in a namespace, or in all (also of a kind without namespaces)."""
+    group = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.api_version}"
+    where = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+    return f"{group}{where}/{plural_of(kind)}"
+
+
 def object_path(kind: GroupVersionKind, namespace: str, name: str) -> str:
     """The path of an object in a namespace.
 
@@ -36,8 +46,7 @@ def object_path(kind: GroupVersionKind, namespace: str, name: str) -> str:
     """
     if not is_dns_label(namespace) or not is_subdomain(name):
         raise Refused(f"no {kind.kind} can be named {namespace!r}/{name!r}")
-    group = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
-    return f"{group}/namespaces/{namespace}/{plural_of(kind)}/{name}"
+    return f"{collection_path(kind, namespace)}/{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +121,7 @@ class Conversation:
         if left <= 0:
             raise Refused(f"{method} {path}: not sent, because earlier requests took the {self.seconds:g} s allowed")
         try:
-            headers = {"Authorization": write_bearer(self.server.token_file.read_text().strip())}
-            headers |= {"Accept": "application/json"}
-            if body is not None:
-                headers["Content-Type"] = patch if method == "PATCH" else "application/json"
+            headers = write_headers(write_bearer(self.server.token_file.read_text().strip()), method, body, patch)
             options: dict[str, Any] = {"timeout": left, "verify": str(self.server.ca_file), "allow_redirects": False}
             response = self.session.request(method, self.server.url + path, headers=headers, json=body, **options)
         except (requests.RequestException, OSError) as error:
@@ -143,20 +149,51 @@ def write_bearer(token: str) -> str:
     return f"Bearer {token}"
 
 
+def write_headers(
+    authorization: str, method: str, body: Mapping[str, Any] | None = None, patch: str = MERGE_PATCH
+) -> dict[str, str]:
+    """The headers of a request; without an authorization if that is empty."""
+    headers = {"Accept": "application/json", **({"Authorization": authorization} if authorization else {})}
+    if body is not None:
+        headers["Content-Type"] = patch if method == "PATCH" else "application/json"
+    return headers
+
+
+def read_pages(read: Callable[[Mapping[str, str | int]], Answer], **query: str) -> Iterator[Answer]:
+    """The pages of a list, of which `read` reads one by a query.
+
+    If the server forgets the list between two pages (410), and `read` allows that, the list is read anew, so an object
+    may come twice.
+    """
+    more = ""
+    while True:
+        answer = read({"limit": PAGE, **query, **({"continue": more} if more else {})})
+        yield answer
+        more = str((answer.body.get("metadata") or {}).get("continue") or "")
+        if not more and answer.status != HTTPStatus.GONE:
+            return
+
+
+def is_served(read: Callable[[str], Mapping[str, Any] | None], kind: GroupVersionKind) -> bool:
+    """Whether discovery, of which `read` reads a path, names the kind; every account may read discovery."""
+    group = read(f"/apis/{kind.api_version}") or {}
+    return any(resource.get("kind") == kind.kind for resource in group.get("resources") or ())
+
+
 def read_answer(response: requests.Response, request: str, also: tuple[HTTPStatus, ...] = ()) -> Answer:
     """The answer in a response, if it is a success or a status in `also`; `request` names the request in messages.
 
     Raises:
         Refused: any other status; the message has what the API server says.
     """
-    answer = Answer(status=response.status_code, body=_read(response))
+    answer = Answer(status=response.status_code, body=read_body(response))
     if answer.status in also or HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
         return answer
     reason = answer.body.get("message") or response.reason
     raise Refused(f"{request}: {answer.status} {reason}", answer.status)
 
 
-def _read(response: requests.Response) -> Mapping[str, Any]:
+def read_body(response: requests.Response) -> Mapping[str, Any]:
     """The body as a JSON object; {} if it is something else, as from a proxy."""
     try:
         answer = response.json()

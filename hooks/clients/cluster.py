@@ -19,22 +19,22 @@ from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 from urllib3.exceptions import InsecureRequestWarning
 
-from hooks.clients.api_server import MERGE_PATCH, Answer, Refused, read_answer, write_bearer
+from hooks.clients.api_server import (
+    MERGE_PATCH,
+    Answer,
+    Refused,
+    collection_path,
+    read_answer,
+    read_pages,
+    write_bearer,
+    write_headers,
+)
 from hooks.clients.exec_plugin import Credential, run_plugin
 from hooks.clients.kubeconfig import Access, Pem, Plugin, User
-from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of, plural_of
+from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of
 
-PAGE = 500
-"""How many objects one answer to a list holds at most."""
 _EARLY = timedelta(seconds=30)
 """A plugin's credential is renewed that much before it expires."""
-
-
-def collection_path(kind: GroupVersionKind, namespace: str = "") -> str:
-    """The path of all objects of a kind: in a namespace, or in all (also of a kind without namespaces)."""
-    group = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.api_version}"
-    where = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-    return f"{group}{where}/{plural_of(kind)}"
 
 
 def path_of(kind: GroupVersionKind, name: str, namespace: str = "") -> str:
@@ -67,12 +67,9 @@ class Cluster:
         patch: str = MERGE_PATCH,
     ) -> Answer:
         """The answer to one request: a success, or a status in `also`; `patch` is the content type of a PATCH."""
-        headers = {"Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = patch if method == "PATCH" else "application/json"
         options: dict[str, Any] = {"timeout": self.seconds, "allow_redirects": False}
         try:
-            headers |= self._prove()
+            headers = write_headers(self.authorize(), method, body, patch)
             response = self.session.request(method, self._address(path, query), headers=headers, json=body, **options)
         except (requests.RequestException, OSError) as error:
             raise Refused(f"{method} {self.url}{path}: {error}") from error
@@ -82,7 +79,9 @@ class Cluster:
         """The lines of a text, such as a log, as they come; between two of them any time may pass."""
         options: dict[str, Any] = {"timeout": (self.seconds, None), "allow_redirects": False, "stream": True}
         try:
-            with self.session.get(self._address(path, query), headers=self._prove(), **options) as response:
+            with self.session.get(
+                self._address(path, query), headers=write_headers(self.authorize(), "GET"), **options
+            ) as response:
                 if response.status_code != HTTPStatus.OK:
                     read_answer(response, f"GET {path}")
                 for line in response.iter_lines():
@@ -105,18 +104,11 @@ class Cluster:
         Nothing if the kind does not exist. If the server forgets the list between two pages (410), it is read anew, so
         an object may come twice.
         """
-        more = ""
-        while True:
-            asked: dict[str, str | int] = {"limit": PAGE, **query, **({"continue": more} if more else {})}
-            path = collection_path(kind, namespace)
-            answer = self.ask("GET", path, query=asked, also=(HTTPStatus.NOT_FOUND, HTTPStatus.GONE))
-            if answer.status == HTTPStatus.NOT_FOUND:
-                return
-            for item in answer.body.get("items") or ():
-                yield {"apiVersion": kind.api_version, "kind": kind.kind, **item}
-            more = str((answer.body.get("metadata") or {}).get("continue") or "")
-            if not more and answer.status != HTTPStatus.GONE:
-                return
+        path, also = collection_path(kind, namespace), (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+        for page in read_pages(lambda asked: self.ask("GET", path, query=asked, also=also), **query):
+            if page.status != HTTPStatus.NOT_FOUND:
+                for item in page.body.get("items") or ():
+                    yield {"apiVersion": kind.api_version, "kind": kind.kind, **item}
 
     def create(self, manifest: ReadManifest, **query: str) -> ReadManifest:
         """Create the object; returns it as stored."""
@@ -157,11 +149,6 @@ class Cluster:
 
     def _address(self, path: str, query: Mapping[str, str | int] | None) -> str:
         return f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
-
-    def _prove(self) -> dict[str, str]:
-        """The header that shows who asks."""
-        authorization = self.authorize()
-        return {"Authorization": authorization} if authorization else {}
 
 
 @contextmanager

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from hooks import contract
-from hooks.clients.api_server import Conversation, Refused
+from hooks.clients.api_server import Conversation, Refused, collection_path, read_pages
 from hooks.crds.versions import find_foreign_storage, find_serving_patch
-from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
+from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller import install_files
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.metacontroller.installation import (
@@ -33,7 +34,6 @@ SETTLE_SECONDS = 3.0
 """How long Metacontroller may take to stop a deleted controller, which until then adds its finalizer again."""
 
 _ROUNDS = 20
-_PAGE = 500
 _ATTEMPTS = 3
 
 
@@ -134,7 +134,7 @@ class Departure:
 
     def _remove_from(self, kind: GroupVersionKind, found: Manifest) -> bool:
         """Whether it had a finalizer of ours; a patch with another resourceVersion is refused, so nobody's is lost."""
-        path = f"{_folder(kind, found['metadata']['namespace'])}/{found['metadata']['name']}"
+        path = f"{collection_path(kind, found['metadata']['namespace'])}/{found['metadata']['name']}"
         current: Any = found
         for _ in range(_ATTEMPTS):
             metadata = current["metadata"]
@@ -152,14 +152,9 @@ class Departure:
 
     def _list(self, kind: GroupVersionKind) -> Iterator[Manifest]:
         """All parents of a kind, page by page; none if the kind is not installed."""
-        path, token = _folder(kind, self.namespace), ""
-        while True:
-            page = f"{path}?limit={_PAGE}" + (f"&continue={token}" if token else "")
-            answer = self.talk.ask("GET", page, also=(HTTPStatus.NOT_FOUND,))
-            yield from answer.body.get("items") or ()
-            token = (answer.body.get("metadata") or {}).get("continue") or ""
-            if not token:
-                return
+        path, absent = collection_path(kind, self.namespace), (HTTPStatus.NOT_FOUND,)
+        for page in read_pages(lambda asked: self.talk.ask("GET", f"{path}?{urlencode(asked)}", also=absent)):
+            yield from page.body.get("items") or ()
 
     def _controllers(self) -> list[str]:
         found = install_files.controllers("", installation=self.installation)
@@ -174,8 +169,3 @@ class Departure:
             return []
         group = "/apis/admissionregistration.k8s.io/v1"
         return [f"{group}/{sort}webhookconfigurations/{self.webhooks}" for sort in ("validating", "mutating")]
-
-
-def _folder(kind: GroupVersionKind, namespace: str) -> str:
-    where = f"/namespaces/{namespace}" if namespace else ""
-    return f"/apis/{kind.api_version}{where}/{plural_of(kind)}"

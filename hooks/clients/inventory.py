@@ -11,17 +11,15 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from hooks import contract
-from hooks.clients.api_server import ApiServer, Conversation, Refused
-from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, parse_lease, write_lease
+from hooks.clients.api_server import ApiServer, Conversation, Refused, collection_path, read_pages
+from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, lease_path, parse_lease, put_lease
 from hooks.graph.outage import find_outages
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.deadlines import seconds_since
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, name_of, plural_of
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, name_of
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
@@ -34,7 +32,6 @@ LEASE_NAME = "dynamo-hooks-resource-counter"
 
 _LEASE_SECONDS = 75
 """Twice the time between two counts and some more, so a holder that misses one count stays the holder."""
-_PAGE = 500
 _REQUEST_SECONDS = 20.0
 _WITH_STATE = frozenset({contract.GRAPH, contract.GRAPH_REQUEST})
 
@@ -73,18 +70,12 @@ class ResourceCounter:
 
     def _take_lease(self, talk: Conversation) -> bool:
         """Whether this process holds the Lease; takes it over once it has expired."""
-        found = talk.find(self._path)
+        found = talk.find(lease_path(self.namespace, LEASE_NAME))
         lease, now = parse_lease(found) if found else NO_LEASE, self.clock()
         if lease.is_valid(now) and lease.holder != self.process:
             return False
-        return self._write(talk, found, Lease(holder=self.process, renewed=now, seconds=_LEASE_SECONDS))
-
-    def _write(self, talk: Conversation, found: Mapping[str, Any] | None, lease: Lease) -> bool:
-        """Write the Lease; False if another process was faster."""
-        manifest = write_lease(found, lease, namespace=self.namespace, name=LEASE_NAME)
-        path = self._folder if found is None else self._path
-        method = "POST" if found is None else "PUT"
-        return talk.ask(method, path, manifest, also=(HTTPStatus.CONFLICT,)).status != HTTPStatus.CONFLICT
+        wanted = Lease(holder=self.process, renewed=now, seconds=_LEASE_SECONDS)
+        return put_lease(talk, found, wanted, namespace=self.namespace, name=LEASE_NAME)
 
     def _count_all(self, talk: Conversation) -> ResourceCounts:
         states: Counter[Key] = Counter()
@@ -103,25 +94,10 @@ class ResourceCounter:
 
     def _list(self, talk: Conversation, kind: GroupVersionKind) -> Iterator[ReadManifest]:
         """All objects of a kind that this installation owns, page by page."""
-        where = f"/namespaces/{quote(self.restricted_to)}" if self.restricted_to else ""
-        label = contract.LABEL_INSTALLATION
+        label, path = contract.LABEL_INSTALLATION, collection_path(kind, self.restricted_to)
         selector = f"{label}={self.installation}" if self.installation else f"!{label}"
-        path, more = f"/apis/{kind.api_version}{where}/{plural_of(kind)}", ""
-        while True:
-            query = {"limit": _PAGE, "labelSelector": selector, **({"continue": more} if more else {})}
-            page = talk.ask("GET", f"{path}?{urlencode(query)}").body
-            yield from page.get("items") or ()
-            more = (page.get("metadata") or {}).get("continue") or ""
-            if not more:
-                return
-
-    @property
-    def _folder(self) -> str:
-        return f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases"
-
-    @property
-    def _path(self) -> str:
-        return f"{self._folder}/{LEASE_NAME}"
+        for page in read_pages(lambda asked: talk.ask("GET", f"{path}?{urlencode(asked)}"), labelSelector=selector):
+            yield from page.body.get("items") or ()
 
 
 def find_state(kind: GroupVersionKind, found: ReadManifest) -> str:

@@ -9,9 +9,9 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from hooks import contract
-from hooks.clients.api_server import Refused
+from hooks.clients.api_server import Refused, is_served
 from hooks.clients.cluster import Cluster
-from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, name_of, plural_of
+from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, name_of
 from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.world.objects import World
 
@@ -58,12 +58,7 @@ def find_installed(cluster: Cluster) -> frozenset[str]:
     Raises:
         Refused: the API server does not answer.
     """
-    return frozenset(name for name, entry in OPTIONAL_KINDS.items() if _serves(cluster, entry.kind))
-
-
-def _serves(cluster: Cluster, kind: GroupVersionKind) -> bool:
-    found = cluster.read(f"/apis/{kind.api_version}") or {}
-    return any(one.get("name") == plural_of(kind) for one in found.get("resources") or ())
+    return frozenset(name for name, entry in OPTIONAL_KINDS.items() if is_served(cluster.read, entry.kind))
 
 
 def read_graph(

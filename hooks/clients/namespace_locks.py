@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import Any
 
 from hooks import __version__, contract
-from hooks.clients.api_server import ApiServer, Refused
+from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.k8s.names import is_dns_label
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
@@ -42,7 +42,6 @@ _LAST_SECONDS = 10
 _REQUEST_SECONDS = 2.0
 _RELEASE_SECONDS = 5.0
 _MAX_REMEMBERED = 5000
-_LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +80,7 @@ def _held(namespace: str, lease: Lease) -> Hold:
 def _path_of(namespace: str) -> str:
     if not is_dns_label(namespace):  # a name from a request may be the path of another object
         raise Refused(f"no namespace can be named {namespace!r}")
-    return f"{_LEASES.format(namespace)}/{contract.NAMESPACE_LOCK}"
+    return lease_path(namespace, contract.NAMESPACE_LOCK)
 
 
 def parse_lease(manifest: Mapping[str, Any]) -> Lease:
@@ -192,9 +191,7 @@ class OwnLock:
             lease, now = parse_lease(found or {}), self.clock()
             if self._is_due(lease, now, may_take=may_take):
                 wanted = Lease(holder=self.holder, renewed=now, seconds=LEASE_SECONDS)
-                method, path = ("POST", _LEASES.format(self.namespace)) if found is None else ("PUT", self._path)
-                written = talk.ask(method, path, self._build(found, wanted), also=(HTTPStatus.CONFLICT,))
-                if written.status == HTTPStatus.CONFLICT:
+                if not put_lease(talk, found, wanted, namespace=self.namespace, name=contract.NAMESPACE_LOCK):
                     return  # another process was faster; the next check reads its Lease
                 lease, self._has_begun = wanted, True
             self._lease = lease
@@ -215,7 +212,12 @@ class OwnLock:
                 talk.ask("DELETE", self._path, condition, also=gone)
             else:
                 last = Lease(holder=self.holder, renewed=self.clock(), seconds=_LAST_SECONDS)
-                talk.ask("PUT", self._path, self._build(found, last), also=gone)
+                talk.ask(
+                    "PUT",
+                    self._path,
+                    write_lease(found, last, namespace=self.namespace, name=contract.NAMESPACE_LOCK),
+                    also=gone,
+                )
 
     def _is_due(self, lease: Lease, now: datetime, *, may_take: bool) -> bool:
         """Whether this process should write the Lease now."""
@@ -226,9 +228,6 @@ class OwnLock:
             return age >= timedelta(seconds=RENEW_SECONDS)
         ends = not lease.is_valid(now + timedelta(seconds=_LAST_SECONDS))
         return may_take and (ends or not self._has_begun or age >= timedelta(seconds=_TAKE_OVER_SECONDS))
-
-    def _build(self, found: Mapping[str, Any] | None, lease: Lease) -> dict[str, Any]:
-        return write_lease(found, lease, namespace=self.namespace, name=contract.NAMESPACE_LOCK)
 
     @property
     def _path(self) -> str:
@@ -244,6 +243,28 @@ def write_lease(found: Mapping[str, Any] | None, lease: Lease, *, namespace: str
         return {**found, "spec": {**(found.get("spec") or {}), **spec}}
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+
+
+def put_lease(
+    talk: Conversation,
+    found: Mapping[str, Any] | None,
+    lease: Lease,
+    *,
+    namespace: str,
+    name: str,
+    transitions: int | None = None,
+) -> bool:
+    """Write a Lease that was read as `found`, None if there was none; False if another process was faster."""
+    manifest = write_lease(found, lease, namespace=namespace, name=name)
+    if transitions is not None:
+        manifest["spec"]["leaseTransitions"] = transitions
+    method, path = ("POST", lease_path(namespace)) if found is None else ("PUT", lease_path(namespace, name))
+    return talk.ask(method, path, manifest, also=(HTTPStatus.CONFLICT,)).status != HTTPStatus.CONFLICT
+
+
+def lease_path(namespace: str, name: str = "") -> str:
+    """The path of a Lease; without a name, that of all Leases of the namespace."""
+    return f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases{f'/{name}' if name else ''}"
 
 
 def start_keeping(lock: OwnLock, is_draining: Callable[[], bool]) -> threading.Thread:

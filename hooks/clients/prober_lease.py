@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Any, Protocol
 
 from hooks.clients.api_server import ApiServer, Conversation, Refused
-from hooks.clients.namespace_locks import Lease, parse_lease, write_lease
+from hooks.clients.namespace_locks import Lease, lease_path, parse_lease, put_lease
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Term
@@ -27,7 +26,6 @@ _MARGIN_SECONDS = 3.0
 """How long before the Lease's end the prober stops: a call that started just before reaches its engine meanwhile."""
 _LONGEST_GAP = 3 * TICK_SECONDS
 _REQUEST_SECONDS = 2.0
-_LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 _HOLDER = re.compile(r"(?P<pod>[^ ]+) (?P<url>http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5})")
 
 
@@ -161,14 +159,11 @@ class SharedLease:
 
     def _write(self, talk: Conversation, found: Mapping[str, Any] | None, lease: Lease, number: int) -> bool:
         """Write the Lease; False if another process was faster."""
-        manifest = write_lease(found, lease, namespace=self.namespace, name=self.name)
-        manifest["spec"]["leaseTransitions"] = number
-        method, path = ("POST", _LEASES.format(self.namespace)) if found is None else ("PUT", self._path)
-        return talk.ask(method, path, manifest, also=(HTTPStatus.CONFLICT,)).status != HTTPStatus.CONFLICT
+        return put_lease(talk, found, lease, namespace=self.namespace, name=self.name, transitions=number)
 
     @property
     def _path(self) -> str:
-        return f"{_LEASES.format(self.namespace)}/{self.name}"
+        return lease_path(self.namespace, self.name)
 
 
 def read_standing(holder: str, own: str) -> Standing:

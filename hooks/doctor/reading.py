@@ -1,7 +1,5 @@
 """Reads the facts from the API server; changes nothing. What the user may not read is noted, not fatal."""
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +10,7 @@ from hooks import contract
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
 from hooks.clients.live_reader import Reader, find_installed
-from hooks.doctor.checks.certificates import certificate_secrets
+from hooks.doctor.checks.certificates import certificate_secrets, decode_text
 from hooks.doctor.checks.crds import NAMES
 from hooks.doctor.checks.metacontroller import CONTROLLER_CRDS
 from hooks.doctor.checks.reach import find_services
@@ -125,7 +123,7 @@ def _read_certificates(reader: Reader, facts: Facts) -> Mapping[tuple[str, str],
 
 def _read_certificate(reader: Reader, namespace: str, name: str) -> Certificate:
     secret: ReadManifest = reader.cluster.find(kinds.SECRET, name, namespace) or {"metadata": {}}
-    text = _decode((secret.get("data") or {}).get("tls.crt", ""))
+    text = decode_text((secret.get("data") or {}).get("tls.crt", ""))
     if "cert-manager.io/certificate-name" in annotations_of(secret):
         return Certificate(text=text, source=CertificateSource.CERT_MANAGER)
     renewal = _find_renewal(reader, namespace, name)
@@ -173,11 +171,3 @@ def _read_backend(cluster: Cluster, namespace: str, name: str, port: int) -> Bac
     except Refused as refused:
         return Backend(exists=True, ready=ready, status=refused.status, said=str(refused))
     return Backend(exists=True, ready=ready, status=HTTPStatus.OK)
-
-
-def _decode(data: str) -> str:
-    """The decoded text; empty if `data` is not base64 of UTF-8."""
-    try:
-        return base64.b64decode(data, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return ""

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from requests import PreparedRequest
 
 from hooks.cli.doctor import doctor
-from hooks.clients.api_server import Refused
-from hooks.clients.cluster import collection_path, open_cluster
+from hooks.clients.api_server import Refused, collection_path
+from hooks.clients.cluster import open_cluster
 from hooks.clients.kubeconfig import Access, User
 from hooks.doctor.facts import Backend, Certificate, CertificateSource, Facts
 from hooks.doctor.reading import read_facts

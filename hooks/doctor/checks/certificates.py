@@ -93,7 +93,7 @@ def _judge_names(client: Mapping[str, Json], inspected: Inspected) -> str:
 
 
 def _judge_trust(client: Mapping[str, Json], inspected: Inspected, facts: Facts) -> str:
-    bundle = _decode(str(client.get("caBundle") or ""))
+    bundle = decode_text(str(client.get("caBundle") or ""))
     if not bundle:
         return "it has no caBundle"
     return "" if inspected.is_trusted_by(bundle, facts.now) else "its caBundle does not trust the certificate"
@@ -121,7 +121,8 @@ def _renew(place: tuple[str, str], certificate: Certificate) -> str:
             assert_never(unknown)
 
 
-def _decode(data: str) -> str:
+def decode_text(data: str) -> str:
+    """The decoded text; empty if `data` is not base64 of UTF-8."""
     try:
         return base64.b64decode(data, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
