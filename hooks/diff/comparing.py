@@ -108,8 +108,10 @@ def _compare(
     after = settle(roots, before.world, grounds, is_settled=is_settled)
     if after.problems:
         _check(new, check_rendered(new, grounds.facts.settings, grounds.world.installed))
-    with_claims = {one.owner for key, one in before.world.objects.items() if key.is_a(kinds.PERSISTENT_VOLUME_CLAIM)}
-    fresh = settle((one for key, one in wanted.items() if key in with_claims), World(), grounds)
+    claims = {key: one for key, one in before.world.objects.items() if key.is_a(kinds.PERSISTENT_VOLUME_CLAIM)}
+    with_claims = {one.owner for one in claims.values()}
+    unclaimed = replace(grounds, world=grounds.world.without(claims))  # of a claim that it sees, a hook says no size
+    fresh = settle((one for key, one in wanted.items() if key in with_claims), World(), unclaimed)
     return plan_difference(
         before,
         after,
@@ -247,4 +249,5 @@ def _find_kept(before: Settled, after: Settled, fresh: Settled, refused: Mapping
             yield f"{key} stays with its data, although {owned.owner} no longer asks for it"
             continue
         for change in compare_objects({**wanted, "spec": now.get("spec")}, wanted):
-            yield f"{key} keeps {change.path} {change.old}; {change.new} needs a claim of another name"
+            if change.new is not None:  # else the API server has filled the field in
+                yield f"{key} keeps {change.path} {change.old}; {change.new} needs a claim of another name"

@@ -1,6 +1,6 @@
 """A set of objects of a cluster, each with its owner: what hooks are asked about, and what a diff compares."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -149,6 +149,10 @@ class World:
         return replace(
             self, objects={**others, **{key: Owned(manifest=one, owner=owner) for key, one in children.items()}}
         )
+
+    def without(self, keys: Container[ObjectId]) -> "World":
+        """The world in which these objects are not."""
+        return replace(self, objects={key: one for key, one in self.objects.items() if key not in keys})
 
     @cached_property
     def _of_kind(self) -> Mapping[tuple[str, str], Sequence[Manifest]]:

@@ -19,6 +19,7 @@ from tests.diff.compared import SETTINGS, Documents, edited, edited_service, exa
 
 AGG = example("vllm-agg")
 FACTS = Facts(now=datetime(2026, 1, 1, tzinfo=UTC), settings=SETTINGS)
+CACHE, CLAIM = example("vllm-cache"), "model-store"
 FRONTEND = "vllm-agg-frontend"
 WORKER = "VllmWorker"
 
@@ -85,6 +86,17 @@ def test_edit_of_a_child_is_undone_and_said() -> None:
 
     found = compare(live(AGG, changing("Deployment", FRONTEND, scale)), AGG)
     assert pods(found) == {f"Deployment/{FRONTEND}": "scale 7 1"}
+
+
+def test_live_claim_keeps_what_is_written_otherwise_and_nothing_else_is_said_of_it() -> None:
+    def fill(one: Manifest) -> Manifest:
+        return {**one, "spec": {**one["spec"], "volumeMode": "Filesystem", "volumeName": "pv-1"}}
+
+    found = live(CACHE, changing("PersistentVolumeClaim", CLAIM, fill))
+    assert compare(found, CACHE).notes == ()
+    grown = edited(CACHE, lambda spec: spec["pvcs"][1].update(size="999Gi"))
+    said = f"PersistentVolumeClaim default/{CLAIM} keeps spec.resources.requests.storage 200Gi; 999Gi needs a claim"
+    assert [note for note in compare(found, grown).notes if note.startswith(said)]
 
 
 def test_field_that_kubectl_applied_and_that_is_gone_is_removed() -> None:
