@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from hooks.errors import InvalidRequest
-from hooks.k8s.messages import describe_type
+from hooks.k8s.messages import describe_type, one_line
 from hooks.k8s.nesting import may_nest_lists, nests_lists
-from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, is_text_map
 from hooks.validation.review import GENERATED_SUFFIX, User
 
 MAX_WARNING_CHARACTERS = 256
@@ -111,7 +111,7 @@ def write_denied(uid: str, problems: Sequence[str], warnings: Iterable[str] = ()
 
 def fit_warnings(warnings: Iterable[str]) -> list[str]:
     """The warnings as one line each, within the API server's limits; the last says how many were left out."""
-    lines = [_fit_line(warning) for warning in warnings]
+    lines = [one_line(warning, MAX_WARNING_CHARACTERS) for warning in warnings]
     lines = [line for line in lines if line]
     kept: list[str] = []
     room = MAX_WARNINGS_CHARACTERS
@@ -129,12 +129,6 @@ def fit_warnings(warnings: Iterable[str]) -> list[str]:
 def _write_warnings(warnings: Iterable[str]) -> dict[str, Json]:
     lines = fit_warnings(warnings)
     return {"warnings": lines} if lines else {}
-
-
-def _fit_line(text: str) -> str:
-    """The text as one printable line, because a warning is an HTTP header."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= MAX_WARNING_CHARACTERS else f"{line[: MAX_WARNING_CHARACTERS - 1]}…"
 
 
 def _write(response: dict[str, Json]) -> bytes:
@@ -196,13 +190,9 @@ def _read_object(request: Mapping[str, Any], key: str, kind: GroupVersionKind) -
         if not isinstance(metadata.get(part, ""), str):
             raise InvalidRequest(f"metadata.{part} of the review's {key} should be a string")
     for part in ("labels", "annotations"):
-        if not _is_text_map(metadata.get(part)):
+        if not is_text_map(metadata.get(part)):
             raise InvalidRequest(f"metadata.{part} of the review's {key} should be an object of strings")
     return manifest
-
-
-def _is_text_map(value: Any) -> bool:
-    return value is None or (isinstance(value, dict) and all(isinstance(text, str) for text in value.values()))
 
 
 def _complete(manifest: Manifest, name: str, namespace: str) -> ReadManifest:

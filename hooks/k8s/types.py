@@ -171,6 +171,23 @@ def annotations_of(manifest: ReadManifest) -> Mapping[str, str]:
     return manifest["metadata"].get("annotations") or {}
 
 
+def with_annotation(manifest: ReadManifest, name: str, value: str) -> Manifest:
+    """The object with an annotation, instead of one with the same name."""
+    annotations = {**annotations_of(manifest), name: value}
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
+
+
+def is_text_map(value: Json) -> bool:
+    """Whether a value can be labels or annotations: absent, or an object of strings."""
+    return value is None or (isinstance(value, dict) and all(isinstance(text, str) for text in value.values()))
+
+
+def object_key(manifest: ReadManifest) -> str:
+    """An object's key in the requests of Metacontroller: `namespace/name`, only `name` if it is cluster-scoped."""
+    namespace = manifest["metadata"].get("namespace")
+    return f"{namespace}/{name_of(manifest)}" if namespace else name_of(manifest)
+
+
 def is_deleting(manifest: ReadManifest) -> bool:
     """Whether the object is being deleted."""
     return "deletionTimestamp" in manifest["metadata"]

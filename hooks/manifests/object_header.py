@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.crds.served_versions import find_version_problem, is_beta
 from hooks.k8s.kinds import SECRET
 from hooks.k8s.names import is_dns_label
-from hooks.k8s.types import GroupVersionKind
+from hooks.k8s.types import GroupVersionKind, is_text_map
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.problems import HERE, FieldPath, Problem, Rule
 from hooks.rules import reading as rules
@@ -51,7 +51,7 @@ def find_header_problems(value: Any) -> Iterator[Problem]:
         yield from _find_metadata_problems(metadata)
     elif isinstance(metadata, dict) and metadata.get("name") is None:
         yield rules.NAME_OF_PARENT.at(_METADATA / "name")
-    if kind == SECRET and not _is_text_map(value.get("data")):
+    if kind == SECRET and not is_text_map(value.get("data")):
         yield rules.TEXT_MAP.at(HERE / "data")
     namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
     if namespace and isinstance(namespace, str) and not is_dns_label(namespace):
@@ -82,7 +82,7 @@ def _find_metadata_problems(metadata: Any) -> Iterator[Problem]:
     if namespace and not isinstance(namespace, str):
         yield find_wrong_type(_METADATA / "namespace", namespace, ["string"])
     for key in ("labels", "annotations"):
-        if not _is_text_map(metadata.get(key)):
+        if not is_text_map(metadata.get(key)):
             yield rules.TEXT_MAP.at(_METADATA / key)
     owners = metadata.get("ownerReferences") or []
     if not isinstance(owners, list):
@@ -96,7 +96,3 @@ def _find_metadata_problems(metadata: Any) -> Iterator[Problem]:
 def _describe_text(path: FieldPath, value: Any, missing: Rule) -> Problem:
     """The problem of a field that is empty or not a string."""
     return find_wrong_type(path, value, ["string"]) if value else missing.at(path)
-
-
-def _is_text_map(value: Any) -> bool:
-    return value is None or (isinstance(value, dict) and all(isinstance(item, str) for item in value.values()))

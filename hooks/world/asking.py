@@ -1,6 +1,6 @@
 """Asks a hook about a parent as Metacontroller does: customize first, then sync with children and related objects."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from hooks.component import sync as component_sync
 from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph import sync as graph_sync
-from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, name_of
+from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, object_key
 from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest
 from hooks.metacontroller.shapes import misshapen_refused
@@ -93,7 +93,4 @@ def build_request(parent: ReadManifest, reader: Reader, related: Iterable[Relate
 
 def _add(by_kind: dict[str, dict[str, ReadManifest]], objects: Iterable[ReadManifest]) -> None:
     for one in objects:
-        metadata: Mapping[str, str] = one["metadata"]
-        namespace = metadata.get("namespace")
-        key = f"{namespace}/{metadata['name']}" if namespace else name_of(one)
-        by_kind.setdefault(gvk_of(one).key, {})[key] = one
+        by_kind.setdefault(gvk_of(one).key, {})[object_key(one)] = one

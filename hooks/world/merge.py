@@ -12,7 +12,7 @@ import orjson
 from hooks import contract
 from hooks.k8s.differences import MERGE_KEYS, merge_key
 from hooks.k8s.hashing import canonical_json
-from hooks.k8s.types import Json, Manifest
+from hooks.k8s.types import Json, Manifest, with_annotation
 from hooks.world.equality import are_equal
 
 LAST_APPLIED = contract.ANNOTATION_LAST_APPLIED
@@ -76,8 +76,7 @@ def last_applied(obj: Manifest) -> Manifest | None:
 
 def with_last_applied(obj: Manifest, desired: Manifest) -> Manifest:
     """The object with the annotation that holds the desired one."""
-    annotations = {**(obj["metadata"].get("annotations") or {}), LAST_APPLIED: canonical_json(desired)}
-    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+    return with_annotation(obj, LAST_APPLIED, canonical_json(desired))
 
 
 def is_stable(desired: Json) -> bool:

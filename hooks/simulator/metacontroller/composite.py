@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hooks import contract
-from hooks.k8s.types import Manifest, is_deleting
+from hooks.k8s.types import Manifest, is_deleting, object_key
 from hooks.simulator.metacontroller.children import manage_children
 from hooks.simulator.metacontroller.controller_spec import ControllerSpec
 from hooks.simulator.metacontroller.parents import (
@@ -19,7 +19,7 @@ from hooks.simulator.metacontroller.parents import (
     stage_for,
     sync_finalizer,
 )
-from hooks.simulator.metacontroller.related import ObjectMap, object_key
+from hooks.simulator.metacontroller.related import ObjectMap
 from hooks.simulator.metacontroller.webhook import SyncFailed
 from hooks.simulator.store import ApiError, ref_of
 from hooks.world.equality import are_equal

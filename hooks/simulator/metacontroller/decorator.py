@@ -6,7 +6,7 @@ Source: Metacontroller v4.17, pkg/controller/decorator/controller.go, syncParent
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.k8s.types import Manifest, is_controlled_by
+from hooks.k8s.types import Manifest, is_controlled_by, object_key, with_annotation
 from hooks.simulator.metacontroller.children import manage_children
 from hooks.simulator.metacontroller.parents import (
     SyncTools,
@@ -17,7 +17,7 @@ from hooks.simulator.metacontroller.parents import (
     sync_finalizer,
     without_finalizer,
 )
-from hooks.simulator.metacontroller.related import ObjectMap, object_key
+from hooks.simulator.metacontroller.related import ObjectMap
 from hooks.simulator.store import ApiError, ref_of
 from hooks.world.equality import are_equal
 
@@ -51,7 +51,8 @@ def sync_decorator(tools: SyncTools, parent: Manifest) -> None:
         return
     desired = desired_map(parent, answer.get("attachments", []))
     marked = {
-        key: {name: _marked(tools.spec.name, child) for name, child in group.items()} for key, group in desired.items()
+        key: {name: with_annotation(child, DECORATOR, tools.spec.name) for name, child in group.items()}
+        for key, group in desired.items()
     }
     if manages_children(tools, parent):
         manage_children(tools, parent, observed, marked)
@@ -68,11 +69,6 @@ def _attachments(tools: SyncTools, parent: Manifest) -> ObjectMap:
         }
         for kind in tools.spec.methods
     }
-
-
-def _marked(decorator: str, child: Manifest) -> Manifest:
-    annotations = {**(child["metadata"].get("annotations") or {}), DECORATOR: decorator}
-    return {**child, "metadata": {**child["metadata"], "annotations": annotations}}
 
 
 def _decorate(tools: SyncTools, parent: Manifest, answer: Mapping[str, Any]) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from hooks.k8s.types import Manifest, is_deleting
+from hooks.k8s.types import Manifest, is_deleting, object_key
 from hooks.simulator.client import Client
 from hooks.simulator.metacontroller.controller_spec import ControllerSpec
 from hooks.simulator.metacontroller.informer import Reader
-from hooks.simulator.metacontroller.related import ObjectMap, Related, object_key
+from hooks.simulator.metacontroller.related import ObjectMap, Related
 from hooks.simulator.metacontroller.webhook import Stage, Webhook
 from hooks.simulator.store import FOREGROUND, ORPHAN, ApiError, Ref, ref_of
 

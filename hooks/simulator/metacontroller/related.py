@@ -6,7 +6,7 @@ Source: Metacontroller v4.17, pkg/controller/common/customize/manager.go.
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.k8s.types import Manifest
+from hooks.k8s.types import Manifest, object_key
 from hooks.simulator.clock import Clock
 from hooks.simulator.metacontroller.informer import Reader
 from hooks.simulator.metacontroller.webhook import SyncFailed, TooManyRequests, Webhook
@@ -100,13 +100,6 @@ class Related:
             return True
         namespace = self._store.get(Ref("", "Namespace", "", metadata["namespace"])) or {"metadata": {}}
         return matches(rule["namespaceSelector"], namespace["metadata"].get("labels") or {})
-
-
-def object_key(obj: Manifest) -> str:
-    """`namespace/name`, or only `name` for a cluster-scoped object."""
-    namespace = obj["metadata"].get("namespace")
-    name: str = obj["metadata"]["name"]
-    return f"{namespace}/{name}" if namespace else name
 
 
 def _check_rule(rule: Rule, resource: Resource) -> None:
