@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from hooks.diff.comparing import compare_with_cluster
-from hooks.diff.estate import Estate
-from hooks.diff.settling import Grounds, settle
 from hooks.facts import Facts
 from hooks.k8s import kinds
-from hooks.migration.found import Found
 from hooks.settings import Settings, parse_settings
+from hooks.world.objects import World
+from hooks.world.settling import Grounds, settle
 from tests.diff.compared import Documents, compare, edited_service, example, fates, load, pods
 from tests.diff.test_live import as_stored
 from tests.diff.test_pods import with_replicas
@@ -36,14 +35,15 @@ def test_other_number_of_nodes_restarts_the_groups_of_the_same_set() -> None:
     assert fates(found)[SET] == "changed"
 
 
-def live(documents: Documents, settings: Settings) -> Found:
+def live(documents: Documents, settings: Settings) -> World:
     """What runs after the documents were applied with these settings."""
     roots = [one.object for one in load(documents).documents]
     facts = Facts(now=datetime(2026, 1, 1, tzinfo=UTC), settings=settings)
-    grounds = Grounds(facts=facts, world=roots, installed=frozenset(INSTALLED))
-    estate = settle(roots, Estate(), grounds)
-    objects = tuple(as_stored(key, owned.manifest, owned.owner) for key, owned in estate.objects.items())
-    return Found(objects=objects, installed=frozenset(INSTALLED))
+    settled = settle(
+        roots, World(installed=frozenset(INSTALLED)), Grounds(facts=facts, world=World.written(roots, INSTALLED))
+    )
+    objects = (as_stored(key, owned.manifest, owned.owner) for key, owned in settled.world.objects.items())
+    return World.live(objects, INSTALLED)
 
 
 @pytest.mark.parametrize("switched", ["on", "off"])
@@ -51,7 +51,7 @@ def live(documents: Documents, settings: Settings) -> Found:
 def test_what_runs_keeps_its_kind_of_sets_whatever_the_setting_becomes(before: str, switched: str) -> None:
     documents = with_replicas(MULTINODE, "decode", 2)
     found = live(documents, set_to(before))
-    sets = [one["metadata"]["name"] for one in found.of(kinds.LEADER_WORKER_SET)]
+    sets = [one["metadata"]["name"] for one in found.of_kind(kinds.LEADER_WORKER_SET)]
     assert len([name for name in sets if "decode" in name]) == (1 if before == "on" else 2)
     facts = Facts(now=datetime(2026, 1, 1, tzinfo=UTC), settings=set_to(switched))
     assert compare_with_cluster(found, load(documents), facts).is_empty
