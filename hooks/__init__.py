@@ -70,6 +70,7 @@ Where is …?
 * what `kubectl get` shows: hooks/crds/definitions.py, hooks/crds/v1beta1.py, hooks/graph/overview.py
 * the condition Applied, and what differs from the wanted children: hooks/metacontroller/applied_condition.py
 * new defaults that wait until a spec changes: hooks/metacontroller/held.py, hooks/metacontroller/holding.py
+* worker components that a Go operator named by generation: hooks/graph/generations.py, hooks/graph/ending.py
 * a field of a workload's status that follows from the spec (model, GPUs, names): hooks/component/projection.py
 * the reasons of conditions: hooks/component/reasons.py, hooks/graph/status.py, hooks/graph/request/reasons.py
 * which changes of a condition are Events: hooks/component/events.py, hooks/graph/events.py, hooks/model/events.py

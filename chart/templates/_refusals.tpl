@@ -15,6 +15,7 @@
 {{- fail "server.port and admission.port are the same: both containers of a pod share its network." -}}
 {{- end -}}
 {{- include "dynamo-hooks.refuseVanishing" . -}}
+{{- include "dynamo-hooks.refuseUnservedOwners" . -}}
 {{- end }}
 
 {{- /* Fails if the controllers would no longer declare a kind of which graphs have objects: those would run on unattended,
@@ -53,5 +54,22 @@ and the graphs would be built a second time in another way. Only a rendering in 
 {{- end -}}
 {{- else if and (eq "auto" (include "dynamo-hooks.switch" (index .context.Values $value))) (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (printf "%s.%s" $entry.resource (include "dynamo-hooks.group" $entry.apiVersion))) -}}
 {{- fail (printf "the controllers declare %s of %s, its CRD is installed, but the API server does not serve it now, so it would no longer be declared. Try again when `kubectl get %s.%s` works, or set %s=off if nothing uses it." $entry.kind $entry.apiVersion $entry.resource (include "dynamo-hooks.group" $entry.apiVersion) $value) -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Fails if the CRDs would stop serving v1beta1 while an object names its owner by it: the garbage collector would no longer
+find that owner. Every graph of a Go operator has such an object of one of these kinds. */ -}}
+{{- define "dynamo-hooks.refuseUnservedOwners" -}}
+{{- if and .Values.crds.install (not .Values.v1beta1.enabled) -}}
+{{- range $kind := list "v1/ServiceAccount" "v1/Service" "apps/v1/Deployment" -}}
+{{- $found := lookup (dir $kind) (base $kind) "" "" | default dict -}}
+{{- range $object := $found.items | default list -}}
+{{- range $owner := $object.metadata.ownerReferences | default list -}}
+{{- if eq $owner.apiVersion "nvidia.com/v1beta1" -}}
+{{- fail (printf "%s %s/%s names its owner as nvidia.com/v1beta1, which the CRDs would no longer serve, so it would never be deleted with its graph. Run `dynamo-hooks migrate --all-namespaces --apply` first, or take v1beta1.enabled=true or crds.install=false." (base $kind) $object.metadata.namespace $object.metadata.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end }}

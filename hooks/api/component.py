@@ -48,13 +48,15 @@ class ComponentDeployment(ApiModel):
     def graph_name(self) -> str:
         """Name of the graph that the component belongs to; empty for a stand-alone one.
 
-        The graph owns it. If somebody removes that reference, or deletes the graph with `--cascade=orphan`, the
-        component still has the label of the graph's controller. Then its labels name the graph, so that its pods stay
-        as they are. Upstream reads the owner alone.
+        The graph owns it. A component without that reference (somebody removed it, the graph was deleted with
+        `--cascade=orphan`, a move from the Go operator was interrupted) still has labels that only a graph's controller
+        sets: its uid, or the Dynamo namespace. Then the labels name the graph, so that its pods stay as they are.
+        Upstream reads the owner alone.
         """
         labels, owners = self.metadata.labels, self.metadata.owner_references
         graph = next((owner for owner in owners if owner.get("kind") == contract.GRAPH.kind), None)
         if graph is not None:
             return str(graph.get("name") or "")
-        is_orphan = contract.LABEL_CONTROLLER_UID in labels and not any(owner.get("controller") for owner in owners)
+        is_made = contract.LABEL_CONTROLLER_UID in labels or contract.LABEL_NAMESPACE in labels
+        is_orphan = is_made and not any(owner.get("controller") for owner in owners)
         return labels.get(contract.LABEL_GRAPH, "") if is_orphan else ""

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import click
 
 from hooks.cli.cluster_options import Connection, connect, connection_options
+from hooks.cli.refusals import describe_refusal
 from hooks.clients.api_server import Refused
 from hooks.doctor.examination import examine, has_errors
 from hooks.doctor.reading import read_facts
@@ -56,7 +57,7 @@ def doctor(*, namespace: str, connection: Connection, output: str) -> None:
         with connect(connection) as cluster:
             facts = read_facts(cluster, datetime.now(UTC), namespace)
     except Refused as refused:
-        click.echo(str(refused), err=True)
+        click.echo(describe_refusal(refused), err=True)
         sys.exit(1)
     findings = examine(facts)
     text = format_json(findings) if output == "json" else format_text(findings, is_installed=facts.is_installed)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from hooks.cli.cluster_options import connect
 from hooks.cli.file_comparison import Sides, compare_files, fail
 from hooks.cli.machines import InvalidNodes, read_machines, read_machines_file
+from hooks.cli.refusals import describe_refusal
 from hooks.cli.render import load_together
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
@@ -31,8 +32,10 @@ def compare_on_nodes(sides: Sides, settings: Settings) -> Difference:
             with connect(sides.cluster) as cluster:
                 found = _compare_live(cluster, sides, settings)
                 machines = _read_live_machines(cluster, found) if sides.fits and machines is None else machines
-    except (Refused, InvalidNodes) as refused:
-        fail([str(refused)])
+    except Refused as refused:
+        fail([describe_refusal(refused)])
+    except InvalidNodes as error:
+        fail([str(error)])
     return found if machines is None else replace(found, fit=judge_fit(found.pods, machines))
 
 

@@ -19,6 +19,7 @@ What it does, for who writes the page about it:
 
 import sys
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import click
@@ -26,17 +27,20 @@ import orjson
 
 from hooks.cli.cluster_options import Connection, connect, connection_options
 from hooks.cli.options import read_settings, settings_option
+from hooks.cli.refusals import describe_refusal
 from hooks.cli.values import parse_namespace
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
+from hooks.doctor.facts import Right
 from hooks.facts import Facts
 from hooks.manifests.writing import guard_output
 from hooks.migration.execution import carry_out
 from hooks.migration.planner import plan_migration
 from hooks.migration.reading import read_found
 from hooks.migration.report import summarize, write_json, write_text
+from hooks.migration.rights import find_lacking, needs_of_plan, needs_of_storage
 from hooks.migration.steps import Plan, Step
-from hooks.migration.storage import plan_storage, store_all
+from hooks.migration.storage import find_drop_obstacle, plan_storage, store_all
 from hooks.migration.way_back import write_way_back
 from hooks.settings import Settings
 
@@ -71,6 +75,7 @@ Examples:
 @click.option(
     "--drop-v1beta1", "drops", is_flag=True, help="The same, and let the CRDs serve v1alpha1 only. No webhook is asked."
 )
+@click.option("-v", "--verbose", is_flag=True, help="Print every object of the plan, with the reason.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the plan.")
 @settings_option
 @connection_options
@@ -83,6 +88,7 @@ def migrate(  # noqa: PLR0913 - one for each option
     goes_back: bool,
     stores: bool,
     drops: bool,
+    verbose: bool,
     output: str,
     set_values: tuple[str, ...],
     connection: Connection,
@@ -111,9 +117,11 @@ def migrate(  # noqa: PLR0913 - one for each option
                 _store(cluster, drops=drops, applies=applies, output=output)
                 return
             chosen = "" if everywhere else namespace or cluster.namespace
-            is_whole = _migrate(cluster, chosen, settings, applies=applies, force=force, output=output)
+            plan = _plan(cluster, chosen, settings)
+            _print(plan, output=output, verbose=verbose, is_short=applies)
+            is_whole = _migrate(cluster, chosen, plan, applies=applies, force=force)
     except Refused as refused:
-        click.echo(f"{refused}\nNothing is lost: run the same command again.", err=True)
+        click.echo(f"{describe_refusal(refused)}\nNothing is lost: run the same command again.", err=True)
         sys.exit(1)
     if not is_whole:
         sys.exit(1)
@@ -127,21 +135,37 @@ def _store(cluster: Cluster, *, drops: bool, applies: bool, output: str) -> None
             click.echo(orjson.dumps([one.to_json() for one in plan], option=orjson.OPT_INDENT_2).decode())
         else:
             click.echo("\n".join(one.sentence for one in plan) or "The cluster has no CRD of Dynamo.")
+    obstacle = find_drop_obstacle(cluster) if any(one.drops for one in plan) else ""
+    if obstacle:
+        click.echo(f"{'Refused' if applies else '--apply will be refused'}: {obstacle}", err=True)
+        click.echo("Nothing was changed.", err=True)
+        sys.exit(1)
     if applies:
-        store_all(cluster, plan, lambda line: click.echo(line, err=True), time.sleep)
+        _check_rights(cluster, needs_of_storage([one.kind for one in plan if one.foreign]) if plan else ())
+        if not store_all(cluster, plan, lambda line: click.echo(line, err=True), time.sleep):
+            sys.exit(1)
     elif any(one.is_work for one in plan):
         click.echo("Nothing was changed; --apply does it.", err=True)
 
 
-def _migrate(cluster: Cluster, namespace: str, settings: Settings, *, applies: bool, force: bool, output: str) -> bool:
-    """Print the plan and, if wanted and allowed, do it; whether nothing was refused and all was done."""
-    found = read_found(cluster, namespace, Facts(now=datetime.now(UTC), settings=settings))
-    plan = plan_migration(found, Facts(now=datetime.now(UTC), settings=settings))
+def _plan(cluster: Cluster, namespace: str, settings: Settings) -> Plan:
+    facts = Facts(now=datetime.now(UTC), settings=settings)
+    return plan_migration(read_found(cluster, namespace, facts), facts)
+
+
+def _print(plan: Plan, *, output: str, verbose: bool, is_short: bool) -> None:
+    """Print the plan; of one that is carried out now, only the summary, unless the whole is asked for."""
     with guard_output():
         if output == "json":
             click.echo(orjson.dumps(write_json(plan), option=orjson.OPT_INDENT_2).decode())
+        elif is_short and not verbose:
+            click.echo("\n".join([summarize(plan), *(f"Warning: {one}" for one in plan.warnings)]))
         else:
-            click.echo("\n".join(write_text(plan)))
+            click.echo("\n".join(write_text(plan, verbose=verbose)))
+
+
+def _migrate(cluster: Cluster, namespace: str, plan: Plan, *, applies: bool, force: bool) -> bool:
+    """Carry out the plan, if wanted and allowed; whether nothing was refused and all was done."""
     if namespace and not plan.steps:
         click.echo(f"Looked in namespace {namespace} only; --all-namespaces looks in all.", err=True)
     is_allowed = _tell_refusals(plan, force=force, refused="Refused" if applies else "--apply will be refused")
@@ -152,7 +176,15 @@ def _migrate(cluster: Cluster, namespace: str, settings: Settings, *, applies: b
     if not is_allowed:
         click.echo("Nothing was changed.", err=True)
         return False
+    _check_rights(cluster, needs_of_plan(plan))
     return _apply(plan, cluster)
+
+
+def _check_rights(cluster: Cluster, needs: Iterable[Right]) -> None:
+    """End the command before it changes anything if the user lacks a right."""
+    if lacking := find_lacking(cluster, needs):
+        click.echo(f"Refused: {lacking}.\nNothing was changed.", err=True)
+        sys.exit(1)
 
 
 def _tell_refusals(plan: Plan, *, force: bool, refused: str) -> bool:
@@ -169,7 +201,7 @@ def _apply(plan: Plan, cluster: Cluster) -> bool:
     if not plan.work:
         return True
     if done:
-        click.echo(f"Done. {summarize(plan)}", err=True)
+        click.echo("Done.", err=True)
     else:
         click.echo("Not all was done; run the same command again, and look at what it says then.", err=True)
     return done

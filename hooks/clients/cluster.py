@@ -127,16 +127,20 @@ class Cluster:
         change: Mapping[str, Any],
         subresource: str = "",
         patch: str = MERGE_PATCH,
+        *,
+        is_trial: bool = False,
     ) -> ReadManifest:
         """Change the object `found`, which needs a kind, a name and its namespace; returns it as stored.
 
         It is refused (409) if the object was deleted and created anew, or changed since it was read: the patch carries
-        the uid and resourceVersion of `found` where these are known and `change` names no others.
+        the uid and resourceVersion of `found` where these are known and `change` names no others. A trial is judged
+        like any other, and changes nothing.
         """
         metadata = found["metadata"]
         path = path_of(gvk_of(found), metadata["name"], str(metadata.get("namespace") or ""))
         body = _with_preconditions(change, metadata)
-        return self.ask("PATCH", path + _below(subresource), body, patch=patch).body
+        query = {"dryRun": "All"} if is_trial else None
+        return self.ask("PATCH", path + _below(subresource), body, query=query, patch=patch).body
 
     def delete(self, found: ReadManifest, propagation: str = "Background") -> None:
         """Delete the object `found`, unless it was deleted and created anew since, or is gone already."""

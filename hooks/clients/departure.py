@@ -5,13 +5,14 @@ deleted first, because Metacontroller would add the finalizers again, and then t
 their children and the pods stay as they are. The webhooks are deleted before: they would be asked about each removal.
 
 A CRD whose conversion webhook these hooks answer stops to serve v1beta1. Otherwise the API server would go on asking a
-Service that is gone, and no namespace could be deleted. Objects are stored as v1alpha1, so nothing is lost.
+Service that is gone, and no namespace could be deleted. Objects are stored as v1alpha1, so nothing is lost. While some
+name their owners by v1beta1, it stays served, without a webhook: the garbage collector looks for owners there.
 
 Objects of a namespace-restricted installation keep its label, so no other installation serves them. They are named with
 the command that hands them to the installation for the whole cluster: whether it is to serve them is not decided here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -19,7 +20,8 @@ from urllib.parse import urlencode
 
 from hooks import contract
 from hooks.clients.api_server import Conversation, Refused, collection_path, read_pages
-from hooks.crds.versions import find_foreign_storage, find_serving_patch
+from hooks.clients.foreign_owners import find_foreign_owned
+from hooks.crds.versions import find_conversion_patch, find_foreign_storage, find_serving_patch
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller import install_files
 from hooks.metacontroller.controllers import OUR_KINDS
@@ -87,11 +89,32 @@ class Departure:
                 return ""
             if foreign := find_foreign_storage(found):
                 return f"{name} stays as it is: objects may be stored as {', '.join(foreign)}"
+            named = self._name_foreign_owned()
+            patch = find_conversion_patch(found) if named else patch
+            said = (
+                f"goes on serving {contract.BETA_VERSION}, unconverted: {named}"
+                if named
+                else f"serves {contract.VERSION} only"
+            )
+            if not patch:
+                return f"{name} {said}"
             change = {**patch, "metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}}
             answer = self.talk.ask("PATCH", path, change, also=(HTTPStatus.CONFLICT,))
             if answer.status != HTTPStatus.CONFLICT:
-                return f"{name} serves {contract.VERSION} only"
+                return f"{name} {said}"
         raise Refused(f"PATCH {path}: others write it at the same time; try again")
+
+    def _name_foreign_owned(self) -> str:
+        """Why no version may stop being served; empty if all objects name their owners by v1alpha1."""
+        found = find_foreign_owned(self._get)
+        if found.unread:
+            return f"it is not known which objects name their owners by it, because {'; '.join(found.unread)}"
+        return found.sentence
+
+    def _get(self, path: str, query: Mapping[str, str | int]) -> Mapping[str, Any] | None:
+        asked = f"{path}?{urlencode(query)}" if query else path
+        answer = self.talk.ask("GET", asked, also=(HTTPStatus.NOT_FOUND,))
+        return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
 
     def remove_finalizers(self) -> Iterator[str]:
         """Remove the controllers' finalizers from all parents; yields a sentence for each parent that had one.

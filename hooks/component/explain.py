@@ -11,6 +11,7 @@ from hooks.component.observe import ObservedComponent
 from hooks.component.plan import ComponentPlan
 from hooks.component.pod_template import PodPlan
 from hooks.component.progress import Progress
+from hooks.component.selection import explain_unselected
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.pod_reasons import explain_denial, explain_pods
 from hooks.k8s.pod_sets import count_running_pods
@@ -26,6 +27,8 @@ def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, no
     """
     deployment = seen.workloads.deployment
     lasting = [one.explanation for one in progress.of_workloads if one.is_lasting]
+    if progress.unselected:
+        return explain_unselected(plan, progress.unselected)
     if not progress.is_current or lasting:
         return choose_worst(lasting) or _explain_change(plan, seen)
     denial = explain_denial(deployment.get("status") or {}) if deployment is not None else None

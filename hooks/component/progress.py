@@ -7,6 +7,7 @@ from hooks import contract
 from hooks.component.build import Built
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
+from hooks.component.selection import find_unselected
 from hooks.k8s import kinds
 from hooks.k8s.conditions import is_pod_ready
 from hooks.k8s.pod_sets import count_running_pods, pods_by_role
@@ -39,7 +40,7 @@ class Progress:
     or not as wanted, `of_workloads` are those of them that are workloads. `remarks` are sentences for the user.
     `is_unconfirmed`: a live status has no generation, so it may belong to an older spec. `is_current`: the controllers
     of all workloads act on the newest spec. `is_rolling`: some pods still have an older spec. `held` names the
-    workloads that wait with new defaults.
+    workloads that wait with new defaults. `unselected` says which Service selects none of the pods; empty if none.
     """
 
     waiting: Mapping[str, str]
@@ -50,6 +51,7 @@ class Progress:
     is_current: bool
     is_rolling: bool
     held: tuple[str, ...]
+    unselected: str = ""
 
 
 def find_component_deviations(plan: ComponentPlan, built: Built, request: SyncRequest) -> tuple[Deviation, ...]:
@@ -71,10 +73,13 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent,
         for name, live in observed.items()
     }
     pairs = [(wanted, live) for wanted in built.workloads if (live := observed[name_of(wanted)]) is not None]
+    is_ready = all(state.ready for state in states.values())
+    unselected = find_unselected(built.children, (live for _, live in pairs)) if is_ready else ""
     return Progress(
         waiting={
             **{name: state.reason for name, state in states.items() if not state.ready},
             **dict.fromkeys(_surplus(plan, seen.workloads.leader_worker_sets, states), _STILL_THERE),
+            **({plan.subject.name: "no Service reaches it"} if unselected else {}),
         },
         applied=applied,
         of_workloads=tuple(filter(None, judged.values())),
@@ -83,6 +88,7 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent,
         is_current=all(state.is_current for state in states.values()),
         is_rolling=any(has_old_pods(live) for _, live in pairs),
         held=built.held,
+        unselected=unselected,
     )
 
 

@@ -97,7 +97,8 @@ class Subject:
 def resolve_subject(component: ComponentDeployment, settings: Settings) -> Subject:
     """The identity of a component.
 
-    The Dynamo namespace contains the graph's name. A component without a graph has one of its own, named after it, or
+    A component that a Go operator of 1.5 made for a graph says the name of its service by a label alone. The Dynamo
+    namespace contains the graph's name. A component without a graph has one of its own, named after it, or
     the one that `dynamoNamespace` names: components that name the same one find each other. Upstream puts all
     components without a graph in a Kubernetes namespace into `<namespace>-`, which is not a valid label value.
     """
@@ -106,7 +107,7 @@ def resolve_subject(component: ComponentDeployment, settings: Settings) -> Subje
     return Subject(
         name=metadata.name,
         namespace=metadata.namespace,
-        service=spec.service_name or metadata.name,
+        service=spec.service_name or (metadata.labels.get(contract.LABEL_COMPONENT) if graph else "") or metadata.name,
         graph=graph,
         type=ComponentType.of(spec.component_type),
         type_text=spec.component_type,

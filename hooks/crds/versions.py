@@ -29,9 +29,13 @@ def find_serving_patch(definition: ReadManifest) -> dict[str, Json]:
         {**version, "served": version["name"] == contract.VERSION} if version.get("served") else version
         for version in spec["versions"]
     ]
-    patch: dict[str, Json] = {}
+    patch = dict(find_conversion_patch(definition).get("spec") or {})
     if versions != spec["versions"]:
         patch["versions"] = versions
-    if (spec.get("conversion") or {}).get("strategy") == "Webhook":
-        patch["conversion"] = {"strategy": "None", "webhook": None}
     return {"spec": patch} if patch else {}
+
+
+def find_conversion_patch(definition: ReadManifest) -> dict[str, Json]:
+    """The merge patch after which no webhook converts objects; {} if none does."""
+    is_converted = (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook"
+    return {"spec": {"conversion": {"strategy": "None", "webhook": None}}} if is_converted else {}

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from hooks import contract
+from hooks.clients.foreign_owners import NONE_FOREIGN, ForeignOwned
 from hooks.k8s.pod_sets import pod_spec_of, wanted_replicas
 from hooks.k8s.types import Json, ReadManifest, labels_of
 from hooks.metacontroller.install_files import CONTROLLER_FILES
@@ -78,7 +79,8 @@ class Facts:
 
     `crds` are by name, `backends` by namespace and name, `certificates` by those of their Secret. `parents` are the
     objects of the five kinds. `namespace` is where the hooks are searched; empty for everywhere. `claims` has the
-    namespaces with the label of an installation, and that label.
+    namespaces with the label of an installation, and that label. `foreign_owned` are objects that name their owners by
+    another version than v1alpha1.
     """
 
     now: datetime
@@ -96,6 +98,7 @@ class Facts:
     webhooks: tuple[ReadManifest, ...] = ()
     certificates: Mapping[tuple[str, str], Certificate] = field(default_factory=dict)
     rights: tuple[Right, ...] = ()
+    foreign_owned: ForeignOwned = NONE_FOREIGN
     unread: Mapping[str, str] = field(default_factory=dict)
 
     @property

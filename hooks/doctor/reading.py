@@ -9,6 +9,7 @@ from http import HTTPStatus
 from hooks import contract
 from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
+from hooks.clients.foreign_owners import find_foreign_owned, getter
 from hooks.clients.live_reader import Reader, find_installed
 from hooks.doctor.checks.certificates import certificate_secrets, decode_text
 from hooks.doctor.checks.crds import NAMES
@@ -66,6 +67,7 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
     )
     facts = replace(facts, pods=_read_pods(reader, facts), certificates=_read_certificates(reader, facts))
     facts = replace(facts, backends=_read_backends(reader, facts))
+    facts = replace(facts, foreign_owned=find_foreign_owned(getter(cluster)))
     return replace(facts, rights=review_rights(reader, facts), unread=dict(reader.unread))
 
 

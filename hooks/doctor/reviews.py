@@ -15,7 +15,7 @@ def review_rights(reader: Reader, facts: Facts) -> tuple[Right, ...]:
     """The rights, as the API server judges them; an account that may do everything is asked about only once."""
     own = plan_own_rights(facts, reader.cluster.namespace)
     nothing: tuple[Right, ...] = ()
-    reviewed = reader.attempt("selfsubjectaccessreviews", partial(_ask_all, reader.cluster, own), nothing)
+    reviewed = reader.attempt("selfsubjectaccessreviews", partial(ask_all, reader.cluster, own), nothing)
     planned = [*plan_metacontroller_rights(facts), *plan_hooks_rights(facts)]
     users = sorted({(right.holder, right.user) for right in planned})
     for holder, user in users:
@@ -27,11 +27,16 @@ def review_rights(reader: Reader, facts: Facts) -> tuple[Right, ...]:
 
 
 def _ask_account(cluster: Cluster, everything: Right, rights: Iterable[Right]) -> tuple[Right, ...]:
-    answer = _ask_all(cluster, [everything])
-    return answer if answer[0].allowed else _ask_all(cluster, rights)
+    answer = ask_all(cluster, [everything])
+    return answer if answer[0].allowed else ask_all(cluster, rights)
 
 
-def _ask_all(cluster: Cluster, rights: Iterable[Right]) -> tuple[Right, ...]:
+def ask_all(cluster: Cluster, rights: Iterable[Right]) -> tuple[Right, ...]:
+    """The rights, as the API server judges them.
+
+    Raises:
+        Refused: it does not answer, or the user may not ask.
+    """
     return tuple(replace(right, allowed=_ask(cluster, right)) for right in rights)
 
 

@@ -67,7 +67,7 @@ class ServiceInputs:
     `replicas` are those of its scaling adapter, None without one; `restart_at` the id of the restart, empty for none;
     `ingress` the default ingress of frontends; `frontend` the container of its pods that v1beta1 calls its frontend,
     empty where the spec says it; `prefix` the decision about the bare prefix of the Dynamo namespace. `keeps_type`: its
-    workload exists, and selectors have the type `worker`.
+    workload exists, and selectors have the type `worker`. `name` is that of its component if that has a generation.
     """
 
     replicas: int | None
@@ -76,6 +76,7 @@ class ServiceInputs:
     frontend: str = ""
     keeps_type: bool = False
     prefix: str = ""
+    name: str = ""
 
 
 def plan_component(
@@ -105,7 +106,7 @@ def plan_component(
     }
     if overrides.resources is not None:
         fields["resources"] = _override_resources(written.get("resources") or {}, overrides.resources)
-    name = identity.component_name(metadata.name, service)
+    name = around.name or identity.component_name(metadata.name, service)
     return GraphServicePlan(
         service=service,
         name=name,

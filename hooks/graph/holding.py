@@ -9,7 +9,7 @@ from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
 from hooks.graph.worker_labels import LivePool
 from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, ReadManifest, annotations_of, gvk_of, name_of, sort_manifests
+from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of, sort_manifests
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.held import digest_graph, digest_service, mark
 from hooks.metacontroller.holding import (
@@ -164,4 +164,15 @@ def _with_held(plan: GraphPlan, held: Mapping[str, Manifest]) -> GraphPlan:
     components = tuple(
         replace(one, spec=held[one.name]["spec"]) if one.name in held else one for one in plan.components
     )
-    return replace(plan, components=components, notes=notes)
+    return replace(plan, components=components, projections=_with_suffixes(plan, held), notes=notes)
+
+
+def _with_suffixes(plan: GraphPlan, held: Mapping[str, Manifest]) -> dict[str, Mapping[str, Json]]:
+    """The projections; held workers of a generation register in a Dynamo namespace that ends with its digits."""
+    found = dict(plan.projections)
+    for one in plan.components:
+        digits = labels_of(held[one.name]).get(contract.LABEL_WORKER_HASH) if one.name in held else ""
+        if digits and one.name.endswith(f"-{digits}"):
+            fields = found[one.service]
+            found[one.service] = {**fields, "runtimeNamespace": f"{fields['runtimeNamespace']}-{digits}"}
+    return found

@@ -1,6 +1,6 @@
 """Children and related objects of a graph, read once into frozen values; decides nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -8,10 +8,13 @@ from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.graph.components import clean_json
+from hooks.graph.generations import NONE as NO_GENERATIONS
+from hooks.graph.generations import Generations, find_generations
 from hooks.graph.grove.observe import ObservedGrove, observe_grove
 from hooks.graph.namespace_prefix import TAKEN, observe_prefix
 from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.graph.worker_labels import LivePool, find_untyped, observe_pool
+from hooks.identity import component_name
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.pod_reasons import cannot_pull
@@ -19,6 +22,7 @@ from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
 from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
+from hooks.metacontroller.deviations import is_left_behind
 from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.last_applied import read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
@@ -87,6 +91,7 @@ class ObservedGraph:
     service, empty if the hook did not ask for them. `with_image_errors` are services with pods whose images cannot be
     pulled. `untyped` are the services whose existing workload has the type `worker` in selectors, which cannot change.
     `prefix` is what is known of the bare prefix of its Dynamo namespace, `pool` how its InferencePool finds workers.
+    `generations` are the components whose names have a generation in them.
     """
 
     components: Mapping[str, ChildComponent]
@@ -104,6 +109,11 @@ class ObservedGraph:
     untyped: frozenset[str] = frozenset()
     prefix: str = TAKEN
     pool: LivePool = LivePool.NONE
+    generations: Generations = NO_GENERATIONS
+
+    def component_of(self, graph: str, service: str) -> ChildComponent | None:
+        """The live component of a service of the graph with that name."""
+        return self.components.get(self.generations.current.get(service) or component_name(graph, service))
 
 
 def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
@@ -130,7 +140,19 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         untyped=find_untyped(request.children),
         prefix=observe_prefix(request),
         pool=observe_pool(request),
+        generations=find_generations(
+            request.parent["metadata"]["name"],
+            (request.parent.get("spec") or {}).get("services") or {},
+            [*children.of(contract.COMPONENT), *_find_left_behind(request)],
+        ),
     )
+
+
+def _find_left_behind(request: SyncRequest) -> Iterator[ReadManifest]:
+    """The graph's components that Metacontroller does not take for children; their names are not free."""
+    for one in request.related.of(contract.COMPONENT):
+        if is_left_behind(one, request.parent):
+            yield one
 
 
 def without_progress(seen: ObservedGraph) -> ObservedGraph:

@@ -161,6 +161,7 @@ def _plan_components(
             frontend=frontends.get(service, ""),
             keeps_type=service in seen.untyped or seen.pool is LivePool.BY_TYPE,
             prefix=prefix if has_deciding_frontend(graph.spec.services[service]) else "",
+            name=seen.generations.current.get(service, ""),
         )
         try:
             plans.append(plan_component(graph, service, raw[service], around))

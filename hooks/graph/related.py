@@ -62,6 +62,8 @@ def _rivals(parent: ReadManifest, *, has_grove: bool) -> Iterator[RelatedRule]:
     name, namespace = graph.metadata.name, graph.metadata.namespace
     components = sorted(component_name(name, service) for service in graph.spec.services)
     yield RelatedRule.of(contract.COMPONENT, namespace, names=tuple(components))
+    # A Go operator may have left components with other names, beside which none may be created.
+    yield RelatedRule.of(contract.COMPONENT, namespace, match_labels={contract.LABEL_GRAPH: name})
     exposed = map(to_dns_label, components) if has_grove else ()
     of_models = (model_service_name(name, plan.model) for plan in plan_model_services(graph))
     if has_grove:

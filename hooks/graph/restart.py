@@ -16,7 +16,6 @@ from enum import StrEnum
 from hooks.api.graph import GraphDeployment
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.path import takes_grove
-from hooks.identity import component_name
 from hooks.k8s.types import Json
 
 
@@ -101,7 +100,7 @@ def observe_restart_ids(graph: GraphDeployment, seen: ObservedGraph) -> dict[str
     if takes_grove(graph.metadata.annotations, seen.installed, seen.standing):
         existing = seen.grove.pod_clique_set
         return {} if existing is None or existing.is_deleting else dict(existing.restarts)
-    named = ((service, seen.components.get(component_name(graph.metadata.name, service))) for service in _names(graph))
+    named = ((service, seen.component_of(graph.metadata.name, service)) for service in _names(graph))
     return {service: component.restart_at for service, component in named if component is not None}
 
 

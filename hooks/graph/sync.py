@@ -10,6 +10,7 @@ from hooks.errors import InvalidSpec
 from hooks.facts import Facts
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
+from hooks.graph.ending import keep_ending
 from hooks.graph.events import plan_adapter_events, plan_transition_events
 from hooks.graph.explain import explain_services
 from hooks.graph.holding import Holding, hold_graph, mark_workloads
@@ -181,6 +182,7 @@ def _measure(
     applied = judge_deviations(request, deviations, facts.now, is_coming_up=has_no_pods(plan, seen))
     held = build_held_condition(request.parent, _name_held(holding, seen))
     progress = replace(measure_graph(plan, seen, applied), held=held)
+    children = keep_ending(children, plan, request, seen=seen, unready=progress.unready)
     return _Planned(plan=plan, children=children, restart=restart, progress=progress)
 
 

@@ -17,6 +17,7 @@ STATEFUL_SET = GroupVersionKind("apps", "v1", "StatefulSet")
 CRON_JOB = GroupVersionKind("batch", "v1", "CronJob")
 JOB = GroupVersionKind("batch", "v1", "Job")
 INGRESS = GroupVersionKind("networking.k8s.io", "v1", "Ingress")
+RESOURCE_CLAIM_TEMPLATE = GroupVersionKind("resource.k8s.io", "v1", "ResourceClaimTemplate")
 ROLE = GroupVersionKind("rbac.authorization.k8s.io", "v1", "Role")
 ROLE_BINDING = GroupVersionKind("rbac.authorization.k8s.io", "v1", "RoleBinding")
 

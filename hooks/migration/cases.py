@@ -4,13 +4,16 @@ It is asked twice: about adopted children, for what it wants and for the digest 
 what it really will do. So the plan is what happens.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.facts import Facts
+from hooks.graph.generations import NONE as NO_GENERATIONS
+from hooks.graph.generations import Generations, find_generations
 from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.k8s import kinds
+from hooks.k8s.pod_sets import count_running_pods
 from hooks.k8s.readiness import has_ready_pods
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of
 from hooks.metacontroller.controllers import Strategy, strategy_of
@@ -20,7 +23,7 @@ from hooks.migration.changes import find_obstacle, make_change, read_content, re
 from hooks.migration.claims import OUTLIVING, Claims
 from hooks.migration.first_sync import FirstSync, Key, ask, predict
 from hooks.migration.found import Found
-from hooks.migration.steps import Change
+from hooks.migration.steps import Change, OwnerReference
 from hooks.world.objects import World
 from hooks.world.ownership import controller_reference
 
@@ -31,7 +34,8 @@ class Case:
 
     `first` is the hook's answer about adopted children, `second` that about marked ones, `fresh` that for the parent as
     it is rendered once nothing is held. `after` are the children after Metacontroller has applied `second`. `serving`
-    are marked components whose workloads have ready pods.
+    are marked components whose workloads have ready pods. `left` are workloads of the path that a graph has left, and
+    `ending` components of earlier generations.
     """
 
     parent: ReadManifest
@@ -41,7 +45,9 @@ class Case:
     second: FirstSync
     fresh: FirstSync
     after: Mapping[Key, Manifest]
-    serving: frozenset[Key]
+    serving: frozenset[Key] = frozenset()
+    left: frozenset[Key] = frozenset()
+    ending: frozenset[Key] = frozenset()
 
     def is_wanted(self, key: Key) -> bool:
         """Whether the object becomes a child, and stays one."""
@@ -53,13 +59,14 @@ def judge(parent: ReadManifest, claims: Claims, found: Found, facts: Facts, *, f
     asking = _Asking(found=found, facts=facts)
     serving = frozenset(key for key in claims.all if _serves(key, parent, found))
     objects = {key: _say_ready(live) if key in serving else live for key, live in claims.all.items()}
-    beside = Change(beside=(refer_beside(parent),))
     left = _find_other_path(parent, objects)
+    beside = Change(beside=(refer_beside(parent),))
     adopted = {key: beside if key in left else _adopt(live, parent, found) for key, live in objects.items()}
     unmarked = {key: unmark(live) for key, live in objects.items()}
     first = asking.ask(parent, unmarked, adopted)
     if first.error and not first.wanted:  # the hook gives no answer, so Metacontroller changes nothing
         kept = FirstSync(wanted={key: read_content(objects[key]) for key in objects if key not in left})
+        after = predict(kept.wanted, parent, asking.change(parent, objects, adopted))
         return Case(
             parent=parent,
             claims=claims,
@@ -67,27 +74,63 @@ def judge(parent: ReadManifest, claims: Claims, found: Found, facts: Facts, *, f
             first=first,
             second=kept,
             fresh=kept,
-            after=predict(kept.wanted, parent, asking.change(parent, objects, adopted)),
-            serving=frozenset(),
+            after=after,
+            left=left,
         )
+    generations = _find_generations(parent, objects)
     changes = {
-        key: _mark(change, objects[key], first.wanted[key]) if key in first.wanted else beside
+        key: _decide(change, objects[key], first.wanted.get(key), generations=generations, found=found)
         for key, change in adopted.items()
     }
     marked = asking.change(parent, objects, changes)
     second = ask(parent, marked, facts)
-    rendered = first if fresh is parent else asking.ask(fresh, unmarked, adopted)
-    awaited = frozenset(key for key in serving if changes[key].mark)
     return Case(
         parent=parent,
         claims=claims,
         changes=changes,
         first=first,
         second=second,
-        fresh=rendered,
+        fresh=first if fresh is parent else asking.ask(fresh, unmarked, adopted),
         after=predict(second.wanted, parent, marked),
-        serving=awaited,
+        serving=frozenset(key for key in serving if changes[key].mark),
+        left=left,
+        ending=frozenset((contract.COMPONENT, name) for name in generations.all_ending),
     )
+
+
+def count_pods(live: ReadManifest, found: Found) -> int:
+    """The number of pods that a workload has, or that the workloads of a component have."""
+    if gvk_of(live) != contract.COMPONENT:
+        return count_running_pods(live)
+    return sum(map(count_running_pods, _workloads_of(name_of(live), live["metadata"]["namespace"], found)))
+
+
+def _find_generations(parent: ReadManifest, objects: Mapping[Key, ReadManifest]) -> Generations:
+    if gvk_of(parent) != contract.GRAPH:
+        return NO_GENERATIONS
+    components = [live for key, live in objects.items() if key[0] == contract.COMPONENT]
+    return find_generations(name_of(parent), (parent.get("spec") or {}).get("services") or {}, components)
+
+
+def _decide(
+    change: Change, live: ReadManifest, wanted: Manifest | None, *, generations: Generations, found: Found
+) -> Change:
+    """The change of an object of the parent: what has pods stays its child, whether or not the hook wants it.
+
+    Components of a generation that is not the newest are not of the graph's present spec, so they are not held.
+    """
+    if change.owner is None:
+        return change
+    if wanted is None:
+        ends = name_of(live) in generations.all_ending or count_pods(live, found)
+        return change if ends else Change(beside=(_refer(change.owner),))
+    is_old = generations.is_behind and name_of(live) in generations.current.values()
+    return change if is_old and gvk_of(live) == contract.COMPONENT else _mark(change, live, wanted)
+
+
+def _refer(owner: OwnerReference) -> OwnerReference:
+    """The owner's reference without control."""
+    return {key: value for key, value in owner.items() if key not in {"controller", "blockOwnerDeletion"}}
 
 
 def _serves(key: Key, parent: ReadManifest, found: Found) -> bool:
@@ -95,14 +138,15 @@ def _serves(key: Key, parent: ReadManifest, found: Found) -> bool:
     kind, name = key
     if kind != contract.COMPONENT:
         return False
-    namespace = parent["metadata"]["namespace"]
-    deployments = (one for one in found.world.of_kind(kinds.DEPLOYMENT, namespace) if name_of(one) == name)
-    groups = (
-        one
-        for one in found.world.of_kind(kinds.LEADER_WORKER_SET, namespace)
-        if name_of(one).rpartition("-")[0] == name
-    )
-    return any(has_ready_pods(one) for one in (*deployments, *groups))
+    return any(map(has_ready_pods, _workloads_of(name, parent["metadata"]["namespace"], found)))
+
+
+def _workloads_of(component: str, namespace: str, found: Found) -> Iterator[ReadManifest]:
+    """The workloads of a component of that name."""
+    yield from (one for one in found.world.of_kind(kinds.DEPLOYMENT, namespace) if name_of(one) == component)
+    for one in found.world.of_kind(kinds.LEADER_WORKER_SET, namespace):
+        if name_of(one).rpartition("-")[0] == component:
+            yield one
 
 
 def _say_ready(component: ReadManifest) -> ReadManifest:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from hooks import contract
+from hooks.crds.owner_versions import find_foreign_owner, name_owner
 from hooks.crds.stored import apply_defaults, prune
 from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json
@@ -61,8 +62,8 @@ def make_change(change: Change, live: ReadManifest) -> Manifest:
     if change.owner is not None:
         _check_free(live, change.owner)
         metadata["labels"] = {**labels_of(live), contract.LABEL_CONTROLLER_UID: str(change.owner["uid"])}
-    if change.owner is not None or change.beside:
-        metadata["ownerReferences"] = _merge_owners(live, change)
+    if change.owner is not None or change.beside or find_foreign_owner(live):
+        metadata["ownerReferences"] = [name_owner(one) for one in _merge_owners(live, change)]
     if change.finalizer in (metadata.get("finalizers") or ()):
         metadata["finalizers"] = [found for found in metadata["finalizers"] if found != change.finalizer]
     changed = {**live, "metadata": metadata}
@@ -160,8 +161,11 @@ def _merge_owners(live: ReadManifest, change: Change) -> list[OwnerReference]:
 
 
 def _keep_form(found: OwnerReference, wanted: OwnerReference) -> OwnerReference:
-    """The reference as it stands if it says the same about control, whatever it says about `blockOwnerDeletion`."""
-    return found if bool(found.get("controller")) is bool(wanted.get("controller")) else wanted
+    """The reference as it stands if it says the same about control, whatever it says about `blockOwnerDeletion`.
+
+    It names the owner by our version: the version that it names may not be served for ever.
+    """
+    return name_owner(found) if bool(found.get("controller")) is bool(wanted.get("controller")) else wanted
 
 
 def _annotate(manifest: Manifest, key: str, value: str) -> Manifest:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hooks import contract
+from hooks.crds.owner_versions import find_foreign_owner
 from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import ReadManifest, gvk_of, is_deleting, name_of
@@ -18,6 +19,7 @@ from hooks.migration.upstream import (
     FINALIZER,
     RunningOperator,
     find_running,
+    graph_of,
     is_shared_access,
     is_shared_model_service,
     is_webhook_configuration,
@@ -42,11 +44,14 @@ def plan_migration(found: Found, facts: Facts) -> Plan:
         *_plan_shared(found),
         *_plan_finalizers(found),
     ]
+    steps += _plan_references(found, steps)
+    moved = {(one.namespace, one.graph) for one in steps if one.is_work}
+    steps = [one for one in steps if one.action is not Action.CREATE or (one.namespace, one.graph) in moved]
     return Plan(
         steps=tuple(sort_steps(steps)),
         refusals=tuple(_refuse(one) for one in running),
         obstacles=tuple(definitions.find_obstacles(found.definitions, found.stored)),
-        warnings=(*found.world.unread, *outcome.warnings),
+        warnings=(*found.world.unread, *found.foreign_owned.unread, *outcome.warnings),
     )
 
 
@@ -89,13 +94,17 @@ def _plan_parents(found: Found, facts: Facts) -> _OfParents:
     steps: list[Step] = []
     warnings: list[str] = []
     after: dict[tuple[str, str], ReadManifest] = {}
+    ending: set[tuple[str, str]] = set()
     fresh: dict[tuple[str, str], ReadManifest] = {}
     for kind in (contract.GRAPH_REQUEST, contract.GRAPH, contract.COMPONENT):
         for live in found.world.of_kind(kind):
             namespace, at = live["metadata"]["namespace"], (live["metadata"]["namespace"], name_of(live))
             parent = after.get(at, live) if kind == contract.COMPONENT else live
             rendered = fresh.get(at) if kind == contract.COMPONENT else None
-            outcome = plan_children(parent, claims[live["metadata"]["uid"]], found, facts, fresh=rendered)
+            mine = claims[live["metadata"]["uid"]]
+            is_ending = at in ending and kind == contract.COMPONENT
+            outcome = plan_children(parent, mine, found, facts, fresh=rendered, is_ending=is_ending)
+            ending |= {(namespace, name) for name in outcome.ending}
             steps += outcome.steps
             warnings += outcome.warnings
             after |= {(namespace, name): component for name, component in outcome.after.items()}
@@ -142,6 +151,25 @@ def _find_sharers(shared: ReadManifest, found: Found) -> Sequence[ReadManifest]:
     return [one for one in found.world.of_kind(kind, shared["metadata"]["namespace"]) if not is_deleting(one)]
 
 
+def _plan_references(found: Found, steps: Iterable[Step]) -> Iterator[Step]:
+    """The objects that name an owner by a version that may not be served for ever, and that no other step changes."""
+    changed = {(one.kind, one.namespace, one.name) for one in steps if one.change is not None}
+    for live in found.foreign_owned.objects:
+        kind, namespace = gvk_of(live), str(live["metadata"].get("namespace") or "")
+        if (kind, namespace, name_of(live)) not in changed:
+            yield Step(
+                kind=kind,
+                namespace=namespace,
+                name=name_of(live),
+                uid=live["metadata"].get("uid", ""),
+                action=Action.REFER,
+                phase=Phase.OTHERS,
+                why=f"it names its owner as {find_foreign_owner(live)}, which need not be served for ever",
+                change=Change(),
+                graph=graph_of(live),
+            )
+
+
 def _plan_finalizers(found: Found) -> Iterator[Step]:
     for kind in _FREED:
         for live in found.world.of_kind(kind):
@@ -157,4 +185,5 @@ def _plan_finalizers(found: Found) -> Iterator[Step]:
                 phase=Phase.FINALIZERS,
                 why="it is being deleted, and " + why if is_deleting(live) else why,
                 change=Change(finalizer=FINALIZER),
+                graph=graph_of(live),
             )

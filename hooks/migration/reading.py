@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from hooks import contract
 from hooks.clients.cluster import Cluster
+from hooks.clients.foreign_owners import find_foreign_owned, getter
 from hooks.clients.live_reader import Reader
 from hooks.clients.live_world import read_world
 from hooks.facts import Facts
@@ -38,6 +39,7 @@ def read_found(cluster: Cluster, namespace: str, facts: Facts) -> Found:
         definitions=definitions,
         stored=_count_stored(cluster, definitions),
         namespace=namespace,
+        foreign_owned=find_foreign_owned(getter(cluster), namespace),
     )
 
 

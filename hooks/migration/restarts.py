@@ -1,4 +1,4 @@
-"""How many pods an update of a workload restarts, and in which fields another version of it differs."""
+"""How many pods an update of a workload restarts or ends, and in which fields another version of it differs."""
 
 from itertools import islice
 
@@ -10,14 +10,18 @@ _SHOWN = 3
 
 
 def count_restarts(before: ReadManifest, after: ReadManifest) -> int:
-    """The number of running pods that an update of a workload restarts or removes."""
-    if gvk_of(before) not in ROLLING:
+    """The number of running pods that an update of a workload replaces."""
+    if gvk_of(before) not in ROLLING or template_of(before) == template_of(after):
         return 0
-    running = count_running_pods(before)
-    if template_of(before) != template_of(after):
-        return running
+    return count_running_pods(before)
+
+
+def count_stops(before: ReadManifest, after: ReadManifest) -> int:
+    """The number of running pods that an update of a workload with the same template removes."""
+    if gvk_of(before) not in ROLLING or template_of(before) != template_of(after):
+        return 0
     scaled = {**before, "spec": {**(before.get("spec") or {}), "replicas": wanted_replicas(after)}}
-    return max(running - count_wanted_pods(scaled), 0)
+    return max(count_running_pods(before) - count_wanted_pods(scaled), 0)
 
 
 def describe_differences(wanted: ReadManifest, live: ReadManifest) -> str:

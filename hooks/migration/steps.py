@@ -27,10 +27,16 @@ class Action(StrEnum):
     """It gets the label and the owner reference by which Metacontroller takes it for a child."""
     HOLD = "adopt, hold"
     """The same, and a mark that its pods stay as they are until the next change of the spec."""
+    END = "adopt, end"
+    """It is adopted, so that the hooks end it, as the Go operator would have: a newer object serves in its place."""
+    CREATE = "create"
+    """It does not exist, and the hooks create it."""
     KEEP = "keep"
     """It is deleted with its owners, and Metacontroller neither changes nor deletes it before."""
     LEAVE = "leave"
     """Nothing is done."""
+    REFER = "name owner"
+    """Its owners are named by v1alpha1, and nothing else is changed."""
     FREE = "remove finalizer"
     DELETE = "delete"
     STORE = "store as v1alpha1"
@@ -58,7 +64,8 @@ class Change:
     """What a step changes in its object.
 
     `owner` becomes the controlling owner. `beside` become owners without control, `mark` is the mark of a held
-    workload. `is_recorded`: the object's own content becomes what was last applied. `finalizer` is removed.
+    workload. `is_recorded`: the object's own content becomes what was last applied. `finalizer` is removed. In any
+    case, owners of ours are named by v1alpha1.
     """
 
     owner: OwnerReference | None = None
@@ -70,10 +77,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step; `restarts` is the number of pods that restart by it, `why` a sentence without a full stop.
+    """One step; `restarts`, `starts` and `stops` are numbers of pods, `why` is a sentence without a full stop.
 
     `change` is None for a step that changes no metadata: a deletion, a storage version, an object that is left.
-    `awaits_pods`: the object is a component whose pods are ready, and which must say so before it is changed.
+    `awaits_pods`: the object is a component whose pods are ready, and which must say so before it is changed. `graph`
+    is the name of the object's graph, empty if that is not known.
     """
 
     kind: GroupVersionKind
@@ -84,8 +92,11 @@ class Step:
     phase: Phase
     why: str
     restarts: int = 0
+    starts: int = 0
+    stops: int = 0
     change: Change | None = None
     awaits_pods: bool = False
+    graph: str = ""
 
     @property
     def title(self) -> str:
@@ -95,7 +106,7 @@ class Step:
     @property
     def is_work(self) -> bool:
         """Whether the step writes something."""
-        return self.action is not Action.LEAVE
+        return self.action not in {Action.LEAVE, Action.CREATE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +125,16 @@ class Plan:
     def restarts(self) -> int:
         """The number of pods that restart."""
         return sum(step.restarts for step in self.steps)
+
+    @property
+    def starts(self) -> int:
+        """The number of pods that start beside those that run."""
+        return sum(step.starts for step in self.steps)
+
+    @property
+    def stops(self) -> int:
+        """The number of pods that end, and that no other ones replace."""
+        return sum(step.stops for step in self.steps)
 
     @property
     def work(self) -> tuple[Step, ...]:

@@ -84,6 +84,13 @@ def is_left_for(child: ReadManifest, parent: ReadManifest) -> bool:
     return _says_its_content(child, name_of(parent), graph)
 
 
+def graph_of(found: ReadManifest) -> str:
+    """The name of the graph that an object of our kinds is, or belongs to; empty if nothing says it."""
+    if gvk_of(found) == contract.GRAPH:
+        return name_of(found)
+    return str(labels_of(found).get(contract.LABEL_GRAPH) or "")
+
+
 def is_shared_model_service(found: ReadManifest) -> bool:
     """Whether this is the headless Service that all graphs of a namespace with one base model share."""
     is_managed = labels_of(found).get(contract.LABEL_MANAGED_BY) == contract.MANAGER

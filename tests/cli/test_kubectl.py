@@ -153,6 +153,16 @@ def test_status_has_the_last_events_of_the_graph_and_what_it_owns(world: Simulat
     ]
 
 
+@pytest.mark.usefixtures("played")
+def test_status_names_pods_that_no_workload_of_the_graph_manages(world: SimulatedCluster) -> None:
+    assert "belong to no workload" not in run("status", "llm").stdout
+    pod = pods_of(world, "Worker")[0]
+    stray = {**pod, "metadata": {"name": "stray", "namespace": "default", "labels": pod["metadata"]["labels"]}}
+    world.create({key: value for key, value in stray.items() if key != "status"})
+    shown = run("status", "llm").stdout
+    assert "Pods that belong to no workload of the graph\n  Pod stray" in shown
+
+
 def test_status_names_what_may_not_be_read(world: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, play(world, forbidden=frozenset({"events", "replicasets"})))
     shown = run("status", "llm").stdout

@@ -242,3 +242,26 @@ def test_definition_that_somebody_writes_at_the_same_time_is_tried_again(played:
 
     played.before = change
     assert f"{CRD} serves v1alpha1 only" in prepare(played, definitions=(CRD,))
+
+
+def test_version_by_which_an_object_names_its_owner_stays_served_without_a_webhook(played: ListingApiServer) -> None:
+    name = f"{plural_of(contract.GRAPH)}.{contract.GROUP}"
+    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+    versions = [{"name": one, "served": True, "storage": one == "v1alpha1"} for one in ("v1alpha1", "v1beta1")]
+    webhook = {"strategy": "Webhook", "webhook": {"clientConfig": {}}}
+    status = {"storedVersions": ["v1alpha1"]}
+    played.put(
+        path, {"metadata": {"name": name}, "spec": {"versions": versions, "conversion": webhook}, "status": status}
+    )
+    owner = {"apiVersion": "nvidia.com/v1beta1", "kind": contract.GRAPH.kind, "name": "g", "uid": "u"}
+    metadata = {"namespace": "default", "name": "s", "ownerReferences": [owner]}
+    played.put("/api/v1/namespaces/default/services/s", {"metadata": metadata})
+    said = (
+        f"{name} goes on serving v1beta1, unconverted: 1 object names its owner by another version than v1alpha1, for "
+        "example Service default/s as nvidia.com/v1beta1"
+    )
+    assert said in prepare(played, definitions=(name,))
+    spec = played.objects[path]["spec"]
+    assert (spec["conversion"], all(one["served"] for one in spec["versions"])) == ({"strategy": "None"}, True)
+    played.put("/api/v1/namespaces/default/services/s", {"metadata": {**metadata, "ownerReferences": []}})
+    assert f"{name} serves v1alpha1 only" in prepare(played, definitions=(name,))

@@ -584,6 +584,7 @@ def test_parts_and_secrets_are_asked_for_where_grove_is_declared() -> None:
     pods = {**grove_pods(), "apiVersion": "v1", "resource": "pods", "namespace": "default"}
     assert rules(make.graph({"w": multinode(command=TRTLLM)}), mpi_secret=KEY) == [
         rival(contract.COMPONENT.api_version, "dynamocomponentdeployments", "g-w"),
+        OF_GRAPH,
         {
             "apiVersion": "grove.io/v1alpha1",
             "resource": "podcliquesets",
@@ -602,6 +603,15 @@ def test_parts_and_secrets_are_asked_for_where_grove_is_declared() -> None:
         pods,
         {"apiVersion": "v1", "resource": "secrets", "namespace": "dynamo", "names": ["mpi-run-ssh-secret"]},
     ]
+
+
+OF_GRAPH = {
+    "apiVersion": contract.COMPONENT.api_version,
+    "resource": "dynamocomponentdeployments",
+    "namespace": "default",
+    "labelSelector": {"matchLabels": {"nvidia.com/dynamo-graph-deployment-name": "g"}},
+}
+"""The rule for components that a Go operator left, whatever their names."""
 
 
 def rival(api_version: str, resource: str, *names: str) -> dict[str, Any]:
@@ -626,7 +636,7 @@ def test_annotations_change_nothing_of_what_is_asked_for() -> None:
 @pytest.mark.parametrize("installed", [(), ("lws", "volcano")])
 def test_nothing_of_grove_is_asked_for_where_it_is_not_declared(installed: tuple[str, ...]) -> None:
     components = rival(contract.COMPONENT.api_version, "dynamocomponentdeployments", "g-frontend", "g-worker")
-    assert rules(make.graph(), installed) == [components]
+    assert rules(make.graph(), installed) == [components, OF_GRAPH]
 
 
 def test_services_of_models_are_asked_for_by_name() -> None:

@@ -17,7 +17,7 @@ from hooks.k8s.pod_sets import (
     with_replicas_of,
 )
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.migration.restarts import count_restarts
+from hooks.migration.restarts import count_restarts, count_stops
 from hooks.problems import HERE, Key
 from hooks.world.objects import ObjectId
 
@@ -89,8 +89,10 @@ def test_wanted_and_running_pods_are_counted(found: Manifest, wanted: int, runni
     ],
     ids=["to zero", "up", "template of groups", "fewer groups", "template of cliques", "clique scaled", "job"],
 )
-def test_update_restarts_running_pods_of_every_replica(before: Manifest, after: Manifest, restarts: int) -> None:
-    assert count_restarts(before, after) == restarts
+def test_update_restarts_or_ends_running_pods_of_every_replica(
+    before: Manifest, after: Manifest, restarts: int
+) -> None:
+    assert count_restarts(before, after) + count_stops(before, after) == restarts
 
 
 def test_two_groups_of_four_have_eight_pods_for_every_tool() -> None:

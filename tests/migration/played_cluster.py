@@ -31,6 +31,7 @@ class PlayedCluster(Cluster):
     killed_at: int = 0
     writes: list[str] = field(default_factory=list)
     forbidden: frozenset[str] = frozenset()
+    """Plurals of which nothing may be done, and single rights such as `patch services`."""
 
     def ask(
         self,
@@ -43,6 +44,11 @@ class PlayedCluster(Cluster):
         patch: str = MERGE_PATCH,
     ) -> Answer:
         assert patch == MERGE_PATCH
+        if path.endswith("/selfsubjectaccessreviews"):
+            assert body is not None
+            asked = body["spec"]["resourceAttributes"]
+            is_allowed = f"{asked['verb']} {asked['resource']}" not in self.forbidden
+            return Answer(status=201, body={"status": {"allowed": is_allowed}})
         try:
             return Answer(status=200, body=self._act(method, path, body, query or {}))
         except ApiError as error:

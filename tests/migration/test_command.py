@@ -11,6 +11,8 @@ from hooks import contract
 from hooks.cli import migrate as command
 from hooks.cli.cluster_options import Connection
 from hooks.cli.main import main
+from hooks.cli.refusals import describe_refusal
+from hooks.clients.api_server import Refused
 from hooks.clients.cluster import Cluster
 from hooks.k8s import kinds
 from hooks.migration.upstream import FINALIZER
@@ -19,7 +21,7 @@ from tests.migration.moved import Moved, moved
 from tests.migration.played_cluster import play
 from tests.migration.test_upstream import operator
 
-FIELDS = {"kind", "namespace", "name", "action", "restarts", "why"}
+FIELDS = {"kind", "namespace", "name", "action", "restarts", "starts", "stops", "why"}
 Run = Callable[..., Result]
 
 
@@ -49,15 +51,35 @@ def test_plan_changes_nothing(run: Run, world: Moved) -> None:
 
 
 def test_plan_is_a_table_with_a_summary(run: Run) -> None:
-    lines = run().stdout.splitlines()
+    lines = run("--verbose").stdout.splitlines()
     assert lines[0] == "Namespace default:"
     assert lines[1].split() == ["KIND", "NAME", "ACTION", "RESTARTS"]
     assert any(line.split() == ["Deployment", "llm-frontend", "adopt,", "hold", "none"] for line in lines)
-    assert lines[-1] == (
-        "9 objects: 5 adopted, 1 adopted and held, 2 kept until their owners go, 2 freed of the old finalizer. "
-        "No pod restarts."
-    )
+    assert lines[-2:] == [
+        "9 objects: 5 adopted, 1 adopted and held, 2 kept until their owners go, 2 freed of the old finalizer.",
+        "No pod starts, stops or restarts.",
+    ]
     assert max(map(len, lines)) <= 120
+
+
+def test_plan_has_a_line_for_each_graph(run: Run) -> None:
+    of_namespace, empty, *summary = run().stdout.partition("\n\n")
+    assert " ".join(of_namespace.split()) == (
+        "Namespace default: llm: 1 workload held, 1 Service adopted, 4 other objects adopted, "
+        "2 kept until their owners go, 2 freed of the old finalizer, 0 pods start, 0 restart"
+    )
+    assert empty + "".join(summary) == (
+        "\n\n9 objects: 5 adopted, 1 adopted and held, 2 kept until their owners go, 2 freed of the old finalizer.\n"
+        "No pod starts, stops or restarts.\n"
+    )
+
+
+def test_graph_whose_pods_stop_comes_first_with_the_reason(run: Run, world: Moved) -> None:
+    world.simulated.patch(kinds.DEPLOYMENT, "llm-frontend", {"spec": {"replicas": 3}}, NAMESPACE)
+    world.simulated.run_for(60)
+    lines = run().stdout.splitlines()
+    assert lines[2].endswith("0 pods start, 0 restart, 2 stop")
+    assert lines[3].startswith("      Deployment llm-frontend: its pods stay; it takes our defaults")
 
 
 def test_plan_as_json_has_every_step(run: Run) -> None:
@@ -71,7 +93,9 @@ def test_apply_does_the_work_once(run: Run, world: Moved) -> None:
     result = run("--apply")
     assert result.exit_code == 0
     assert "Deployment default/llm-frontend: adopt, hold" in result.stderr
-    assert "Done. 9 objects: " in result.stderr
+    assert result.stdout.startswith("9 objects: ")
+    assert "Namespace" not in result.stdout
+    assert result.stderr.endswith("Done.\n")
     assert FINALIZER not in world.graph("llm")["metadata"].get("finalizers", ())
     assert run("--apply").stdout == "There is nothing to migrate.\n"
 
@@ -150,6 +174,28 @@ def test_api_server_that_refuses_ends_the_command(run: Run, world: Moved, monkey
     assert result.exit_code == 1
     assert "dynamographdeployments is forbidden" in result.stderr
     assert "Nothing is lost: run the same command again." in result.stderr
+
+
+def test_right_that_lacks_is_said_before_anything_is_changed(
+    run: Run, world: Moved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def connect(_connection: Connection) -> Iterator[Cluster]:
+        yield play(world.simulated, forbidden=frozenset({"patch services"}))
+
+    monkeypatch.setattr(command, "connect", connect)
+    result = run("--apply")
+    assert result.exit_code == 1
+    assert "Refused: you may not patch services in default: ask who administers the cluster" in result.stderr
+    assert FINALIZER in world.graph("llm")["metadata"]["finalizers"]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(401, "a login is missing or has expired: log in again"), (403, "you lack this right: ask who administers")],
+)
+def test_refusal_says_what_to_do(status: int, words: str) -> None:
+    assert words in describe_refusal(Refused("GET /apis: no", status))
 
 
 def test_way_back_is_printed_and_nothing_else_is_done(world: Moved) -> None:

@@ -71,7 +71,8 @@ def test_no_graph_restarts_a_pod_on_the_path_of_components() -> None:
         assert not made.refusals
         assert not made.obstacles
         for kind in (kinds.DEPLOYMENT, kinds.LEADER_WORKER_SET):
-            assert {step.name for step in steps_of(made, kind)} == names_of(objects, kind)
+            found = {step.name for step in steps_of(made, kind) if step.action is not Action.CREATE}
+            assert found == names_of(objects, kind)
         restarted |= {step.title: step.why for step in made.steps if step.restarts}
     assert restarted == {}
 
@@ -206,7 +207,7 @@ def test_shared_account_is_deleted_with_the_last_graph() -> None:
         assert [one["uid"] for one in step.change.beside] == ["graph-0"]
 
 
-def test_graph_that_left_a_path_keeps_the_objects_of_it_apart() -> None:
+def test_workloads_of_the_path_that_a_graph_left_end() -> None:
     entry = stand_in()
     graph = left_behind.graph_of(entry)
     status = {"services": {"Frontend": {"componentKind": "PodClique", "componentName": "llm-0-frontend"}}}
@@ -218,7 +219,10 @@ def test_graph_that_left_a_path_keeps_the_objects_of_it_apart() -> None:
     unique = list({(one["kind"], name_of(one)): one for one in objects}.values())
     made = plan({**graph, "status": status}, *unique, installed=frozenset({"grove"}))
     assert the_step(made, kinds.POD_CLIQUE_SET).action is Action.HOLD
-    assert the_step(made, contract.COMPONENT).action is Action.KEEP
+    component = the_step(made, contract.COMPONENT)
+    assert (component.action, component.phase) == (Action.DELETE, Phase.OTHERS)
+    assert the_step(made, kinds.DEPLOYMENT).action is Action.END
+    assert (made.starts, made.stops) == (0, 1)
 
 
 def test_graph_that_is_deleted_takes_back_what_it_lost_and_is_freed() -> None:

@@ -42,7 +42,8 @@ def definition(kind: str, *stored: str, storage: str = "v1alpha1", service: str 
 class StoringCluster(Cluster):
     """A cluster of CRDs and graphs that knows in which version each graph is stored.
 
-    `refused` are answers to the next writes of a path.
+    `refused` are answers to the next writes of a path, which ends with `?dryRun` for a trial; `unconverted` are graphs
+    that nothing converts, `denied` are subresources to which the user has no right.
     """
 
     definitions: dict[str, Manifest]
@@ -50,6 +51,8 @@ class StoringCluster(Cluster):
     stored: dict[str, str]
     writes: list[tuple[str, str]] = field(default_factory=list)
     refused: dict[str, list[int]] = field(default_factory=dict)
+    unconverted: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
 
     def ask(
         self,
@@ -57,23 +60,30 @@ class StoringCluster(Cluster):
         path: str,
         body: Mapping[str, Any] | None = None,
         *,
-        query: Mapping[str, str | int] | None = None,  # noqa: ARG002 - as the method that it replaces
+        query: Mapping[str, str | int] | None = None,
         also: tuple[HTTPStatus, ...] = (),
         patch: str = MERGE_PATCH,
     ) -> Answer:
         assert patch == MERGE_PATCH
+        if path.endswith("/selfsubjectaccessreviews"):
+            asked = (body or {})["spec"]["resourceAttributes"]
+            return Answer(status=201, body={"status": {"allowed": asked["subresource"] not in self.denied}})
         if method == "GET" and path.endswith("/dynamographdeployments"):
+            if self.unconverted and contract.VERSION in path:
+                raise Refused(f"GET {path}: 500 conversion failed", 500)
             return Answer(status=200, body={"items": list(self.graphs.values())})
         name, subresource = path.removeprefix(CRDS).removeprefix(OBJECTS), ""
         if name.endswith("/status"):
             name, subresource = name.removesuffix("/status"), "status"
         held = self.definitions if path.startswith(CRDS) else self.graphs
-        code = 404 if name not in held else self._refuse(method, path)
+        is_trial = bool(query and query.get("dryRun"))
+        code = 404 if name not in held else self._refuse(method, f"{path}?dryRun" if is_trial else path)
+        code = 500 if name in self.unconverted and method == "GET" else code
         if code:
             if HTTPStatus(code) in also:
                 return Answer(status=code, body={})
             raise Refused(f"{method} {path}: {code}", code)
-        if method == "PATCH":
+        if method == "PATCH" and not is_trial:
             self._write(held, name, body or {}, subresource)
         return Answer(status=200, body=held[name])
 
@@ -144,12 +154,33 @@ def test_every_object_is_stored_anew_before_the_definition_forgets_the_version()
 
 def test_interrupted_run_is_finished_by_the_next() -> None:
     played = cluster(foreign(), refused={f"{OBJECTS}g1": [500]})
-    with pytest.raises(Refused, match="g1: 500"):
-        move(played)
+    told, _ = move(played)
+    assert told[-2].startswith("DynamoGraphDeployment default/g1 was not stored: PATCH ")
+    assert told[-1] == f"{GRAPHS}: 2 of 3 objects were written; the others are stored as before"
     assert played.definitions[GRAPHS]["status"]["storedVersions"] == ["v1alpha1", "v1beta1"]
     move(played)
     assert set(played.stored.values()) == {"v1alpha1"}
     assert played.definitions[GRAPHS]["status"]["storedVersions"] == ["v1alpha1"]
+
+
+def test_definition_is_not_changed_while_one_of_its_objects_cannot_be_stored() -> None:
+    played = cluster(foreign(), definition(contract.SCALING_ADAPTER.kind, "v1beta1"))
+    played.refused[f"{OBJECTS}g1?dryRun"] = [422]
+    told, _ = move(played)
+    failure = f"PATCH {OBJECTS}g1: 422. Mend it, or delete it, and run the command again"
+    assert told[:2] == [
+        f"DynamoGraphDeployment default/g1 cannot be stored as v1alpha1: {failure}",
+        f"{GRAPHS} stays as it is, because 1 of its objects cannot be stored",
+    ]
+    assert [name for name, _ in played.writes] == [ADAPTERS], "the other kind is stored"
+    assert set(played.stored.values()) == {"v1beta1"}
+
+
+def test_object_that_nothing_converts_is_named() -> None:
+    played = cluster(foreign(), unconverted=frozenset({"g2"}))
+    told, _ = move(played)
+    assert told[0].startswith(f"DynamoGraphDeployment default/g2 cannot be stored as v1alpha1: GET {OBJECTS}g2: 500.")
+    assert played.writes == []
 
 
 @pytest.mark.parametrize("code", [409, 404], ids=["written by somebody", "deleted"])
@@ -175,6 +206,21 @@ def test_dropped_version_is_not_served_and_no_webhook_is_asked() -> None:
         assert f"{name}: v1alpha1 alone is served" in told
     assert set(played.stored.values()) == {"v1alpha1"}
     assert move(played, drops=True) == ([], [])
+
+
+def test_version_by_which_an_object_names_its_owner_goes_on_being_served() -> None:
+    played = cluster(foreign(), clean())
+    owner = {"apiVersion": "nvidia.com/v1beta1", "kind": contract.GRAPH_REQUEST.kind, "name": "r", "uid": "r"}
+    played.graphs["g1"]["metadata"]["ownerReferences"] = [owner]
+    with pytest.raises(Refused) as refused:
+        move(played, drops=True)
+    assert str(refused.value) == (
+        "the CRDs go on serving v1beta1: 1 object names its owner by another version than v1alpha1, for example "
+        "DynamoGraphDeployment default/g1 as nvidia.com/v1beta1. Once it is not served, they are never deleted with "
+        "their owners: `dynamo-hooks migrate --all-namespaces --apply` first"
+    )
+    assert all(one["served"] for one in played.definitions[GRAPHS]["spec"]["versions"])
+    assert set(played.stored.values()) == {"v1alpha1"}, "what the same command does before is done"
 
 
 def test_definition_without_our_version_is_refused() -> None:
@@ -222,7 +268,17 @@ def test_object_that_nothing_converts_is_said(monkeypatch: pytest.MonkeyPatch) -
     played = cluster(foreign(), refused={f"{OBJECTS}g1": [500]})
     result = run(played, monkeypatch, "--store-v1alpha1", "--apply")
     assert result.exit_code == 1
-    assert "Nothing is lost: run the same command again." in result.stderr
+    assert "DynamoGraphDeployment default/g1 was not stored: " in result.stderr
+
+
+def test_rights_are_asked_for_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = cluster(foreign(), denied=frozenset({"status"}))
+    result = run(played, monkeypatch, "--store-v1alpha1", "--apply")
+    assert (result.exit_code, played.writes) == (1, [])
+    assert result.stderr == (
+        "Refused: you may not patch customresourcedefinitions.apiextensions.k8s.io/status: ask who administers the "
+        "cluster for these rights.\nNothing was changed.\n"
+    )
 
 
 def test_single_namespace_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

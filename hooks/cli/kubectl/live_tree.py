@@ -1,6 +1,6 @@
 """Reads a graph with all that belongs to it: its objects, the models that it serves, and the last Events of all."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,7 +9,7 @@ from hooks.cli.kubectl.target import Target
 from hooks.clients.live_reader import read_graph
 from hooks.k8s import kinds
 from hooks.k8s.pod_reasons import explain_pods
-from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, is_deleting, labels_of, name_of
+from hooks.k8s.types import Json, Manifest, ReadManifest, controller_of, gvk_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.processing import Unprocessed, find_unprocessed
 from hooks.simulation.trees import ObjectTree, describe_object
 from hooks.simulator.resources import REPLICA_SET
@@ -42,7 +42,10 @@ _PROBLEMS = {"Ready": "False", "Applied": "False", "Valid": "False", "Held": "Tr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveTree:
-    """A graph as it is. `reasons` say why it is not ready; `unread` are sentences about what the user may not read."""
+    """A graph as it is. `reasons` say why it is not ready; `unread` are sentences about what the user may not read.
+
+    `unmanaged` name the pods that have the graph's label, and that belong to no workload of it.
+    """
 
     graph: Manifest
     models: tuple[Manifest, ...]
@@ -50,6 +53,7 @@ class LiveTree:
     reasons: tuple[str, ...]
     events: tuple[ReadManifest, ...]
     unread: tuple[str, ...]
+    unmanaged: tuple[str, ...] = ()
 
 
 def read_tree(target: Target, now: datetime) -> LiveTree:
@@ -73,7 +77,17 @@ def read_tree(target: Target, now: datetime) -> LiveTree:
         reasons=tuple(dict.fromkeys(_find_reasons([graph, *below], now))),
         events=tuple(sorted(events, key=time_of)[-_MOST_EVENTS:]),
         unread=world.unread,
+        unmanaged=tuple(_find_unmanaged(world.of_kind(kinds.POD), known)),
     )
+
+
+def _find_unmanaged(pods: Iterable[ReadManifest], known: Container[str]) -> Iterator[str]:
+    """The pods that nothing of the graph manages: changes of the graph do not reach them, and they outlive it."""
+    for pod in pods:
+        if str(pod["metadata"].get("uid")) not in known and not is_deleting(pod):
+            owner = controller_of(pod)
+            whose = f" of {owner.get('kind')} {owner.get('name')}" if owner else ""
+            yield f"Pod {name_of(pod)}{whose}"
 
 
 def time_of(event: ReadManifest) -> str:

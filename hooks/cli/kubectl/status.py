@@ -57,6 +57,7 @@ def build_view(found: LiveTree, now: datetime | None = None) -> RenderableType:
         *_titled("Reasons", found.reasons),
         Text(""),
         *(build_tree(root, found.objects, describe_live) for root in (found.graph, *found.models)),
+        *_titled("Pods that belong to no workload of the graph", found.unmanaged),
         *_titled("Events", tuple(_describe_events(found, now))),
         *_titled("Not shown", found.unread),
     ]

@@ -10,6 +10,7 @@ import click
 
 from hooks import contract
 from hooks.cli.cluster_options import Connection, connect, connection_options
+from hooks.cli.refusals import describe_refusal
 from hooks.cli.values import parse_namespace
 from hooks.clients import live_reader
 from hooks.clients.api_server import Refused
@@ -73,22 +74,11 @@ def open_graph(connection: Connection, namespace: str, name: str) -> Iterator[Ta
         with connect(connection) as cluster:
             yield find_graph(cluster, namespace or cluster.namespace, name)
     except Refused as refused:
-        click.echo(_describe_refusal(refused), err=True)
+        click.echo(describe_refusal(refused), err=True)
         sys.exit(1)
     except NotPossible as error:
         click.echo(str(error), err=True)
         sys.exit(1)
-
-
-def _describe_refusal(refused: Refused) -> str:
-    """What the API server says; if it does not answer, what the operating system says about that, where it does."""
-    cause: BaseException | None = None if refused.status else refused
-    said = ""
-    while cause is not None:
-        said = (isinstance(cause, OSError) and cause.strerror) or said
-        cause = cause.__cause__ or cause.__context__
-    where = "kubectl config current-context says which cluster it is"
-    return f"the API server does not answer: {said}; {where}" if said else str(refused)
 
 
 def find_graph(cluster: Cluster, namespace: str, name: str) -> Target:
