@@ -1,5 +1,6 @@
 """How a cluster returns to the Go operator: the commands, in their order, and what they leave."""
 
+from hooks import contract
 from hooks.k8s.types import plural_of
 from hooks.metacontroller.controllers import OUR_KINDS, declared_kinds
 from hooks.metacontroller.install_files import CONTROLLER_FILES
@@ -20,6 +21,12 @@ def write_way_back(namespace: str) -> str:
 # Pods that the Go operator rendered, and that are still held, go on running. A workload that has taken our defaults is
 # rendered anew by the Go operator, so its pods restart when that operator starts (step 6).
 # Only whole clusters go back: our controllers serve all namespaces unless the installation is restricted to one.
+#
+# Tried with the Go operator 0.9. Not tried with one of 1.x: write its release into steps 5 and 6, and try it on one
+# graph that may stop. Objects name their owners by v1alpha1, which its CRDs serve too. Workers whose spec was changed
+# here have components without the eight hex digits of that operator, so look whether it makes others beside them, and
+# delete ours then:
+# kubectl get dcd {where} -l {contract.LABEL_GRAPH}
 
 # 1. Our webhooks, our controllers ({controllers}) and our hooks. Graphs, and all that runs for them, stay.
 helm uninstall dynamo-hooks -n dynamo-system
