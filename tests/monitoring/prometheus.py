@@ -1,5 +1,6 @@
 """A real Prometheus that scrapes processes of a test and evaluates the chart's alerts at once."""
 
+import re
 import shutil
 import subprocess
 import time
@@ -13,11 +14,15 @@ import pytest
 import requests
 import yaml
 
+from tests.installation import ROOT
 from tests.monitoring.queries import ALERTS
 from tests.ports import free_port
 
 MISSING = "no prometheus on PATH (apt-get install prometheus): nothing proves that alerts and panels find their series"
 SECONDS = 60.0
+PAGE = ROOT / "docs" / "metrics.md"
+_JOBS = {"http": "dynamo-hooks", "prober": "dynamo-prober", "admission": "dynamo-admission"}
+"""The page's job by the label `endpoint` that the chart's monitors give."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,24 +119,31 @@ def _shorten(rules: dict[str, Any]) -> dict[str, Any]:
     return {"groups": list(groups)}
 
 
+def _read_page() -> dict[str, dict[str, Any]]:
+    """The configuration that the page offers, by the name of its job."""
+    (block,) = re.findall(r"^```yaml\n(scrape_configs:\n.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    return {job["job_name"]: job for job in yaml.safe_load(block)["scrape_configs"]}
+
+
+def _play(target: Target, page: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The page's job for the target, which is discovered as in a cluster."""
+    job = page[_JOBS[target.endpoint]]
+    assert (job.get("metrics_path", "/metrics"), job.get("scheme", "http")) == (target.path, target.scheme)
+    found = {
+        "service_name": "dynamo-hooks",
+        "endpoint_port_name": "admission" if target.endpoint == "admission" else "http",
+        "namespace": "dynamo-system",
+        "pod_name": "dynamo-hooks-0",
+    }
+    labels = {f"__meta_kubernetes_{name}": value for name, value in found.items()}
+    static = [{"targets": [f"127.0.0.1:{target.port}"], "labels": labels}]
+    return {**{key: value for key, value in job.items() if key != "kubernetes_sd_configs"}, "static_configs": static}
+
+
 def _configure(targets: Iterable[Target]) -> dict[str, Any]:
+    page = _read_page()
     return {
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "500ms"},
         "rule_files": ["alerts.yaml"],
-        "scrape_configs": [
-            {
-                "job_name": f"{target.endpoint}",
-                "honor_labels": True,
-                "scheme": target.scheme,
-                "metrics_path": target.path,
-                "tls_config": {"insecure_skip_verify": True},
-                "static_configs": [
-                    {
-                        "targets": [f"127.0.0.1:{target.port}"],
-                        "labels": {"endpoint": target.endpoint, "pod": "dynamo-hooks-0", "namespace": "dynamo-system"},
-                    }
-                ],
-            }
-            for target in targets
-        ],
+        "scrape_configs": [_play(target, page) for target in targets],
     }

@@ -52,6 +52,8 @@ def test_prometheus_finds_every_series_and_alerts_fire_when_their_fault_is_made(
         "the alerts about what is there fire, and no other",
         lambda: prometheus.firing() - {"DynamoEffectsFail"} == ALREADY,
     )
+    (down,) = prometheus.query('ALERTS{alertname="DynamoGraphDown", alertstate="firing"}')
+    assert (down["metric"]["namespace"], down["metric"]["graph"]) == ("team", "down"), "not the hooks' own namespace"
     processes.fail_calls(1)
     prometheus.wait_for_series(all_selectors(OURS))
     processes.fail_calls(5)
