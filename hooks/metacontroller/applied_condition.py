@@ -185,11 +185,14 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
             remedy=f"dynamo-hooks migrate -n {namespace} --apply",
         )
     if deviation.holder:
-        finding = "has no owner" if deviation.holder == NO_OWNER else f"belongs to {deviation.holder}"
+        is_free = deviation.holder == NO_OWNER
+        finding = "has no owner" if is_free else f"belongs to {deviation.holder}"
+        # What somebody else owns is in use there: another graph's component, for example.
+        remedy = "rename one of the two" + (", or delete that object if nobody needs it" if is_free else "")
         return Explanation(
             reason=NotReadyReason.NAME_TAKEN,
             finding=f"the {deviation.title} that exists {finding}",
-            remedy="rename one of the two, or delete that object",
+            remedy=remedy,
         )
     if deviation.state is Deviance.MISSING:
         remedy = (

@@ -204,12 +204,12 @@ SAID: dict[str, tuple[Deviation, NotReadyReason, tuple[str, ...]]] = {
     "taken": (
         deviation(holder="Other o"),
         NotReadyReason.NAME_TAKEN,
-        ("not found", "the Service s that exists belongs to Other o", "rename"),
+        ("not found", "the Service s that exists belongs to Other o - rename one of the two)"),
     ),
     "taken by an object of nobody": (
         deviation(holder="no owner"),
         NotReadyReason.NAME_TAKEN,
-        ("the Service s that exists has no owner",),
+        ("the Service s that exists has no owner - rename one of the two, or delete that object if",),
     ),
     "refused": (deviation(Deviance.BEING_APPLIED), NotReadyReason.DIFFERS, ("not yet applied", DESCRIBE)),
     "overridden": (
