@@ -7,6 +7,7 @@ import pytest
 from hooks.clients.effects import EffectsClient
 from hooks.condition_events import reference_of
 from hooks.effects import EffectOutcome, EffectSource, ScalePodClique
+from hooks.k8s import kinds
 from tests import make
 from tests.cluster.acting_hooks import effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
@@ -96,7 +97,11 @@ def test_recipe_with_a_cut_name_comes_up_and_is_scaled(api: ApiClient, client: E
     api.patch(DYNAMO, GRAPH, RECIPE, {"spec": {"services": {"VllmDecodeWorker": {"replicas": 2}}}})
     graph = the_graph(api, RECIPE)
     scale = ScalePodClique(kind=SCALING_GROUP, namespace=api.namespace, name=f"{SET}-0-vllmdecodeworker", replicas=2)
-    source = EffectSource(parent=reference_of(graph), generation=graph["metadata"]["generation"])
+    source = EffectSource(
+        parent=reference_of(graph),
+        generation=graph["metadata"]["generation"],
+        declared=frozenset({kinds.POD_CLIQUE_SET}),
+    )
     (result,) = client((scale,), source)
     assert result.outcome in {EffectOutcome.DONE, EffectOutcome.UNCHANGED}, result
     assert sets(api) == [SET], "a change makes no second set"

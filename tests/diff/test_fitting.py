@@ -385,7 +385,7 @@ def test_cluster_says_what_is_free(live: Callable[..., Any]) -> None:
 def test_cluster_whose_nodes_may_not_be_read_gets_a_sentence(live: Callable[..., Any]) -> None:
     refused = live([], forbidden=frozenset({"nodes"}))
     assert refused.exit_code == 2
-    assert refused.stderr.endswith("--fit needs the nodes, and --nodes takes them from a file\n")
+    assert "; --fit needs the nodes, and --nodes takes them from a file; you lack this right: " in refused.stderr
     partly = live([node("a", 6)], forbidden=frozenset({"secrets"}))
     assert "you may not read the pods of all namespaces, so only those of default count" in partly.stdout
     assert "All pods find room on the 1 node." in partly.stdout

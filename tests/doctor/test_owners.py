@@ -39,5 +39,8 @@ def test_owner_that_is_found_for_now_is_a_warning() -> None:
     assert found.level is Level.WARNING
 
 
-def test_owners_that_are_named_by_v1alpha1_are_no_finding() -> None:
-    assert check_owners(good()) == []
+def test_owners_that_are_named_by_v1alpha1_are_right_if_all_could_be_read() -> None:
+    (found,) = check_owners(good())
+    assert (found.level, found.finding) == (Level.OK, "every object of a graph names its owner by v1alpha1")
+    assert check_owners(good(foreign_owned=ForeignOwned(unread=("services is forbidden",)))) == []
+    assert check_owners(good(controllers=())) == []

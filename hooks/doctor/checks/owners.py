@@ -2,7 +2,7 @@
 
 from hooks import contract
 from hooks.doctor.facts import Facts
-from hooks.doctor.finding import Finding, error, warning
+from hooks.doctor.finding import Finding, error, ok, warning
 from hooks.doctor.remedies import MIGRATE
 from hooks.k8s.types import ReadManifest
 
@@ -11,10 +11,14 @@ _SOON = f"while {contract.BETA_VERSION} is served that does no harm; the CRDs mu
 
 
 def check_owners(facts: Facts) -> list[Finding]:
-    """One finding if there are such objects; an error if a CRD serves v1alpha1 alone."""
+    """One finding, an error if there are such objects and a CRD serves v1alpha1 alone.
+
+    There is none if not all objects could be read, and before the hooks are installed.
+    """
     found = facts.foreign_owned
     if not found.objects:
-        return []
+        named = f"every object of a graph names its owner by {contract.VERSION}"
+        return [ok("owner references", named)] if facts.own_controllers and not found.unread else []
     both = all(_serves_beta(crd) for name, crd in facts.crds.items() if name in _OWNERS)
     report, why = (warning, _SOON) if both else (error, _LOST)
     return [report("owner references", f"{found.sentence}; {why}", MIGRATE)]

@@ -7,6 +7,7 @@ Source: LeaderWorkerSet v0.10, pkg/controllers/leaderworkerset_controller.go and
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from hooks.k8s import kinds
@@ -144,14 +145,27 @@ def _replace_old(step: _Step, groups: Sequence[_Group]) -> None:
     allowed = _absolute(
         step.found["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]["maxUnavailable"], len(groups)
     )
-    missing = {group.index for group in groups if not group.is_ready}
-    for group in reversed(groups):
-        if group.leader is None or group.is_current:
-            continue
-        if len(missing - {group.index}) >= allowed:
-            return
-        missing.add(group.index)
-        _drop(step.client, group)
+    for group in reversed(groups[_find_partition(groups, allowed) :]):
+        if not group.is_current:
+            _drop(step.client, group)
+
+
+def _find_partition(groups: Sequence[_Group], allowed: int) -> int:
+    """The index from which on groups get the current template; `allowed` may be out of service at once.
+
+    Groups below that are not ready count as out of service. But those next to the partition are replaced if they are
+    not ready: they have nothing to lose, and a set whose groups are all broken would never get a new template.
+
+    Source: LeaderWorkerSet v0.10, pkg/controllers/leaderworkerset_controller.go, rollingUpdatePartition.
+    """
+    finished = takewhile(lambda group: group.is_current and group.is_ready, reversed(groups))
+    lowest = max(0, len(groups) - sum(1 for _ in finished) - allowed)
+    partition = lowest + sum(not group.is_ready for group in groups[:lowest])
+    for index in range(min(partition, len(groups) - 1), lowest - 1, -1):
+        if groups[index].is_ready and not groups[index].is_current:
+            break
+        partition = index
+    return partition
 
 
 def _absolute(value: Json, of: int) -> int:
