@@ -16,7 +16,6 @@ from hooks.component.fragment_schema import find_schema_problems
 from hooks.component.pod_fields import PodFields, read_pod_fields, select_pod_fields, write_pod_fields
 from hooks.component.pod_rules.pod import find_pod_problems
 from hooks.component.resources import find_unreadable_amounts
-from hooks.component.volumes import claim_volume
 from hooks.k8s.canonical import canonical_fragment, find_unreadable
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.overlay import has_handler
@@ -183,15 +182,7 @@ def _find_container_names(fields: PodFields) -> Iterator[Problem]:
 
 def _find_volume_names(fields: PodFields) -> Iterator[Problem]:
     volumes = _items(fields.extra_pod_spec.get("volumes"))
-    places = {volume["name"]: _POD / "volumes" / index for index, volume in enumerate(volumes)}
     yield from find_repeated_names((_POD / "volumes" / i, volume["name"]) for i, volume in enumerate(volumes))
-    sources = {volume["name"]: (volume.get("persistentVolumeClaim") or {}) for volume in volumes}
-    for index, mount in enumerate(fields.volume_mounts):
-        volume = claim_volume(mount.name)
-        source = sources.get(volume)
-        if source is not None and (not isinstance(source, dict) or source.get("claimName") != mount.name):
-            path = SPEC / "volumeMounts" / index / "name"
-            yield rules.CLAIM_VOLUME_TAKEN.at(path, name=volume, other=places[volume])
 
 
 def _find_mount_paths(fields: PodFields) -> Iterator[Problem]:

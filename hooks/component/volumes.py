@@ -33,7 +33,13 @@ class VolumePlan:
 
 
 def plan_volumes(spec: ComponentSpec, backend: Backend) -> VolumePlan:
-    """Plan the volumes of a spec without problems; several mounts of one claim share one volume."""
+    """Plan the volumes of a spec without problems; several mounts of one claim share one volume.
+
+    A mount may also name a volume of `extraPodSpec`, whatever its source, which then replaces that of the claim. The Go
+    operator from 1.0 on converts mounts of the main container in `v1beta1` to that.
+
+    Source: Dynamo operator 1.5, api/v1alpha1/shared_spec_conversion.go, restoreFlatVolumeMountsFromMain.
+    """
     claims = dict.fromkeys(mount.name for mount in spec.volume_mounts)
     return VolumePlan(
         volumes=tuple({"name": claim_volume(claim), "persistentVolumeClaim": {"claimName": claim}} for claim in claims),

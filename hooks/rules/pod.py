@@ -39,9 +39,6 @@ MOUNT_WITHOUT_VOLUME = Rule(name="mount-without-volume", text="{path}: the pod h
 MOUNT_PATH_TAKEN = Rule(
     name="mount-path-taken", text="{path}: {other} is already mounted at {mount_path!r}; use another path"
 )
-CLAIM_VOLUME_TAKEN = Rule(
-    name="claim-volume-taken", text="{path}: {other} is another volume named {name!r}; use another name there"
-)
 
 RESOURCE_QUANTITY = Rule(
     name="resource-quantity", text="{path}: failed to get resources config: parse {side} {name} quantity: {why}"

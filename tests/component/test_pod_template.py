@@ -409,3 +409,15 @@ def test_references_between_variables_of_a_side_container_are_expanded() -> None
     variables = [{"name": "A", "value": "$(B)"}, {"name": "B", "value": "1"}]
     spec = with_pod(containers=[{"name": "a", "image": "i", "env": variables}])
     assert pod(spec)["containers"][0]["env"] == [{"name": "A", "value": "1"}, {"name": "B", "value": "1"}]
+
+
+@pytest.mark.parametrize(
+    "source", [{"emptyDir": {}}, {"hostPath": {"path": "/m"}}, {"persistentVolumeClaim": {"claimName": "b"}}]
+)
+def test_mount_may_name_a_volume_of_the_users_with_any_source(source: dict[str, Any]) -> None:
+    volume = {"name": "models", **source}
+    fields = {**WORKER, "volumeMounts": [{"name": "models", "mountPoint": "/models"}]}
+    spec = pod({**fields, "extraPodSpec": {**WORKER.get("extraPodSpec", {}), "volumes": [volume]}})
+    assert [one for one in spec["volumes"] if one["name"] == "models"] == [volume]
+    mounts = spec["containers"][-1]["volumeMounts"]
+    assert [one for one in mounts if one["name"] == "models"] == [{"name": "models", "mountPath": "/models"}]

@@ -55,10 +55,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "spec.volumeMounts[0].mountPoint: spec.extraPodSpec.mainContainer.volumeMounts[0] is already mounted at '/a'",
     ),
-    "volume of another kind with a claim's name": (
-        {**mounts({"name": "a", "mountPoint": "/a"}), **pod(volumes=[{"name": "a", "emptyDir": {}}])},
-        "spec.volumeMounts[0].name: spec.extraPodSpec.volumes[0] is another volume named 'a'",
-    ),
     "cpu": (
         {"resources": {"limits": {"cpu": "many"}}},
         "spec.resources.limits.cpu: failed to get resources config: parse limits cpu quantity: 'many'",
