@@ -126,7 +126,11 @@ def _read_page() -> dict[str, dict[str, Any]]:
 
 
 def _play(target: Target, page: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The page's job for the target, which is discovered as in a cluster."""
+    """The page's job for the target, which is discovered as in a cluster; a plain one for a target that is not ours."""
+    if target.endpoint not in _JOBS:
+        labels = {"endpoint": target.endpoint, "pod": "p", "namespace": target.endpoint}
+        static = [{"targets": [f"127.0.0.1:{target.port}"], "labels": labels}]
+        return {"job_name": target.endpoint, "metrics_path": target.path, "static_configs": static}
     job = page[_JOBS[target.endpoint]]
     assert (job.get("metrics_path", "/metrics"), job.get("scheme", "http")) == (target.path, target.scheme)
     found = {

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from hooks.simulation.trees import ObjectTree
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vllm-disagg.yaml"
 COLUMNS = 80
+_SECONDS = 120.0
+"""After this time a command that hangs is killed, and the test fails."""
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ERASE_UP = "\x1b[1A"
 
@@ -37,6 +40,8 @@ def run_on_terminal(*arguments: str, look: Callable[[subprocess.Popen[bytes], st
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     started = subprocess.Popen(command, env=environment, start_new_session=True, **streams)  # type: ignore[call-overload] # streams are descriptors
     signal.signal(signal.SIGINT, before)
+    watchdog = threading.Timer(_SECONDS, started.kill)
+    watchdog.start()
     with started as process:
         os.close(theirs)
         text = b""
@@ -47,6 +52,7 @@ def run_on_terminal(*arguments: str, look: Callable[[subprocess.Popen[bytes], st
                 break
             look(process, text.decode())
         status: int = process.wait(timeout=60)
+    watchdog.cancel()
     os.close(ours)
     return status, text.decode().replace("\r\n", "\n")
 
@@ -63,8 +69,11 @@ def test_last_screen_is_the_tree_and_one_line() -> None:
 
 
 def test_interrupted_simulation_leaves_its_table_and_ends_with_130() -> None:
+    sent: list[str] = []
+
     def interrupt(process: subprocess.Popen[bytes], text: str) -> None:
-        if "components 0/3" in text:
+        if "components 0/3" in text and not sent:
+            sent.append(text)
             process.send_signal(signal.SIGINT)
 
     status, text = run_on_terminal("--speed", "1", "--hold", "Frontend", look=interrupt)
