@@ -11,6 +11,7 @@ from hooks.clients.api_server import ApiServer
 from hooks.metacontroller import install_files
 from tests import third_party
 from tests.cluster import binaries
+from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ADMIN, CHART_ACCOUNT, AsAccount, ControlPlane, control_plane
@@ -149,3 +150,11 @@ def release(plane: ControlPlane, admin: ApiClient) -> Iterator[str]:
 def audit(plane: ControlPlane) -> Audit:
     """What Metacontroller writes, from the API server's audit log."""
     return Audit(plane)
+
+
+@pytest.fixture(scope="module")
+def acting_url(admin: ApiClient, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of hooks that carry out effects, with an account that has the rights for them."""
+    client = effects_client(plane, tmp_path_factory.mktemp("account"))
+    with granted_effects(admin), acting_hooks(client) as url:
+        yield url

@@ -1,16 +1,12 @@
 """Pods under a real Metacontroller when the hooks render what another version rendered: they wait for their spec."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
-import pytest
 
 from hooks import contract
 from hooks.metacontroller import held
-from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
-from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
     COMPONENT,
     DYNAMO,
@@ -28,25 +24,18 @@ NAME, FRONTEND = "vllm-agg", "vllm-agg-frontend"
 OF_BEFORE = "of-before"
 
 
-@pytest.fixture(scope="module")
-def controlled(admin: ApiClient, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    client = effects_client(plane, tmp_path_factory.mktemp("account"))
-    with granted_effects(admin), acting_hooks(client) as url:
-        yield url
-
-
 def test_pods_wait_with_new_defaults_until_their_spec_changes(
-    api: ApiClient, admin: ApiClient, metacontroller: HttpServer, controlled: str
+    api: ApiClient, admin: ApiClient, metacontroller: HttpServer, acting_url: str
 ) -> None:
     assert metacontroller
-    with running_controllers(admin, controlled):
+    with running_controllers(admin, acting_url):
         api.create(load_example(NAME), strict=True)
         wait_until_ready(api, NAME)
     # Without controllers, the Deployment becomes what another version of the hooks would have made of the same spec.
     make_it_of_before(api)
     wait_for(lambda: is_rolled_out(api), "the pods are those of before")
     before = pods(api)
-    with running_controllers(admin, controlled):
+    with running_controllers(admin, acting_url):
         wait_for(lambda: bool(condition(the_graph(api, NAME), "Held")), "the graph says what waits")
         assert FRONTEND in condition(the_graph(api, NAME), "Held")["message"]
         assert condition(the_graph(api, NAME), "Ready")["status"] == "True"
@@ -62,7 +51,7 @@ def test_pods_wait_with_new_defaults_until_their_spec_changes(
         wait_for(lambda: not is_asked(api), "the component is no longer asked")
     make_it_of_before(api)
     wait_for(lambda: is_rolled_out(api), "the pods are those of before again")
-    with running_controllers(admin, controlled):
+    with running_controllers(admin, acting_url):
         wait_for(lambda: bool(condition(the_graph(api, NAME), "Held")), "the graph says again what waits")
         assert is_of_before(api)
         change_spec(api)

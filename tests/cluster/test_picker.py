@@ -1,16 +1,11 @@
 """A graph with an endpoint picker of 1.5 under a real Metacontroller: picker and InferencePool find its workers."""
 
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from hooks import contract
 from hooks.k8s import kinds
 from tests import make
-from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
-from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH, running_controllers, wait_until_ready
 from tests.cluster.programs import HttpServer
 
@@ -31,20 +26,13 @@ SERVICES: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def controlled(admin: ApiClient, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    client = effects_client(plane, tmp_path_factory.mktemp("account"))
-    with granted_effects(admin), acting_hooks(client) as url:
-        yield url
-
-
 def test_pool_and_picker_find_the_workers_and_no_other_pods(
-    api: ApiClient, admin: ApiClient, metacontroller: HttpServer, controlled: str
+    api: ApiClient, admin: ApiClient, metacontroller: HttpServer, acting_url: str
 ) -> None:
     assert metacontroller
     metadata = {"name": NAME, "namespace": api.namespace}
     graph = {"apiVersion": DYNAMO, "kind": GRAPH, "metadata": metadata, "spec": {"services": SERVICES}}
-    with running_controllers(admin, controlled, ["inference-pool"]):
+    with running_controllers(admin, acting_url, ["inference-pool"]):
         api.create(graph, strict=True)
         wait_until_ready(api, NAME)
         pool = api.get(*POOL)

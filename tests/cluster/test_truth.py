@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
-from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
     COMPONENT,
     DYNAMO,
@@ -29,11 +27,8 @@ DEPLOYMENTS = {"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["depl
 
 
 @pytest.fixture(scope="module", autouse=True)
-def controllers(
-    admin: ApiClient, plane: ControlPlane, metacontroller: HttpServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[None]:
-    client = effects_client(plane, tmp_path_factory.mktemp("account"))
-    with granted_effects(admin), acting_hooks(client) as url, running_controllers(admin, url):
+def controllers(admin: ApiClient, metacontroller: HttpServer, acting_url: str) -> Iterator[None]:
+    with running_controllers(admin, acting_url):
         yield
 
 
