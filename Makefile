@@ -65,7 +65,7 @@ golden: $(VENV)/.tested ## write anew what is generated: golden answers, CRDs, t
 	$(BIN)/pytest -q --update-golden tests/metacontroller/test_controllers.py::test_table_is_what_the_files_say
 	$(BIN)/pytest -q --update-golden tests/test_crds.py tests/test_chart.py tests/test_platform_chart.py tests/test_pages.py \
 		tests/test_golden.py tests/test_rendering_revision.py tests/graph/request/test_profiling_job.py \
-		tests/docs/test_reference.py tests/docs/test_argocd_health.py tests/picture/test_forms.py tests/monitoring/test_dashboards.py
+		tests/docs/test_reference.py tests/docs/test_argocd_health.py tests/offline/picture/test_forms.py tests/monitoring/test_dashboards.py
 
 docs: $(VENV)/.tested ## build the pages in docs/ as a site, into site/
 	@$(call INSTALL,test,[docs])

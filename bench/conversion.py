@@ -23,7 +23,7 @@ from bench.load import NEW_EACH_TIME, renew
 from bench.server import run_server
 from hooks import contract
 from hooks.admission.conversion import PATH
-from hooks.conversion import Version, convert
+from hooks.api.conversion import Version, convert
 from hooks.k8s.types import Manifest
 from hooks.serving.memory import freeze_memory
 

@@ -20,8 +20,8 @@ from hooks import contract, identity
 from hooks.app import create_app
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
+from hooks.offline.simulation.processes import run_servers
 from hooks.settings import parse_settings
-from hooks.simulation.processes import run_servers
 
 RATE = 20.0
 """Syncs a second at which times are compared."""

@@ -16,9 +16,9 @@ import click
 from bench.server import measure_memory
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
-from hooks.simulation.processes import run_servers
-from hooks.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
-from hooks.simulator.loopback_http import Answer, Request, Response, run_listeners
+from hooks.offline.simulation.processes import run_servers
+from hooks.offline.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
+from hooks.offline.simulator.loopback_http import Answer, Request, Response, run_listeners
 
 ENGINES_ON_LOOPBACK = "engine_addresses=any"
 CONCURRENCY = 10

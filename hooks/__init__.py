@@ -36,21 +36,21 @@ Where is …?
 * the route of a hook: hooks/app.py
 * a field of a custom resource: hooks/api/component_spec.py, hooks/api/graph.py
 * the same field in v1beta1: hooks/api/v1beta1
-* what differs between v1alpha1 and v1beta1: hooks/conversion/component_pairs.py, hooks/conversion/graph_pairs.py
+* what differs between v1alpha1 and v1beta1: hooks/api/conversion/component_pairs.py, hooks/api/conversion/graph_pairs.py
 * the API server's question for the other version: hooks/admission/conversion.py
-* the version in which objects are stored: hooks/crds/versions.py, hooks/migration/storage.py
-* a setting: hooks/settings.py
+* the version in which objects are stored: hooks/crds/versions.py, hooks/operating/migration/storage.py
+* a setting: hooks/settings/__init__.py
 * a label, an annotation, a port that other programs read: hooks/contract.py
 * the name of an object: hooks/identity.py
 * the words of a rule: hooks/rules
 * the check behind a rule, of a component: hooks/component/spec_rules.py, hooks/component/validate.py
 * the check behind a rule, of a pod: hooks/component/pod_rules, hooks/component/container_rules.py
-* a warning about a slip: hooks/component/slips.py, hooks/graph/slips.py, hooks/manifests/across.py
+* a warning about a slip: hooks/component/slips.py, hooks/graph/slips.py, hooks/offline/manifests/across.py
 * the check behind a rule, of a graph: hooks/graph/spec_rules.py, hooks/graph/validate.py, hooks/graph/change_rules.py
 * the check behind a rule, of another kind: hooks/model/validate.py, hooks/graph/request/validate.py
 * a rule that only v1beta1 has, and the words of others in v1beta1: hooks/rules/v1beta1.py, hooks/validation/v1beta1.py
 * which versions of a kind are read: hooks/crds/served_versions.py
-* a problem's path in the version that was written: hooks/manifests/document.py
+* a problem's path in the version that was written: hooks/offline/manifests/document.py
 * a rule as CEL: hooks/crds/cel_spec.py, hooks/crds/cel_graph.py, hooks/crds/cel_rules.py
 * a rule of v1beta1 as CEL: hooks/crds/cel_components.py, hooks/crds/cel_v1beta1.py
 * a default of a component's type (command, port, probe, variable): hooks/component/defaults
@@ -68,20 +68,20 @@ Where is …?
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
 * what `kubectl get` shows: hooks/crds/definitions.py, hooks/crds/v1beta1.py, hooks/graph/overview.py
-* the condition Applied, and what differs from the wanted children: hooks/metacontroller/applied_condition.py
-* new defaults that wait until a spec changes: hooks/metacontroller/held.py, hooks/metacontroller/holding.py
+* the condition Applied, and what differs from the wanted children: hooks/policy/applied_condition.py
+* new defaults that wait until a spec changes: hooks/policy/held.py, hooks/policy/holding.py
 * worker components that a Go operator named by generation: hooks/graph/generations.py, hooks/graph/ending.py
 * a field of a workload's status that follows from the spec (model, GPUs, names): hooks/component/projection.py
 * the reasons of conditions: hooks/component/reasons.py, hooks/graph/status.py, hooks/graph/request/reasons.py
 * which changes of a condition are Events: hooks/component/events.py, hooks/graph/events.py, hooks/model/events.py
 * a restart: hooks/graph/restart.py
 * the states of a request: hooks/graph/request/phases.py
-* a check of an installation: hooks/doctor/checks, hooks/doctor/examination.py
-* an effect: hooks/effects.py, hooks/clients/effects.py
+* a check of an installation: hooks/operating/doctor/checks, hooks/operating/doctor/examination.py
+* an effect: hooks/metacontroller/effects.py, hooks/clients/effects.py
 * the check that an effect is wanted: hooks/clients/stored_objects.py, hooks/clients/key_removal.py
-* which cluster a command for a person talks to: hooks/cli/cluster_options.py, hooks/clients/kubeconfig.py
-* how an object of the Go operator is recognised: hooks/migration/upstream.py
-* what becomes of an object of the Go operator: hooks/migration/children.py
+* which cluster a command for a person talks to: hooks/cli/cluster_options.py, hooks/operating/kubeconfig.py
+* how an object of the Go operator is recognised: hooks/operating/migration/upstream.py
+* what becomes of an object of the Go operator: hooks/operating/migration/children.py
 * which addresses of engines are called: hooks/model/engine_addresses.py, hooks/model/pod_addresses.py
 * who may call the hooks: hooks/serving/callers.py
 * the limits against slow peers: hooks/serving/worker.py, hooks/serving/strangers.py
@@ -89,30 +89,30 @@ Where is …?
 * a metric: hooks/serving/metrics.py, hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * the reader of YAML, and its bounds: hooks/k8s/yaml_reader.py, hooks/k8s/yaml_bounds.py
-* a pipe, a link or a device instead of a file: hooks/manifests/files.py, hooks/manifests/directories.py
+* a pipe, a link or a device instead of a file: hooks/offline/manifests/files.py, hooks/offline/manifests/directories.py
 * which child kinds a controller declares, and how they are updated: metacontroller, hooks/metacontroller/controllers.py
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/controllers.py
 * a command: hooks/cli
-* work on many objects in several processes: hooks/spreading.py, hooks/cli/processes.py
+* work on many objects in several processes: hooks/world/spreading.py, hooks/offline/processes.py
 * a command of `kubectl dynamo`: hooks/cli/kubectl
-* what a picture of a graph shows, and its forms: hooks/picture/plan.py, hooks/picture/svg.py, hooks/picture/page.py
-* what a change of manifests will restart, and the GPUs of its rollout: hooks/diff/rollouts.py, hooks/diff/resources.py
-* where a rendered value comes from: hooks/explain/experiments.py, hooks/explain/writers.py, hooks/explain/levers.py
-* which pods of a change would find no node: hooks/diff/fitting.py, hooks/diff/nodes.py
+* what a picture of a graph shows, and its forms: hooks/offline/picture/plan.py, hooks/offline/picture/svg.py, hooks/offline/picture/page.py
+* what a change of manifests will restart, and the GPUs of its rollout: hooks/offline/diff/rollouts.py, hooks/offline/diff/resources.py
+* where a rendered value comes from: hooks/offline/explain/experiments.py, hooks/offline/explain/writers.py, hooks/offline/explain/levers.py
+* which pods of a change would find no node: hooks/offline/diff/fitting.py, hooks/offline/diff/nodes.py
 * what a recorded call leaves out: hooks/recording/blanking.py
 * the JSON Schemas for editors: hooks/crds/json_schema.py
-* which authorities stay trusted: hooks/certificates/bundle.py
+* which authorities stay trusted: hooks/admission/certificates/bundle.py
 * when webhooks begin to fail closed: hooks/cli/enforce_admission.py, chart/templates/_admission.tpl
 * what `helm test` asks: hooks/cli/self_test.py
-* what is done before an uninstall: hooks/clients/departure.py
+* what is done before an uninstall: hooks/operating/departure.py
 * which installation serves an object: hooks/metacontroller/installation.py, hooks/metacontroller/confinement.py
 * the table of the chart's values: tests/chart_values.py
 * the table of the Go operator's values: chart/platform/files/upstream-values.yaml
-* what a user's unit test calls: hooks/testing/dynamo.py
+* what a user's unit test calls: hooks/offline/testing/dynamo.py
 * a page for users, and what writes its generated parts: docs, tests/docs/reference.py
-* the Metacontroller of the tests: hooks/simulator/metacontroller
+* the Metacontroller of the tests: hooks/offline/simulator/metacontroller
 * how a hook is asked, and what Metacontroller makes of the answer: hooks/world/asking.py, hooks/world/applying.py
-* what a user's cluster has, read once for all commands: hooks/clients/live_world.py, hooks/clients/live_reader.py
+* what a user's cluster has, read once for all commands: hooks/operating/live_world.py, hooks/operating/live_reader.py
 """
 
 from typing import TYPE_CHECKING

@@ -24,8 +24,14 @@ from hooks.clients.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.clients.pod_reader import PodReader
 from hooks.component import removal
 from hooks.component import sync as component
-from hooks.condition_events import reference_of
-from hooks.effects import (
+from hooks.errors import LeaveAlone
+from hooks.graph import sync as graph
+from hooks.graph.request import sync as graph_request
+from hooks.graph.scaling_adapter import sync as scaling_adapter
+from hooks.k8s.types import GroupVersionKind, is_deleting
+from hooks.metacontroller.confinement import confine_customize, confine_sync
+from hooks.metacontroller.controllers import expected_keys
+from hooks.metacontroller.effects import (
     DropReport,
     Effect,
     EffectOutcome,
@@ -34,14 +40,6 @@ from hooks.effects import (
     describe_faults,
     permitted_effects,
 )
-from hooks.errors import LeaveAlone
-from hooks.facts import Facts
-from hooks.graph import sync as graph
-from hooks.graph.request import sync as graph_request
-from hooks.graph.scaling_adapter import sync as scaling_adapter
-from hooks.k8s.types import GroupVersionKind, is_deleting
-from hooks.metacontroller.confinement import confine_customize, confine_sync
-from hooks.metacontroller.controllers import expected_keys
 from hooks.metacontroller.protocol import (
     CustomizeRequest,
     RelatedRule,
@@ -59,12 +57,14 @@ from hooks.model.asking import Asking, AskProber
 from hooks.model.pod_addresses import CheckAddresses, write_verdicts
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import write_message
+from hooks.policy.condition_events import reference_of
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.serving.metrics_page import serve_prober_page
 from hooks.serving.web import BY_ITSELF, Record, ServedBy, create_bare_app, expect_token, read_body
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
 Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]

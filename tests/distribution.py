@@ -39,17 +39,17 @@ LONG = (
     "tests/test_chart.py",
     "tests/docs/test_commands.py",
     "tests/graph/test_properties.py",
-    "tests/migration/test_run.py",
+    "tests/operating/migration/test_run.py",
     "tests/test_chart_options.py",
-    "tests/doctor/test_objects.py",
+    "tests/operating/doctor/test_objects.py",
 )
 """Other modules that begin before the slow tests, which are many and fill the cores until the end."""
 
 _CLUSTER = "tests/cluster/"
 _SLOW = (
     "tests/sequences/",
-    "tests/simulation/",
-    "tests/simulator/",
+    "tests/offline/simulation/",
+    "tests/offline/simulator/",
     "tests/serving/test_serve",
     "tests/test_bench",
 )

@@ -9,10 +9,10 @@ from flask.testing import FlaskClient
 
 from hooks import contract
 from hooks.app import Hook, create_app
-from hooks.facts import Facts
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.settings import parse_settings
+from hooks.settings.facts import Facts
 from tests import make
 
 CONFIG_MAP: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}

@@ -10,7 +10,7 @@ import yaml
 
 from hooks.cli.render import render_manifests
 from hooks.metacontroller import install_files
-from hooks.rendering import every_child
+from hooks.offline.rendering import every_child
 from hooks.settings import Settings
 from tests.cluster.binaries import BIN
 

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hooks import contract
-from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
 from hooks.metacontroller.controllers import declared_kinds
 from hooks.metacontroller.protocol import Objects, SyncRequest
-from hooks.problems import HERE, Problem, Reason, Rule
+from hooks.rules.problems import HERE, Problem, Reason, Rule
 from hooks.rules.slips import NO_RELEASE
 from hooks.settings import parse_settings
+from hooks.settings.facts import Facts
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NAMESPACE = "default"

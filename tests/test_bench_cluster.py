@@ -14,8 +14,8 @@ from bench.cluster.profiles import REST, sum_parts
 from bench.cluster.rules import KINDS, build_crd, read_ready_objects
 from bench.cluster.simulated import build_graph, is_ready, simulate
 from hooks.metacontroller import install_files
-from hooks.simulator.cluster import Setup, SimulatedCluster
-from hooks.simulator.metacontroller.webhook import HookAnswer
+from hooks.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.offline.simulator.metacontroller.webhook import HookAnswer
 from tests.cluster.audit_log import AuditLog
 
 

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from hooks import contract
+from hooks.api.conversion import CONVERTIBLE_KINDS
 from hooks.cli.main import main
-from hooks.conversion import CONVERTIBLE_KINDS
 from tests.installation import named, of_kind, rights
 from tests.test_chart import hook_events, refusal, render, template
 from tests.test_chart_admission import SERVICE, SOURCES, pairs, with_values

@@ -17,10 +17,10 @@ from click.testing import CliRunner
 
 from hooks.cli.main import main
 from hooks.k8s.yaml_reader import Mark
-from hooks.manifests.annotations import write_annotations
-from hooks.manifests.document import Fault
-from hooks.problems import HERE
+from hooks.offline.manifests.annotations import write_annotations
+from hooks.offline.manifests.document import Fault
 from hooks.rules import reading
+from hooks.rules.problems import HERE
 from tests import effort, fake_gh
 from tests.cli.test_git_revisions import AGG, GRAPH, SCALED, git, write
 

@@ -30,7 +30,7 @@ def test_unit_follows_from_where_a_test_is(test: str, unit: str) -> None:
 
 def test_longest_modules_of_the_cluster_begin_first_and_the_slow_tests_before_the_rest() -> None:
     longest = [f"tests/cluster/{name}.py::test_a" for name in LONGEST]
-    others = [f"{LONG[0]}::test_a", "tests/simulation/test_run.py::test_a", f"{OTHER}::test_a"]
+    others = [f"{LONG[0]}::test_a", "tests/offline/simulation/test_run.py::test_a", f"{OTHER}::test_a"]
     tests = [*longest, f"{CLUSTER}::test_a", *others]
     assert sorted([*tests[3:], *tests[:3]], key=rank_of) == tests
 

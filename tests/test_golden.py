@@ -18,9 +18,9 @@ from hooks import contract
 from hooks.app import create_app
 from hooks.cli.render import render_manifests
 from hooks.k8s.types import Manifest
-from hooks.manifests.writing import format_documents, order_keys
 from hooks.metacontroller.request_body import JsonCache
-from hooks.rendering import every_child
+from hooks.offline.manifests.writing import format_documents, order_keys
+from hooks.offline.rendering import every_child
 from hooks.settings import parse_settings
 from tests import make
 

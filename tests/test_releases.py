@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 
 from hooks.app import create_app
 from hooks.k8s.types import Manifest
-from hooks.manifests.reading import ManifestFaults
+from hooks.offline.manifests.reading import ManifestFaults
 from hooks.settings import Settings
 from tests import make
 from tests.releases import Corpus, find_changed_templates, find_last_release, read_restart_notes

@@ -15,8 +15,8 @@ import yaml
 from hooks.app import create_app
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Manifest, gvk_of, name_of
-from hooks.metacontroller.held import RENDERING_REVISION
-from hooks.metacontroller.holding import MARKED, rolling_part
+from hooks.policy.held import RENDERING_REVISION
+from hooks.policy.holding import MARKED, rolling_part
 from tests import make
 from tests.releases import read_restart_notes
 from tests.test_golden import (
@@ -100,7 +100,7 @@ def judge(changed: list[str], stored: int, present: int, notes: list[str]) -> st
     if present <= stored:
         return (
             f"pod templates or components changed, but RENDERING_REVISION is still {present}: raise it in "
-            "hooks/metacontroller/held.py, add a line to CHANGELOG.md under '### Restarts pods', then run make golden. "
+            "hooks/policy/held.py, add a line to CHANGELOG.md under '### Restarts pods', then run make golden. "
             f"These changed:\n{listed}"
         )
     if not notes:

@@ -21,9 +21,9 @@ from hooks.admission.app import create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.app import create_app
 from hooks.cli.main import main
-from hooks.effects import Effect
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of, plural_of
+from hooks.metacontroller.effects import Effect
 from hooks.recording.answering import Heard, record_call
 from hooks.recording.calls import write_call
 from hooks.settings import parse_settings

@@ -14,9 +14,9 @@ from hooks.app import create_app
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Manifest
 from hooks.metacontroller import install_files
+from hooks.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.offline.simulator.metacontroller.webhook import Hook, HookAnswer
 from hooks.settings import parse_settings
-from hooks.simulator.cluster import Setup, SimulatedCluster
-from hooks.simulator.metacontroller.webhook import Hook, HookAnswer
 
 NAMESPACE = "bench"
 SERVICES = 4

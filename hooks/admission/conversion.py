@@ -19,7 +19,7 @@ from hooks.admission.conversion_wire import (
     write_converted,
     write_failed,
 )
-from hooks.conversion import convert
+from hooks.api.conversion import convert
 from hooks.errors import HookError
 from hooks.k8s.nesting import nests_lists
 from hooks.k8s.types import ReadManifest

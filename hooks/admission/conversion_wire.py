@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from hooks.conversion import CONVERTIBLE_KINDS, GROUP_VERSIONS
+from hooks.api.conversion import CONVERTIBLE_KINDS, GROUP_VERSIONS
 from hooks.errors import HookError, InvalidRequest
 from hooks.k8s.messages import describe_type, one_line
 from hooks.k8s.nesting import may_nest_lists

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from hooks.certificates.authority import Issued, issue, why_renew
-from hooks.certificates.bundle import Trust
-from hooks.certificates.store import PARTS, CertificateStore, WrittenMeanwhile
+from hooks.admission.certificates.authority import Issued, issue, why_renew
+from hooks.admission.certificates.bundle import Trust
+from hooks.admission.certificates.store import PARTS, CertificateStore, WrittenMeanwhile
 from hooks.cli.account_options import account_options
 from hooks.clients.api_server import ApiServer, Refused
 

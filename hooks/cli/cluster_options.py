@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hooks.cli.values import parse_positive
-from hooks.clients.kubeconfig import Access, InvalidKubeconfig, User, find_files, read_files, resolve_access
+from hooks.operating.kubeconfig import Access, InvalidKubeconfig, User, find_files, read_files, resolve_access
 
 if TYPE_CHECKING:
     from hooks.clients.api_server import ApiServer
-    from hooks.clients.cluster import Cluster
+    from hooks.operating.cluster import Cluster
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -69,7 +69,7 @@ class Connection:
 def connect(connection: Connection) -> "Iterator[Cluster]":
     """The cluster that the options name; if they name none, ends the process with a message and exit status 2."""
     from hooks.clients.api_server import ApiServer  # noqa: PLC0415 - many commands need no cluster, nor requests
-    from hooks.clients.cluster import open_cluster  # noqa: PLC0415
+    from hooks.operating.cluster import open_cluster  # noqa: PLC0415
 
     with guard_kubeconfig():
         access = connection.find_access(ApiServer.in_cluster())

@@ -5,13 +5,13 @@ import orjson
 
 from hooks.cli.file_comparison import Sides, compare_files, fail
 from hooks.cli.options import read_offline_settings
-from hooks.diff.as_json import write_json
-from hooks.diff.markdown import write_markdown
-from hooks.diff.plan import Difference
-from hooks.diff.text import write_text
-from hooks.diff.variables import without_values
-from hooks.manifests.reading import ManifestFaults
-from hooks.manifests.writing import guard_output
+from hooks.offline.diff.as_json import write_json
+from hooks.offline.diff.markdown import write_markdown
+from hooks.offline.diff.plan import Difference
+from hooks.offline.diff.text import write_text
+from hooks.offline.diff.variables import without_values
+from hooks.offline.manifests.reading import ManifestFaults
+from hooks.offline.manifests.writing import guard_output
 
 
 def compare(sides: Sides) -> Difference:

@@ -6,9 +6,9 @@ import click
 
 from hooks.cli.options import with_option
 from hooks.k8s.names import is_dns_label, is_subdomain
-from hooks.manifests.writing import format_documents, guard_output
 from hooks.metacontroller import install_files
-from hooks.setting_types import MAX_INSTALLATION
+from hooks.offline.manifests.writing import format_documents, guard_output
+from hooks.settings.types import MAX_INSTALLATION
 
 _URL = re.compile(r"https?://[^/\s?#]+(/[^\s?#]*)?")
 

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import click
 
 from hooks import contract
+from hooks.api.conversion import CONVERTIBLE_KINDS, Version
+from hooks.api.conversion import convert as convert_object
 from hooks.cli.refusing import count, refuse
-from hooks.conversion import CONVERTIBLE_KINDS, Version
-from hooks.conversion import convert as convert_object
 from hooks.k8s.types import ReadManifest
-from hooks.manifests.checking import check_document
-from hooks.manifests.document import Document, Fault, sort_faults
-from hooks.manifests.reading import Loaded, load_manifests
-from hooks.manifests.two_meanings import find_two_meanings
-from hooks.manifests.writing import format_as_given, guard_output, order_keys
+from hooks.offline.manifests.checking import check_document
+from hooks.offline.manifests.document import Document, Fault, sort_faults
+from hooks.offline.manifests.reading import Loaded, load_manifests
+from hooks.offline.manifests.two_meanings import find_two_meanings
+from hooks.offline.manifests.writing import format_as_given, guard_output, order_keys
 
 
 @click.command(

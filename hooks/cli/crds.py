@@ -9,8 +9,8 @@ import click
 from hooks.crds import build_crds
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import Json, Manifest
-from hooks.manifests.writing import format_documents, guard_output
 from hooks.metacontroller import install_files
+from hooks.offline.manifests.writing import format_documents, guard_output
 
 PATH = "/convert"
 _SERVICE = ("dynamo-system", "dynamo-hooks-admission")

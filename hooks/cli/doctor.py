@@ -8,11 +8,11 @@ import click
 from hooks.cli.cluster_options import Connection, connect, connection_options
 from hooks.cli.refusals import describe_refusal
 from hooks.clients.api_server import Refused
-from hooks.doctor.examination import examine, has_errors
-from hooks.doctor.reading import read_facts
-from hooks.doctor.report import format_json, format_text
 from hooks.k8s.names import is_dns_label
-from hooks.manifests.writing import guard_output
+from hooks.offline.manifests.writing import guard_output
+from hooks.operating.doctor.examination import examine, has_errors
+from hooks.operating.doctor.reading import read_facts
+from hooks.operating.doctor.report import format_json, format_text
 
 
 def _parse_namespace(_context: click.Context, _parameter: click.Parameter, name: str) -> str:

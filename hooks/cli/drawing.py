@@ -8,17 +8,17 @@ import click
 
 from hooks.cli.refusing import refuse
 from hooks.cli.render import check_whole, load_together
-from hooks.manifests.checking import Checked
-from hooks.manifests.reading import ManifestFaults
-from hooks.manifests.writing import guard_output
 from hooks.metacontroller.controllers import OPTIONAL_KINDS
-from hooks.picture.dot import write_dot
-from hooks.picture.mermaid import write_mermaid
-from hooks.picture.objects import Drawn, draw_rendered
-from hooks.picture.page import write_page
-from hooks.picture.parts import Picture
-from hooks.picture.plan import Surroundings
-from hooks.picture.svg import write_svg
+from hooks.offline.manifests.checking import Checked
+from hooks.offline.manifests.reading import ManifestFaults
+from hooks.offline.manifests.writing import guard_output
+from hooks.offline.picture.dot import write_dot
+from hooks.offline.picture.mermaid import write_mermaid
+from hooks.offline.picture.objects import Drawn, draw_rendered
+from hooks.offline.picture.page import write_page
+from hooks.offline.picture.parts import Picture
+from hooks.offline.picture.plan import Surroundings
+from hooks.offline.picture.svg import write_svg
 from hooks.settings import Settings
 
 _WRITERS: dict[str, Callable[[Sequence[Picture]], str]] = {

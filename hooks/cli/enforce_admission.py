@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from hooks.certificates.store import find_host
+from hooks.admission.certificates.store import find_host
 from hooks.cli.account_options import account_options
 from hooks.clients.api_server import ApiServer, Conversation, Refused
 

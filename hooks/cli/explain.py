@@ -10,15 +10,15 @@ from hooks import contract
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.refusing import refuse
 from hooks.cli.render import check_whole, load_together
-from hooks.explain.as_json import write_json
-from hooks.explain.choosing import Chosen, Question, Unclear, choose, narrow
-from hooks.explain.explaining import explain_all, explain_one
-from hooks.explain.leaves import ObjectKey, Place
-from hooks.explain.lookup import UnknownField, find_places, names_place, split_object, without_names
-from hooks.explain.services import service_of
-from hooks.explain.text import write_list, write_origin
-from hooks.manifests.reading import ManifestFaults
-from hooks.manifests.writing import guard_output
+from hooks.offline.explain.as_json import write_json
+from hooks.offline.explain.choosing import Chosen, Question, Unclear, choose, narrow
+from hooks.offline.explain.explaining import explain_all, explain_one
+from hooks.offline.explain.leaves import ObjectKey, Place
+from hooks.offline.explain.lookup import UnknownField, find_places, names_place, split_object, without_names
+from hooks.offline.explain.services import service_of
+from hooks.offline.explain.text import write_list, write_origin
+from hooks.offline.manifests.reading import ManifestFaults
+from hooks.offline.manifests.writing import guard_output
 
 
 @click.command(

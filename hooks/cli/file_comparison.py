@@ -9,11 +9,11 @@ from typing import NoReturn
 import click
 
 from hooks.cli.cluster_options import Connection
-from hooks.cli.processes import spread_over_processes, without_collections
 from hooks.cli.render import load_together
-from hooks.diff.comparing import compare_manifests
-from hooks.diff.plan import Difference
-from hooks.manifests.reading import Loaded
+from hooks.offline.diff.comparing import compare_manifests
+from hooks.offline.diff.plan import Difference
+from hooks.offline.manifests.reading import Loaded
+from hooks.offline.processes import spread_over_processes, without_collections
 from hooks.settings import Settings
 
 _FAILED = 2

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hooks.cli.render import load_together
-from hooks.manifests.directories import SUFFIXES, list_files
-from hooks.manifests.reading import Loaded
+from hooks.offline.manifests.directories import SUFFIXES, list_files
+from hooks.offline.manifests.reading import Loaded
 
 _SECONDS = 120
 _EMPTY = Loaded(documents=())

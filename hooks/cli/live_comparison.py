@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 
 from hooks.cli.cluster_options import connect
 from hooks.cli.file_comparison import Sides, compare_files, fail
-from hooks.cli.machines import InvalidNodes, read_machines, read_machines_file
 from hooks.cli.refusals import describe_refusal
 from hooks.cli.render import load_together
 from hooks.clients.api_server import Refused
-from hooks.clients.cluster import Cluster
-from hooks.clients.live_world import read_world
-from hooks.diff.comparing import compare_with_cluster
-from hooks.diff.fitting import Machines, judge_fit
-from hooks.diff.plan import Difference
-from hooks.facts import Facts
+from hooks.offline.diff.comparing import compare_with_cluster
+from hooks.offline.diff.fitting import Machines, judge_fit
+from hooks.offline.diff.plan import Difference
+from hooks.operating.cluster import Cluster
+from hooks.operating.live_world import read_world
+from hooks.operating.machines import InvalidNodes, read_machines, read_machines_file
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 
 
 def compare_on_nodes(sides: Sides, settings: Settings) -> Difference:

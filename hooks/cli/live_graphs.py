@@ -9,13 +9,13 @@ import click
 from hooks import contract
 from hooks.cli.cluster_options import Connection, connect
 from hooks.clients.api_server import Refused
-from hooks.clients.cluster import Cluster
-from hooks.clients.live_reader import find_graph, find_installed, read_graph
 from hooks.crds import apply_defaults
 from hooks.errors import InvalidSpec
-from hooks.picture.models import read_models
-from hooks.picture.parts import Picture
-from hooks.picture.plan import Surroundings, draw_graph
+from hooks.offline.picture.models import read_models
+from hooks.offline.picture.parts import Picture
+from hooks.offline.picture.plan import Surroundings, draw_graph
+from hooks.operating.cluster import Cluster
+from hooks.operating.live_reader import find_graph, find_installed, read_graph
 from hooks.settings import Settings
 
 

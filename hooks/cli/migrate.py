@@ -30,19 +30,19 @@ from hooks.cli.options import read_settings, settings_option
 from hooks.cli.refusals import describe_refusal
 from hooks.cli.values import parse_namespace
 from hooks.clients.api_server import Refused
-from hooks.clients.cluster import Cluster
-from hooks.doctor.facts import Right
-from hooks.facts import Facts
-from hooks.manifests.writing import guard_output
-from hooks.migration.execution import carry_out
-from hooks.migration.planner import plan_migration
-from hooks.migration.reading import read_found
-from hooks.migration.report import summarize, write_json, write_text
-from hooks.migration.rights import find_lacking, needs_of_plan, needs_of_storage
-from hooks.migration.steps import Plan, Step
-from hooks.migration.storage import find_drop_obstacle, plan_storage, store_all
-from hooks.migration.way_back import write_way_back
+from hooks.offline.manifests.writing import guard_output
+from hooks.operating.cluster import Cluster
+from hooks.operating.doctor.facts import Right
+from hooks.operating.migration.execution import carry_out
+from hooks.operating.migration.planner import plan_migration
+from hooks.operating.migration.reading import read_found
+from hooks.operating.migration.report import summarize, write_json, write_text
+from hooks.operating.migration.rights import find_lacking, needs_of_plan, needs_of_storage
+from hooks.operating.migration.steps import Plan, Step
+from hooks.operating.migration.storage import find_drop_obstacle, plan_storage, store_all
+from hooks.operating.migration.way_back import write_way_back
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 
 
 @click.command(

@@ -8,7 +8,7 @@ import click
 
 from hooks.cli.account_options import account_options
 from hooks.clients.api_server import ApiServer, Refused
-from hooks.clients.departure import Departure
+from hooks.operating.departure import Departure
 
 _SECONDS = 540.0
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from hooks.manifests.document import Fault
+    from hooks.offline.manifests.document import Fault
 
 
 def refuse(faults: "Iterable[Fault]", skipped: int = 0) -> None:

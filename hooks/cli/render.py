@@ -6,13 +6,13 @@ from dataclasses import replace
 import click
 
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
-from hooks.cli.processes import spread_over_processes
 from hooks.cli.refusing import refuse
-from hooks.manifests.across import without_made
-from hooks.manifests.checking import Checked, check_rendered
-from hooks.manifests.reading import Loaded, ManifestFaults, load_manifests
-from hooks.manifests.writing import format_documents, guard_output
-from hooks.rendering import every_child
+from hooks.offline.manifests.across import without_made
+from hooks.offline.manifests.checking import Checked, check_rendered
+from hooks.offline.manifests.reading import Loaded, ManifestFaults, load_manifests
+from hooks.offline.manifests.writing import format_documents, guard_output
+from hooks.offline.processes import spread_over_processes
+from hooks.offline.rendering import every_child
 from hooks.settings import Settings
 
 

@@ -8,12 +8,12 @@ import click
 import orjson
 
 from hooks.cli.options import read_settings, settings_option
-from hooks.cli.other_version import NotInstalled, installed, read_requirement, run_command
 from hooks.errors import InvalidRequest
-from hooks.manifests.writing import guard_output
+from hooks.offline.manifests.writing import guard_output
+from hooks.offline.other_version import NotInstalled, installed, read_requirement, run_command
+from hooks.offline.replay import Group, group_differences
 from hooks.recording.answering import replay_call
 from hooks.recording.calls import RecordedCall
-from hooks.recording.comparing import Group, group_differences
 from hooks.recording.keeping import read_calls
 
 _PARENTS = 5

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from hooks.conversion import Version
+from hooks.api.conversion import Version
 from hooks.crds.definitions import ALL_RESOURCES, suggest_kind
 from hooks.crds.json_schema import build_file, build_files, format_schema
 from hooks.crds.resources import CustomResource
-from hooks.manifests.writing import guard_output
+from hooks.offline.manifests.writing import guard_output
 
 
 @click.command(

@@ -14,8 +14,8 @@ from hooks.clients.acting_prober import ActingProber, set_up_prober
 from hooks.clients.api_server import ApiServer
 from hooks.clients.inventory import find_counter, start_counting
 from hooks.clients.locks import Locks, set_up_locks
-from hooks.effects import effects_of_api_server, without_api_server
 from hooks.errors import InvalidSettings
+from hooks.metacontroller.effects import effects_of_api_server, without_api_server
 from hooks.model.prober_client import RELAY_PATH
 from hooks.serving.callers import CallerToken
 from hooks.serving.logs import logger, set_up_logging

@@ -16,11 +16,11 @@ from hooks.cli.options import namespace_option, read_offline_settings, settings_
 from hooks.cli.refusing import refuse
 from hooks.cli.render import check_whole, load_together
 from hooks.cli.values import parse_positive
-from hooks.manifests.reading import ManifestFaults
-from hooks.manifests.writing import guard_output
-from hooks.rendering import every_child
-from hooks.simulation.processes import ServerFailed
-from hooks.simulation.report import (
+from hooks.offline.manifests.reading import ManifestFaults
+from hooks.offline.manifests.writing import guard_output
+from hooks.offline.rendering import every_child
+from hooks.offline.simulation.processes import ServerFailed
+from hooks.offline.simulation.report import (
     ProgressView,
     explain,
     format_json,
@@ -28,13 +28,13 @@ from hooks.simulation.report import (
     print_trees,
     summarize_result,
 )
-from hooks.simulation.run import DocumentRefused, SimulationPlan, Snapshot, run_programs, run_simulation
-from hooks.simulation.targets import find_never_matched, find_unmatched
-from hooks.simulator.cluster import NeverSettles
-from hooks.simulator.engines import EngineFailed
-from hooks.simulator.metacontroller.controller_spec import ControllerNotStarted
-from hooks.simulator.metacontroller.webhook import MetacontrollerWouldCrash
-from hooks.simulator.workloads.pods import PodFault
+from hooks.offline.simulation.run import DocumentRefused, SimulationPlan, Snapshot, run_programs, run_simulation
+from hooks.offline.simulation.targets import find_never_matched, find_unmatched
+from hooks.offline.simulator.cluster import NeverSettles
+from hooks.offline.simulator.engines import EngineFailed
+from hooks.offline.simulator.metacontroller.controller_spec import ControllerNotStarted
+from hooks.offline.simulator.metacontroller.webhook import MetacontrollerWouldCrash
+from hooks.offline.simulator.workloads.pods import PodFault
 
 _INTERRUPTED = 128 + signal.SIGINT
 _GIVEN_KINDS = ("Secret", "ConfigMap", "PersistentVolumeClaim")

@@ -7,14 +7,14 @@ import click
 import orjson
 
 from hooks import contract
-from hooks.cli.processes import spread_over_processes
 from hooks.cli.refusing import count, describe_skipped, refuse
-from hooks.manifests.annotations import write_annotations
-from hooks.manifests.checking import check_manifests, check_rendered
-from hooks.manifests.document import Fault
-from hooks.manifests.reading import Loaded, load_manifests
-from hooks.manifests.writing import guard_output
-from hooks.problems import describe_problem
+from hooks.offline.manifests.annotations import write_annotations
+from hooks.offline.manifests.checking import check_manifests, check_rendered
+from hooks.offline.manifests.document import Fault
+from hooks.offline.manifests.reading import Loaded, load_manifests
+from hooks.offline.manifests.writing import guard_output
+from hooks.offline.processes import spread_over_processes
+from hooks.rules.problems import describe_problem
 from hooks.settings import Settings
 
 _SELF_CONTAINED = frozenset({contract.GRAPH, contract.COMPONENT})

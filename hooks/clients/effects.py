@@ -14,10 +14,18 @@ from hooks import contract
 from hooks.clients.api_server import ApiServer, Refused, object_path
 from hooks.clients.event_objects import build_event
 from hooks.clients.stored_objects import StoredObjects, Unwanted
-from hooks.effects import Effect, EffectOutcome, EffectResult, EffectSource, Event, ScalePodClique, WriteBackReplicas
-from hooks.facts import Facts
 from hooks.k8s.types import gvk_of
+from hooks.metacontroller.effects import (
+    Effect,
+    EffectOutcome,
+    EffectResult,
+    EffectSource,
+    Event,
+    ScalePodClique,
+    WriteBackReplicas,
+)
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 
 DEADLINE_SECONDS = 2.0
 MAX_EVENTS = 20

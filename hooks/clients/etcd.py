@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from hooks.effects import DropReport, EtcdPrefixDrop
+from hooks.metacontroller.effects import DropReport, EtcdPrefixDrop
 
 DEADLINE_SECONDS = 2.0
 _PATH = "/v3/kv/deleterange"

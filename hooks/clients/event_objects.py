@@ -9,11 +9,11 @@ Source: Kubernetes API reference, Event v1 core, and its validation (pkg/apis/co
 from dataclasses import asdict
 from datetime import datetime
 
-from hooks.effects import Event
 from hooks.k8s.conditions import format_time
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.names import MAX_SUBDOMAIN, fit_name
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import Event
 
 COMPONENT = "dynamo-hooks"
 MAX_MESSAGE_CHARACTERS = 1024

@@ -10,10 +10,10 @@ from hooks import contract
 from hooks.clients.api_server import ApiServer, Refused, object_path
 from hooks.clients.etcd import EtcdClient
 from hooks.component.removal import wanted_drop
-from hooks.effects import DropReport
-from hooks.facts import Facts
 from hooks.k8s.types import ReadManifest, is_deleting
+from hooks.metacontroller.effects import DropReport
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.settings.facts import Facts
 
 DEADLINE_SECONDS = 2.0
 _NO_ACCESS = "whether the component is being deleted is unknown: the hooks have no access to the API server"

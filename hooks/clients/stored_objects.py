@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 
 from hooks import contract
 from hooks.clients.api_server import Conversation, object_path
-from hooks.effects import Effect, EffectSource, Event, ScalePodClique, WriteBackReplicas
 from hooks.errors import HookError
-from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.graph.grove.names import find_set_name
 from hooks.graph.grove.service import target_name
@@ -21,7 +19,9 @@ from hooks.identity import component_name
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, is_controlled_by, name_of
 from hooks.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS
+from hooks.metacontroller.effects import Effect, EffectSource, Event, ScalePodClique, WriteBackReplicas
 from hooks.metacontroller.protocol import RelatedRule, SyncAnswer, SyncRequest
+from hooks.settings.facts import Facts
 from hooks.world.asking import build_request
 from hooks.world.objects import World
 

@@ -22,8 +22,8 @@ from hooks.k8s.canonical import canonical_fragment, find_unreadable
 from hooks.k8s.names import is_port_name
 from hooks.k8s.quantities import is_negative
 from hooks.k8s.types import Json
-from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import pod as rules
+from hooks.rules.problems import SPEC, FieldPath, Problem
 
 _ENV_NAME = re.compile(r"[ -<>-~]+")
 _MAX_PORT = 65535

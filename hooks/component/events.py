@@ -17,13 +17,13 @@ changes; we do not.
 from collections.abc import Iterator, Mapping
 
 from hooks.component.reasons import ComponentReason
-from hooks.condition_events import change_of, find_change, of_generation, reference_of, was_true
-from hooks.effects import Event, ObjectReference
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.not_ready import NEEDS_ACTION
 from hooks.k8s.types import Json
-from hooks.metacontroller.applied_condition import LASTING, build_applied_event
+from hooks.metacontroller.effects import Event, ObjectReference
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy.applied_condition import LASTING, build_applied_event
+from hooks.policy.condition_events import change_of, find_change, of_generation, reference_of, was_true
 
 _REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORCHESTRATOR_AVAILABLE})
 

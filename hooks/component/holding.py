@@ -10,8 +10,9 @@ from hooks.component.plan import ComponentPlan
 from hooks.k8s.readiness import has_ready_pods
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of, sort_manifests
 from hooks.metacontroller.children import Children
-from hooks.metacontroller.held import mark
-from hooks.metacontroller.holding import (
+from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy.held import mark
+from hooks.policy.holding import (
     MARKED,
     find_held,
     find_unwanted,
@@ -20,7 +21,6 @@ from hooks.metacontroller.holding import (
     keep_live_mark,
     takes_new_defaults,
 )
-from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
 
 

@@ -7,10 +7,10 @@ frontend, where v1alpha1's `frontendSidecar` cannot describe this container.
 from collections.abc import Mapping
 
 from hooks import contract
-from hooks.conversion import Version, convert
-from hooks.conversion.versions import spec_annotation
+from hooks.api.conversion import Version, convert
+from hooks.api.conversion.versions import spec_annotation
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
-from hooks.problems import texts_of
+from hooks.rules.problems import texts_of
 from hooks.validation.v1beta1 import find_v1beta1_warnings
 
 _FRONTEND = "frontendSidecar"

@@ -33,8 +33,8 @@ from hooks.errors import InvalidSpec
 from hooks.identity import discovery_account, mpi_secret
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, name_of
-from hooks.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules import component as component_rules
+from hooks.rules.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules.spec import ISTIO_MISSING, NO_ISTIO
 from hooks.settings import Settings, Switch
 

@@ -20,9 +20,9 @@ from hooks.k8s.readiness import (
     reports_generation,
 )
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, labels_of, name_of
-from hooks.metacontroller.applied_condition import Applied, Judged
-from hooks.metacontroller.deviations import Deviance, Deviation, find_deviations
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy.applied_condition import Applied, Judged
+from hooks.policy.deviations import Deviance, Deviation, find_deviations
 
 _STILL_THERE = "its replica is no longer wanted, and it is not deleted yet"
 LABEL_SET = "leaderworkerset.sigs.k8s.io/name"

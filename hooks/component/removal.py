@@ -14,16 +14,16 @@ from datetime import datetime, timedelta
 
 from hooks.component.reasons import ComponentReason
 from hooks.component.subject import resolve_deleted_subject
-from hooks.condition_events import reference_of
 from hooks.contract import DISCOVERY_ETCD
-from hooks.effects import DropReport, EtcdPrefixDrop, Event
-from hooks.facts import Facts
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.types import Json, is_deleting
+from hooks.metacontroller.effects import DropReport, EtcdPrefixDrop, Event
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.policy.condition_events import reference_of
 from hooks.settings import Switch
+from hooks.settings.facts import Facts
 
 _TRY_AGAIN_SECONDS = 5.0
 

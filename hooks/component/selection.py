@@ -12,7 +12,7 @@ from hooks.k8s import kinds
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.pod_sets import pods_by_role
 from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, name_of
-from hooks.metacontroller.holding import NOW
+from hooks.policy.holding import NOW
 
 
 def find_unselected(children: Iterable[Manifest], workloads: Iterable[ReadManifest]) -> str:

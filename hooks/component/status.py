@@ -20,11 +20,11 @@ from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.readiness import describe_new as describe_new_deployment
 from hooks.k8s.types import Json, ReadManifest, name_of
-from hooks.metacontroller.applied_condition import APPLIED
-from hooks.metacontroller.holding import build_held_condition
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.problems import Problem, join_texts
-from hooks.valid_condition import judge_spec
+from hooks.policy.applied_condition import APPLIED
+from hooks.policy.holding import build_held_condition
+from hooks.policy.valid_condition import judge_spec
+from hooks.rules.problems import Problem, join_texts
 
 AVAILABLE = "Available"
 COMPONENT_READY = "DynamoComponentReady"

@@ -17,14 +17,14 @@ from hooks.component.related import resolve_related
 from hooks.component.status import report, report_problems
 from hooks.component.validate import validate_component
 from hooks.errors import InvalidSpec
-from hooks.facts import Facts
-from hooks.metacontroller.applied_condition import judge_deviations
-from hooks.metacontroller.held import digest_component
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.problems import Problem, sort_problems, texts_of
+from hooks.policy.applied_condition import judge_deviations
+from hooks.policy.held import digest_component
+from hooks.rules.problems import Problem, sort_problems, texts_of
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems
 
 

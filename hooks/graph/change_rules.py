@@ -14,9 +14,9 @@ from hooks.component.validate import read_backend, validate_change
 from hooks.graph.path import may_take_grove
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest
-from hooks.problems import SPEC, Key, Problem
 from hooks.rules import graph as rules
 from hooks.rules import topology
+from hooks.rules.problems import SPEC, Key, Problem
 from hooks.validation.judging import Findings
 from hooks.validation.review import Review, User
 

@@ -20,14 +20,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from hooks import contract
-from hooks.condition_events import change_of, find_change, of_generation, reference_of, was_true
-from hooks.effects import Event, ObjectReference
 from hooks.graph.status import NOT_READY_REASONS, GraphReason
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.not_ready import NEEDS_ACTION, Explanation
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
-from hooks.metacontroller.applied_condition import build_applied_event
+from hooks.metacontroller.effects import Event, ObjectReference
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy.applied_condition import build_applied_event
+from hooks.policy.condition_events import change_of, find_change, of_generation, reference_of, was_true
 
 _REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value, GraphReason.NO_ORCHESTRATOR.value})
 

@@ -6,7 +6,6 @@ On the other path each component explains itself.
 from collections.abc import Mapping
 
 from hooks.component.explain import explain_own_pods, explain_progress, explain_rollout
-from hooks.facts import Facts
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.progress import is_scaling_off
 from hooks.graph.grove.service import GroveService
@@ -17,6 +16,7 @@ from hooks.k8s import kinds
 from hooks.k8s.grove import Scalable
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.pod_reasons import explain_refusal
+from hooks.settings.facts import Facts
 
 
 def explain_services(

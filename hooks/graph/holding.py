@@ -11,8 +11,9 @@ from hooks.graph.worker_labels import LivePool
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of, sort_manifests
 from hooks.metacontroller.children import Children
-from hooks.metacontroller.held import digest_graph, digest_service, mark
-from hooks.metacontroller.holding import (
+from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy.held import digest_graph, digest_service, mark
+from hooks.policy.holding import (
     MARKED,
     NOW,
     find_held,
@@ -22,7 +23,6 @@ from hooks.metacontroller.holding import (
     keep_live_mark,
     takes_new_defaults,
 )
-from hooks.metacontroller.protocol import SyncRequest
 from hooks.settings import Settings
 
 

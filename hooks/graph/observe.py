@@ -22,10 +22,10 @@ from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
 from hooks.k8s.same import MAX_KEPT, Same
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
-from hooks.metacontroller.deviations import is_left_behind
-from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.last_applied import read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy.deviations import is_left_behind
+from hooks.policy.holding import HELD
 from hooks.settings import Settings
 
 

@@ -14,11 +14,11 @@ from hooks.k8s import kinds
 from hooks.k8s.conditions import Condition
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json, Manifest
-from hooks.metacontroller.applied_condition import Applied, Judged
 from hooks.metacontroller.controllers import NEVER_UPDATED
-from hooks.metacontroller.deviations import Deviance, Deviation, Unmanaged, find_deviations
-from hooks.metacontroller.holding import MARKED
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy.applied_condition import Applied, Judged
+from hooks.policy.deviations import Deviance, Deviation, Unmanaged, find_deviations
+from hooks.policy.holding import MARKED
 
 _NEVER_UPDATED, _BINDINGS = NEVER_UPDATED[contract.GRAPH], frozenset({kinds.ROLE_BINDING})
 _UNMANAGED = Unmanaged(existing=_NEVER_UPDATED - _BINDINGS, fixed=_NEVER_UPDATED & _BINDINGS)

@@ -7,7 +7,6 @@ from functools import lru_cache, partial
 from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.errors import InvalidSpec
-from hooks.facts import Facts
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
 from hooks.graph.ending import keep_ending
@@ -36,16 +35,17 @@ from hooks.k8s.types import (
     gvk_of,
     name_of,
 )
-from hooks.metacontroller.applied_condition import Applied, judge_deviations
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.controllers import NEVER_UPDATED
-from hooks.metacontroller.holding import build_held_condition
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.problems import Problem
+from hooks.policy.applied_condition import Applied, judge_deviations
+from hooks.policy.holding import build_held_condition
 from hooks.rules.graph import NO_ORCHESTRATOR
+from hooks.rules.problems import Problem
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 from hooks.validation.reading import validate_parent
 
 _RESYNC_SECONDS = 5

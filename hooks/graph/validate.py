@@ -38,9 +38,9 @@ from hooks.graph.topology import validate_topology
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.k8s.types import GroupVersionKind, Json
-from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.rules import graph as rules
 from hooks.rules.grove import as_warning, as_warning_without
+from hooks.rules.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.rules.spec import MIN_AVAILABLE_GROVE
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict

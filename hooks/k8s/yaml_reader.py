@@ -28,7 +28,7 @@ from hooks.k8s.yaml_bounds import (
     Bounds,
 )
 from hooks.k8s.yaml_scalars import READERS, read_plain
-from hooks.problems import FieldPath
+from hooks.rules.problems import FieldPath
 
 YamlPath = tuple[str | int, ...]
 """Keys and 0-based indices, from the root of a document."""

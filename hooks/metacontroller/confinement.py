@@ -7,12 +7,12 @@ write its labels. So the hooks look at the namespace too.
 from collections.abc import Callable
 
 from hooks.errors import ForeignParent
-from hooks.facts import Facts
 from hooks.k8s.types import ReadManifest, is_deleting
 from hooks.metacontroller.installation import command_to_free
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
 Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]

@@ -14,15 +14,15 @@ from typing import Any
 
 import orjson
 
-from hooks.effects import Effect
 from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s.messages import describe_type
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, plural_of
 from hooks.metacontroller.calling_controller import check_versions, read_controller, read_declared
 from hooks.metacontroller.children import Children, find_fault, write_values
 from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
+from hooks.metacontroller.effects import Effect
 from hooks.metacontroller.request_body import read_whole
-from hooks.problems import Problem
+from hooks.rules.problems import Problem
 
 Read = Callable[[bytes], Any]
 """Parses a JSON text; raises orjson.JSONDecodeError, and InvalidSpec where an object cannot be written again."""

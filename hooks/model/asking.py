@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from flask import g, has_app_context
 
 from hooks.errors import LeaveAlone, ProberUnavailable
-from hooks.facts import Facts
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.model.pod_addresses import CheckAddresses, NamedAddress, Verdicts
 from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.model.sync import ModelCall, find_addresses, plan_request
+from hooks.settings.facts import Facts
 
 AskProber = Callable[[LoadRequest, str], LoadReport]
 """Sends the wanted adapters and the sync id to the prober, and returns its report.

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from hooks.api.base import read_parent
 from hooks.api.model import Model, ModelSpec
-from hooks.facts import Facts
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.model.observe import SortedEngines, observe, sort_engines
 from hooks.model.pod_addresses import NamedAddress, Verdicts
 from hooks.model.prober_messages import Adapter
 from hooks.model.validate import validate_claims, validate_model
-from hooks.problems import Problem
+from hooks.rules.problems import Problem
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems
 
 

@@ -12,8 +12,8 @@ from hooks.k8s.types import Json
 from hooks.model.observe import EnginePod
 from hooks.model.plan import ModelPlan
 from hooks.model.prober_messages import Adapter, AdapterPhase, EndpointReport, LoadReport
-from hooks.problems import join_texts
-from hooks.valid_condition import judge_spec
+from hooks.policy.valid_condition import judge_spec
+from hooks.rules.problems import join_texts
 
 MAX_ENDPOINTS = 1000
 """The most endpoints in a status: 10,000 would exceed what etcd stores. The counts include the others."""

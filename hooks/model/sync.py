@@ -14,7 +14,6 @@ from hooks import contract, identity
 from hooks.api.base import parse_parent
 from hooks.api.model import Model
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
-from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.deadlines import seconds_left
@@ -26,6 +25,7 @@ from hooks.model.plan import ModelPlan, plan_model
 from hooks.model.pod_addresses import NamedAddress, Verdicts
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from hooks.model.status import EndpointStatus, ModelReason, build_status, observe_endpoints
+from hooks.settings.facts import Facts
 
 _MAX_NAMES = 10
 """Pods named in one message."""

@@ -13,7 +13,6 @@ import orjson
 from hooks import __version__, contract
 from hooks.app import Hook, all_hooks
 from hooks.errors import HookError, InvalidRequest, ProberUnavailable
-from hooks.facts import Facts
 from hooks.k8s.messages import without_user
 from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import Json, annotations_of
@@ -29,6 +28,7 @@ from hooks.model.prober_messages import LoadReport, LoadRequest, read_message
 from hooks.recording.blanking import Blanks, blank, find_plain_values
 from hooks.recording.calls import Answered, RecordedCall
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 
 
 @dataclass(frozen=True, slots=True)

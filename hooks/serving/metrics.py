@@ -15,7 +15,7 @@ from typing import NamedTuple
 from flask import Flask
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from hooks.effects import EffectResult
+from hooks.metacontroller.effects import EffectResult
 from hooks.serving.conversion_metrics import ConversionMetrics, register_conversion_metrics
 from hooks.serving.logs import CallReport
 from hooks.serving.metrics_page import serve_page

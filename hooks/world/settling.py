@@ -10,16 +10,16 @@ from functools import partial
 
 from hooks import contract
 from hooks.errors import InvalidSpec
-from hooks.facts import Facts
 from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, is_deleting, sort_manifests
-from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.problems import Problem
-from hooks.spreading import Spread, in_one_part
+from hooks.policy.holding import HELD
+from hooks.rules.problems import Problem
+from hooks.settings.facts import Facts
 from hooks.world.applying import apply
 from hooks.world.asking import HOOKS, ask
 from hooks.world.merge import is_stable
 from hooks.world.objects import Beside, ObjectId, Owned, World
+from hooks.world.spreading import Spread, in_one_part
 
 _ROUNDS = 6
 """A move between Grove and components takes three answers; more than this means that an answer never settles."""

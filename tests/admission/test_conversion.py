@@ -8,9 +8,9 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from hooks import conversion
 from hooks.admission import conversion as route
 from hooks.admission.conversion_wire import MAX_MESSAGE_CHARACTERS
+from hooks.api import conversion
 from tests import make
 from tests.reviews import admission_app, conversion_review
 from tests.test_app import is_one_sentence

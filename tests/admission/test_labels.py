@@ -10,9 +10,9 @@ from hooks.admission.labels import warn_of_labels
 from hooks.admission.rules import RULES
 from hooks.admission.wire import MAX_WARNING_CHARACTERS, fit_warnings
 from hooks.k8s.types import Manifest
-from hooks.problems import texts_of
-from hooks.setting_types import MAX_INSTALLATION
+from hooks.rules.problems import texts_of
 from hooks.settings import parse_settings
+from hooks.settings.types import MAX_INSTALLATION
 from hooks.validation.review import Review, Verdict
 from tests import make
 from tests.reviews import GRAPHS

@@ -6,7 +6,7 @@ import pytest
 
 from hooks.admission.app import create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
-from hooks.conversion import Version, convert
+from hooks.api.conversion import Version, convert
 from hooks.settings import parse_settings
 from tests import make
 from tests.reviews import post, review

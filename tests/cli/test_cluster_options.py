@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from hooks.cli.cluster_options import Connection, connect, connection_options
 from hooks.clients.api_server import ApiServer
-from hooks.clients.kubeconfig import Access, User
+from hooks.operating.kubeconfig import Access, User
 
 
 @click.command()

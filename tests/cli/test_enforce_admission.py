@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from hooks.certificates.authority import Issued, issue
+from hooks.admission.certificates.authority import Issued, issue
 from hooks.cli.enforce_admission import Address, Enforcement, Silent, ask_readiness
 from hooks.cli.main import main
 from hooks.clients.api_server import Refused

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile_yaml import DEEP, DEPTH, NUMBERS, WIDE
-from tests.manifests.test_directories import graph
+from tests.offline.manifests.test_directories import graph
 
 BOUND = "is not read: it is nested more than 100 deep, or an alias contains itself"
 WRONG = sorted(NUMBERS.keys() - {"fraction"})

@@ -23,18 +23,18 @@ from hooks.cli.kubectl.live_tree import describe_waiting
 from hooks.cli.kubectl.main import PluginGroup, group
 from hooks.cli.kubectl.restart import RESTARTED_AT
 from hooks.clients.api_server import Refused
-from hooks.clients.cluster import Cluster
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.processing import Unprocessed
-from hooks.simulation.trees import is_ready
-from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.workloads.pods import PodFault
+from hooks.offline.simulation.trees import is_ready
+from hooks.offline.simulator.cluster import SimulatedCluster
+from hooks.offline.simulator.workloads.pods import PodFault
+from hooks.operating.cluster import Cluster
 from tests import make
-from tests.migration.played_cluster import PlayedCluster, play
-from tests.picture.drawn import engine, model
+from tests.offline.picture.drawn import engine, model
+from tests.offline.simulator.hooked import build_cluster
+from tests.operating.migration.played_cluster import PlayedCluster, play
 from tests.ports import free_port
-from tests.simulator.hooked import build_cluster
 
 Run = Callable[..., Result]
 

@@ -9,10 +9,10 @@ import pytest
 
 from hooks import contract
 from hooks.clients.api_server import Refused
-from hooks.clients.departure import SETTLE_SECONDS, Departure
 from hooks.k8s.types import plural_of
 from hooks.metacontroller import install_files
 from hooks.metacontroller.controllers import OUR_KINDS
+from hooks.operating.departure import SETTLE_SECONDS, Departure
 from tests.played_api_server import Answer, PlayedApiServer, played_api_server
 
 GRAPHS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments"

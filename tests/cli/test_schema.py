@@ -11,8 +11,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks import contract
+from hooks.api.conversion import CONVERTIBLE_KINDS, convert
 from hooks.cli.schema import schema
-from hooks.conversion import CONVERTIBLE_KINDS, convert
 from hooks.crds.faults import find_faults
 from hooks.k8s.types import Manifest
 

@@ -12,8 +12,8 @@ import responses
 
 from hooks.clients.api_server import ApiServer
 from hooks.clients.effects import EffectsClient
-from hooks.condition_events import reference_of
-from hooks.effects import (
+from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import (
     Effect,
     EffectOutcome,
     EffectResult,
@@ -22,7 +22,7 @@ from hooks.effects import (
     ScalePodClique,
     WriteBackReplicas,
 )
-from hooks.k8s.types import Manifest
+from hooks.policy.condition_events import reference_of
 from hooks.settings import parse_settings
 from tests.clients import grove_objects as stored
 from tests.clients.played_server import URL, PlayedServer, api_server, path_of, play

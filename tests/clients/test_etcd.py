@@ -9,7 +9,7 @@ import requests
 import responses
 
 from hooks.clients.etcd import EtcdClient
-from hooks.effects import DropReport, EtcdPrefixDrop
+from hooks.metacontroller.effects import DropReport, EtcdPrefixDrop
 from tests.etcd_server import encode, keys_of, put, running_etcd
 from tests.ports import free_port
 

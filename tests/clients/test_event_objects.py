@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from hooks.clients.event_objects import build_event
-from hooks.effects import Event, ObjectReference
 from hooks.k8s.names import is_subdomain
+from hooks.metacontroller.effects import Event, ObjectReference
 from tests import make
 
 ABOUT = ObjectReference(api_version="nvidia.com/v1alpha1", kind="DynamoModel", namespace="ns", name="m", uid="u")

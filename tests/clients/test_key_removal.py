@@ -11,8 +11,8 @@ import responses
 from hooks.app import create_app, served_hooks
 from hooks.clients.etcd import EtcdClient
 from hooks.clients.key_removal import KeyRemoval
-from hooks.effects import DropReport, EtcdPrefixDrop
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import DropReport, EtcdPrefixDrop
 from tests import make
 from tests.clients.played_server import URL, PlayedServer, api_server, path_of, play
 from tests.etcd_server import encode

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hooks.certificates.authority import Inspected, inspect
-from hooks.certificates.store import CertificateStore
+from hooks.admission.certificates.authority import Inspected, inspect
+from hooks.admission.certificates.store import CertificateStore
 from hooks.cli.certificates import Wish, keep_in_cluster
 from hooks.clients.api_server import ApiServer
 from tests.cluster.api_client import ApiClient, wait_for

@@ -9,7 +9,7 @@ from pathlib import Path
 import requests
 
 from hooks import contract
-from hooks.conversion import CONVERTIBLE_KINDS
+from hooks.api.conversion import CONVERTIBLE_KINDS
 from hooks.crds.definitions import build_crds
 from tests import third_party
 from tests.cluster.admission import Certificates, admission_server

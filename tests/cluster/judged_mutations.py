@@ -23,8 +23,8 @@ from hooks.graph.observe import observe as observe_graph
 from hooks.graph.plan import plan_graph
 from hooks.k8s.types import Manifest, gvk_of, plural_of
 from hooks.metacontroller.controllers import OPTIONAL_KINDS, declared_kinds
-from hooks.problems import Problem
-from hooks.rendering import render
+from hooks.offline.rendering import render
+from hooks.rules.problems import Problem
 from hooks.validation.review import Review
 from tests import make
 from tests.cluster.dynamo import EXAMPLES

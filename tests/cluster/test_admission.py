@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from hooks import contract
-from hooks.certificates.bundle import parse_bundle, write_bundle
+from hooks.admission.certificates.bundle import parse_bundle, write_bundle
 from tests.cluster.admission import (
     KINDS,
     ONLY_THE_WEBHOOK_KNOWS,

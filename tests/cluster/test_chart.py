@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.certificates.authority import issue
+from hooks.admission.certificates.authority import issue
 from hooks.cli.render import render_manifests
 from hooks.metacontroller import install_files
-from hooks.rendering import every_child
+from hooks.offline.rendering import every_child
 from hooks.settings import Settings
 from tests.cluster.admission import KINDS
 from tests.cluster.api_client import ApiClient, wait_for

@@ -13,8 +13,8 @@ import yaml
 
 from hooks import contract
 from hooks.clients.api_server import ApiServer
-from hooks.clients.departure import Departure
 from hooks.metacontroller import install_files
+from hooks.operating.departure import Departure
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import (

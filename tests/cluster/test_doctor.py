@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from hooks import contract
-from hooks.certificates.authority import Issued, issue
-from hooks.doctor.examination import CHECKS
+from hooks.admission.certificates.authority import Issued, issue
 from hooks.metacontroller.install_files import SecretKey
+from hooks.operating.doctor.examination import CHECKS
 from tests import third_party
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import CHART_ACCOUNT, HOOKS_ACCOUNT, ControlPlane

@@ -9,10 +9,10 @@ import pytest
 
 from hooks.clients.effects import EffectsClient
 from hooks.clients.event_objects import COMPONENT as COMPONENT_NAME
-from hooks.condition_events import reference_of
-from hooks.effects import EffectOutcome, EffectSource, Event, ScalePodClique, WriteBackReplicas
 from hooks.graph.sync import sync
 from hooks.k8s import kinds
+from hooks.metacontroller.effects import EffectOutcome, EffectSource, Event, ScalePodClique, WriteBackReplicas
+from hooks.policy.condition_events import reference_of
 from tests import make
 from tests.cluster.acting_hooks import effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from hooks.clients.effects import EffectsClient
-from hooks.condition_events import reference_of
-from hooks.effects import EffectOutcome, EffectSource, ScalePodClique
 from hooks.k8s import kinds
+from hooks.metacontroller.effects import EffectOutcome, EffectSource, ScalePodClique
+from hooks.policy.condition_events import reference_of
 from tests import make
 from tests.cluster.acting_hooks import effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hooks.migration.upstream import FINALIZER
+from hooks.operating.migration.upstream import FINALIZER
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane
@@ -33,8 +33,8 @@ from tests.cluster.dynamo import (
 from tests.cluster.groves_kinds import GROVE, POD_CLIQUE_SET, installed_grove
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import Manifest
-from tests.migration import left_behind
-from tests.migration.left_behind import Entry
+from tests.operating.migration import left_behind
+from tests.operating.migration.left_behind import Entry
 
 CLAIM = "models"
 PARTS = ("PodClique", "PodCliqueScalingGroup")

@@ -35,8 +35,8 @@ from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, metacontroller_server
 from tests.contract.backend import Manifest
-from tests.migration import left_behind, left_behind_1x
-from tests.migration.left_behind_1x import DIGITS, stand_in_1x
+from tests.operating.migration import left_behind, left_behind_1x
+from tests.operating.migration.left_behind_1x import DIGITS, stand_in_1x
 
 SEED = 33
 NAME, WORKER, FRONTEND = "llm", f"llm-worker-{DIGITS}", "llm-frontend"

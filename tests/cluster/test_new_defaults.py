@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from hooks import contract
-from hooks.metacontroller import held
+from hooks.policy import held
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import (
     COMPONENT,

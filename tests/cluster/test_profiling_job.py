@@ -6,11 +6,11 @@ import pytest
 
 from hooks.graph.request.profiling_job import build_profiling_job
 from hooks.k8s import kinds
-from hooks.simulator.workloads.pods import PodFault
+from hooks.offline.simulator.workloads.pods import PodFault
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.contract.backend import Manifest
 from tests.graph.request import jobs
-from tests.simulator.worlds import world
+from tests.offline.simulator.worlds import world
 
 DISRUPTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
 

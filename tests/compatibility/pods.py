@@ -9,7 +9,7 @@ from hooks import contract
 from hooks.cli.render import render_manifests
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of, labels_of, name_of
-from hooks.rendering import every_child
+from hooks.offline.rendering import every_child
 from hooks.settings import Settings
 
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from hooks import contract
-from hooks.effects import Event
 from hooks.k8s.types import Manifest
-from hooks.metacontroller.applied_condition import GRACE_SECONDS
+from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import SyncAnswer
+from hooks.policy.applied_condition import GRACE_SECONDS
 from tests import make
 from tests.component.render import answer
 from tests.component.test_explain import unschedulable

@@ -8,9 +8,9 @@ import pytest
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, gvk_of, name_of, sort_manifests
-from hooks.metacontroller import held
 from hooks.metacontroller.last_applied import read_last_applied
 from hooks.metacontroller.protocol import SyncAnswer
+from hooks.policy import held
 from tests import make
 from tests.component import groups
 from tests.component.render import answer, only

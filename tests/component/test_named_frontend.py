@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.conversion import Version, convert
+from hooks.api.conversion import Version, convert
 from hooks.k8s.types import Manifest
 from tests import make
 from tests.component.render import answer, only

@@ -7,8 +7,8 @@ import pytest
 
 from hooks import contract
 from hooks.k8s.types import Json, Manifest, annotations_of, labels_of, name_of
-from hooks.metacontroller import held
 from hooks.metacontroller.protocol import SyncAnswer
+from hooks.policy import held
 from tests import make
 from tests.component.groups import INSTALLED, SETS, main, spec
 from tests.component.render import answer, only

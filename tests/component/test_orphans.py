@@ -7,7 +7,7 @@ import yaml
 
 from hooks import contract
 from hooks.k8s.types import Manifest
-from hooks.rendering import every_child, render
+from hooks.offline.rendering import every_child, render
 from hooks.world.ownership import controller_reference, with_owner
 from tests.make import facts
 

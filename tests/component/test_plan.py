@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.k8s.types import Manifest
-from hooks.metacontroller.held import RENDERING_REVISION
+from hooks.policy.held import RENDERING_REVISION
 from tests import make
 from tests.component.render import answer, deployment, only
 

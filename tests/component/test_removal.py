@@ -8,10 +8,10 @@ from flask.testing import FlaskClient
 
 from hooks.app import all_hooks, create_app
 from hooks.component.removal import finalize, wanted_drop
-from hooks.effects import DropReport, EtcdPrefixDrop, Event
-from hooks.facts import Facts
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import DropReport, EtcdPrefixDrop, Event
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.settings.facts import Facts
 from tests import make
 
 DELETED = datetime(2026, 3, 1, 11, 59, 30, tzinfo=UTC)

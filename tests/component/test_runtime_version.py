@@ -13,7 +13,7 @@ from hooks.component.runtime_version import (
     resolve_runtime_version,
 )
 from hooks.k8s.types import Manifest
-from hooks.metacontroller.held import digest_component, mark, read_mark
+from hooks.policy.held import digest_component, mark, read_mark
 from tests import make
 from tests.component.render import answer, children, deployment, env, main, only, pod
 

@@ -8,7 +8,7 @@ import pytest
 from hooks import contract
 from hooks.component.selection import find_unselected
 from hooks.k8s.types import Manifest
-from hooks.metacontroller import held
+from hooks.policy import held
 from tests import make
 from tests.component.render import answer
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from hooks.k8s.types import Manifest, name_of
-from hooks.rendering import every_child, render
+from hooks.offline.rendering import every_child, render
 from tests import make
 from tests.component.groups import INSTALLED, spec
 from tests.component.render import answer

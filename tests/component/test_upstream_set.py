@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hooks.conversion import Version, convert
+from hooks.api.conversion import Version, convert
 from hooks.k8s.types import name_of
 from tests import make
 from tests.component.groups import INSTALLED, SETS

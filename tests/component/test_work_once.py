@@ -11,11 +11,11 @@ from hooks.component import sync
 from hooks.component.mpi_key import ObservedKey, Secret
 from hooks.component.observe import ObservedComponent, Workloads, observe, without_progress
 from hooks.component.pull_secrets import RegistrySecret
-from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.parent_key import make_parent_key
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.settings.facts import Facts
 from tests import make
 from tests.component import groups
 from tests.component.render import answer

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.simulator.cluster import Setup, SimulatedCluster
-from hooks.simulator.metacontroller.webhook import Hook as WireHook
-from hooks.simulator.metacontroller.webhook import HookAnswer
-from hooks.simulator.store import ApiError
+from hooks.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.offline.simulator.metacontroller.webhook import Hook as WireHook
+from hooks.offline.simulator.metacontroller.webhook import HookAnswer
+from hooks.offline.simulator.store import ApiError
 from tests.contract.backend import CRDS, GROUP_VERSION, KINDS, ApiRefused, Hook, HookCall, Propagation, Write
 from tests.contract.cases import CASES, Case
 from tests.contract.cases_late import LATE_CASES

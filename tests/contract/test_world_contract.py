@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from hooks.k8s.types import Manifest
-from hooks.simulator.metacontroller import composite
-from hooks.simulator.metacontroller.parents import SyncTools
-from hooks.simulator.metacontroller.related import ObjectMap
-from hooks.simulator.store import ref_of
+from hooks.offline.simulator.metacontroller import composite
+from hooks.offline.simulator.metacontroller.parents import SyncTools
+from hooks.offline.simulator.metacontroller.related import ObjectMap
+from hooks.offline.simulator.store import ref_of
 from hooks.world.applying import apply
 from hooks.world.objects import ObjectId, World
 from tests.contract import cases_answers, cases_children, cases_deletion

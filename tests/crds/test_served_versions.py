@@ -3,7 +3,7 @@
 import pytest
 
 from hooks import contract
-from hooks.conversion import CONVERTIBLE_KINDS, GROUP_VERSIONS
+from hooks.api.conversion import CONVERTIBLE_KINDS, GROUP_VERSIONS
 from hooks.crds.definitions import CUSTOM_RESOURCES
 from hooks.crds.served_versions import find_version_problem, is_beta, served_versions
 from hooks.k8s.types import GroupVersionKind

@@ -15,7 +15,13 @@ _EVENTS = frozenset({"Event", "_EventRow", "_warning"})
 _PUBLIC_REASON = re.compile(r"[A-Z][A-Z_]*_REASON")
 _PLACE = 2
 """Of the reason among the arguments without a name."""
-_OUTSIDE = ("hooks.simulator", "hooks.simulation", "hooks.testing", "hooks.pytest_plugin", "hooks.__main__")
+_OUTSIDE = (
+    "hooks.offline.simulator",
+    "hooks.offline.simulation",
+    "hooks.testing",
+    "hooks.pytest_plugin",
+    "hooks.__main__",
+)
 
 
 def find_reason_enumerations() -> list[type[StrEnum]]:

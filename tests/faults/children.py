@@ -6,8 +6,8 @@ from typing import Any
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of
-from hooks.simulator.client import Write
-from hooks.simulator.store import ApiError, copy_json, ref_of
+from hooks.offline.simulator.client import Write
+from hooks.offline.simulator.store import ApiError, copy_json, ref_of
 from tests import make
 from tests.faults.fault import Act, Fault
 from tests.faults.stage import Stage

@@ -54,7 +54,7 @@ ELSEWHERE = (
         name="PodKill: engine",
         what="A pod with loaded adapters is killed.",
         holds="its successor gets the adapters",
-        test="tests/simulation/test_simulate_models.py::test_successor_of_a_killed_pod_is_loaded",
+        test="tests/offline/simulation/test_simulate_models.py::test_successor_of_a_killed_pod_is_loaded",
     ),
     HeldElsewhere(
         name="EnginesLie",

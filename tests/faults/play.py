@@ -3,7 +3,7 @@
 from functools import cache
 
 from hooks.k8s.types import Manifest
-from hooks.simulator.store import Ref, ref_of
+from hooks.offline.simulator.store import Ref, ref_of
 from tests.faults.catalogue import PLAYED
 from tests.faults.fault import Fault, Outcome
 from tests.faults.stage import Stage

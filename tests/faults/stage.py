@@ -6,8 +6,8 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, controller_of
 from hooks.metacontroller import install_files
-from hooks.simulator.client import Write
-from hooks.simulator.store import ApiError, Ref, copy_json
+from hooks.offline.simulator.client import Write
+from hooks.offline.simulator.store import ApiError, Ref, copy_json
 from tests.sequences.invariants import INVARIANTS, METACONTROLLER, writes_are_accepted
 from tests.sequences.rest import past_leaves_no_trace
 from tests.sequences.truth import find_lie, is_condition_true

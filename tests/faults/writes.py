@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from itertools import count
 
-from hooks.simulator.client import Write
-from hooks.simulator.store import ApiError
+from hooks.offline.simulator.client import Write
+from hooks.offline.simulator.store import ApiError
 from tests.faults.fault import Act, Fault
 from tests.faults.stage import Stage
 from tests.sequences.invariants import METACONTROLLER

@@ -16,10 +16,10 @@ import yaml
 
 from hooks import contract
 from hooks.app import create_app
-from hooks.cli.machines import InvalidNodes, read_machines_file
-from hooks.clients.kubeconfig import InvalidKubeconfig, read_files, resolve_access
 from hooks.k8s.yaml_reader import read_yaml
-from hooks.manifests.directories import find_build_files, list_files
+from hooks.offline.manifests.directories import find_build_files, list_files
+from hooks.operating.kubeconfig import InvalidKubeconfig, read_files, resolve_access
+from hooks.operating.machines import InvalidNodes, read_machines_file
 from hooks.recording.blanking import Blanks, blank
 from hooks.settings import parse_settings
 from tests import hostile_yaml, make

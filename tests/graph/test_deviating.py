@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hooks.effects import Event
-from hooks.facts import Facts
 from hooks.graph.sync import sync
 from hooks.k8s.types import Manifest
-from hooks.metacontroller.applied_condition import GRACE_SECONDS
+from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import SyncAnswer
+from hooks.policy.applied_condition import GRACE_SECONDS
 from hooks.settings import parse_settings
+from hooks.settings.facts import Facts
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

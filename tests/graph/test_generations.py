@@ -8,7 +8,7 @@ import pytest
 from hooks import contract
 from hooks.graph.generations import Generations, find_generations, generation_of
 from hooks.k8s.types import Manifest, labels_of, name_of
-from hooks.metacontroller import held
+from hooks.policy import held
 from tests import make
 from tests.graph import world
 

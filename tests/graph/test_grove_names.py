@@ -8,13 +8,13 @@ import pytest
 from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
-from hooks.effects import ScalePodClique
 from hooks.graph.grove.names import may_be_cut, pod_clique_set_name
 from hooks.graph.sync import customize
 from hooks.k8s.types import Manifest, name_of
 from hooks.metacontroller.controllers import declared_kinds
+from hooks.metacontroller.effects import ScalePodClique
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
-from hooks.problems import texts_of
+from hooks.rules.problems import texts_of
 from tests import make
 from tests.graph import world
 from tests.graph.test_deviating import later

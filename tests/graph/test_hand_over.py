@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from hooks import contract
-from hooks.effects import ScalePodClique
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import ScalePodClique
 from hooks.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph import test_grove as grove

@@ -8,8 +8,8 @@ import pytest
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, gvk_of, name_of
-from hooks.metacontroller import held
 from hooks.metacontroller.protocol import SyncAnswer
+from hooks.policy import held
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

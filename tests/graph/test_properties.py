@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from hooks import contract
 from hooks.component import sync as component
-from hooks.effects import ScalePodClique
 from hooks.graph.sync import customize, sync
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of
+from hooks.metacontroller.effects import ScalePodClique
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer, write_sync_answer
-from hooks.problems import Problem
+from hooks.rules.problems import Problem
 from tests import make
 from tests.effort import examples
 from tests.graph import world

@@ -8,7 +8,7 @@ import pytest
 from hooks import contract
 from hooks.component import sync as component
 from hooks.k8s.types import Manifest, name_of
-from hooks.manifests.reading import load_manifests
+from hooks.offline.manifests.reading import load_manifests
 from tests import make
 from tests.graph import world
 from tests.templates import find_changes, find_templates

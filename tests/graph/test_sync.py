@@ -6,10 +6,10 @@ import pytest
 
 from hooks.component.sync import sync as sync_component
 from hooks.errors import InvalidSpec
-from hooks.facts import Facts
 from hooks.graph.sync import finalize, sync
-from hooks.problems import texts_of
+from hooks.rules.problems import texts_of
 from hooks.settings import parse_settings
+from hooks.settings.facts import Facts
 from tests import make
 from tests.graph import world
 

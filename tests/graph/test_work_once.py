@@ -14,9 +14,9 @@ from hooks.graph.grove import plan as grove_plan
 from hooks.graph.grove import service as grove_service
 from hooks.graph.observe import ChildComponent, ObservedClaim, observe, without_progress
 from hooks.k8s.types import Manifest, name_of
-from hooks.metacontroller import deviations
-from hooks.metacontroller.holding import HELD
 from hooks.metacontroller.parent_key import make_parent_key
+from hooks.policy import deviations
+from hooks.policy.holding import HELD
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

@@ -6,7 +6,7 @@ import pytest
 
 from hooks.k8s.differences import find_difference
 from hooks.k8s.types import Manifest
-from hooks.simulator.store import copy_json
+from hooks.offline.simulator.store import copy_json
 
 MAIN: dict[str, Any] = {
     "name": "main",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hooks.k8s.conditions import format_time
 from hooks.k8s.not_ready import NotReadyReason
 from hooks.k8s.pod_reasons import cannot_pull, explain_denial, explain_pods
-from hooks.metacontroller.applied_condition import LASTING
+from hooks.policy.applied_condition import LASTING
 from tests import make
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from hooks.diff.pods import find_pod_sets
 from hooks.k8s import kinds
 from hooks.k8s.pod_sets import (
     count_running_pods,
@@ -17,8 +16,9 @@ from hooks.k8s.pod_sets import (
     with_replicas_of,
 )
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.migration.restarts import count_restarts, count_stops
-from hooks.problems import HERE, Key
+from hooks.offline.diff.pods import find_pod_sets
+from hooks.operating.migration.restarts import count_restarts, count_stops
+from hooks.rules.problems import HERE, Key
 from hooks.world.objects import ObjectId
 
 

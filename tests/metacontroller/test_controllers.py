@@ -23,7 +23,7 @@ from hooks.metacontroller.controllers import (
     expected_keys,
     strategy_of,
 )
-from hooks.metacontroller.holding import FOLLOWING, MARKED
+from hooks.policy.holding import FOLLOWING, MARKED
 
 TABLE = Path(declared.__file__)
 NAMES = {

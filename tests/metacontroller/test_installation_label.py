@@ -12,8 +12,8 @@ from hooks.graph import sync as graph
 from hooks.k8s.types import Manifest, labels_of
 from hooks.metacontroller import install_files
 from hooks.metacontroller.installation import build_selector
-from hooks.setting_types import MAX_INSTALLATION
 from hooks.settings import parse_settings
+from hooks.settings.types import MAX_INSTALLATION
 from hooks.world.selectors import matches
 from tests import make
 

@@ -8,19 +8,19 @@ from datetime import UTC, datetime
 import pytest
 
 from hooks import contract
-from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, labels_of, name_of, plural_of
-from hooks.manifests.checking import store
-from hooks.migration.found import Found
-from hooks.migration.planner import plan_migration
-from hooks.migration.steps import Action
+from hooks.offline.manifests.checking import store
+from hooks.offline.simulation.run import admit_custom
+from hooks.operating.migration.found import Found
+from hooks.operating.migration.planner import plan_migration
+from hooks.operating.migration.steps import Action
 from hooks.settings import parse_settings
-from hooks.simulation.run import admit_custom
+from hooks.settings.facts import Facts
 from hooks.world.objects import Owned, World
 from hooks.world.settling import Grounds, settle
-from tests.migration import left_behind
-from tests.simulator.hooked import build_cluster
+from tests.offline.simulator.hooked import build_cluster
+from tests.operating.migration import left_behind
 
 FACTS = Facts(now=datetime(2026, 1, 1, tzinfo=UTC), settings=parse_settings({}, {}))
 NEVER = [kinds.PERSISTENT_VOLUME_CLAIM, contract.SCALING_ADAPTER, kinds.ROLE_BINDING]

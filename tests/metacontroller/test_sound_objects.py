@@ -8,10 +8,10 @@ import yaml
 from hooks.k8s.types import GroupVersionKind
 from hooks.metacontroller.protocol import Objects, SyncRequest, parse_sync_request
 from hooks.metacontroller.shapes import find_misshapen
-from hooks.simulator.resources import OPTIONAL
+from hooks.offline.simulator.resources import OPTIONAL
 from tests.fuzzing.giving import Seed
 from tests.fuzzing.surfaces import hook_seeds
-from tests.simulator import hooked
+from tests.offline.simulator import hooked
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
 

@@ -12,12 +12,12 @@ from hooks.k8s import kinds
 from hooks.k8s.differences import Difference, find_difference
 from hooks.k8s.same import Same
 from hooks.k8s.types import Manifest, ReadManifest
-from hooks.metacontroller import deviations
 from hooks.metacontroller.children import Children
-from hooks.metacontroller.deviations import Deviance, Deviation, Unmanaged, find_deviations
-from hooks.metacontroller.held import mark
-from hooks.metacontroller.holding import find_held
 from hooks.metacontroller.parent_key import make_parent_key, read_parent_key
+from hooks.policy import deviations
+from hooks.policy.deviations import Deviance, Deviation, Unmanaged, find_deviations
+from hooks.policy.held import mark
+from hooks.policy.holding import find_held
 from tests import make
 
 WANTED: Manifest = {

@@ -8,7 +8,6 @@ from flask import Flask
 
 from hooks import contract, identity
 from hooks.app import create_app, served_hooks
-from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
@@ -16,8 +15,9 @@ from hooks.model import sync as hook
 from hooks.model.asking import AskProber
 from hooks.model.pod_addresses import CheckAddresses
 from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
+from hooks.offline.testing.prober import believe_addresses
 from hooks.settings import Settings, parse_settings
-from hooks.testing.prober import believe_addresses
+from hooks.settings.facts import Facts
 from tests import make
 
 BASE = "Qwen/Qwen3-0.6B"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hooks.effects import Event
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.model import sync as hook
 from hooks.model.pod_addresses import CheckAddresses, NamedAddress, Verdict, Verdicts

@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from hooks.effects import Event
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import Event
 from hooks.model.prober_messages import AdapterPhase
 from tests import make
 from tests.model import parts

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hooks.effects import Event
 from hooks.errors import ProberUnavailable
+from hooks.metacontroller.effects import Event
 from hooks.model.prober_messages import AdapterPhase
 from tests import make
 from tests.model import parts

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from hooks import contract
-from hooks.conversion import convert
+from hooks.api.conversion import convert
 from hooks.k8s.types import Manifest
-from hooks.simulation.trees import is_ready
-from hooks.simulator.cluster import SimulatedCluster
+from hooks.offline.simulation.trees import is_ready
+from hooks.offline.simulator.cluster import SimulatedCluster
 from tests import make
+from tests.offline.simulator.grove_world import GroveWorld
+from tests.offline.simulator.hooked import build_cluster
 from tests.planner.planner import Planner, running_planner
-from tests.simulator.grove_world import GroveWorld
-from tests.simulator.hooked import build_cluster
 
 VLLM = ["python3", "-m", "dynamo.vllm"]
 MODEL = "Qwen/Qwen3-0.6B"

@@ -17,12 +17,12 @@ from hooks.app import create_app
 from hooks.cli.main import main
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.metacontroller import held
 from hooks.model.prober_messages import AdapterPhase, LoadReport, LoadRequest, write_message
+from hooks.offline.replay import find_differences, group_differences
+from hooks.policy import held
 from hooks.recording.answering import Heard, record_call, replay_call
 from hooks.recording.blanking import Blanks, blank, find_plain_values
 from hooks.recording.calls import Answered, RecordedCall, write_call
-from hooks.recording.comparing import find_differences, group_differences
 from hooks.recording.keeping import Keeper, make_room, read_calls
 from hooks.serving.web import ServedBy
 from hooks.settings import Settings, parse_settings

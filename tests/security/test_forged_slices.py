@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from hooks.k8s.types import Manifest
-from hooks.simulator.engines import LoraSupport, SimulatedEngine
-from hooks.simulator.loopback_http import Request, Response, run_listeners
+from hooks.offline.simulator.engines import LoraSupport, SimulatedEngine
+from hooks.offline.simulator.loopback_http import Request, Response, run_listeners
 from tests import make
 from tests.loopback import on_loopback, relay
 from tests.model import parts

@@ -17,8 +17,8 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
 from hooks.clients.etcd import EtcdClient
-from hooks.effects import Effect, EtcdPrefixDrop
 from hooks.errors import ProberUnavailable
+from hooks.metacontroller.effects import Effect, EtcdPrefixDrop
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.calls import Action, EngineCall
 from hooks.model.prober.dispatcher import Dispatcher

@@ -14,8 +14,8 @@ from hooks.admission.app import create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.app import create_app
 from hooks.cli.main import main
-from hooks.effects import Effect
 from hooks.k8s.types import gvk_of, plural_of
+from hooks.metacontroller.effects import Effect
 from hooks.recording.answering import Heard
 from hooks.recording.keeping import Keeper, read_calls
 from hooks.serving.web import ServedBy

@@ -15,15 +15,15 @@ from hooks.cli import live_comparison, live_graphs
 from hooks.cli.cluster_options import Connection
 from hooks.cli.kubectl import target
 from hooks.cli.kubectl.main import group
-from hooks.clients.cluster import Cluster
 from hooks.k8s.types import Manifest
-from hooks.simulation.trees import is_ready
-from hooks.simulator.cluster import SimulatedCluster
+from hooks.offline.simulation.trees import is_ready
+from hooks.offline.simulator.cluster import SimulatedCluster
+from hooks.operating.cluster import Cluster
 from tests import make
-from tests.migration.played_cluster import play
-from tests.picture.drawn import engine
+from tests.offline.picture.drawn import engine
+from tests.offline.simulator.hooked import build_cluster
+from tests.operating.migration.played_cluster import play
 from tests.security.canaries import ENCODED, TEXT, find_canaries
-from tests.simulator.hooked import build_cluster
 
 
 def services(value: str) -> dict[str, Any]:

@@ -13,11 +13,9 @@ from typing import Any
 import orjson
 
 from hooks import app, contract
-from hooks.effects import Effect
 from hooks.errors import HookError
-from hooks.facts import Facts
 from hooks.k8s.types import Manifest
-from hooks.metacontroller import held
+from hooks.metacontroller.effects import Effect
 from hooks.metacontroller.protocol import (
     SyncAnswer,
     parse_customize_request,
@@ -25,9 +23,11 @@ from hooks.metacontroller.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
+from hooks.offline.simulator.clock import Clock
+from hooks.offline.simulator.metacontroller.webhook import HookAnswer
+from hooks.policy import held
 from hooks.settings import Settings, parse_settings
-from hooks.simulator.clock import Clock
-from hooks.simulator.metacontroller.webhook import HookAnswer
+from hooks.settings.facts import Facts
 
 Table = Mapping[str, app.Hook]
 
@@ -210,8 +210,8 @@ _NOT_HOOKS = (
     "hooks.cli",
     "hooks.crds",
     "hooks.metacontroller.install_files",
-    "hooks.simulation",
-    "hooks.simulator",
+    "hooks.offline.simulation",
+    "hooks.offline.simulator",
 )
 """Modules that are no part of the hooks' process, or remember files of the program alone."""
 

@@ -9,8 +9,8 @@ from typing import Any
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, controller_of
-from hooks.simulator.store import copy_json, ref_of
-from hooks.simulator.workloads.pods import PodFault
+from hooks.offline.simulator.store import copy_json, ref_of
+from hooks.offline.simulator.workloads.pods import PodFault
 from tests import make
 from tests.sequences.calls import Loss, forget
 from tests.sequences.wishes import GRAPH, MAX_REPLICAS, graph

@@ -5,8 +5,8 @@ from typing import Any
 
 from hooks import contract
 from hooks.k8s.types import Manifest
-from hooks.simulator.metacontroller.informer import Reader
-from hooks.simulator.store import Change
+from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.store import Change
 from tests.sequences.truth import Asked, Fact, asked_of, find_fact, wanted_of
 
 _CAN_CHANGE_TRUTH = frozenset({"Pod", "ReplicaSet", contract.GRAPH.kind, contract.SCALING_ADAPTER.kind})

@@ -5,13 +5,13 @@ from typing import Any
 
 from hooks import contract
 from hooks.component.pull_secrets import DOCKER_CONFIG_TYPE
-from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, controller_of
-from hooks.rendering import every_child, render
+from hooks.offline.rendering import every_child, render
+from hooks.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.offline.simulator.store import Ref, copy_json, ref_of
 from hooks.settings import parse_settings
-from hooks.simulator.cluster import Setup, SimulatedCluster
-from hooks.simulator.store import Ref, copy_json, ref_of
+from hooks.settings.facts import Facts
 from tests.sequences.restarts import is_completed
 from tests.sequences.secrets import PULL_SECRETS
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of

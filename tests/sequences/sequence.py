@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from hooks import contract
-from hooks.simulator.store import Propagation
+from hooks.offline.simulator.store import Propagation
 from tests.sequences.disturbances import DISTURBANCES, calm, write_graph
 from tests.sequences.invariants import INVARIANTS
 from tests.sequences.rest import check_nothing_left, check_rest, come_to_rest

@@ -4,7 +4,7 @@ import pytest
 
 from hooks import contract
 from hooks.k8s.types import Manifest, controller_of
-from hooks.simulator.store import Propagation
+from hooks.offline.simulator.store import Propagation
 from tests.sequences.disturbances import break_graph, repeat_events, write_graph
 from tests.sequences.invariants import INVARIANTS
 from tests.sequences.rest import check_nothing_left, check_rest, come_to_rest

@@ -12,13 +12,13 @@ import pytest
 
 from hooks import contract
 from hooks.errors import InvalidSpec
-from hooks.facts import Facts
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.metacontroller import held
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.simulator.store import copy_json
-from hooks.simulator.workloads import deployments
+from hooks.offline.simulator.store import copy_json
+from hooks.offline.simulator.workloads import deployments
+from hooks.policy import held
+from hooks.settings.facts import Facts
 from tests import make
 from tests.sequences import invariants, rest, restarts
 from tests.sequences.secrets import secrets_roll_nothing

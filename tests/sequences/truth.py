@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from hooks import contract, identity
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, controller_of
-from hooks.simulator.metacontroller.informer import Reader
-from hooks.simulator.store import Ref
-from hooks.simulator.workloads.pods import is_ready
+from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.store import Ref
+from hooks.offline.simulator.workloads.pods import is_ready
 
 USERS = "USER_"
 """Variables of this prefix are the user's."""

@@ -7,7 +7,7 @@ import orjson
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, annotations_of
-from hooks.metacontroller import held
+from hooks.policy import held
 from tests.sequences.calls import Call
 from tests.sequences.secrets import shows_missing_image
 from tests.sequences.world import Step, World

@@ -12,15 +12,15 @@ from random import Random
 
 from hooks import contract
 from hooks.crds import build_crds
-from hooks.effects import Effect
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller import install_files
-from hooks.simulation.run import admit_custom
-from hooks.simulator.client import Write
-from hooks.simulator.clock import Clock
-from hooks.simulator.cluster import Choose, Setup, SimulatedCluster
-from hooks.simulator.store import ApiError, Change, Propagation, Ref, copy_json
+from hooks.metacontroller.effects import Effect
+from hooks.offline.simulation.run import admit_custom
+from hooks.offline.simulator.client import Write
+from hooks.offline.simulator.clock import Clock
+from hooks.offline.simulator.cluster import Choose, Setup, SimulatedCluster
+from hooks.offline.simulator.store import ApiError, Change, Propagation, Ref, copy_json
 from tests.sequences.calls import Call, Server
 from tests.sequences.ledger import Ledger
 from tests.sequences.wishes import GRAPH, Road, graph

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import orjson
 
-from hooks.certificates.authority import Issued, issue
+from hooks.admission.certificates.authority import Issued, issue
 from tests import make
 from tests.reviews import GRAPHS, review
 

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from hooks import contract
 from hooks.api.model import Model
 from hooks.app import Hook, create_app
-from hooks.condition_events import reference_of
-from hooks.effects import Effect, EffectOutcome, EffectResult, EffectSource, ScalePodClique
 from hooks.errors import InvalidSpec
+from hooks.metacontroller.effects import Effect, EffectOutcome, EffectResult, EffectSource, ScalePodClique
 from hooks.metacontroller.protocol import SyncAnswer
+from hooks.policy.condition_events import reference_of
 from hooks.serving.logs import JsonFormatter, log_bodies
 from hooks.settings import parse_settings
 from tests import make

@@ -5,8 +5,8 @@ from flask.testing import FlaskClient
 from prometheus_client import Gauge
 
 from hooks.app import create_app
-from hooks.effects import EffectOutcome, EffectResult, ScalePodClique, WriteBackReplicas
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
+from hooks.metacontroller.effects import EffectOutcome, EffectResult, ScalePodClique, WriteBackReplicas
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES
 from hooks.serving.resource_counts import ResourceCounts

@@ -10,11 +10,11 @@ from flask import Flask
 from hooks import contract
 from hooks.app import Hook, create_app
 from hooks.errors import InvalidSpec, TooBusy
-from hooks.facts import Facts
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.serving.turns import LARGE_BYTES, WAITING_BYTES, WAITING_CALLS, Turns
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
+from hooks.settings.facts import Facts
 from tests import make
 from tests.hook_client import GOOD, call, relating
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hooks import contract
-from hooks.conversion import convert
+from hooks.api.conversion import convert
 from hooks.k8s.types import Manifest
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "upstream-1.5.json.gz"

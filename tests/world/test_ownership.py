@@ -6,9 +6,9 @@ import pytest
 
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.simulator.store import Propagation
+from hooks.offline.simulator.store import Propagation
 from hooks.world.ownership import ClaimAction, decide_claim
-from tests.simulator.worlds import WIDGET, config_map, owner, widget, world
+from tests.offline.simulator.worlds import WIDGET, config_map, owner, widget, world
 
 OURS, THEIRS, NONE = "ours", "theirs", None
 

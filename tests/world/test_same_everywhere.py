@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from hooks import contract
-from hooks.clients.live_world import read_world
-from hooks.diff.comparing import compare_with_cluster
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of, plural_of
 from hooks.metacontroller import controllers, install_files
 from hooks.metacontroller.controllers import Strategy
-from hooks.migration.first_sync import ask, predict
-from hooks.simulator.cluster import SimulatedCluster
+from hooks.offline.diff.comparing import compare_with_cluster
+from hooks.offline.simulator.cluster import SimulatedCluster
+from hooks.operating.live_world import read_world
+from hooks.operating.migration.first_sync import ask, predict
 from hooks.world.objects import World
-from tests.diff.compared import example, fates, load
-from tests.diff.test_simulated import FACTS, SETTLED
-from tests.migration.played_cluster import play
-from tests.simulator.hooked import URL, build_cluster
+from tests.offline.diff.compared import example, fates, load
+from tests.offline.diff.test_simulated import FACTS, SETTLED
+from tests.offline.simulator.hooked import URL, build_cluster
+from tests.operating.migration.played_cluster import play
 
 AGG = example("vllm-agg")
 NAMESPACE = "default"

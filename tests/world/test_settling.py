@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from hooks import contract
-from hooks.facts import Facts
 from hooks.k8s.types import Manifest, gvk_of
-from hooks.manifests.checking import store
-from hooks.manifests.reading import load_manifests
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.offline.manifests.checking import store
+from hooks.offline.manifests.reading import load_manifests
 from hooks.settings import parse_settings
+from hooks.settings.facts import Facts
 from hooks.world.asking import HOOKS, PureHook
 from hooks.world.objects import World
 from hooks.world.settling import Grounds, settle
 from tests import make
-from tests.diff.compared import EXAMPLES
+from tests.offline.diff.compared import EXAMPLES
 
 FACTS = Facts(now=datetime(2026, 1, 1, tzinfo=UTC), settings=parse_settings({}, {"hooks_image": "hooks:1"}))
 ROADS = {

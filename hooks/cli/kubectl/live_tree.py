@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 from hooks import contract
 from hooks.cli.kubectl.target import Target
-from hooks.clients.live_reader import read_graph
 from hooks.k8s import kinds
 from hooks.k8s.pod_reasons import explain_pods
 from hooks.k8s.types import Json, Manifest, ReadManifest, controller_of, gvk_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.processing import Unprocessed, find_unprocessed
-from hooks.simulation.trees import ObjectTree, describe_object
-from hooks.simulator.resources import REPLICA_SET
+from hooks.offline.simulation.trees import ObjectTree, describe_object
+from hooks.offline.simulator.resources import REPLICA_SET
+from hooks.operating.live_reader import read_graph
 
 _LABELLED = (
     contract.COMPONENT,

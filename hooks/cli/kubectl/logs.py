@@ -10,10 +10,10 @@ from hooks import contract
 from hooks.cli.cluster_options import Connection
 from hooks.cli.kubectl.target import NotPossible, Target, graph_options, open_graph
 from hooks.clients.api_server import Refused
-from hooks.clients.cluster import path_of
 from hooks.k8s import kinds
 from hooks.k8s.types import ReadManifest, name_of
-from hooks.manifests.writing import guard_output
+from hooks.offline.manifests.writing import guard_output
+from hooks.operating.cluster import path_of
 
 _INTERRUPTED = 130
 _MOST_PODS = 50

@@ -16,8 +16,8 @@ from hooks.cli.kubectl.target import Target, find_graph, graph_options, open_gra
 from hooks.clients.api_server import Refused
 from hooks.k8s.messages import one_line
 from hooks.k8s.types import name_of
-from hooks.manifests.writing import guard_output
-from hooks.simulation.trees import build_tree, describe_restart, is_ready
+from hooks.offline.manifests.writing import guard_output
+from hooks.offline.simulation.trees import build_tree, describe_restart, is_ready
 
 _SECONDS = 2.0
 _INTERRUPTED = 130

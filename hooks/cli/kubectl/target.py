@@ -12,10 +12,10 @@ from hooks import contract
 from hooks.cli.cluster_options import Connection, connect, connection_options
 from hooks.cli.refusals import describe_refusal
 from hooks.cli.values import parse_namespace
-from hooks.clients import live_reader
 from hooks.clients.api_server import Refused
-from hooks.clients.cluster import Cluster
 from hooks.k8s.types import Json, ReadManifest, name_of
+from hooks.operating import live_reader
+from hooks.operating.cluster import Cluster
 
 _MOST_NAMES = 20
 

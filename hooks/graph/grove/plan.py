@@ -12,7 +12,6 @@ from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.component.discovered import Discovered, write_annotation
 from hooks.component.subject import NEVER_COPIED
-from hooks.effects import ScalePodClique
 from hooks.errors import InvalidSpec
 from hooks.graph.components import GraphServicePlan, common_annotations
 from hooks.graph.grove.keeping import choose_kept, find_kept
@@ -33,8 +32,9 @@ from hooks.k8s.grove import (
 from hooks.k8s.grove_immutables import find_immutable_changes, keep_immutable
 from hooks.k8s.pod_sets import cliques_of
 from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
-from hooks.problems import SPEC, Joined, Key, Problem
+from hooks.metacontroller.effects import ScalePodClique
 from hooks.rules import grove as rules
+from hooks.rules.problems import SPEC, Joined, Key, Problem
 from hooks.settings import Settings, Switch
 
 

@@ -13,8 +13,8 @@ from hooks.k8s import kinds
 from hooks.k8s.grove import why_unready
 from hooks.k8s.pod_sets import cliques_of
 from hooks.k8s.types import Json
-from hooks.metacontroller.applied_condition import Applied, Judged
-from hooks.metacontroller.deviations import Deviance
+from hooks.policy.applied_condition import Applied, Judged
+from hooks.policy.deviations import Deviance
 
 _INIT_CONTAINERS = (
     "init containers were inserted or reordered; this cannot be applied to an existing PodCliqueSet, delete it once"

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hooks.condition_events import change_of, find_change, reference_of
-from hooks.effects import Event
 from hooks.graph.request.conditions import DELETED_BY_USER
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
 from hooks.k8s.types import Json, ReadManifest
+from hooks.metacontroller.effects import Event
+from hooks.policy.condition_events import change_of, find_change, reference_of
 from hooks.rules.request import PROFILING_STARTED
 
 _R = RequestReason

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from hooks import contract
 from hooks.api.base import parse_parent
+from hooks.api.conversion import GROUP_VERSIONS, Version, convert, written_path
 from hooks.api.graph import GraphDeployment
-from hooks.conversion import GROUP_VERSIONS, Version, convert, written_path
 from hooks.errors import InvalidSpec
 from hooks.graph.components import clean_json
 from hooks.graph.request.applied_graph import with_image
@@ -26,8 +26,8 @@ from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_bounds import STORED
 from hooks.k8s.yaml_reader import parse_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
-from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.rules import profiling as rules
+from hooks.rules.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.rules.v1beta1 import in_v1beta1
 from hooks.validation.overlap import drop_repetitions
 from hooks.validation.v1beta1 import find_v1beta1_problems

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
 from hooks.component.pull_secrets import find_pull_secrets
 from hooks.errors import InvalidSpec
-from hooks.facts import Facts
 from hooks.graph.request.applied_graph import GraphTarget, plan_graph_to_apply
 from hooks.graph.request.fingerprint import spec_hash
 from hooks.graph.request.job_plan import AccessPlan, JobPlan, plan_access, plan_job
@@ -30,8 +29,9 @@ from hooks.graph.request.preconditions import check_preconditions
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.validate import find_foreign_namespace, find_profiler_problem
 from hooks.k8s.types import Json, Manifest
-from hooks.problems import Problem
+from hooks.rules.problems import Problem
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 
 _SUCCESSFUL = "successful"
 _WITH_ACCESS = frozenset({Position.PENDING, Position.PROFILING, Position.AWAITING_OUTPUT})

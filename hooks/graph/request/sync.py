@@ -5,7 +5,6 @@ from functools import lru_cache
 from hooks.api.base import read_parent
 from hooks.api.graph_request import GraphRequest
 from hooks.errors import InvalidSpec
-from hooks.facts import Facts
 from hooks.graph.request.build import build_children, keep_children
 from hooks.graph.request.conditions import StatusInput, is_overdue
 from hooks.graph.request.events import EventDetails, find_events
@@ -21,8 +20,9 @@ from hooks.graph.request.validate import validate_request
 from hooks.k8s.types import Json
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.problems import Problem
+from hooks.rules.problems import Problem
 from hooks.settings import Settings
+from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems
 
 _LOOK_AGAIN_SECONDS = 5

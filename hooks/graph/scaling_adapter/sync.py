@@ -6,10 +6,7 @@ It has no children and changes no replicas: the graph's hook sees the adapter as
 from hooks import contract
 from hooks.api.base import parse_parent, read_parent
 from hooks.api.scaling_adapter import GraphScalingAdapter
-from hooks.condition_events import reference_of
-from hooks.effects import Event
 from hooks.errors import InvalidSpec
-from hooks.facts import Facts
 from hooks.graph.scaling_adapter.observe import observe_graph
 from hooks.graph.scaling_adapter.status import (
     PreviousAdapterStatus,
@@ -21,7 +18,10 @@ from hooks.graph.scaling_adapter.status import (
 from hooks.graph.scaling_adapter.validate import validate_adapter
 from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
 from hooks.k8s.types import ReadManifest, is_deleting
+from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.policy.condition_events import reference_of
+from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems
 
 _LOOK_AGAIN_SECONDS = 5

@@ -10,8 +10,8 @@ Source: Dynamo operator, internal/controller/dynamographdeploymentscalingadapter
 from dataclasses import dataclass
 
 from hooks.api.scaling_adapter import GraphScalingAdapter
-from hooks.effects import Event, WriteBackReplicas
 from hooks.graph.scaling_adapter.observe import ScaledGraph, ScaledService
+from hooks.metacontroller.effects import Event, WriteBackReplicas
 from hooks.settings import Settings
 
 

@@ -2,9 +2,9 @@
 
 from hooks.cli.main import main
 from hooks.component import sync as component
-from hooks.facts import Facts
 from hooks.graph import sync as graph
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.settings.facts import Facts
 
 
 def _fail(request: SyncRequest, facts: Facts) -> SyncAnswer:

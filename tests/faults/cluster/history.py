@@ -8,8 +8,8 @@ from threading import Event, Lock, Thread
 import requests
 
 from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.simulator.resources import Catalogue
-from hooks.simulator.store import Ref, ref_of
+from hooks.offline.simulator.resources import Catalogue
+from hooks.offline.simulator.store import Ref, ref_of
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.contract.backend import ApiRefused

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from hooks import contract
 from hooks.k8s.types import Manifest
-from hooks.simulator.store import Ref
+from hooks.offline.simulator.store import Ref
 from tests.cluster.api_client import wait_for
 from tests.cluster.dynamo import DYNAMO, GRAPH
 from tests.faults.cluster.fault import ClusterFault, ClusterOutcome

@@ -8,12 +8,12 @@ from hooks import contract
 from hooks.graph.request.names import job_name
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, name_of
-from hooks.simulator.cluster import SimulatedCluster
-from hooks.simulator.store import Propagation
+from hooks.offline.simulator.cluster import SimulatedCluster
+from hooks.offline.simulator.store import Propagation
 from tests import make
 from tests.graph.request import jobs, world
 from tests.graph.request.world import NAME, OTHER
-from tests.simulator.hooked import build_cluster
+from tests.offline.simulator.hooked import build_cluster
 
 PLACES = [make.NAMESPACE, OTHER]
 

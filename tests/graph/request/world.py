@@ -7,15 +7,15 @@ from typing import Any
 import yaml
 
 from hooks import contract
-from hooks.effects import Event
-from hooks.facts import Facts
 from hooks.graph.request.names import job_name, output_config_map_name
 from hooks.graph.request.sync import sync
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition, format_time
 from hooks.k8s.types import GroupVersionKind, Manifest, name_of
+from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import SyncAnswer, write_sync_answer
 from hooks.settings import parse_settings
+from hooks.settings.facts import Facts
 from tests import make
 from tests.graph.request import jobs
 

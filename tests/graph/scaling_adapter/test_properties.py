@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.effects import WriteBackReplicas
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import WriteBackReplicas
 from tests import make
 from tests.effort import examples
 from tests.graph.scaling_adapter.test_sync import adapter, ask, counting, ready, status_of

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from hooks import contract
-from hooks.effects import Event, WriteBackReplicas
 from hooks.graph.scaling_adapter.sync import customize, sync
 from hooks.graph.status import GraphReason, Previous, report_failure
 from hooks.k8s.conditions import MAX_MESSAGE
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import Event, WriteBackReplicas
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest, write_sync_answer
-from hooks.rendering import render
+from hooks.offline.rendering import render
 from tests import make
 
 LONG_AGO = "2026-01-01T00:00:00Z"

@@ -16,8 +16,8 @@ import requests
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Manifest
-from hooks.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
-from hooks.simulator.loopback_http import Listeners, Request, Response, run_listeners
+from hooks.offline.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
+from hooks.offline.simulator.loopback_http import Listeners, Request, Response, run_listeners
 from tests.model import parts
 from tests.model.pods.processes import Pods
 

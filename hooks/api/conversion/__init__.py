@@ -1,0 +1,17 @@
+"""The same object in v1alpha1 and in v1beta1: pure functions, which lose nothing and never fail.
+
+`convert` converts a whole object, `written_path` a problem's path. v1alpha1 is what the hooks read, render and store;
+nothing below the edges (files, admission, the API server's conversion reviews) sees v1beta1.
+
+Where versions differ, a table of pairs says how: `component_pairs` and `pod_pairs` for a component, `graph_pairs` for a
+graph and its status. `tables` applies a table: what one version cannot say is kept in an annotation of the object
+(`payloads`), and comes back only while the live fields are still those that it was kept with.
+
+Source: Dynamo operator, api/v1alpha1/shared_spec_conversion.go and dynamographdeployment_conversion.go.
+"""
+
+from hooks.api.conversion.documents import convert
+from hooks.api.conversion.versions import CONVERTIBLE_KINDS, GROUP_VERSIONS, Version
+from hooks.api.conversion.written_paths import written_path
+
+__all__ = ["CONVERTIBLE_KINDS", "GROUP_VERSIONS", "Version", "convert", "written_path"]

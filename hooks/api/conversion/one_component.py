@@ -1,0 +1,24 @@
+"""One component of a graph in the other version."""
+
+from collections.abc import Mapping
+
+from hooks.api.conversion.component_pairs import SERVICE_TABLE
+from hooks.api.conversion.shapes import gather, spread
+from hooks.api.conversion.tables import translate
+from hooks.api.conversion.versions import Version
+from hooks.k8s.types import Json
+
+Fields = Mapping[str, Json]
+ConvertedFields = tuple[dict[str, Json], dict[str, Json]]
+
+
+def convert_service(version: Version, fields: Fields, saved: Fields) -> ConvertedFields:
+    """A component without its name in `version`, and what that cannot say, with names for its other containers.
+
+    `saved` was kept by an earlier conversion from `version`.
+    """
+    other = version.other
+    former = spread(version, saved) if saved else {}
+    translated = translate(SERVICE_TABLE, version, spread(other, fields), saved=former)
+    kept = gather(other, translated.kept, sparse=other is Version.BETA) if translated.kept else {}
+    return gather(version, translated.result), kept

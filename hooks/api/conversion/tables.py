@@ -1,0 +1,227 @@
+"""How a table of pairs converts an object.
+
+A slot with the same name in both versions is carried over. The slots of a pair are converted by its functions. What a
+version has no slot for is kept.
+
+Nothing is lost, because every pair is checked: if the way back from its result does not lead to what was given, what
+was given is kept as well. Kept values come back only if they lead to the live ones: so live values always win.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from hooks.api.conversion.json_values import same
+from hooks.api.conversion.pairs import Frame, Frames, Function, Pair, Slot, Slots
+from hooks.api.conversion.remembered import remembered
+from hooks.api.conversion.versions import Version
+from hooks.k8s.types import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A pair in one direction."""
+
+    source: tuple[Slot, ...]
+    target: tuple[Slot, ...]
+    forward: Function
+    back: Function
+    reads: tuple[Slot, ...]
+    fills: bool
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Steps of a table that are taken together, and the slots that they read."""
+
+    reads: tuple[Slot, ...]
+    fills: bool
+    take: Callable[[Slots, Slots], tuple[Frames, Frames]]
+
+
+Place = tuple[int, Slot] | None
+"""The group that converts a slot; None for a slot that only one version has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """How an object is converted: its pairs, and the slots that exist in one version alone.
+
+    Slots of all frames in `carried` are carried over. Other frames hold what only one version can say.
+    """
+
+    pairs: tuple[Pair, ...]
+    own: Set[Slot] = frozenset()
+    carried: Set[Frame] = frozenset({Frame.TOP})
+    groups: Mapping[Version, tuple[Group, Group]] = field(init=False)
+    places: Mapping[Version, Mapping[Frame, Mapping[str, Place]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Group the pairs, and index their slots by frame and name, both by the version that results."""
+        parts = [[pair for pair in self.pairs if pair.changing is is_changing] for is_changing in (False, True)]
+        groups: dict[Version, tuple[Group, Group]] = {}
+        converted: dict[Version, dict[Slot, Place]] = {}
+        for version in Version:
+            steps = [tuple(_step(pair, version) for pair in part) for part in parts]
+            groups[version] = (_group(steps[0], remember=True), _group(steps[1], remember=False))
+            converted[version] = {
+                slot: (at, slot) for at, taken in enumerate(steps) for step in taken for slot in step.source
+            }
+        own = {*self.own, *(converted[Version.BETA].keys() ^ converted[Version.ALPHA].keys())}
+        places = {version: _by_frame({**dict.fromkeys(own), **converted[version]}) for version in Version}
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "places", places)
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """An object's frames in the other version, and those of this version that the result cannot say."""
+
+    result: Frames
+    kept: Frames
+
+
+Sorted = tuple[tuple[Slots, Slots], Frames, Frames]
+"""The slots of an object by the group that converts them, the fields that are carried over, and what is left."""
+
+_Value = TypeVar("_Value")
+_NO_SLOTS: Slots = {}
+_NO_FRAMES: Frames = {}
+_NOTHING: Sorted = (({}, {}), {}, {})
+_NO_PLACES: Mapping[str, Place] = {}
+
+
+def translate(
+    table: Table, version: Version, given: Frames, *, saved: Frames = _NO_FRAMES, around: Slots = _NO_SLOTS
+) -> Translation:
+    """The frames in `version`; `saved` were kept by an earlier conversion from it, `around` is only read."""
+    grouped, carried, left = _sort(table, version, given)
+    formerly, _, former = _sort(table, version.other, saved) if saved else _NOTHING
+    result, kept = _lay(former, carried), left
+    for group, had, was in zip(table.groups[version], grouped, formerly, strict=True):
+        if had or was or group.fills:
+            reads = _read(group.reads, given, around) if group.reads else _NO_SLOTS
+            made, unsaid = group.take({**had, **reads} if reads else had, was)
+            result = _lay(result, made)
+            kept = _lay(kept, unsaid)
+    return Translation(result, kept)
+
+
+def _sort(table: Table, version: Version, frames: Frames) -> Sorted:
+    places, carried_frames = table.places[version], table.carried
+    grouped: tuple[dict[Slot, Json], dict[Slot, Json]] = ({}, {})
+    carried: dict[Frame, Json] = {}
+    left: dict[Frame, Json] = {}
+    for frame, fields in frames.items():
+        is_carried, known = frame in carried_frames, places.get(frame, _NO_PLACES)
+        if not fields or not isinstance(fields, dict):
+            left[frame] = fields
+        elif known.keys().isdisjoint(fields):
+            (carried if is_carried else left)[frame] = fields
+        else:
+            own: dict[str, Json] = {}
+            free: dict[str, Json] = {} if is_carried else own
+            for key, value in fields.items():
+                if key not in known:
+                    free[key] = value
+                elif (place := known[key]) is None:
+                    own[key] = value
+                else:
+                    grouped[place[0]][place[1]] = value
+            if own:
+                left[frame] = own
+            if free and is_carried:
+                carried[frame] = free
+    return grouped, carried, left
+
+
+def _lay(below: Frames, above: Frames) -> Frames:
+    """The fields of both; a frame that has fields replaces a value by itself."""
+    if not below or not above:
+        return below or above
+    laid = {**below, **above}
+    for frame in below.keys() & above.keys():
+        under = below[frame]
+        if under and isinstance(under, dict):
+            laid[frame] = {**under, **above[frame]}
+    return laid
+
+
+def _read(wanted: Iterable[Slot], given: Frames, around: Slots) -> dict[Slot, Json]:
+    """Those of the slots that exist."""
+    found: dict[Slot, Json] = {}
+    for slot in wanted:
+        fields = given.get(slot[0])
+        if isinstance(fields, dict) and slot[1] in fields:
+            found[slot] = fields[slot[1]]
+        elif slot in around:
+            found[slot] = around[slot]
+    return found
+
+
+def _take_all(steps: tuple[Step, ...], given: Slots, saved: Slots) -> tuple[Frames, Frames]:
+    """What the steps make of these slots, and those of them that the result cannot say, by frame."""
+    result: dict[Slot, Json] = {}
+    kept: dict[Slot, Json] = {}
+    for step in steps:
+        if not step.fills and given.keys().isdisjoint(step.source) and saved.keys().isdisjoint(step.target):
+            continue
+        own, former = _pick(given, step.source), _pick(saved, step.target) if saved else _NO_SLOTS
+        reads = _pick(given, step.reads) if step.reads else _NO_SLOTS
+        made = _restore(step, own, former, reads) if former else None
+        if made is None:
+            made = step.forward({**own, **reads} if reads else own)
+            if not step.exact and not same(step.back({**made, **reads} if reads else made), own):
+                kept.update(own or dict.fromkeys(step.source))
+        result.update(made)
+    return _by_frame(result), _by_frame(kept)
+
+
+def _restore(step: Step, had: Slots, former: Slots, reads: Slots) -> Slots | None:
+    """What was kept, as it is or over what is made now, if it leads to the live values; otherwise None."""
+    if step.fills:
+        former = {slot: value for slot, value in former.items() if value is not None}
+    if same(step.back({**former, **reads}), had):
+        return former
+    mixed = {**step.forward({**had, **reads}), **former}
+    return mixed if same(step.back({**mixed, **reads}), had) else None
+
+
+def _pick(slots: Slots, wanted: tuple[Slot, ...]) -> dict[Slot, Json]:
+    return {slot: slots[slot] for slot in wanted if slot in slots}
+
+
+def _step(pair: Pair, version: Version) -> Step:
+    """The pair in the direction to `version`."""
+    alpha, beta = (pair.alpha, pair.to_alpha), (pair.beta, pair.to_beta)
+    (source, back), (target, forward) = (alpha, beta) if version is Version.BETA else (beta, alpha)
+    return Step(
+        source=source,
+        target=target,
+        forward=forward,
+        back=back,
+        reads=pair.reads,
+        fills=pair.fills,
+        exact=version in pair.exact,
+    )
+
+
+def _group(steps: tuple[Step, ...], *, remember: bool) -> Group:
+    take = partial(_take_all, steps)
+    return Group(
+        reads=tuple(slot for step in steps for slot in step.reads),
+        fills=any(step.fills for step in steps),
+        take=remembered(take, results=512, max_bytes=2**13) if remember else take,
+    )
+
+
+def _by_frame(slots: Mapping[Slot, _Value]) -> dict[Frame, dict[str, _Value]]:
+    frames: dict[Frame, dict[str, _Value]] = {}
+    for (frame, key), value in slots.items():
+        if frame in frames:
+            frames[frame][key] = value
+        else:
+            frames[frame] = {key: value}
+    return frames

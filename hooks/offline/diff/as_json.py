@@ -1,0 +1,89 @@
+"""A difference as JSON, for programs; values of Secrets are null, with `secret` true."""
+
+from hooks.k8s.types import Json
+from hooks.offline.diff.fields import FieldChange
+from hooks.offline.diff.fitting import Fit
+from hooks.offline.diff.plan import Difference, Notice, ObjectChange
+from hooks.offline.diff.resources import ResourceRow
+from hooks.offline.diff.rollouts import PodChange
+from hooks.world.objects import ObjectId
+
+
+def write_json(difference: Difference) -> dict[str, Json]:
+    """The whole difference as plain values."""
+    return {
+        "changed": not difference.is_empty,
+        "objects": [_object(one) for one in difference.objects],
+        "pods": [_pods(one) for one in difference.pods],
+        "restarts": sum(one.restarts for one in difference.pods),
+        "resources": [_resource(row) for row in difference.resources],
+        "lost": [_notice(one) for one in difference.lost],
+        "refused": [_notice(one) for one in difference.refused],
+        "notes": list(difference.notes),
+        "fit": _fit(difference.fit) if difference.fit else None,
+    }
+
+
+def _id(key: ObjectId) -> dict[str, Json]:
+    return {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}
+
+
+def _object(change: ObjectChange) -> dict[str, Json]:
+    return {
+        **_id(change.id),
+        "owner": _id(change.owner) if change.owner else None,
+        "change": change.fate.value,
+        "fields": [_field(one) for one in change.fields],
+    }
+
+
+def _field(change: FieldChange) -> dict[str, Json]:
+    secret = {"secret": True} if change.is_secret else {}
+    hidden = {"hidden": True} if change.is_variable else {}
+    return {"path": str(change.path), "old": change.old, "new": change.new, **secret, **hidden}
+
+
+def _pods(change: PodChange) -> dict[str, Json]:
+    found = change.set
+    return {
+        "workload": _id(found.workload),
+        "role": found.role,
+        "graph": found.graph,
+        "service": found.service,
+        "change": change.fate.value,
+        "before": change.before,
+        "after": change.after,
+        "restarts": change.restarts,
+        "surge": found.surge,
+        "recreated": change.recreated,
+        "together": change.together,
+        "movedTo": _id(change.moved_to) if change.moved_to else None,
+        "because": [_field(one) for one in change.why],
+    }
+
+
+def _resource(row: ResourceRow) -> dict[str, Json]:
+    """Whole numbers as they are, others as decimals; memory is in bytes."""
+    amounts = {"now": row.now, "peak": row.peak, "after": row.after}
+    numbers = {key: int(one) if one.denominator == 1 else float(one) for key, one in amounts.items()}
+    return {"resource": row.resource, **numbers}
+
+
+def _fit(fit: Fit) -> dict[str, Json]:
+    short = [
+        {
+            "workload": _id(one.set.workload),
+            "role": one.set.role,
+            "graph": one.set.graph,
+            "service": one.set.service,
+            "pods": one.pods,
+            "lasting": one.is_lasting,
+            "because": one.why,
+        }
+        for one in fit.shortages
+    ]
+    return {"verdict": fit.verdict.value, "nodes": fit.nodes, "pending": short, "notes": list(fit.notes)}
+
+
+def _notice(notice: Notice) -> dict[str, Json]:
+    return {**_id(notice.id), "text": notice.text}

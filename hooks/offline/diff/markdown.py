@@ -1,0 +1,85 @@
+"""A difference as Markdown for a comment on a pull request: the summary first, the objects folded away."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from hooks.offline.diff.plan import Difference
+from hooks.offline.diff.text import write_objects
+from hooks.offline.diff.wording import (
+    changed_rows,
+    describe_amount,
+    describe_fit,
+    describe_notice,
+    describe_pods,
+    reasons,
+    summarize,
+    title_of,
+    told_pods,
+)
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&@$])")
+_TICKS = re.compile("`+")
+
+
+def write_markdown(difference: Difference) -> str:
+    """The whole difference; ends with a newline."""
+    parts = (
+        [f"**{_escape(summarize(difference))}**"],
+        list(_write_list("Refused", map(describe_notice, difference.refused))),
+        list(_write_list("Gone afterwards", map(describe_notice, difference.lost))),
+        list(_write_pods(difference)),
+        list(_write_resources(difference)),
+        list(_write_list("Nodes (an estimate)", describe_fit(difference.fit) if difference.fit else ())),
+        list(_write_list("Notes", difference.notes)),
+        list(_write_folded(difference)),
+    )
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _write_list(title: str, items: Iterable[str]) -> Iterator[str]:
+    found = list(items)
+    if found:
+        yield f"#### {title}"
+        yield ""
+        yield from (f"- {_escape(item)}" for item in found)
+
+
+def _write_pods(difference: Difference) -> Iterator[str]:
+    changes = list(told_pods(difference))
+    if not changes:
+        return
+    yield "| pods of | what happens | because of |"
+    yield "|---|---|---|"
+    for change in changes:
+        why = "<br>".join(map(_escape, reasons(change)))
+        yield f"| {_escape(title_of(change))} | {_escape(describe_pods(change))} | {why} |"
+
+
+def _write_resources(difference: Difference) -> Iterator[str]:
+    rows = changed_rows(difference)
+    if not rows:
+        return
+    yield "| resource | now | peak | after |"
+    yield "|---|---:|---:|---:|"
+    for row in rows:
+        cells = (describe_amount(row, amount) for amount in (row.now, row.peak, row.after))
+        yield f"| {_escape(row.resource)} | {' | '.join(cells)} |"
+
+
+def _write_folded(difference: Difference) -> Iterator[str]:
+    lines = list(write_objects(difference))
+    if not lines:
+        return
+    fence = "`" * max(3, 1 + max((len(run) for line in lines for run in _TICKS.findall(line)), default=0))
+    yield "<details><summary>Objects and fields</summary>"
+    yield ""
+    yield fence
+    yield from lines
+    yield fence
+    yield ""
+    yield "</details>"
+
+
+def _escape(text: str) -> str:
+    """The text as Markdown shows it unchanged, also in a table; an @ notifies nobody."""
+    return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", text)

@@ -1,0 +1,115 @@
+"""What a change does: to objects, to pods, to resources, and what is lost, refused or held back by it. Decides all."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from hooks.k8s.types import Manifest, ReadManifest
+from hooks.offline.diff.fields import FieldChange, compare_objects
+from hooks.offline.diff.fitting import Fit
+from hooks.offline.diff.lost import find_lost
+from hooks.offline.diff.refusals import find_refusals
+from hooks.offline.diff.resources import ResourceRow, add_up
+from hooks.offline.diff.rollouts import PodChange, plan_pods
+from hooks.world.objects import ObjectId
+from hooks.world.settling import Settled
+
+WrittenPair = tuple[ReadManifest, ReadManifest]
+
+
+class Fate(StrEnum):
+    """What becomes of an object; a recreated one is deleted, and created anew with the same name."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    REMOVED = "removed"
+    RECREATED = "recreated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectChange:
+    """One object that does not stay as it is; `owner` is None for one that the user writes.
+
+    `is_between`: it is made of another object and makes others, so its fields repeat those of both.
+    """
+
+    id: ObjectId
+    owner: ObjectId | None
+    fate: Fate
+    fields: tuple[FieldChange, ...] = ()
+    is_between: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A sentence about one object."""
+
+    id: ObjectId
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """All that a change does.
+
+    `pods` are all sets of pods, also those that stay; `lost` are claims, Services and names that are gone afterwards;
+    `refused` is what the API server, admission or the hooks do not let happen; `notes` are what is good to know; `fit`
+    says whether the pods find nodes, if that was asked.
+    """
+
+    objects: tuple[ObjectChange, ...] = ()
+    pods: tuple[PodChange, ...] = ()
+    resources: tuple[ResourceRow, ...] = ()
+    lost: tuple[Notice, ...] = ()
+    refused: tuple[Notice, ...] = ()
+    notes: tuple[str, ...] = ()
+    owners: Mapping[ObjectId, ObjectId | None] = field(default_factory=dict)
+    fit: Fit | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changes, and nothing is refused."""
+        return not self.objects and not self.refused
+
+
+def plan_difference(
+    before: Settled,
+    after: Settled,
+    *,
+    written: Mapping[ObjectId, WrittenPair] | None = None,
+    refused: Iterable[Notice] = (),
+    notes: Iterable[str] = (),
+) -> Difference:
+    """Compare two worlds; `written` are the objects that the user wrote, as they are to be compared.
+
+    `refused` are changes that are left out of `after`, because the API server would not take them.
+    """
+    objects = tuple(_find_changes(before, after, written or {}))
+    pods = plan_pods(before, after)
+    owners = {key: one.owner for side in (before, after) for key, one in side.world.objects.items()}
+    said = (*refused, *(Notice(id=key, text=text) for key, text in find_refusals(before, after)))
+    return Difference(
+        objects=objects,
+        pods=tuple(pods),
+        resources=add_up(one.rollout for one in pods),
+        lost=tuple(Notice(id=key, text=text) for key, text in find_lost(before, after)),
+        refused=said,
+        notes=(*notes, *after.held),
+        owners=owners,
+    )
+
+
+def _find_changes(before: Settled, after: Settled, written: Mapping[ObjectId, WrittenPair]) -> Iterable[ObjectChange]:
+    parents = before.world.parents | after.world.parents
+    for key in dict.fromkeys([*after.world.objects, *before.world.objects]):
+        old, new = before.world.objects.get(key), after.world.objects.get(key)
+        if new is None or old is None:
+            owner = next(one.owner for one in (new, old) if one is not None)
+            yield ObjectChange(id=key, owner=owner, fate=Fate.REMOVED if new is None else Fate.ADDED)
+            continue
+        is_between = new.owner is not None and key in parents
+        pair: tuple[ReadManifest | Manifest, ReadManifest | Manifest] = written.get(key) or (old.manifest, new.manifest)
+        fields = compare_objects(*pair)
+        if key in after.recreated or fields:
+            fate = Fate.RECREATED if key in after.recreated else Fate.CHANGED
+            yield ObjectChange(id=key, owner=new.owner, fate=fate, fields=fields, is_between=is_between)

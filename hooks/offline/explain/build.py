@@ -1,0 +1,57 @@
+"""One build: all that a rendering depends on, and what it makes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from hooks.api.conversion import Version, convert
+from hooks.crds import find_faults
+from hooks.crds.served_versions import is_beta
+from hooks.k8s.types import Json, Manifest
+from hooks.offline.explain.edits import Parts, put
+from hooks.offline.explain.leaves import Made, by_key
+from hooks.offline.manifests.checking import ANY_TIME, store
+from hooks.offline.rendering import Rendered, render
+from hooks.settings import Settings
+from hooks.settings.facts import Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """The inputs of a rendering.
+
+    `written` is the object of the user, in the version of the user. `others` are the objects of other projects in the
+    same files, such as Secrets. `filled` has fields that the schema fills in, where they shall have other values.
+    """
+
+    written: Manifest
+    others: tuple[Manifest, ...]
+    settings: Settings
+    installed: frozenset[str]
+    filled: Mapping[Parts, Json] = field(default_factory=dict)
+
+    def stored(self) -> Manifest:
+        """The object as v1alpha1, with the defaults of the schema."""
+        stored = store(self.unfilled())
+        for parts, value in self.filled.items():
+            stored = put(stored, parts, value)
+        return stored
+
+    def unfilled(self) -> Manifest:
+        """The object as v1alpha1, without the defaults of the schema."""
+        return convert(self.written, Version.ALPHA) if is_beta(self.written) else self.written
+
+    def render(self) -> Rendered:
+        """The children of the object, or its problems."""
+        facts = Facts(now=ANY_TIME, settings=self.settings)
+        return render([self.stored(), *self.others], facts, installed=self.installed)[0]
+
+    def make(self) -> Made | None:
+        """The children; None if the schema refuses the object, or the hooks do."""
+        if find_faults(self.written):
+            return None
+        rendered = self.render()
+        return None if rendered.problems else Made(by_key(rendered.children))
+
+    def with_written(self, written: Manifest) -> "Build":
+        """The same build of another object."""
+        return replace(self, written=written)

@@ -1,0 +1,127 @@
+"""Which leaves a field names that a person typed, and which fields are near if it names none."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+
+from hooks import contract
+from hooks.k8s import kinds
+from hooks.k8s.pod_sets import CLIQUES, WORKLOADS
+from hooks.offline.explain.leaves import Made, ObjectKey, Place, is_variable
+from hooks.offline.explain.services import service_of
+
+_WORKLOADS = frozenset(kind.kind for kind in WORKLOADS)
+_OBJECT = re.compile(r"(?P<kind>[A-Z][A-Za-z]+)/(?P<name>[^:\s]+):\s*(?P<field>.*)")
+_PART = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+_TEMPLATE = ("spec", "template", "spec")
+_CONTAINERS = "containers"
+_NEAR = 3
+
+
+class UnknownField(Exception):
+    """A field that no object has; the message names the nearest ones."""
+
+
+def split_object(field: str) -> tuple[ObjectKey | None, str]:
+    """Kind and name of the object that a field begins with, as in `Service/web: spec.ports`, and the rest."""
+    found = _OBJECT.fullmatch(field)
+    return ((found["kind"], found["name"]), found["field"]) if found else (None, field)
+
+
+def find_places(field: str, made: Made, *, service: str, key: ObjectKey | None) -> list[Place]:
+    """The leaves that a field names, of the object `key`, by default of the workload of the service.
+
+    A field of a pod needs no path before it, and one of the main container only its own name.
+
+    Raises:
+        UnknownField: there is none.
+    """
+    own = [one for one in made.all_leaves() if (one.object == key if key else _is_of_workload(one, made, service))]
+    wanted = tuple(key_part or name for key_part, name in _PART.findall(field))
+    for root in _roots(own):
+        for parts in (wanted, wanted[len(_TEMPLATE) :] if wanted[: len(_TEMPLATE)] == _TEMPLATE else ()):
+            whole = (*root, *parts)
+            found = [one for one in own if parts and _texts(one)[: len(whole)] == whole]
+            if found:
+                return without_names(_of_first_object(found, made))
+    raise UnknownField(_describe(field, own))
+
+
+def _of_first_object(found: Sequence[Place], made: Made) -> list[Place]:
+    """The leaves of the first object of each service: a service over several nodes has one for each replica."""
+    first: dict[str, ObjectKey] = {}
+    for one in found:
+        first.setdefault(service_of(one, made), one.object)
+    return [one for one in found if one.object == first[service_of(one, made)]]
+
+
+def names_place(field: str, place: Place) -> bool:
+    """Whether the field says the name of the variable whose value the leaf is."""
+    wanted = [key_part or name for key_part, name in _PART.findall(field)]
+    return is_variable(place) and str(place.path.parts[-2]) in wanted
+
+
+def _is_of_workload(place: Place, made: Made, service: str) -> bool:
+    if place.kind not in _WORKLOADS:
+        return False
+    is_of_all = place.kind == kinds.POD_CLIQUE_SET.kind and not place.path.is_within(CLIQUES)
+    return is_of_all or not service or service_of(place, made) == service
+
+
+def _roots(own: Sequence[Place]) -> Iterator[tuple[str, ...]]:
+    """What may be left out before a field: the way to the pod, to its template, to its main container."""
+    yield ()
+    pods = _find_pods(own)
+    yield from pods
+    for above in (1, 2):  # the template around the spec, and what is around that
+        yield from (root[:-above] for root in pods)
+        yield from ((*root[:-above], "metadata") for root in pods)
+    yield from ((*root, _CONTAINERS, name) for root, name in pods.items())
+    yield ("metadata",)
+
+
+def _find_pods(own: Iterable[Place]) -> dict[tuple[str, ...], str]:
+    """The paths of all pods, each with the name of its main container, otherwise of its first one."""
+    pods: dict[tuple[str, ...], str] = {}
+    for texts in map(_texts, own):
+        if _CONTAINERS in texts[:-1]:
+            at = texts.index(_CONTAINERS)
+            name = texts[at + 1]
+            pods[texts[:at]] = name if name == contract.MAIN_CONTAINER else pods.get(texts[:at], name)
+    return pods
+
+
+def _texts(place: Place) -> tuple[str, ...]:
+    return tuple(map(str, place.path.parts))
+
+
+def without_names(found: Sequence[Place]) -> list[Place]:
+    """The leaves without the name of an item, if they have more than that to say."""
+    named = {one for one in found if _is_name(one)}
+    return [one for one in found if one not in named] or list(found)
+
+
+def _is_name(place: Place) -> bool:
+    parts = place.path.parts
+    return len(parts) > 1 and parts[-1] == "name" and not isinstance(parts[-2], int) and parts[0] != "metadata"
+
+
+def _describe(field: str, own: Sequence[Place]) -> str:
+    if not own:
+        return "there is no such object"
+    found = get_close_matches(field, _names(own), n=_NEAR, cutoff=0.5)
+    near = [one for one in found if not any(one.endswith(f".{other}") for other in found)]
+    hint = f"; near {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
+    return f"{own[0].kind} {own[0].name} has no field {field}{hint}"
+
+
+def _names(own: Iterable[Place]) -> list[str]:
+    """Each field as one may type it: whole, within its pod, within its container."""
+    names: dict[str, None] = {}
+    for place in own:
+        path = str(place.path)
+        for mark in ("", ".spec.", "podSpec.", f"{_CONTAINERS}[{contract.MAIN_CONTAINER}]."):
+            at = path.rfind(mark) if mark else 0
+            if at >= 0:
+                names[path[at + len(mark) :]] = None
+    return list(names)

@@ -1,0 +1,95 @@
+"""Metacontroller's caches: the store without the changes that are not delivered yet.
+
+Changes of one kind arrive in order, those of different kinds in any order.
+
+Source: client-go tools/cache, shared informers.
+"""
+
+from collections import deque
+from collections.abc import Collection
+from typing import Protocol
+
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.offline.simulator.resources import Catalogue
+from hooks.offline.simulator.store import Change, Ref, Store
+
+
+class Reader(Protocol):
+    """Reads objects, from the store or from an informer's cache."""
+
+    catalogue: Catalogue
+
+    def get(self, ref: Ref) -> Manifest | None:
+        """The object, None if it does not exist."""
+
+    def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
+        """All objects of a kind, in one namespace or (empty) in all, sorted by namespace and name."""
+
+
+class Informer:
+    """A view of the store without undelivered changes of the `late` kinds; other kinds are always up to date."""
+
+    def __init__(self, store: Store, late: Collection[GroupVersionKind]) -> None:
+        self.catalogue = store.catalogue
+        self._store = store
+        self._late = frozenset((kind.group, kind.kind) for kind in late)
+        self._held: frozenset[tuple[str, str]] = frozenset()
+        self._known: dict[tuple[str, str], dict[Ref, Manifest]] = {}
+        self._pending: dict[tuple[str, str], deque[Change]] = {}
+        self._read_all()
+
+    def get(self, ref: Ref) -> Manifest | None:
+        """The object as last delivered, None if there is none."""
+        key = (ref.group, ref.kind)
+        return self._known[key].get(ref) if key in self._late else self._store.get(ref)
+
+    def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
+        """All delivered objects of a kind, in one namespace or (empty) in all, sorted by namespace and name."""
+        key = (kind.group, kind.kind)
+        if key not in self._late:
+            return self._store.list_kind(kind, namespace)
+        known = self._known[key]
+        return [known[ref] for ref in sorted(known) if namespace in {"", ref.namespace}]
+
+    def is_late(self, change: Change) -> bool:
+        """Whether a change is visible only after `deliver`."""
+        return (change.ref.group, change.ref.kind) in self._late
+
+    def send(self, change: Change) -> None:
+        """Queue a change for delivery."""
+        self._pending[change.ref.group, change.ref.kind].append(change)
+
+    def hold(self, kinds: Collection[GroupVersionKind]) -> None:
+        """Hold back changes of these late kinds only, from now on; `list_again` delivers them too."""
+        self._held = frozenset((kind.group, kind.kind) for kind in kinds)
+
+    def pending_kinds(self) -> list[tuple[str, str]]:
+        """Groups and kinds with changes that can be delivered, sorted."""
+        return sorted(key for key, changes in self._pending.items() if changes and key not in self._held)
+
+    def deliver(self, key: tuple[str, str]) -> Change:
+        """Deliver the oldest change of a group and kind."""
+        change = self._pending[key].popleft()
+        if change.new is None:
+            self._known[key].pop(change.ref, None)
+        else:
+            self._known[key][change.ref] = change.new
+        return change
+
+    def list_again(self) -> list[Change]:
+        """Deliver everything at once, as after a broken watch: one change for each object that differs."""
+        before = {ref: obj for known in self._known.values() for ref, obj in known.items()}
+        self._read_all()
+        after = {ref: obj for known in self._known.values() for ref, obj in known.items()}
+        return [
+            Change(ref, before.get(ref), after.get(ref))
+            for ref in sorted(before.keys() | after.keys())
+            if before.get(ref) is not after.get(ref)
+        ]
+
+    def _read_all(self) -> None:
+        self._pending = {key: deque() for key in self._late}
+        self._known = {key: {} for key in self._late}
+        for ref, obj in self._store.items():
+            if (ref.group, ref.kind) in self._late:
+                self._known[ref.group, ref.kind][ref] = obj

@@ -1,0 +1,44 @@
+"""Timers that reconcile Jobs without a change: their deadlines, and the ends of their back-offs."""
+
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, controller_of
+from hooks.offline.simulator.clock import Clock
+from hooks.offline.simulator.store import Change, Ref, Store, ref_of
+from hooks.offline.simulator.workloads.jobs import next_due
+
+
+class JobTimers:
+    """The time at which each Job is due next, in seconds of the clock."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._due: dict[Ref, float] = {}
+
+    def observe(self, change: Change) -> None:
+        """Reset the timer of a Job when it or one of its pods changes."""
+        kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
+        owner = controller_of(change.current) if kind == kinds.POD else None
+        if kind == kinds.JOB:
+            self._set(change.ref)
+        elif owner is not None and owner["kind"] == kinds.JOB.kind:
+            self._set(Ref(kinds.JOB.group, kinds.JOB.kind, change.ref.namespace, owner["name"]))
+
+    def next_time(self) -> float | None:
+        """When the next Job is due, None if there is none."""
+        return min(self._due.values(), default=None)
+
+    def take_due(self) -> list[Ref]:
+        """Take the Jobs that are due now; each timer fires once."""
+        found = sorted(ref for ref, seconds in self._due.items() if seconds <= self._clock.seconds)
+        for ref in found:
+            del self._due[ref]
+        return found
+
+    def _set(self, ref: Ref) -> None:
+        job = self._store.get(ref)
+        moment = next_due(job, self._store.list_kind(kinds.POD, ref.namespace)) if job is not None else None
+        if job is None or moment is None:
+            self._due.pop(ref, None)
+        else:
+            self._due[ref_of(job)] = self._clock.seconds_at(moment)

@@ -1,0 +1,45 @@
+"""What the controllers of workloads share: the objects that an owner controls, a new pod of it, and its status."""
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from hooks.k8s import kinds
+from hooks.k8s.hashing import short_hash
+from hooks.k8s.types import GroupVersionKind, Manifest, is_controlled_by, is_deleting, name_of
+from hooks.offline.simulator.client import Client
+from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.workloads.pods import is_ready
+from hooks.world.equality import are_equal
+from hooks.world.ownership import controller_reference
+
+
+def owned_by(store: Reader, owner: Manifest, kind: GroupVersionKind) -> list[Manifest]:
+    """The objects of a kind that an owner controls."""
+    metadata = owner["metadata"]
+    return [found for found in store.list_kind(kind, metadata["namespace"]) if is_controlled_by(found, metadata["uid"])]
+
+
+def pods_of(store: Reader, owner: Manifest) -> list[Manifest]:
+    """An owner's pods that are not being deleted, ready ones first, then the oldest."""
+    living = (pod for pod in owned_by(store, owner, kinds.POD) if not is_deleting(pod))
+    return sorted(living, key=lambda pod: (not is_ready(pod), pod["metadata"]["uid"]))
+
+
+def build_pod(store: Reader, owner: Manifest, template: Mapping[str, Any], *, longest: int | None = None) -> Manifest:
+    """A pod of a template, under a free name that begins with the owner's, of which `longest` characters are taken."""
+    metadata, uid = owner["metadata"], owner["metadata"]["uid"]
+    taken = {name_of(pod) for pod in store.list_kind(kinds.POD, metadata["namespace"])}
+    candidates = (f"{metadata['name'][:longest]}-{short_hash(f'{uid}/{serial}', 5)}" for serial in count())
+    own = {
+        "name": next(name for name in candidates if name not in taken),
+        "namespace": metadata["namespace"],
+        "ownerReferences": [controller_reference(owner)],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], **own}, "spec": template["spec"]}
+
+
+def write_status(client: Client, obj: Manifest, status: Mapping[str, Any]) -> None:
+    """Write a status if it differs."""
+    if not are_equal(obj.get("status", {}), dict(status)):
+        client.update_status({**obj, "status": dict(status)})

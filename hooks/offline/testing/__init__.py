@@ -1,0 +1,1 @@
+"""The machinery of `hooks.testing`, which has the public names."""

@@ -1,0 +1,69 @@
+"""All checks, in the order in which a cluster is installed, and what they find in the facts."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from hooks.operating.doctor.checks import (
+    certificates,
+    controllers,
+    crds,
+    installations,
+    kubernetes,
+    metacontroller,
+    metacontroller_flags,
+    optional_kinds,
+    owners,
+    reach,
+    rights,
+    rivals,
+    syncs,
+    unread,
+)
+from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.finding import Finding, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A name for the report, and a function from facts to findings."""
+
+    name: str
+    find: Callable[[Facts], list[Finding]]
+
+
+CHECKS = (
+    Check("kubernetes", kubernetes.check_kubernetes),
+    Check("go-operator", rivals.check_operator),
+    Check("metacontroller", metacontroller.check_presence),
+    Check("metacontroller-version", metacontroller.check_version),
+    Check("metacontroller-flags", metacontroller_flags.check_flags),
+    Check("second-controller", rivals.check_metacontrollers),
+    Check("crds", crds.check_crds),
+    Check("owners", owners.check_owners),
+    Check("hooks", reach.check_pods),
+    Check("controllers", controllers.check_presence),
+    Check("optional-kinds", optional_kinds.check_optional_kinds),
+    Check("token", controllers.check_token),
+    Check("reach", reach.check_reach),
+    Check("started", syncs.check_start),
+    Check("synced", syncs.check_syncs),
+    Check("installations", installations.check_labels),
+    Check("namespaces", installations.check_claims),
+    Check("certificates", certificates.check_certificates),
+    Check("rights", rights.check_rights),
+    Check("reading", unread.check_unread),
+)
+"""What is missing stands in the order in which to install it."""
+
+_ORDER = list(Level)
+
+
+def examine(facts: Facts) -> list[Finding]:
+    """The findings of all checks: errors, warnings, then what is good; each of these in the order of the checks."""
+    found = [replace(finding, check=check.name) for check in CHECKS for finding in check.find(facts)]
+    return sorted(found, key=lambda finding: _ORDER.index(finding.level))
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether something does not work."""
+    return any(finding.level is Level.ERROR for finding in findings)

@@ -1,0 +1,97 @@
+"""Carries out a plan, step by step. Each write has preconditions, and each step can be repeated.
+
+Before a step its object is read again: somebody may have changed it since the plan was made.
+"""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from itertools import count
+
+from hooks.clients.api_server import Refused
+from hooks.k8s.conditions import is_true
+from hooks.k8s.types import ReadManifest
+from hooks.operating.cluster import Cluster
+from hooks.operating.migration.changes import Taken, find_patch
+from hooks.operating.migration.definitions import find_spec_patch, find_status_patch
+from hooks.operating.migration.steps import Action, Plan, Step
+
+_ATTEMPTS = 5
+_PATIENCE_SECONDS = 60.0
+_PAUSE_SECONDS = 0.5
+
+Pause = Callable[[float], None]
+"""Lets so many seconds pass."""
+
+Tell = Callable[[Step, str], None]
+"""Gets each step, and what was not done; empty if all was."""
+
+
+def carry_out(plan: Plan, cluster: Cluster, tell: Tell, pause: Pause) -> bool:
+    """Do every step of the plan in order; whether all could be done.
+
+    An object that somebody else took, or deleted, since the plan was made is left; the steps after it are done.
+
+    Raises:
+        Refused: the API server refused a write, or did not answer. The steps before it are done.
+    """
+    is_whole = True
+    for step in plan.work:
+        failure = (_await_pods(step, cluster, pause) if step.awaits_pods else "") or _do(step, cluster)
+        is_whole = is_whole and not failure
+        tell(step, failure)
+    return is_whole
+
+
+def _await_pods(step: Step, cluster: Cluster, pause: Pause) -> str:
+    """Wait until a component says that it has ready pods, for the graph holds no other one; "" if it does.
+
+    If our controllers run, the component's own controller has just got the workload back, and says so in a moment.
+    """
+    for waited in count():
+        live = cluster.find(step.kind, step.name, step.namespace)
+        if live is None or says_ready(live):
+            return ""
+        if waited * _PAUSE_SECONDS >= _PATIENCE_SECONDS:
+            return (
+                "its workload has ready pods and its status does not say so, so its graph would restart them; start "
+                "the controllers again if they were stopped"
+            )
+        pause(_PAUSE_SECONDS)
+    raise AssertionError("an endless loop")
+
+
+def says_ready(component: ReadManifest) -> bool:
+    """Whether a component's status shows ready pods."""
+    status = component.get("status") or {}
+    counted = int((status.get("service") or {}).get("readyReplicas") or 0)
+    return counted > 0 or is_true(status.get("conditions") or (), "Available")
+
+
+def _do(step: Step, cluster: Cluster) -> str:
+    """Do one step; why it was not done, empty if it was."""
+    for attempt in range(_ATTEMPTS):
+        live = cluster.find(step.kind, step.name, step.namespace)
+        if live is None or live["metadata"].get("uid") != step.uid:
+            return "" if step.action in {Action.DELETE, Action.FREE} else "it was deleted since the plan was made"
+        try:
+            _write(step, {"apiVersion": step.kind.api_version, "kind": step.kind.kind, **live}, cluster)
+        except Taken as taken:
+            return str(taken)
+        except Refused as refused:
+            if refused.status != HTTPStatus.CONFLICT or attempt == _ATTEMPTS - 1:
+                raise
+            continue
+        return ""
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _write(step: Step, live: ReadManifest, cluster: Cluster) -> None:
+    if step.action is Action.DELETE:
+        cluster.delete(live)
+    elif step.action is Action.STORE:
+        if patch := find_spec_patch(live):
+            live = cluster.patch(live, patch)
+        if patch := find_status_patch(live):
+            cluster.patch(live, patch, subresource="status")
+    elif step.change is not None and (metadata := find_patch(step.change, live)):
+        cluster.patch(live, {"metadata": metadata})

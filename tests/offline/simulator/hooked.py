@@ -1,0 +1,90 @@
+"""A simulated cluster with the project's own controllers, whose hooks are called as functions and not over HTTP."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from hooks import contract
+from hooks.component import sync as component
+from hooks.crds import build_crds
+from hooks.graph import sync as graph
+from hooks.graph.request import sync as graph_request
+from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.metacontroller import install_files
+from hooks.metacontroller.protocol import (
+    parse_customize_request,
+    parse_sync_request,
+    write_customize_answer,
+    write_sync_answer,
+)
+from hooks.offline.simulation.run import admit_custom
+from hooks.offline.simulator.clock import Clock
+from hooks.offline.simulator.cluster import AdmitCustom, Setup, SimulatedCluster
+from hooks.offline.simulator.metacontroller.webhook import Hook, HookAnswer
+from hooks.settings import parse_settings
+from hooks.settings.facts import Facts
+
+URL = "http://127.0.0.1:1"
+_CORES: Mapping[str, tuple[Any, GroupVersionKind]] = {
+    "graph": (graph, contract.GRAPH),
+    "request": (graph_request, contract.GRAPH_REQUEST),
+    "component": (component, contract.COMPONENT),
+}
+
+
+def build_cluster(
+    installed: Iterable[str] = (),
+    *,
+    admit: AdmitCustom = admit_custom,
+    late: Collection[GroupVersionKind] = (),
+    **settings: str,
+) -> SimulatedCluster:
+    """A cluster with those optional kinds, and with the controllers of graphs and components.
+
+    `admit` stores custom resources; with `copy_json` every spec gets past admission. `late` is as in `Setup`.
+    """
+    return build_switchable(installed, settings, admit=admit, late=late)
+
+
+def build_switchable(
+    installed: Iterable[str],
+    settings: Mapping[str, str],
+    *,
+    admit: AdmitCustom = admit_custom,
+    late: Collection[GroupVersionKind] = (),
+) -> SimulatedCluster:
+    """The same; the settings are read at each call, so that the caller can change them."""
+    clock = Clock()
+    controllers = [
+        found for found in install_files.controllers(URL, installed) if found["kind"] == "CompositeController"
+    ]
+    setup = Setup(
+        hook=_call_cores(clock, settings),
+        controllers=[_with_secrets(found) for found in controllers],
+        crds=build_crds(),
+        optional=frozenset(installed),
+        admit=admit,
+        late=late,
+    )
+    return SimulatedCluster(setup, clock)
+
+
+def _with_secrets(controller: Manifest) -> Manifest:
+    """The controller, which also declares the Secrets that hold copies of the MPI key."""
+    rule = {"apiVersion": "v1", "resource": "secrets", "updateStrategy": {"method": "InPlace"}}
+    declared = controller["spec"]["childResources"]
+    if any(found["resource"] == "secrets" for found in declared):
+        return controller
+    return {**controller, "spec": {**controller["spec"], "childResources": [*declared, rule]}}
+
+
+def _call_cores(clock: Clock, settings: Mapping[str, str]) -> Hook:
+    def hook(path: str, body: bytes) -> HookAnswer:
+        name, call = path.strip("/").split("/")
+        core, kind = _CORES[name]
+        facts = Facts(now=clock.now, settings=parse_settings({}, settings))
+        if call == "customize":
+            return 200, {}, write_customize_answer(core.customize(parse_customize_request(body, kind), facts))
+        request = parse_sync_request(body, kind)
+        return 200, {}, write_sync_answer(getattr(core, call)(request, facts), request.children)
+
+    return hook
