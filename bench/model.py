@@ -16,11 +16,12 @@ from bench.comparison import LoadRun, describe_times, measure
 from bench.load import NEW_EACH_TIME
 from bench.prober import ENGINES_ON_LOOPBACK, run_slow_engines
 from bench.server import run_server
-from hooks import contract, identity
+from hooks import contract
 from hooks.app import create_app
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.offline.simulation.processes import run_servers
+from hooks.policy import identity
 from hooks.settings import parse_settings
 
 RATE = 20.0

@@ -1,47 +1,39 @@
 """Dynamo hooks: NVIDIA Dynamo graphs on Kubernetes, rendered by stateless hooks behind Metacontroller.
 
-A map, from the ground up. An import points to the same floor or a lower one, never up:
+A map in four parts. An import points to an earlier part or stays in its own (`tests/test_layers.py`).
 
-* `k8s`, `problems`, `errors`: Kubernetes objects, problems of an object, the exceptions. They know nothing of Dynamo.
-* `api`, `crds`, `contract`, `identity`, `settings` with `setting_types`, `facts`, `effects`, `condition_events`,
-  `valid_condition`, `spreading`: the types and names that all other modules use. `metacontroller`: the messages between
-  Metacontroller and the hooks. `rules`: every rule with its text. `validation`: how the rules judge an object.
-* `conversion`: the same object in v1alpha1 and in v1beta1.
-* `component`: a DynamoComponentDeployment becomes a Deployment, Services, an Ingress.
-* `graph`: a DynamoGraphDeployment becomes components or a PodCliqueSet (`graph.grove`), and the objects that they
-  share. `graph.request` and `graph.scaling_adapter` are hooks of their own.
-* `model`: a DynamoModel's endpoints and adapters; it has only the types above in common with the other two.
-* `world`: what Kubernetes and Metacontroller do to objects: a hook is asked, its answer applied, until nothing changes.
-* `rendering`: every child of every manifest, without a cluster; `admission`: rules for an object about to be stored.
-* `picture`: what a picture of a graph shows, and its forms.
+**Ground**: what all others stand on. `k8s`, `problems` and `errors` know nothing of Dynamo. `api` has the types of the
+custom resources and converts between their versions, `crds` their definitions, `rules` the words of all rules,
+`validation` how rules judge an object. `contract` has what other programs read, `settings` the settings.
+`metacontroller` has the messages between Metacontroller and the hooks, `policy` what all hooks decide alike.
 
-From here on modules touch the outside (`tests/test_layers.py` lists them):
+**Operator**: what runs in a cluster. `component` makes a Deployment, Services and an Ingress of a component. `graph`
+makes components or a PodCliqueSet of a graph, and has the hooks of requests and scaling adapters. `model` finds a
+model's endpoints, and loads its adapters by the prober, a sidecar. Start with `hooks/component/sync.py`; the other
+hooks have the same shape. `app` has the hooks' routes, `admission` the webhooks. `serving` is what every HTTP server
+has, `clients` are calls to the API server and etcd, `recording` keeps calls. `world` is what Kubernetes and
+Metacontroller do to objects: it serves all that follow.
 
-* `serving`: parts of every HTTP server. `clients`: calls to the API server and etcd.
-* `app`: the hooks' routes. `admission.app`: the webhooks' routes, `admission.conversion` that of the conversion.
-  `model.prober`: the sidecar.
-* `output_copier`, `certificates`, `manifests`: a profiler's output, the admission port's certificate, files of a user.
-* `doctor`: what is wrong with an installation, by what the API server answers.
-* `migration`: takes over what the Go operator left, through the API server.
-* `diff`: what a change of manifests will do, compared with other manifests or with what is live.
-* `explain`: where each value of a rendered object comes from, by experiments on the build.
-* `recording`: calls that a server kept, and what another version answers to them.
-* `simulator`: a Kubernetes in memory. `simulation`: runs manifests in it until they are ready. `cli`: the commands.
-* `testing`: the hooks for unit tests of users; `pytest_plugin`: its fixture.
+**Offline** (`hooks/offline`): tools on manifests, without a cluster. `manifests` are a user's files, `rendering` makes
+every child of them, `diff` compares, `explain` says where a value comes from, `picture` draws, `replay` compares with
+recorded answers. `simulator` is a Kubernetes in memory, and `simulation` runs manifests in it. `testing` is for unit
+tests of users.
 
-Start with `hooks/component/sync.py`; the other hooks have the same shape.
+**Operating** (`hooks/operating`): tools on a live cluster, with the rights of a person. `doctor` examines an
+installation, `migration` takes over what a Go operator left, the other modules read what is live. `cli` has the
+commands of all parts.
 
 Where is …?
 
 * the route of a hook: hooks/app.py
 * a field of a custom resource: hooks/api/component_spec.py, hooks/api/graph.py
 * the same field in v1beta1: hooks/api/v1beta1
-* what differs between v1alpha1 and v1beta1: hooks/api/conversion/component_pairs.py, hooks/api/conversion/graph_pairs.py
+* what differs between the versions: hooks/api/conversion/component_pairs.py, hooks/api/conversion/graph_pairs.py
 * the API server's question for the other version: hooks/admission/conversion.py
 * the version in which objects are stored: hooks/crds/versions.py, hooks/operating/migration/storage.py
-* a setting: hooks/settings/__init__.py
+* a setting: hooks/settings/__init__.py, hooks/settings/types.py
 * a label, an annotation, a port that other programs read: hooks/contract.py
-* the name of an object: hooks/identity.py
+* the name of an object: hooks/policy/identity.py
 * the words of a rule: hooks/rules
 * the check behind a rule, of a component: hooks/component/spec_rules.py, hooks/component/validate.py
 * the check behind a rule, of a pod: hooks/component/pod_rules, hooks/component/container_rules.py
@@ -86,6 +78,8 @@ Where is …?
 * who may call the hooks: hooks/serving/callers.py
 * the limits against slow peers: hooks/serving/worker.py, hooks/serving/strangers.py
 * which call is computed now: hooks/serving/turns.py
+* an alert, and what to do about it: chart/files/monitoring/alerts.yaml, docs/runbooks.md
+* a dashboard: tests/monitoring/dashboards.py
 * a metric: hooks/serving/metrics.py, hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * the reader of YAML, and its bounds: hooks/k8s/yaml_reader.py, hooks/k8s/yaml_bounds.py
@@ -93,17 +87,21 @@ Where is …?
 * which child kinds a controller declares, and how they are updated: metacontroller, hooks/metacontroller/controllers.py
 * the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/controllers.py
 * a command: hooks/cli
+* an option that several commands have: hooks/cli/options.py, hooks/cli/cluster_options.py
 * work on many objects in several processes: hooks/world/spreading.py, hooks/offline/processes.py
 * a command of `kubectl dynamo`: hooks/cli/kubectl
-* what a picture of a graph shows, and its forms: hooks/offline/picture/plan.py, hooks/offline/picture/svg.py, hooks/offline/picture/page.py
-* what a change of manifests will restart, and the GPUs of its rollout: hooks/offline/diff/rollouts.py, hooks/offline/diff/resources.py
-* where a rendered value comes from: hooks/offline/explain/experiments.py, hooks/offline/explain/writers.py, hooks/offline/explain/levers.py
+* what a picture of a graph shows: hooks/offline/picture/plan.py
+* the forms of a picture: hooks/offline/picture/svg.py, hooks/offline/picture/page.py
+* what a change of manifests will restart: hooks/offline/diff/rollouts.py
+* the GPUs of a rollout: hooks/offline/diff/resources.py
+* where a rendered value comes from: hooks/offline/explain/experiments.py, hooks/offline/explain/writers.py
+* what would change a rendered value: hooks/offline/explain/levers.py
 * which pods of a change would find no node: hooks/offline/diff/fitting.py, hooks/offline/diff/nodes.py
 * what a recorded call leaves out: hooks/recording/blanking.py
 * the JSON Schemas for editors: hooks/crds/json_schema.py
 * which authorities stay trusted: hooks/admission/certificates/bundle.py
-* when webhooks begin to fail closed: hooks/cli/enforce_admission.py, chart/templates/_admission.tpl
-* what `helm test` asks: hooks/cli/self_test.py
+* when webhooks begin to fail closed: hooks/admission/enforcing.py, chart/templates/_admission.tpl
+* what `helm test` asks: hooks/operating/self_test.py
 * what is done before an uninstall: hooks/operating/departure.py
 * which installation serves an object: hooks/metacontroller/installation.py, hooks/metacontroller/confinement.py
 * the table of the chart's values: tests/chart_values.py

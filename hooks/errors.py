@@ -6,7 +6,7 @@ Event on the parent.
 
 from collections.abc import Iterable
 
-from hooks.rules.problems import Problem, join_texts
+from hooks.problems import Problem, join_texts
 
 
 class HookError(Exception):

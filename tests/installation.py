@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.cli.render import render_manifests
 from hooks.metacontroller import install_files
+from hooks.offline.manifests.together import render_manifests
 from hooks.offline.rendering import every_child
 from hooks.settings import Settings
 from tests.cluster.binaries import BIN

@@ -14,7 +14,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
 from hooks.metacontroller.controllers import declared_kinds
 from hooks.metacontroller.protocol import Objects, SyncRequest
-from hooks.rules.problems import HERE, Problem, Reason, Rule
+from hooks.problems import HERE, Problem, Reason, Rule
 from hooks.rules.slips import NO_RELEASE
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts

@@ -10,9 +10,9 @@ from werkzeug.test import TestResponse
 from hooks import contract
 from hooks.app import STALE_SECONDS, create_app
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
-from hooks.identity import model_hash
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.model.prober_messages import LoadReport, LoadRequest
+from hooks.policy.identity import model_hash
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 from tests import make

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from bench.commands import Cost, make_graphs, size_commands, write_commands, write_folders
-from hooks.cli.render import load_together, render_manifests
 from hooks.offline.diff.comparing import compare_manifests
+from hooks.offline.manifests.together import load_together, render_manifests
 from hooks.settings import parse_settings
 
 SETTINGS = parse_settings({})

@@ -16,9 +16,9 @@ from flask.testing import FlaskClient
 
 from hooks import contract
 from hooks.app import create_app
-from hooks.cli.render import render_manifests
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.request_body import JsonCache
+from hooks.offline.manifests.together import render_manifests
 from hooks.offline.manifests.writing import format_documents, order_keys
 from hooks.offline.rendering import every_child
 from hooks.settings import parse_settings

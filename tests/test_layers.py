@@ -1,7 +1,7 @@
 """Which way imports point, and which files may touch the outside."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -13,42 +13,42 @@ SHELL = (
     "hooks.__main__",
     "hooks.admission.access",
     "hooks.admission.app",
+    "hooks.admission.certificates",
     "hooks.admission.conversion",
+    "hooks.admission.enforcing",
     "hooks.admission.installed_kinds",
     "hooks.admission.neighbours",
     "hooks.app",
-    "hooks.admission.certificates",
     "hooks.cli",
-    "hooks.clients.acting_prober",
-    "hooks.clients.api_server",
-    "hooks.operating.cluster",
-    "hooks.clients.effects",
-    "hooks.clients.etcd",
-    "hooks.operating.exec_plugin",
-    "hooks.clients.inventory",
-    "hooks.operating.kubeconfig",
-    "hooks.clients.locks",
-    "hooks.clients.namespace_locks",
-    "hooks.offline.manifests.files",
-    "hooks.clients.pod_reader",
-    "hooks.clients.prober_lease",
-    "hooks.offline.manifests.reading",
-    "hooks.offline.manifests.writing",
+    "hooks.clients",
     "hooks.metacontroller.install_files",
     "hooks.metacontroller.request_body",
     "hooks.model.asking",
     "hooks.model.prober",
     "hooks.model.prober_client",
-    "hooks.graph.request.output_copier",
-    "hooks.recording.keeping",
-    "hooks.serving",
+    "hooks.offline.manifests.files",
+    "hooks.offline.manifests.git_revisions",
+    "hooks.offline.manifests.reading",
+    "hooks.offline.manifests.writing",
+    "hooks.offline.other_version",
+    "hooks.offline.processes",
     "hooks.offline.simulation",
     "hooks.offline.simulator.engines",
     "hooks.offline.simulator.loopback_http",
     "hooks.offline.simulator.metacontroller.hook_client",
-    "hooks.testing",
+    "hooks.offline.testing",
+    "hooks.operating.cluster",
+    "hooks.operating.comparison",
+    "hooks.operating.exec_plugin",
+    "hooks.operating.kubeconfig",
+    "hooks.operating.self_test",
     "hooks.pytest_plugin",
+    "hooks.recording.keeping",
+    "hooks.serving",
+    "hooks.testing",
 )
+"""What may use the network, threads, files, the environment or a clock."""
+PURE_CLIENTS = frozenset(f"hooks.clients.{name}" for name in ("event_objects", "key_removal", "stored_objects"))
 PROBER_DECISIONS = frozenset(
     f"hooks.model.prober.{name}"
     for name in (
@@ -64,62 +64,37 @@ FORBIDDEN = frozenset(
 YAML_WRITERS = frozenset({"dump", "dump_all", "safe_dump", "safe_dump_all", "SafeDumper", "CSafeDumper"})
 """What every module may use of PyYAML, besides the types of its nodes and dumpers."""
 YAML_TYPES = frozenset({"Dumper", "ScalarNode"})
-GROUND = {"hooks.k8s": 0, "hooks.rules.problems": 0, "hooks.errors": 0}
-TYPES = (
-    "hooks.api",
-    "hooks.clients.event_objects",
-    "hooks.contract",
-    "hooks.crds",
-    "hooks.metacontroller.effects",
-    "hooks.settings.facts",
-    "hooks.identity",
-    "hooks.metacontroller",
-    "hooks.rules",
-    "hooks.settings.types",
-    "hooks.settings",
-    "hooks.world.spreading",
-    "hooks.policy.condition_events",
-    "hooks.policy.valid_condition",
-    "hooks.validation",
-)
 FLOORS = {
-    **GROUND,
-    **dict.fromkeys(TYPES, 1),
-    "hooks.component": 2,
-    "hooks.api.conversion": 2,
-    "hooks.graph": 3,
-    "hooks.model": 3,
-    "hooks.admission": 4,
-    "hooks.offline.picture": 4,
-    "hooks.offline.rendering": 4,
-    "hooks.world": 4,
-    "hooks.serving": 5,
+    **dict.fromkeys(("hooks.errors", "hooks.k8s", "hooks.problems"), 0),
+    **dict.fromkeys(("hooks.contract", "hooks.rules", "hooks.settings"), 1),
+    **dict.fromkeys(("hooks.api", "hooks.crds", "hooks.metacontroller", "hooks.policy", "hooks.validation"), 1),
+    **dict.fromkeys(("hooks.api.conversion", "hooks.component", "hooks.serving", "hooks.world.spreading"), 2),
+    **dict.fromkeys(("hooks.graph", "hooks.model"), 3),
+    **dict.fromkeys(("hooks.admission", "hooks.world"), 4),
+    **dict.fromkeys(("hooks.model.asking", "hooks.model.prober_client"), 5),
     "hooks.clients": 6,
-    "hooks.admission.access": 7,
-    "hooks.admission.app": 7,
-    "hooks.admission.conversion": 7,
-    "hooks.admission.installed_kinds": 7,
-    "hooks.admission.neighbours": 7,
-    "hooks.app": 7,
-    "hooks.admission.certificates": 7,
-    "hooks.operating.doctor": 8,
-    "hooks.offline.manifests": 7,
-    "hooks.model.asking": 5,
-    "hooks.model.prober": 7,
-    "hooks.model.prober_client": 5,
-    "hooks.graph.request.output_copier": 7,
-    "hooks.offline.simulator": 8,
-    "hooks.offline.diff": 9,
-    "hooks.offline.explain": 9,
-    "hooks.operating.migration": 9,
-    "hooks.recording": 9,
-    "hooks.offline.simulation": 9,
-    "hooks.cli": 10,
-    "hooks.testing": 10,
-    "hooks.pytest_plugin": 11,
-    "hooks.__main__": 11,
+    **dict.fromkeys((f"hooks.admission.{name}" for name in ("access", "app", "certificates", "conversion")), 7),
+    **dict.fromkeys((f"hooks.admission.{name}" for name in ("enforcing", "installed_kinds", "neighbours")), 7),
+    **dict.fromkeys(("hooks.app", "hooks.model.prober"), 7),
+    "hooks.recording": 8,
+    "hooks.offline": 9,
+    "hooks.operating": 10,
+    **dict.fromkeys(("hooks.cli", "hooks.testing"), 11),
+    **dict.fromkeys(("hooks.__main__", "hooks.pytest_plugin"), 12),
 }
 """By package or module, the floor that it stands on; an import may point to the same floor or a lower one."""
+
+SERVERS = (
+    *("hooks.app", "hooks.admission.app", "hooks.model.prober", "hooks.clients.output_copier"),
+    *(f"hooks.cli.{name}" for name in ("serve", "serve_admission", "prober", "copy_output")),
+)
+"""What runs in a cluster all the time."""
+TOOLS = ("hooks.offline", "hooks.operating", "hooks.testing")
+SEES_V1BETA1 = frozenset(
+    {"hooks.admission.conversion", "hooks.admission.conversion_wire", "hooks.admission.written"}
+    | {"hooks.component.kept_fields", "hooks.graph.request.generated_graph"}
+)
+"""What of the operator converts objects: the edges, what a conversion left in annotations, and a profiler's output."""
 
 
 def module_of(path: Path) -> str:
@@ -151,8 +126,12 @@ def _imports_of(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def is_in(module: str, rooms: Iterable[str]) -> bool:
+    return any(module == room or module.startswith(f"{room}.") for room in rooms)
+
+
 def is_shell(module: str) -> bool:
-    return module not in PROBER_DECISIONS and any(module == name or module.startswith(f"{name}.") for name in SHELL)
+    return is_in(module, SHELL) and module not in PROBER_DECISIONS | PURE_CLIENTS
 
 
 def test_every_module_has_its_place() -> None:
@@ -171,8 +150,9 @@ def test_imports_point_only_towards_the_ground() -> None:
 
 
 def package_of(module: str) -> str:
-    """The room of a module: `hooks.component`, or a module that stands beside the rooms."""
-    return ".".join(module.split(".")[:2])
+    """The room of a module: `hooks.component`, `hooks.offline.diff`, or a module that stands beside the rooms."""
+    parts = module.split(".")
+    return ".".join(parts[: 3 if len(parts) > 2 and parts[1] in {"offline", "operating"} else 2])
 
 
 def test_no_packages_import_each_other_in_a_circle() -> None:
@@ -183,6 +163,26 @@ def test_no_packages_import_each_other_in_a_circle() -> None:
         found = {package_of(name) for name in imports_of(path)}
         arrows[room] |= {other for other in found if other in rooms and other not in {room, "hooks"}}
     list(TopologicalSorter(arrows).static_order())  # raises CycleError with the circle
+
+
+def test_servers_load_no_tool() -> None:
+    modules = {module_of(path): path for path in FILES}
+    waiting = [module for module in modules if is_in(module, SERVERS)]
+    reached: dict[str, str] = dict.fromkeys(waiting, "")
+    while waiting:
+        module = waiting.pop()
+        for name in imports_of(modules[module]):
+            if name in modules and name not in reached:
+                reached[name] = module
+                waiting.append(name)
+    assert len(reached) > len(SERVERS)
+    assert [f"{by} imports {name}" for name, by in reached.items() if is_in(name, TOOLS)] == []
+
+
+def test_operator_decides_on_v1alpha1() -> None:
+    operator = [path for path in FILES if not is_in(module_of(path), (*TOOLS, "hooks.cli", "hooks.api.conversion"))]
+    found = {module_of(path) for path in operator for name in imports_of(path) if is_in(name, ["hooks.api.conversion"])}
+    assert found == SEES_V1BETA1
 
 
 def test_model_shares_only_types_with_component_and_graph() -> None:

@@ -48,7 +48,7 @@ FOREIGN = {
     "hooks.offline.manifests.block_style": "scalars that are written as YAML",
     "hooks.model.prober.engine_texts": "texts of engines",
     "hooks.model.prober_client": "bodies of other servers behind the prober's address",
-    "hooks.rules.problems": "a path while it is written: its first dot",
+    "hooks.problems": "a path while it is written: its first dot",
     "hooks.settings.types": "values of settings",
 }
 """By module: what the texts are that it cuts."""

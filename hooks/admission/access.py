@@ -14,8 +14,8 @@ from hooks import contract
 from hooks.clients.api_server import ApiServer, Refused
 from hooks.graph.request.validate import find_target_to_review, may_create_elsewhere
 from hooks.k8s.types import plural_of
+from hooks.problems import SPEC, Problem
 from hooks.rules import request as rules
-from hooks.rules.problems import SPEC, Problem
 from hooks.validation.review import Review, User, Verdict
 
 Rule = Callable[[Review], Verdict]

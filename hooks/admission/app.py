@@ -21,8 +21,8 @@ from hooks.errors import InvalidSpec
 from hooks.k8s.types import GroupVersionKind, Json, plural_of
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.metacontroller.parent_key import make_parent_key
+from hooks.problems import HERE, texts_of
 from hooks.rules import reading
-from hooks.rules.problems import HERE, texts_of
 from hooks.serving.logs import logger
 from hooks.serving.metrics import AdmissionMetrics, create_admission_metrics, record_review
 from hooks.serving.web import BY_ITSELF, ServedBy, create_bare_app, read_body

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from hooks import contract
 from hooks.metacontroller.installation import read_installation
+from hooks.problems import METADATA, Key
 from hooks.rules.installation import FOREIGN_LABEL
-from hooks.rules.problems import METADATA, Key
 from hooks.validation.review import Review, Verdict
 
 Rule = Callable[[Review], Verdict]

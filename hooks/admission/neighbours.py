@@ -13,7 +13,7 @@ from hooks.api.graph import GraphDeployment
 from hooks.clients.api_server import ApiServer, Refused, collection_path
 from hooks.graph.namespace_prefix import extends, sees_workers_of
 from hooks.k8s.types import name_of, plural_of
-from hooks.rules.problems import METADATA, Problem
+from hooks.problems import METADATA, Problem
 from hooks.rules.slips import EXTENDED_NAMESPACE
 from hooks.serving.logs import logger
 from hooks.validation.review import Review, Verdict

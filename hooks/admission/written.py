@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hooks.admission.wire import AdmissionCall
 from hooks.api.conversion import Version, convert, written_path
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.rules.v1beta1 import in_v1beta1
 from hooks.validation.review import Verdict
 from hooks.validation.v1beta1 import find_v1beta1_warnings

@@ -10,7 +10,7 @@ from hooks.api.misfits import find_misfits, repair
 from hooks.api.schema import SchemaRule
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import ReadManifest
-from hooks.rules.problems import FieldPath, Problem, sort_problems
+from hooks.problems import FieldPath, Problem, sort_problems
 
 Model = TypeVar("Model", bound="ApiModel")
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from hooks.api.annotations import SCALAR_TYPES, without_none
 from hooks.k8s.types import ReadManifest
+from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import schema as rules
-from hooks.rules.problems import FieldPath, Key, Problem
 
 _EMPTY: Mapping[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": (), "object": {}}
 _LEFT_OUT = object()

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from hooks.cli.refusing import refuse
-from hooks.cli.render import check_whole, load_together
 from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.offline.manifests.checking import Checked
 from hooks.offline.manifests.reading import ManifestFaults
+from hooks.offline.manifests.together import check_whole, load_together
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.picture.dot import write_dot
 from hooks.offline.picture.mermaid import write_mermaid

@@ -9,7 +9,6 @@ import orjson
 from hooks import contract
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.refusing import refuse
-from hooks.cli.render import check_whole, load_together
 from hooks.offline.explain.as_json import write_json
 from hooks.offline.explain.choosing import Chosen, Question, Unclear, choose, narrow
 from hooks.offline.explain.explaining import explain_all, explain_one
@@ -18,6 +17,7 @@ from hooks.offline.explain.lookup import UnknownField, find_places, names_place,
 from hooks.offline.explain.services import service_of
 from hooks.offline.explain.text import write_list, write_origin
 from hooks.offline.manifests.reading import ManifestFaults
+from hooks.offline.manifests.together import check_whole, load_together
 from hooks.offline.manifests.writing import guard_output
 
 

@@ -1,21 +1,15 @@
-"""Reads a graph from a cluster with all that its picture shows: components, adapters and models. Writes nothing."""
+"""What `dynamo-hooks graph` does with a cluster: pictures of its graphs, or a sentence and exit status 1."""
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import click
 
-from hooks import contract
 from hooks.cli.cluster_options import Connection, connect
 from hooks.clients.api_server import Refused
-from hooks.crds import apply_defaults
 from hooks.errors import InvalidSpec
-from hooks.offline.picture.models import read_models
 from hooks.offline.picture.parts import Picture
-from hooks.offline.picture.plan import Surroundings, draw_graph
-from hooks.operating.cluster import Cluster
-from hooks.operating.live_reader import find_graph, find_installed, read_graph
+from hooks.operating.live_graphs import draw_live_graph
 from hooks.settings import Settings
 
 
@@ -37,32 +31,3 @@ def draw_live(graphs: Sequence[str], namespace: str, settings: Settings, connect
         click.echo(str(error), err=True)
         sys.exit(1)
     return pictures
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveGraph:
-    """The picture of a graph in a cluster; `unread` are sentences about what the user may not read."""
-
-    picture: Picture
-    unread: tuple[str, ...]
-
-
-def draw_live_graph(cluster: Cluster, name: str, namespace: str, settings: Settings) -> LiveGraph | None:
-    """Read and draw a graph; None if there is none of this name.
-
-    Raises:
-        Refused: the API server does not answer, or does not show the graph.
-        InvalidSpec: the graph cannot be rendered.
-    """
-    graph = find_graph(cluster, name, namespace)
-    if graph is None:
-        return None
-    found = read_graph(cluster, graph, labelled=(contract.COMPONENT, contract.SCALING_ADAPTER), whole=(contract.MODEL,))
-    around = Surroundings(
-        settings=settings,
-        installed=find_installed(cluster),
-        models=read_models(found.of_kind(contract.MODEL)),
-        children=(*found.of_kind(contract.COMPONENT), *found.of_kind(contract.SCALING_ADAPTER)),
-        is_live=True,
-    )
-    return LiveGraph(picture=draw_graph(apply_defaults(graph), around), unread=found.unread)

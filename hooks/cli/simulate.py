@@ -14,9 +14,9 @@ from rich.console import Console
 from hooks import contract
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.refusing import refuse
-from hooks.cli.render import check_whole, load_together
 from hooks.cli.values import parse_positive
 from hooks.offline.manifests.reading import ManifestFaults
+from hooks.offline.manifests.together import check_whole, load_together
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.rendering import every_child
 from hooks.offline.simulation.processes import ServerFailed

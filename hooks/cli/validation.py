@@ -14,7 +14,7 @@ from hooks.offline.manifests.document import Fault
 from hooks.offline.manifests.reading import Loaded, load_manifests
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.processes import spread_over_processes
-from hooks.rules.problems import describe_problem
+from hooks.problems import describe_problem
 from hooks.settings import Settings
 
 _SELF_CONTAINED = frozenset({contract.GRAPH, contract.COMPONENT})

@@ -15,12 +15,12 @@ from hooks.graph import sync as graph
 from hooks.graph.grove.names import find_set_name
 from hooks.graph.grove.service import target_name
 from hooks.graph.scaling_adapter import sync as scaling_adapter
-from hooks.identity import component_name
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, is_controlled_by, name_of
 from hooks.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS
 from hooks.metacontroller.effects import Effect, EffectSource, Event, ScalePodClique, WriteBackReplicas
 from hooks.metacontroller.protocol import RelatedRule, SyncAnswer, SyncRequest
+from hooks.policy.identity import component_name
 from hooks.settings.facts import Facts
 from hooks.world.asking import build_request
 from hooks.world.objects import World

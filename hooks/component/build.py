@@ -13,7 +13,7 @@ from hooks.component.pod_template import build_pod
 from hooks.k8s.types import Manifest, build_metadata, name_of, sort_manifests
 from hooks.k8s.workloads import PodTemplate, build_deployment
 from hooks.metacontroller.children import Children
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

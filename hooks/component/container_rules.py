@@ -17,13 +17,13 @@ from hooks.component.pod_fields import PodFields
 from hooks.component.pod_rules.sources import find_source_problems
 from hooks.component.resources import find_resource_problems
 from hooks.component.volumes import claim_volume, is_shared_memory
-from hooks.identity import MPI_SECRET_SUFFIX
 from hooks.k8s.canonical import canonical_fragment, find_unreadable
 from hooks.k8s.names import is_port_name
 from hooks.k8s.quantities import is_negative
 from hooks.k8s.types import Json
+from hooks.policy.identity import MPI_SECRET_SUFFIX
+from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import pod as rules
-from hooks.rules.problems import SPEC, FieldPath, Problem
 
 _ENV_NAME = re.compile(r"[ -<>-~]+")
 _MAX_PORT = 65535

@@ -12,9 +12,9 @@ from hooks.api.component_spec import Ingress
 from hooks.component.defaults import ComponentDefaults
 from hooks.component.placement import Role
 from hooks.component.subject import ComponentType, Subject
-from hooks.identity import model_hash, model_service_name
 from hooks.k8s.objects import HttpBackend, ServicePort, build_ingress, build_service, build_virtual_service
 from hooks.k8s.types import Manifest, ObjectMeta, build_metadata
+from hooks.policy.identity import model_hash, model_service_name
 
 _MODEL_PORT = ServicePort(
     name=contract.SYSTEM_PORT_NAME, port=contract.SYSTEM_PORT, protocol="TCP", targetPort=contract.SYSTEM_PORT

@@ -11,9 +11,9 @@ from hooks.api.schema import ENV_VAR, POD_SPEC, PROBE, RESOURCE_CLAIM
 from hooks.api.structural import SchemaNode, build_kubernetes_schema
 from hooks.component.pod_fields import PodFields
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, FieldPath, Key, Problem
 from hooks.rules import pod as pod_rules
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import SPEC, FieldPath, Key, Problem
 from hooks.rules.values import name_types, suggest
 
 CONTAINER = "io.k8s.api.core.v1.Container"

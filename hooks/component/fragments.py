@@ -20,9 +20,9 @@ from hooks.k8s.canonical import canonical_fragment, find_unreadable
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.overlay import has_handler
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, FieldPath, Problem, Rule
 from hooks.rules import pod as rules
 from hooks.rules import pod_values
-from hooks.rules.problems import SPEC, FieldPath, Problem, Rule
 
 MAIN_CONTAINER = SPEC / "extraPodSpec.mainContainer"
 

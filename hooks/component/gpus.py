@@ -11,8 +11,8 @@ from hooks.api.component_spec import Resources
 from hooks.errors import InvalidSpec
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, FieldPath, Key
 from hooks.rules import pod as rules
-from hooks.rules.problems import SPEC, FieldPath, Key
 
 Side = Literal["limits", "requests"]
 _SIDES: tuple[Side, Side] = ("limits", "requests")

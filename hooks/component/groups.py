@@ -22,8 +22,8 @@ from hooks.errors import InvalidSpec
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Manifest, PodSpec, ReadManifest, annotations_of, build_metadata, is_deleting
 from hooks.k8s.workloads import PodTemplate, build_leader_worker_set, build_pod_group
+from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import component as rules
-from hooks.rules.problems import SPEC, FieldPath, Problem
 
 MAX_NAME = 50
 """LeaderWorkerSet creates no workers for a longer name: a label's value of 63 characters contains it and a hash."""

@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.api.conversion import Version, convert
 from hooks.api.conversion.versions import spec_annotation
 from hooks.k8s.types import GroupVersionKind, Json, Manifest
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.validation.v1beta1 import find_v1beta1_warnings
 
 _FRONTEND = "frontendSidecar"

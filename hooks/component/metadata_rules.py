@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.k8s.names import is_annotation_key, is_label_key, is_label_value
+from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import spec as rules
-from hooks.rules.problems import FieldPath, Key, Problem
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _COST = re.compile(r"0|-?[1-9][0-9]*")

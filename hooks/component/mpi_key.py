@@ -8,11 +8,11 @@ Source: Dynamo operator, internal/secret/replicator.go.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hooks.identity import mpi_secret
 from hooks.k8s import kinds
 from hooks.k8s.not_ready import Explanation, NotReadyReason
 from hooks.k8s.types import Json, Manifest, ReadManifest, build_manifest, build_metadata, is_deleting
 from hooks.metacontroller.protocol import RelatedRule, SyncRequest
+from hooks.policy.identity import mpi_secret
 from hooks.settings import Settings
 
 KEYS = ("private.key", "private.key.pub")

@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import assert_never
 
 from hooks.errors import InvalidSpec
+from hooks.problems import SPEC
 from hooks.rules import component as rules
-from hooks.rules.problems import SPEC
 
 NODE_COUNT = SPEC / "multinode.nodeCount"
 MAX_NODES = 1000

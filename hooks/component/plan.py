@@ -30,11 +30,11 @@ from hooks.component.strategy import resolve_strategy
 from hooks.component.subject import NEVER_COPIED, ComponentType, Subject, operator_labels, resolve_subject
 from hooks.component.volumes import plan_volumes
 from hooks.errors import InvalidSpec
-from hooks.identity import discovery_account, mpi_secret
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, name_of
+from hooks.policy.identity import discovery_account, mpi_secret
+from hooks.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules import component as component_rules
-from hooks.rules.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules.spec import ISTIO_MISSING, NO_ISTIO
 from hooks.settings import Settings, Switch
 

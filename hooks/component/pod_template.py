@@ -26,8 +26,8 @@ from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.overlay import overlay, overlay_probe
 from hooks.k8s.pods import add_named, expand_references, literal_env, merge_env, without_named
 from hooks.k8s.types import EnvVar, Json, PodSpec
+from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import pod as rules
-from hooks.rules.problems import SPEC, FieldPath, Problem
 from hooks.settings import Settings
 
 _MERGED_ELSEWHERE = frozenset({"env", "resources", "livenessProbe", "readinessProbe", "startupProbe"})

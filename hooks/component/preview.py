@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from hooks.api.component_spec import ComponentSpec
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem, Rule
 from hooks.rules import preview as rules
-from hooks.rules.problems import FieldPath, Problem, Rule
 
 
 def find_preview_problems(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:

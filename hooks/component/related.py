@@ -9,10 +9,10 @@ from hooks.component.mpi_key import resolve_key_rule
 from hooks.component.observe import first_set
 from hooks.component.plan import copies_mpi_key, images_of, named_account, wants_pull_secrets
 from hooks.component.subject import Subject, pod_selector, resolve_subject
-from hooks.identity import model_service_name
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind
 from hooks.metacontroller.protocol import RelatedRule
+from hooks.policy.identity import model_service_name
 from hooks.settings import Settings, Switch
 
 

@@ -14,8 +14,8 @@ from hooks.component.pod_rules.amounts import check_huge_pages, check_resource_n
 from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
 from hooks.k8s.types import Json
+from hooks.problems import HERE, FieldPath, Key, Problem
 from hooks.rules import pod as rules
-from hooks.rules.problems import HERE, FieldPath, Key, Problem
 
 _HUGE_PAGES = "hugepages-"
 

@@ -13,8 +13,8 @@ from hooks.component.runtime_version import find_runtime_container, parse_versio
 from hooks.component.sidecars import FRONTEND_SIDECAR, write_sidecar
 from hooks.component.subject import ComponentType
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import spec as rules
-from hooks.rules.problems import SPEC, FieldPath, Problem
 
 _ALONE = SPEC / "extraPodSpec.containers" / 0
 """The place of a frontend's container in a pod that has no further container."""

@@ -19,8 +19,8 @@ from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.overlay import overlay, overlay_probe
 from hooks.k8s.pods import literal_env
 from hooks.k8s.types import EnvVar, Json
+from hooks.problems import SPEC, FieldPath
 from hooks.rules import pod as rules
-from hooks.rules.problems import SPEC, FieldPath
 from hooks.settings import Settings
 
 FRONTEND_SIDECAR = "sidecar-frontend"

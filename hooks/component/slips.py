@@ -21,8 +21,8 @@ from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.overlay import overlay_probe
 from hooks.k8s.pods import merge_env
 from hooks.k8s.types import Json
+from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.rules import slips as rules
-from hooks.rules.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.rules.values import suggest
 
 _TYPES = tuple(kind.value for kind in ComponentType if kind is not ComponentType.OTHER)

@@ -14,8 +14,8 @@ from hooks.component.runtime_version import NATIVE_PICKER_SINCE, is_since, resol
 from hooks.component.subject import ComponentType
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import spec as rules
-from hooks.rules.problems import FieldPath, Key, Problem
 from hooks.rules.schema import find_wrong_type
 
 EXECUTOR_BACKENDS = ("mp", "ray")

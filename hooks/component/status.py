@@ -24,7 +24,7 @@ from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.applied_condition import APPLIED
 from hooks.policy.holding import build_held_condition
 from hooks.policy.valid_condition import judge_spec
-from hooks.rules.problems import Problem, join_texts
+from hooks.problems import Problem, join_texts
 
 AVAILABLE = "Available"
 COMPONENT_READY = "DynamoComponentReady"

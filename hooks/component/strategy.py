@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from hooks import contract
 from hooks.k8s.types import Json
 from hooks.k8s.workloads import RECREATE, rolling_update
+from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import spec as rules
-from hooks.rules.problems import FieldPath, Key, Problem
 
 _PERCENT = "25%"
 _AMOUNT = re.compile(r"[0-9]{1,9}%?")

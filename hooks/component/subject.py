@@ -8,9 +8,9 @@ from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.component import ComponentDeployment
 from hooks.api.component_spec import ComponentSpec
-from hooks.identity import discovery_backend, dynamo_namespace, model_hash
 from hooks.k8s.names import fit_label_value, to_dns_label
 from hooks.k8s.types import ReadManifest
+from hooks.policy.identity import discovery_backend, dynamo_namespace, model_hash
 from hooks.settings import Settings
 
 

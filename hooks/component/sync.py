@@ -22,7 +22,7 @@ from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, rea
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.policy.applied_condition import judge_deviations
 from hooks.policy.held import digest_component
-from hooks.rules.problems import Problem, sort_problems, texts_of
+from hooks.problems import Problem, sort_problems, texts_of
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems

@@ -28,11 +28,11 @@ from hooks.errors import InvalidSpec
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_dns_label, is_label_value, is_subdomain
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import ReadManifest
+from hooks.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules import component as component_rules
 from hooks.rules import pod as pod_rules
 from hooks.rules import pod_values
 from hooks.rules import spec as rules
-from hooks.rules.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules.topology import COMPONENT_TOPOLOGY
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict

@@ -18,7 +18,7 @@ from string import Formatter
 
 from hooks.api.structural import SchemaNode
 from hooks.k8s.types import Json
-from hooks.rules.problems import FieldPath, Rule
+from hooks.problems import FieldPath, Rule
 
 At = tuple[str, ...]
 """The place of a rule: the names of properties from the root on."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from hooks import contract
 from hooks.crds.cel import At, CelRule, Phrase, fill_text, format_text
+from hooks.problems import Rule
 from hooks.rules import spec as rules
 from hooks.rules import v1beta1
-from hooks.rules.problems import Rule
 from hooks.rules.v1beta1 import in_v1beta1
 
 COMPONENTS: At = ("spec", "components")

@@ -21,8 +21,8 @@ from hooks.crds.cel import (
     of_first_key,
     unpacked,
 )
+from hooks.problems import METADATA, SPEC, FieldPath, Rule
 from hooks.rules import graph as rules
-from hooks.rules.problems import METADATA, SPEC, FieldPath, Rule
 
 MAX_SERVICES = 25
 

@@ -22,8 +22,8 @@ from hooks.crds.cel import (
 from hooks.crds.cel_graph import GRAPH_CHANGE_RULES, GRAPH_RULES
 from hooks.crds.cel_spec import COMPONENT_SPEC_RULES, SERVICE_RULES
 from hooks.crds.cel_topology import COMPONENT_TOPOLOGY_RULES, TOPOLOGY_CHANGE_RULES, TOPOLOGY_RULES
+from hooks.problems import HERE, METADATA, SPEC, Rule
 from hooks.rules import adapter, component, model, request, spec
-from hooks.rules.problems import HERE, METADATA, SPEC, Rule
 
 _SPEC: At = ("spec",)
 

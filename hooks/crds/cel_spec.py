@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from hooks import contract
 from hooks.crds.cel import CelRule, Phrase, cel_rule, is_zero, unpacked
+from hooks.problems import Rule
 from hooks.rules import spec as rules
-from hooks.rules.problems import Rule
 
 _EXECUTOR = contract.ANNOTATION_EXECUTOR_BACKEND
 

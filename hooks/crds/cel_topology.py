@@ -4,8 +4,8 @@ Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.g
 """
 
 from hooks.crds.cel import At, Phrase, cel_rule, unpacked
+from hooks.problems import SPEC
 from hooks.rules import topology as rules
-from hooks.rules.problems import SPEC
 
 _SPEC: At = ("spec",)
 _SERVICES: At = ("spec", "services")

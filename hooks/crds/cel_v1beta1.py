@@ -15,8 +15,8 @@ from hooks.crds.cel import NAME, At, CelRule, Phrase, cel_rule, fill_text, forma
 from hooks.crds.cel_components import COMPONENT_RULES, COMPONENTS, GRAPHS_COMPONENT_RULES, ComponentRule, of_graph
 from hooks.crds.cel_graph import LABEL, NAME_LENGTH_RULE, restart_rules, say_changes
 from hooks.crds.cel_rules import BACKEND, COMPONENT_NAME_RULE, LONE_MIN_AVAILABLE, adapter_rules
+from hooks.problems import SPEC, Rule
 from hooks.rules import graph, topology, v1beta1
-from hooks.rules.problems import SPEC, Rule
 from hooks.rules.v1beta1 import in_v1beta1
 
 _SPEC: At = ("spec",)

@@ -22,9 +22,9 @@ from hooks.crds.schema_problems import describe_error, describe_unknown
 from hooks.crds.served_versions import find_version_problem
 from hooks.crds.stored import apply_defaults, schema_of
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
+from hooks.problems import HERE, FieldPath, Problem
 from hooks.rules import graph as graph_rules
 from hooks.rules import schema as rules
-from hooks.rules.problems import HERE, FieldPath, Problem
 
 _STATUS = HERE / "status"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from hooks.api.structural import SchemaNode
 from hooks.crds.stored import schema_of
-from hooks.rules.problems import HERE, FieldPath, Key
+from hooks.problems import HERE, FieldPath, Key
 
 _FIELD = re.compile(r"[A-Za-z_$][A-Za-z0-9_]*")
 

@@ -7,8 +7,8 @@ from jsonschema_rs import ValidationError, ValidationErrorKind
 from hooks.api.structural import SchemaNode
 from hooks.crds.suggestions import suggest_field
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem
 from hooks.rules import schema as rules
-from hooks.rules.problems import FieldPath, Problem
 from hooks.rules.values import show_value, suggest
 
 

@@ -3,8 +3,8 @@
 from hooks import contract
 from hooks.crds.v1beta1 import V1BETA1_RESOURCES
 from hooks.k8s.types import GroupVersionKind, ReadManifest
+from hooks.problems import HERE, Problem
 from hooks.rules import schema as rules
-from hooks.rules.problems import HERE, Problem
 from hooks.rules.v1beta1 import REQUEST_VERSION
 
 _STORED = f"{contract.GROUP}/{contract.VERSION}"

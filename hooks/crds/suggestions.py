@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hooks.api.structural import SchemaNode
-from hooks.rules.problems import FieldPath
+from hooks.problems import FieldPath
 from hooks.rules.values import suggest
 
 _NESTED_LEVELS = 2

@@ -8,7 +8,7 @@ Source: Dynamo operator, internal/discovery/resource.go and internal/rbac/manage
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.component.subject import ComponentType
 from hooks.graph.components import service_annotations, uses_account
@@ -16,6 +16,7 @@ from hooks.graph.observe import ObservedGraph
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.rbac import PolicyRule, RoleReference, build_role, build_role_binding, build_service_account
 from hooks.k8s.types import Manifest
+from hooks.policy import identity
 from hooks.settings import Settings
 
 _READ = ("get", "list", "watch")

@@ -7,16 +7,16 @@ Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, w
 
 from collections.abc import Iterator, Mapping
 
-from hooks import identity
 from hooks.api.component_spec import ComponentSpec, Multinode
 from hooks.api.graph import GraphDeployment
 from hooks.component.validate import read_backend, validate_change
 from hooks.graph.path import may_take_grove
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest
+from hooks.policy import identity
+from hooks.problems import SPEC, Key, Problem
 from hooks.rules import graph as rules
 from hooks.rules import topology
-from hooks.rules.problems import SPEC, Key, Problem
 from hooks.validation.judging import Findings
 from hooks.validation.review import Review, User
 

@@ -6,7 +6,7 @@ Source: Dynamo operator, internal/dynamo/graph.go, GenerateDynamoComponentsDeplo
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.component_spec import ComponentSpec, Resources
 from hooks.api.graph import GraphDeployment
 from hooks.component.defaults.epp import CONFIG_KEY
@@ -19,8 +19,9 @@ from hooks.k8s.names import fit_label_value
 from hooks.k8s.pods import merge_env
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
+from hooks.policy import identity
+from hooks.problems import SPEC, FieldPath, Key, Problem
 from hooks.rules.config import CONFIG, CONFIG_OF_FRONTEND
-from hooks.rules.problems import SPEC, FieldPath, Key, Problem
 
 _MAX_INTEGER = 2**53
 """Largest whole float that becomes an integer; a larger one becomes the text of a quantity."""

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hooks.identity import component_name
 from hooks.k8s.types import ReadManifest, name_of
+from hooks.policy.identity import component_name
 
 _GENERATION = re.compile(r"[0-9a-f]{8}")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.component.subject import ComponentType
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
@@ -12,6 +12,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of, sort_manifests
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy import identity
 from hooks.policy.held import digest_graph, digest_service, mark
 from hooks.policy.holding import (
     MARKED,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.component.defaults.epp import CONFIG_KEY
 from hooks.component.subject import ComponentType
@@ -17,6 +17,7 @@ from hooks.k8s import kinds
 from hooks.k8s.names import to_dns_label
 from hooks.k8s.storage import build_config_map
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
+from hooks.policy import identity
 
 _CONFIG_TYPE = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
 

@@ -6,11 +6,12 @@ ours selects one graph's pods, because two parents cannot own one object.
 
 from dataclasses import dataclass
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.component.exposure import build_model_service as build_service_of_model
 from hooks.component.subject import base_model_of
 from hooks.k8s.types import Manifest
+from hooks.policy import identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from hooks.api.component_spec import ComponentSpec
 from hooks.component.groups import validate_groups
 from hooks.errors import InvalidSpec
 from hooks.graph.components import GraphServicePlan
+from hooks.problems import SPEC, Key, Problem
 from hooks.rules import graph as rules
-from hooks.rules.problems import SPEC, Key, Problem
 
 _INDEX = re.compile(r"-[0-9]+")
 

@@ -6,7 +6,7 @@ has then, and is kept. A graph is known by its ServiceAccount for discovery, whi
 
 from collections.abc import Iterator
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.graph import GraphDeployment
 from hooks.component.runtime_version import (
@@ -19,6 +19,7 @@ from hooks.component.subject import ComponentType
 from hooks.k8s import kinds
 from hooks.k8s.types import annotations_of, name_of
 from hooks.metacontroller.protocol import RelatedRule, SyncRequest
+from hooks.policy import identity
 from hooks.settings import Settings
 
 TAKEN, WITHHELD = "true", "false"

@@ -14,7 +14,6 @@ from hooks.graph.grove.observe import ObservedGrove, observe_grove
 from hooks.graph.namespace_prefix import TAKEN, observe_prefix
 from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.graph.worker_labels import LivePool, find_untyped, observe_pool
-from hooks.identity import component_name
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.pod_reasons import cannot_pull
@@ -26,6 +25,7 @@ from hooks.metacontroller.last_applied import read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.deviations import is_left_behind
 from hooks.policy.holding import HELD
+from hooks.policy.identity import component_name
 from hooks.settings import Settings
 
 

@@ -14,10 +14,10 @@ from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.standing_path import GraphPath
-from hooks.identity import component_name
 from hooks.k8s import kinds
 from hooks.k8s.names import to_dns_label
 from hooks.k8s.types import GroupVersionKind
+from hooks.policy.identity import component_name
 
 WORKLOAD_PROVIDERS = ("component", "grove")
 _ANNOTATION = contract.ANNOTATION_ENABLE_GROVE

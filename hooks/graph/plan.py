@@ -31,8 +31,8 @@ from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.graph.worker_labels import LivePool
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.controllers import can_use_leader_worker_sets
+from hooks.problems import SPEC, FieldPath, Joined, Key, Problem
 from hooks.rules.graph import NO_ORCHESTRATOR, PRIORITY_CLASS_IDLE
-from hooks.rules.problems import SPEC, FieldPath, Joined, Key, Problem
 from hooks.settings import Settings
 
 

@@ -15,12 +15,12 @@ from hooks.graph.grove.names import find_set_name, may_be_cut
 from hooks.graph.model_services import plan_model_services
 from hooks.graph.mpi_key import needs_mpi_key
 from hooks.graph.namespace_prefix import needs_decision, neighbours_rule
-from hooks.identity import component_name, model_service_name
 from hooks.k8s import kinds
 from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY, LABEL_PART_OF
 from hooks.k8s.names import to_dns_label
 from hooks.k8s.types import ReadManifest
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
+from hooks.policy.identity import component_name, model_service_name
 from hooks.settings import Settings, Switch
 
 _ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})

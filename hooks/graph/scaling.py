@@ -8,10 +8,11 @@ Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.component.subject import ComponentType
 from hooks.k8s.types import Manifest, build_manifest, build_metadata
+from hooks.policy import identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

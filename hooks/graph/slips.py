@@ -7,8 +7,8 @@ from hooks.api.graph import GraphDeployment
 from hooks.component.slips import find_annotation_slips, find_rollout_slip
 from hooks.component.subject import ComponentType
 from hooks.graph.path import WORKLOAD_PROVIDERS
+from hooks.problems import METADATA, SPEC, Key, Problem
 from hooks.rules import slips as rules
-from hooks.rules.problems import METADATA, SPEC, Key, Problem
 from hooks.rules.values import suggest
 
 _GROVE_CHOICES = ("true", "false")

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hooks.api.graph import GraphDeployment, PersistentVolumeClaimRequest, Restart
 from hooks.k8s.names import is_subdomain
 from hooks.k8s.quantities import canonical_quantity, parse_quantity
+from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import graph as rules
-from hooks.rules.problems import SPEC, FieldPath, Problem
 from hooks.rules.values import suggest
 
 PARALLEL = "Parallel"

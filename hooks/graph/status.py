@@ -23,7 +23,7 @@ from hooks.k8s.not_ready import Explanation, NotReadyReason, rank_reason
 from hooks.k8s.types import Json
 from hooks.policy.applied_condition import APPLIED
 from hooks.policy.valid_condition import judge_spec
-from hooks.rules.problems import Problem, join_texts
+from hooks.problems import Problem, join_texts
 
 NOT_READY_REASONS = "notReadyReasons"
 """Field of the status: under Grove, by service, the reason why it is not ready. Events compare it with the last one."""

@@ -42,8 +42,8 @@ from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, rea
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.policy.applied_condition import Applied, judge_deviations
 from hooks.policy.holding import build_held_condition
+from hooks.problems import Problem
 from hooks.rules.graph import NO_ORCHESTRATOR
-from hooks.rules.problems import Problem
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 from hooks.validation.reading import validate_parent

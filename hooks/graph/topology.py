@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from hooks.api.graph import GraphDeployment
 from hooks.errors import InvalidSpec
 from hooks.k8s.grove import DOMAINS, Topology, TopologyForm, is_domain
+from hooks.problems import SPEC, FieldPath, Key, Problem
 from hooks.rules import topology as rules
-from hooks.rules.problems import SPEC, FieldPath, Key, Problem
 from hooks.settings import Settings
 
 WHOLE_GRAPH = ""

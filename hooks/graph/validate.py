@@ -6,7 +6,7 @@ The API server accepts the children of a graph without these problems. Admission
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.component_spec import ComponentSpec, Ingress
 from hooks.api.graph import GraphDeployment
 from hooks.component.container_rules import find_env_problems
@@ -38,9 +38,10 @@ from hooks.graph.topology import validate_topology
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.k8s.types import GroupVersionKind, Json
+from hooks.policy import identity
+from hooks.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.rules import graph as rules
 from hooks.rules.grove import as_warning, as_warning_without
-from hooks.rules.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.rules.spec import MIN_AVAILABLE_GROVE
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict

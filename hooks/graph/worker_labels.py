@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum, auto
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.component.subject import ComponentType
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of
 from hooks.metacontroller.last_applied import read_applied_spec
 from hooks.metacontroller.protocol import Objects, SyncRequest
+from hooks.policy import identity
 
 
 class LivePool(StrEnum):

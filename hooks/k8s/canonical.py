@@ -14,7 +14,7 @@ from typing import Final
 
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json
-from hooks.rules.problems import FieldPath, Key
+from hooks.problems import FieldPath, Key
 
 _PLAIN_BOOLS = frozenset(
     {"hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly"}

@@ -14,7 +14,7 @@ from hooks.k8s.messages import one_line
 from hooks.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json, ReadManifest
-from hooks.rules.problems import HERE, FieldPath, Key
+from hooks.problems import HERE, FieldPath, Key
 
 MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 """Metacontroller merges a list by the first of these keys that every item has.

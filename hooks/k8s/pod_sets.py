@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hooks.k8s import kinds
 from hooks.k8s.pod_defaults import without_defaults
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of
-from hooks.rules.problems import SPEC, FieldPath, Key
+from hooks.problems import SPEC, FieldPath, Key
 
 ROLLING = frozenset({kinds.DEPLOYMENT, kinds.LEADER_WORKER_SET, kinds.POD_CLIQUE_SET})
 """Workloads of the hooks that replace their pods when the template changes."""

@@ -28,7 +28,7 @@ from hooks.k8s.yaml_bounds import (
     Bounds,
 )
 from hooks.k8s.yaml_scalars import READERS, read_plain
-from hooks.rules.problems import FieldPath
+from hooks.problems import FieldPath
 
 YamlPath = tuple[str | int, ...]
 """Keys and 0-based indices, from the root of a document."""
@@ -104,6 +104,8 @@ def _read(text: str, bounds: Bounds, *, with_places: bool) -> Iterator[YamlDocum
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = _place(mark) if mark else Mark()
+        if error.problem == _PARSER_TOO_DEEP:
+            raise _refusal(BoundExceeded, _TOO_DEEP, place) from error
         raise _refusal(SyntaxError, _TAB if _is_tab(text, place) else str(error.problem), place) from error
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
@@ -114,6 +116,9 @@ def _read(text: str, bounds: Bounds, *, with_places: bool) -> Iterator[YamlDocum
 
 
 _TAB = "a tab stands where only blanks may indent"
+_TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep, or an alias contains itself"
+_PARSER_TOO_DEEP = "exceeded maximum nesting depth"
+"""What the parser says beyond 1,000 levels since PyYAML 6.0.4: it looks ahead, so it comes before our own bound."""
 _SHOWN = 80
 """The most characters of a name in a message."""
 
@@ -181,7 +186,7 @@ class _Reader:
         if isinstance(event, yaml.ScalarEvent):
             return self._read_scalar(event, path)
         if len(path) >= MAX_DEPTH:
-            raise self._exceeded(event, f"it is nested more than {MAX_DEPTH} deep, or an alias contains itself")
+            raise self._exceeded(event, _TOO_DEEP)
         return self._read_mapping(path) if isinstance(event, yaml.MappingStartEvent) else self._read_sequence(path)
 
     def _count(self, event: Any) -> None:

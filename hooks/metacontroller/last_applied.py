@@ -16,7 +16,7 @@ from hooks.errors import InvalidSpec
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, is_deleting, name_of
 from hooks.metacontroller.parent_key import CACHED_PARENTS
-from hooks.rules.problems import HERE, Problem
+from hooks.problems import HERE, Problem
 from hooks.rules.reading import NO_LAST_APPLIED
 
 

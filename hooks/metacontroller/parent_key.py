@@ -13,8 +13,8 @@ from hooks.errors import InvalidSpec
 from hooks.k8s.nesting import nests_lists
 from hooks.k8s.same import Same
 from hooks.k8s.types import Manifest, ReadManifest
+from hooks.problems import HERE
 from hooks.rules import reading
-from hooks.rules.problems import HERE
 
 CACHED_PARENTS = 50
 """Parents that a process caches for each hook: with plan and children, a graph takes about 0.1 MiB."""

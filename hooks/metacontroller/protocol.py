@@ -22,7 +22,7 @@ from hooks.metacontroller.children import Children, find_fault, write_values
 from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
 from hooks.metacontroller.effects import Effect
 from hooks.metacontroller.request_body import read_whole
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 
 Read = Callable[[bytes], Any]
 """Parses a JSON text; raises orjson.JSONDecodeError, and InvalidSpec where an object cannot be written again."""

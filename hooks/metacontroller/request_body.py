@@ -19,8 +19,8 @@ import orjson
 from hooks.errors import InvalidSpec
 from hooks.k8s import kinds
 from hooks.k8s.nesting import may_nest_lists, nests_lists
+from hooks.problems import HERE
 from hooks.rules import reading
-from hooks.rules.problems import HERE
 
 MAX_KEPT_BYTES = 2 * 2**20
 """Total JSON text that a process caches, of objects and again of their fields; the values take as much again and half

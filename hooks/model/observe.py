@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_SUBDOMAIN
 from hooks.k8s.same import MAX_KEPT, Same
@@ -16,6 +16,7 @@ from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.model.engine_addresses import AddressRule, find_refusal
 from hooks.model.pod_addresses import OWN, NamedAddress, Verdict, Verdicts, refuse_reference
+from hooks.policy import identity
 from hooks.settings import Settings
 
 _LABEL_SERVICE = "kubernetes.io/service-name"

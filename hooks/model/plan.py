@@ -14,7 +14,7 @@ from hooks.model.observe import SortedEngines, observe, sort_engines
 from hooks.model.pod_addresses import NamedAddress, Verdicts
 from hooks.model.prober_messages import Adapter
 from hooks.model.validate import validate_claims, validate_model
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems

@@ -6,14 +6,15 @@ from enum import StrEnum
 
 import msgspec
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
 from hooks.model.observe import EnginePod
 from hooks.model.plan import ModelPlan
 from hooks.model.prober_messages import Adapter, AdapterPhase, EndpointReport, LoadReport
+from hooks.policy import identity
 from hooks.policy.valid_condition import judge_spec
-from hooks.rules.problems import join_texts
+from hooks.problems import join_texts
 
 MAX_ENDPOINTS = 1000
 """The most endpoints in a status: 10,000 would exceed what etcd stores. The counts include the others."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.model import Model
 from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
@@ -25,6 +25,7 @@ from hooks.model.plan import ModelPlan, plan_model
 from hooks.model.pod_addresses import NamedAddress, Verdicts
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from hooks.model.status import EndpointStatus, ModelReason, build_status, observe_endpoints
+from hooks.policy import identity
 from hooks.settings.facts import Facts
 
 _MAX_NAMES = 10

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from hooks.api.model import Model
 from hooks.k8s.types import ReadManifest
 from hooks.model.observe import AdapterClaim
+from hooks.problems import SPEC, Problem
 from hooks.rules import model as rules
-from hooks.rules.problems import SPEC, Problem
 from hooks.settings import Settings, Switch
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict

@@ -14,8 +14,8 @@ from hooks.k8s.types import Manifest, ReadManifest, gvk_of, name_of, sort_manife
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.metacontroller.protocol import SyncAnswer
+from hooks.problems import HERE, SPEC, Key, Problem
 from hooks.rules import reading as rules
-from hooks.rules.problems import HERE, SPEC, Key, Problem
 from hooks.settings.facts import Facts
 from hooks.world.asking import HOOKS, Reader, ask
 from hooks.world.objects import Beside, World

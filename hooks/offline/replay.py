@@ -7,8 +7,8 @@ from hooks.k8s.messages import one_line
 from hooks.k8s.types import Json, ReadManifest
 from hooks.offline.diff.fields import compare_objects, compare_values
 from hooks.offline.diff.wording import describe_field
+from hooks.problems import HERE
 from hooks.recording.calls import Answered, RecordedCall
-from hooks.rules.problems import HERE
 
 _LONGEST = 300
 _CHILDREN = ("children", "attachments")

@@ -1,1 +1,1 @@
-"""What all hooks decide alike of their children and conditions: what waits, what differs, what is reported, which Events."""
+"""What all hooks decide alike: which changes wait, which children differ, the conditions Applied and Valid, Events."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from hooks import contract
 from hooks.k8s.conditions import Condition
-from hooks.rules.problems import Problem, join_texts
+from hooks.problems import Problem, join_texts
 
 VALID = "Valid"
 SPEC_VALID = "SpecValid"

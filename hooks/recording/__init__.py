@@ -4,5 +4,4 @@ blanking    a request without values of Secrets and variables
 answering   what this version answers to a recorded request: no prober, no etcd, no effect
 calls       one recorded call, as the text of its file
 keeping     the directory: bounded, written atomically, for its owner alone
-comparing   where two answers differ, in groups
 """

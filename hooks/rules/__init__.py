@@ -8,6 +8,7 @@ Source: Dynamo operator, internal/webhook/validation; its texts are kept.
 
 from types import ModuleType
 
+from hooks.problems import Place, Reason, Rule
 from hooks.rules import (
     adapter,
     component,
@@ -27,7 +28,6 @@ from hooks.rules import (
     spec,
     topology,
 )
-from hooks.rules.problems import Place, Reason, Rule
 
 _MODULES: tuple[ModuleType, ...] = (
     *(reading, schema, graph, config, grove, topology, spec, preview, pod, pod_values, component, slips),

@@ -1,6 +1,6 @@
 """Rules about a DynamoComponentDeployment: its name, replicas over several nodes, and fields that need a graph."""
 
-from hooks.rules.problems import Place, Reason, Rule
+from hooks.problems import Place, Reason, Rule
 
 _LABELLED = "must have at most 63: pods are selected by it, and Service and Deployment are named so"
 

@@ -3,8 +3,8 @@
 Source: Dynamo operator, internal/dynamo/graph.go; its texts are kept up to the reason at the end.
 """
 
+from hooks.problems import Rule
 from hooks.rules.graph import FAILED_PASS
-from hooks.rules.problems import Rule
 
 CONFIG_OF_FRONTEND = Rule(
     name="config-of-frontend",

@@ -6,7 +6,7 @@ Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go; i
 from collections.abc import Mapping
 
 from hooks import contract
-from hooks.rules.problems import Place, Reason, Rule, Severity
+from hooks.problems import Place, Reason, Rule, Severity
 
 FAILED_PASS = "failed to reconcile Dynamo components deployments"  # noqa: S105 - upstream's text, no password
 

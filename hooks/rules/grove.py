@@ -6,7 +6,7 @@ Source: Grove, operator/internal/webhook/admission/pcs/validation.
 from dataclasses import replace
 
 from hooks import contract
-from hooks.rules.problems import Reason, Rule, Severity
+from hooks.problems import Reason, Rule, Severity
 
 GROVE_GRAPH_NAME = Rule(
     name="grove-graph-name",

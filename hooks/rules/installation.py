@@ -1,6 +1,6 @@
 """Rules about the label that says which installation serves an object."""
 
-from hooks.rules.problems import Rule, Severity
+from hooks.problems import Rule, Severity
 
 FOREIGN_LABEL = Rule(
     name="foreign-label",

@@ -3,7 +3,7 @@
 Source: Dynamo operator, internal/webhook/validation/dynamomodel.go; its texts are kept.
 """
 
-from hooks.rules.problems import Place, Reason, Rule, Severity
+from hooks.problems import Place, Reason, Rule, Severity
 
 # Regular expressions that are searched for in a source's URI. Python and the API server (RE2) read them alike; they are
 # short, because the API server estimates their cost by their length.

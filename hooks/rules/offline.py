@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from hooks.problems import Rule
 from hooks.rules import component, graph, spec, topology
-from hooks.rules.problems import Rule
 
 
 def _reworded(rule: Rule, text: str) -> Rule:

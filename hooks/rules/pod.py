@@ -3,7 +3,7 @@
 Source: Kubernetes, pkg/apis/core/validation/validation.go; Dynamo operator, internal/dynamo.
 """
 
-from hooks.rules.problems import Reason, Rule, Severity
+from hooks.problems import Reason, Rule, Severity
 
 FIELD_TYPE = Rule(name="field-type", text="{path}: must be {wanted}")
 FIELD_REQUIRED = Rule(name="field-required", text="{path} is required", reason=Reason.REQUIRED)

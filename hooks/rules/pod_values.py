@@ -3,7 +3,7 @@
 Source: Kubernetes, pkg/apis/core/validation/validation.go; apimachinery, pkg/util/validation.
 """
 
-from hooks.rules.problems import Reason, Rule
+from hooks.problems import Reason, Rule
 
 _NAME = "letters, digits, -, _ and ., beginning and ending with a letter or digit"
 

@@ -1,6 +1,6 @@
 """Rules about features of Dynamo that the hooks do not have: they are refused by name once they are asked for."""
 
-from hooks.rules.problems import Rule
+from hooks.problems import Rule
 
 CHECKPOINT_ENABLED = Rule(
     name="checkpoint-enabled",

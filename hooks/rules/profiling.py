@@ -5,7 +5,7 @@ Only a sync of the request enforces them, because admission sees neither the clu
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go; its texts are kept.
 """
 
-from hooks.rules.problems import Reason, Rule
+from hooks.problems import Reason, Rule
 
 BASE_GRAPH = Rule(name="base-graph", text="ConfigMap {name} not found in namespace {namespace}")
 BASE_GRAPH_KEY = Rule(name="base-graph-key", text="key {key} not found in ConfigMap {name}")

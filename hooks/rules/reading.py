@@ -1,6 +1,6 @@
 """Rules about files and objects that cannot be read, or that have no kind or no name."""
 
-from hooks.rules.problems import Reason, Rule, Severity
+from hooks.problems import Reason, Rule, Severity
 
 DEPTH = Rule(name="depth", text="the object is nested too deeply", reason=Reason.DEPTH)
 

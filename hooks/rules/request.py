@@ -3,7 +3,7 @@
 Source: Dynamo operator, internal/webhook/validation/dynamographdeploymentrequest.go; its texts are kept.
 """
 
-from hooks.rules.problems import Place, Reason, Rule, Severity
+from hooks.problems import Place, Reason, Rule, Severity
 
 PROFILER_IMAGE = Rule(name="profiler-image", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
 PROFILER_RELEASE = Rule(

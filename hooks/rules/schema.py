@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from hooks.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS
 from hooks.k8s.types import Json
-from hooks.rules.problems import FieldPath, Problem, Reason, Rule
+from hooks.problems import FieldPath, Problem, Reason, Rule
 from hooks.rules.values import name_type, name_types, name_value, suggest_value
 
 REQUIRED = Rule(name="required", text="{path}: is missing", reason=Reason.REQUIRED)

@@ -1,6 +1,6 @@
 """Warnings about slips: what is accepted, and probably not meant."""
 
-from hooks.rules.problems import Rule, Severity
+from hooks.problems import Rule, Severity
 
 
 def _slip(name: str, text: str) -> Rule:

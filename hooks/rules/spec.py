@@ -5,7 +5,7 @@ In texts, `{spec}` is the path of that spec: `spec`, or `spec.services[<name>]`.
 Source: Dynamo operator, internal/webhook/validation/shared.go; its texts are kept.
 """
 
-from hooks.rules.problems import Place, Reason, Rule, Severity
+from hooks.problems import Place, Reason, Rule, Severity
 
 REPLICAS = Rule(name="replicas", text="{path} must be non-negative", place=Place.CEL)
 INGRESS_HOST = Rule(

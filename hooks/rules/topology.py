@@ -3,7 +3,7 @@
 Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.go; its texts are kept.
 """
 
-from hooks.rules.problems import Place, Reason, Rule
+from hooks.problems import Place, Reason, Rule
 
 _FIXED = (
     "{path} is immutable and cannot be added, removed, or changed after creation; delete and recreate the "

@@ -10,8 +10,8 @@ Source: Dynamo operator 1.x, api/v1beta1/*_types.go and internal/webhook/validat
 from collections.abc import Mapping
 from dataclasses import replace
 
+from hooks.problems import Place, Reason, Rule, Severity
 from hooks.rules import component, graph, preview, spec, topology
-from hooks.rules.problems import Place, Reason, Rule, Severity
 
 ENDPOINT_PICKERS = Rule(
     name="endpoint-pickers",

@@ -20,7 +20,7 @@ from hooks.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS, SHOWN_OF_PAIR
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 
 logger = logging.getLogger("hooks")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hooks.api.base import Model, read_parent
 from hooks.k8s.types import ReadManifest
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.validation.reading import add_problems, drop_consequences
 from hooks.validation.review import GENERATED_SUFFIX, Review, Verdict
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from hooks.problems import Problem
 from hooks.rules import component, graph, pod, reading, schema, v1beta1
-from hooks.rules.problems import Problem
 
 _NO_VALUE = frozenset({schema.REQUIRED, schema.TYPE, reading.METADATA, reading.NAME, reading.NAME_OF_PARENT})
 """The schema's problem is that there is no usable value in the field or below it."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from hooks.api.base import Model, read_parent
 from hooks.k8s.types import ReadManifest
+from hooks.problems import METADATA, SPEC, FieldPath, Problem, Reason, Rule
 from hooks.rules import graph, topology
-from hooks.rules.problems import METADATA, SPEC, FieldPath, Problem, Reason, Rule
 
 _ALSO_READS: dict[Rule, tuple[FieldPath, ...]] = {
     graph.RESTART_COMPLETE: (SPEC / "services",),

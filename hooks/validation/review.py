@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hooks.k8s.types import GroupVersionKind, ReadManifest
-from hooks.rules.problems import Problem, reasons_of
+from hooks.problems import Problem, reasons_of
 from hooks.settings import Settings
 
 GENERATED_SUFFIX = "xxxxx"

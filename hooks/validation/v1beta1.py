@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hooks import contract
 from hooks.k8s.types import Json, ReadManifest
+from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import v1beta1 as rules
-from hooks.rules.problems import SPEC, FieldPath, Problem
 
 MAIN = "main"
 _EPP = "epp"

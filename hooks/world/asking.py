@@ -12,8 +12,8 @@ from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, object_key
 from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest
 from hooks.metacontroller.shapes import misshapen_refused
+from hooks.problems import HERE
 from hooks.rules import reading as rules
-from hooks.rules.problems import HERE
 from hooks.settings.facts import Facts
 
 

@@ -13,7 +13,7 @@ from hooks.errors import InvalidSpec
 from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, is_deleting, sort_manifests
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.policy.holding import HELD
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.settings.facts import Facts
 from hooks.world.applying import apply
 from hooks.world.asking import HOOKS, ask

@@ -14,7 +14,7 @@ from hooks.admission.access import guard_alone, guard_requests
 from hooks.admission.app import Locked, create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.k8s.types import Manifest
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.settings import Settings, parse_settings
 from hooks.validation.review import Review, User
 from tests.clients.played_server import URL, api_server

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from hooks.admission.app import KINDS, Locked, create_admission_app
-from hooks.rules.problems import Reason
+from hooks.problems import Reason
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 from hooks.validation.review import User, Verdict

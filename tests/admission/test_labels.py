@@ -10,7 +10,7 @@ from hooks.admission.labels import warn_of_labels
 from hooks.admission.rules import RULES
 from hooks.admission.wire import MAX_WARNING_CHARACTERS, fit_warnings
 from hooks.k8s.types import Manifest
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.settings import parse_settings
 from hooks.settings.types import MAX_INSTALLATION
 from hooks.validation.review import Review, Verdict

@@ -10,7 +10,7 @@ import responses
 from hooks.admission.neighbours import warn_of_neighbours
 from hooks.admission.rules import RULES
 from hooks.k8s.types import Manifest
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review
 from tests import make

@@ -16,7 +16,7 @@ from hooks.api.model import Model
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.app import create_app
 from hooks.errors import InvalidSpec
-from hooks.rules.problems import SPEC, Key, texts_of
+from hooks.problems import SPEC, Key, texts_of
 from hooks.settings import Settings, parse_settings
 
 

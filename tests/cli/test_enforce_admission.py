@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hooks.admission.certificates.authority import Issued, issue
-from hooks.cli.enforce_admission import Address, Enforcement, Silent, ask_readiness
+from hooks.admission.enforcing import Address, Enforcement, Silent, ask_readiness
 from hooks.cli.main import main
 from hooks.clients.api_server import Refused
 from tests.played_api_server import PlayedApiServer, played_api_server

@@ -19,7 +19,6 @@ from hooks.cli.cluster_options import Connection
 from hooks.cli.kubectl import restart as restart_module
 from hooks.cli.kubectl import status as status_module
 from hooks.cli.kubectl import target as target_module
-from hooks.cli.kubectl.live_tree import describe_waiting
 from hooks.cli.kubectl.main import PluginGroup, group
 from hooks.cli.kubectl.restart import RESTARTED_AT
 from hooks.clients.api_server import Refused
@@ -30,6 +29,7 @@ from hooks.offline.simulation.trees import is_ready
 from hooks.offline.simulator.cluster import SimulatedCluster
 from hooks.offline.simulator.workloads.pods import PodFault
 from hooks.operating.cluster import Cluster
+from hooks.operating.live_tree import describe_waiting
 from tests import make
 from tests.offline.picture.drawn import engine, model
 from tests.offline.simulator.hooked import build_cluster

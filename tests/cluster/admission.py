@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hooks.admission.certificates.authority import Inspected, inspect
+from hooks.admission.certificates.keeping import Wish, keep_in_cluster
 from hooks.admission.certificates.store import CertificateStore
-from hooks.cli.certificates import Wish, keep_in_cluster
 from hooks.clients.api_server import ApiServer
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ADMIN, ControlPlane

@@ -24,7 +24,7 @@ from hooks.graph.plan import plan_graph
 from hooks.k8s.types import Manifest, gvk_of, plural_of
 from hooks.metacontroller.controllers import OPTIONAL_KINDS, declared_kinds
 from hooks.offline.rendering import render
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.validation.review import Review
 from tests import make
 from tests.cluster.dynamo import EXAMPLES

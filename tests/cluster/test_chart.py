@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from hooks.admission.certificates.authority import issue
-from hooks.cli.render import render_manifests
 from hooks.metacontroller import install_files
+from hooks.offline.manifests.together import render_manifests
 from hooks.offline.rendering import every_child
 from hooks.settings import Settings
 from tests.cluster.admission import KINDS

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import pytest
 
 from hooks.k8s.types import Manifest
+from hooks.problems import Rule
 from hooks.rules import graph, pod, pod_values, schema, spec
-from hooks.rules.problems import Rule
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.judged_mutations import Judged, judge, key_of

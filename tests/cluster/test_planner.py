@@ -12,7 +12,7 @@ import pytest
 import requests
 import yaml
 
-from hooks.identity import planner_account
+from hooks.policy.identity import planner_account
 from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.binaries import Binaries

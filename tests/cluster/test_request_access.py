@@ -10,7 +10,7 @@ from hooks.admission.access import guard_requests
 from hooks.admission.rules import RULES
 from hooks.clients.api_server import ApiServer
 from hooks.k8s.types import Manifest
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, User
 from tests.cluster.api_client import ApiClient

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hooks.k8s.types import name_of
+from hooks.problems import Problem
 from hooks.rules import Place
 from hooks.rules.graph import SERVICE_TOPOLOGY
-from hooks.rules.problems import Problem
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import EXAMPLES, load_documents
 from tests.cluster.rules import is_taken, rules_dropped

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from hooks import contract
-from hooks.cli.render import render_manifests
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of, labels_of, name_of
+from hooks.offline.manifests.together import render_manifests
 from hooks.offline.rendering import every_child
 from hooks.settings import Settings
 

@@ -6,7 +6,7 @@ from typing import Any
 from hooks.component import sync
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.settings.facts import Facts
 from tests import make
 

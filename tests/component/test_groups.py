@@ -7,7 +7,7 @@ import pytest
 from hooks.component.groups import MAX_GROUPS, plan_groups
 from hooks.component.observe import Workloads
 from hooks.k8s.types import Manifest, name_of
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from tests import make
 from tests.component.groups import INSTALLED, SETS, TENSOR, main, spec
 from tests.component.render import answer, only

@@ -11,7 +11,7 @@ from hooks.component import removal, sync
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.effects import DropReport
 from hooks.metacontroller.protocol import CustomizeRequest, write_sync_answer
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from tests import make
 from tests.component.specs import ANY_SPEC, COMPONENT_NAME
 from tests.effort import examples

@@ -7,7 +7,7 @@ import pytest
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.slips import find_slips
 from hooks.component.validate import review_component
-from hooks.rules.problems import SPEC, texts_of
+from hooks.problems import SPEC, texts_of
 from hooks.validation.review import Review
 from tests import make
 from tests.component.api_server_cases import main, pod

@@ -7,7 +7,7 @@ import pytest
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.fragments import validate_fragments
 from hooks.component.validate import validate_spec
-from hooks.rules.problems import SPEC, Key, texts_of
+from hooks.problems import SPEC, Key, texts_of
 from tests import make
 from tests.component.api_server_cases import ACCEPTED, main, mounts, pod
 from tests.component.api_server_cases import REFUSED as REFUSED_BY_API_SERVER

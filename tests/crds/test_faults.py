@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.crds import find_faults
+from hooks.problems import HERE, SPEC, Key, texts_of
 from hooks.rules import graph as graph_rules
-from hooks.rules.problems import HERE, SPEC, Key, texts_of
 from tests.crds.cases import COMPONENT, GRAPH, KEPT, MODEL, REFUSED, Kept, Refused, manifest
 
 LETTERS = "and ., starting and ending with a letter or digit"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.graph.validate import review_graph
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.validation.review import Review, Verdict
 from tests import make
 from tests.component.render import answer, only

@@ -7,14 +7,14 @@ import pytest
 
 from hooks import contract
 from hooks.graph.sync import customize
-from hooks.identity import model_service_name
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.controllers import declared_kinds
 from hooks.metacontroller.effects import Effect, ScalePodClique
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
 from hooks.policy.held import RENDERING_REVISION
-from hooks.rules.problems import texts_of
+from hooks.policy.identity import model_service_name
+from hooks.problems import texts_of
 from tests import make
 from tests.graph import world
 

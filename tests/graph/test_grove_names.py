@@ -14,7 +14,7 @@ from hooks.k8s.types import Manifest, name_of
 from hooks.metacontroller.controllers import declared_kinds
 from hooks.metacontroller.effects import ScalePodClique
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from tests import make
 from tests.graph import world
 from tests.graph.test_deviating import later

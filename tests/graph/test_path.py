@@ -11,7 +11,7 @@ from hooks.graph.validate import review_graph
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review
 from tests import make

@@ -16,7 +16,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of
 from hooks.metacontroller.effects import ScalePodClique
 from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer, write_sync_answer
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from tests import make
 from tests.effort import examples
 from tests.graph import world

@@ -7,7 +7,7 @@ import pytest
 from hooks.component.sync import sync as sync_component
 from hooks.errors import InvalidSpec
 from hooks.graph.sync import finalize, sync
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
 from tests import make

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from hooks.cli.main import main
 from hooks.k8s.types import Manifest
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from tests import make
 from tests.graph import world
 from tests.graph.test_grove import ask, cliques, multinode, settled, template

@@ -8,7 +8,7 @@ from hooks import contract
 from hooks.graph.validate import review_graph
 from hooks.k8s.types import GroupVersionKind
 from hooks.metacontroller.controllers import declared_kinds
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
 from tests import make

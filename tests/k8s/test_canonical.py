@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.k8s.canonical import canonical_fragment, find_unreadable
-from hooks.rules.problems import SPEC
+from hooks.problems import SPEC
 
 CASES: dict[str, tuple[Any, Any]] = {
     "quantity in milli": ({"limits": {"cpu": "1000m"}}, {"limits": {"cpu": "1"}}),

@@ -18,7 +18,7 @@ from hooks.k8s.pod_sets import (
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.offline.diff.pods import find_pod_sets
 from hooks.operating.migration.restarts import count_restarts, count_stops
-from hooks.rules.problems import HERE, Key
+from hooks.problems import HERE, Key
 from hooks.world.objects import ObjectId
 
 

@@ -8,7 +8,7 @@ from hooks import contract
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.last_applied import last_applied_children, read_applied_spec, read_last_applied
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from tests import make
 
 DESIRED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"x": "1"}}, "data": {"k": "v"}}

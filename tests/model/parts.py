@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Flask
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.app import create_app, served_hooks
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
@@ -16,6 +16,7 @@ from hooks.model.asking import AskProber
 from hooks.model.pod_addresses import CheckAddresses
 from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 from hooks.offline.testing.prober import believe_addresses
+from hooks.policy import identity
 from hooks.settings import Settings, parse_settings
 from hooks.settings.facts import Facts
 from tests import make

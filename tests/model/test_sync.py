@@ -11,7 +11,7 @@ from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, write_sync_answer
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport
 from hooks.model.sync import customize
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from tests import make
 from tests.model import parts
 from tests.model.parts import condition, model, pods, report, request, sync, wanted

@@ -6,8 +6,8 @@ from hooks.api.base import parse_parent
 from hooks.api.model import Model
 from hooks.model.observe import read_claim
 from hooks.model.validate import review_model, validate_claims, validate_model
+from hooks.problems import texts_of
 from hooks.rules.model import SOURCE_CREDENTIALS
-from hooks.rules.problems import texts_of
 from hooks.settings import Settings, Switch
 from hooks.validation.review import Review
 from tests.model import parts

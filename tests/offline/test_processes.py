@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hooks.cli.render import load_together
 from hooks.crds import find_faults
 from hooks.offline import processes
 from hooks.offline.diff.comparing import compare_manifests
 from hooks.offline.diff.text import write_text
 from hooks.offline.manifests import checking
 from hooks.offline.manifests.checking import Checked, check_rendered
+from hooks.offline.manifests.together import load_together
 from hooks.offline.manifests.writing import format_documents
 from hooks.offline.processes import spread_over_processes
 from hooks.offline.rendering import every_child

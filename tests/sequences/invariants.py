@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.hashing import canonical_json
 from hooks.k8s.types import Manifest, controller_of
@@ -11,6 +11,7 @@ from hooks.offline.simulator.resources import REPLICA_SET
 from hooks.offline.simulator.store import Ref, ref_of
 from hooks.offline.simulator.workloads.owned import pods_of as pods_of_set
 from hooks.offline.simulator.workloads.pods import is_ready
+from hooks.policy import identity
 from hooks.policy.holding import HELD
 from tests.sequences.calls import Call
 from tests.sequences.removals import why_removed

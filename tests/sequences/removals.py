@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.k8s import kinds
+from hooks.policy import identity
 from tests.contract.backend import Manifest
 from tests.sequences.calls import Call
 from tests.sequences.seen import is_numbered

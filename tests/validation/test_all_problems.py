@@ -11,7 +11,7 @@ from hooks.graph.request import sync as request_sync
 from hooks.graph.scaling_adapter import sync as adapter_sync
 from hooks.k8s.types import gvk_of, plural_of
 from hooks.model.plan import plan_model
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.settings import parse_settings
 from hooks.validation.review import Review
 from tests import make

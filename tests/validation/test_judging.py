@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hooks.admission.rules import DEFAULTS, RULES
 from hooks.crds import apply_defaults, find_faults
+from hooks.problems import texts_of
 from hooks.rules import schema
-from hooks.rules.problems import texts_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review, Verdict
 from tests.effort import examples

@@ -3,8 +3,8 @@
 import pytest
 
 from hooks.crds.cel_rules import CEL_RULES
+from hooks.problems import Rule, Severity, texts_of
 from hooks.rules import TABLE, Place, slips
-from hooks.rules.problems import Rule, Severity, texts_of
 from tests.validation.cases import CASES, judge_case
 from tests.validation.objects import Case
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from hooks.problems import Rule, Severity, texts_of
 from hooks.rules import TABLE, v1beta1
-from hooks.rules.problems import Rule, Severity, texts_of
 from hooks.validation.v1beta1 import find_v1beta1_problems, find_v1beta1_warnings
 
 MAIN = {"name": "main", "image": "i"}

@@ -1,7 +1,8 @@
 """The same object in v1alpha1 and in v1beta1: pure functions, which lose nothing and never fail.
 
-`convert` converts a whole object, `written_path` a problem's path. v1alpha1 is what the hooks read, render and store;
-nothing below the edges (files, admission, the API server's conversion reviews) sees v1beta1.
+`convert` converts a whole object, `written_path` a problem's path. v1alpha1 is what the hooks read, render and store.
+v1beta1 is seen at the edges (files, admission, the API server's conversion reviews), in the annotations that a
+conversion left (`hooks.component.kept_fields`) and in what a profiler wrote (`hooks.graph.request.generated_graph`).
 
 Where versions differ, a table of pairs says how: `component_pairs` and `pod_pairs` for a component, `graph_pairs` for a
 graph and its status. `tables` applies a table: what one version cannot say is kept in an annotation of the object

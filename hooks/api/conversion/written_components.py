@@ -8,7 +8,7 @@ from hooks.api.conversion.resources import resource_name
 from hooks.api.conversion.shapes import find_main
 from hooks.api.conversion.sidecars import SIDECAR, SIDECAR_FIELDS
 from hooks.k8s.types import Json
-from hooks.rules.problems import Key
+from hooks.problems import Key
 
 Parts = tuple[str | int, ...]
 Fields = Mapping[str, Json]

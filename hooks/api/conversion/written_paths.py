@@ -13,7 +13,7 @@ from hooks.api.conversion.json_values import name_of_item
 from hooks.api.conversion.versions import Version, spec_annotation, version_of
 from hooks.api.conversion.written_components import ONE_VERSION, written_in_component
 from hooks.k8s.types import Json, ReadManifest
-from hooks.rules.problems import METADATA, SPEC, FieldPath, Key
+from hooks.problems import METADATA, SPEC, FieldPath, Key
 
 _Parts = tuple[str | int, ...]
 _STATUS = FieldPath(("status",))

@@ -6,7 +6,7 @@ from hooks import contract
 from hooks.cli.cluster_options import Connection
 from hooks.cli.kubectl.restart import change_graph, warn_if_nobody_acts
 from hooks.cli.kubectl.target import NotPossible, Target, graph_options, open_graph
-from hooks.identity import component_name
+from hooks.policy.identity import component_name
 
 
 @click.command(

@@ -11,13 +11,13 @@ from rich.live import Live
 from rich.text import Text
 
 from hooks.cli.cluster_options import Connection
-from hooks.cli.kubectl.live_tree import LiveTree, describe_live, read_tree, time_of
 from hooks.cli.kubectl.target import Target, find_graph, graph_options, open_graph
 from hooks.clients.api_server import Refused
 from hooks.k8s.messages import one_line
 from hooks.k8s.types import name_of
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.simulation.trees import build_tree, describe_restart, is_ready
+from hooks.operating.live_tree import LiveTree, describe_live, read_tree, time_of
 
 _SECONDS = 2.0
 _INTERRUPTED = 130
@@ -94,7 +94,7 @@ def _age(moment: str, now: datetime) -> str:
 def _print(target: Target) -> None:
     now = datetime.now(UTC)
     console = Console() if sys.stdout.isatty() else Console(width=_WIDTH)
-    console.print(build_view(read_tree(target, now), now), soft_wrap=True)
+    console.print(build_view(read_tree(target.cluster, target.graph, now), now), soft_wrap=True)
 
 
 def _watch(target: Target) -> None:
@@ -130,7 +130,7 @@ def _views(target: Target, *, with_ages: bool) -> Iterator[RenderableType]:
         now = datetime.now(UTC)
         try:
             found = find_graph(target.cluster, target.namespace, target.name)
-            yield build_view(read_tree(found, now), now if with_ages else None)
+            yield build_view(read_tree(found.cluster, found.graph, now), now if with_ages else None)
         except Refused as refused:
             yield Text(str(refused), style="red")
         sleep(_SECONDS)

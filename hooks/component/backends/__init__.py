@@ -11,8 +11,8 @@ from hooks.component.backends.command_line import CommandLine
 from hooks.component.subject import ComponentType
 from hooks.contract import Engine
 from hooks.errors import InvalidSpec
+from hooks.problems import SPEC
 from hooks.rules import spec as rules
-from hooks.rules.problems import SPEC
 
 # Parts of `python[0-9.]*\s+[^|&;]*-m\s+[^|&;]*dynamo\.<engine>`: the time of the whole expression would grow with the
 # cube of the command's length.

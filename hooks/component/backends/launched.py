@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.k8s.types import Json
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 

@@ -16,8 +16,8 @@ from typing import assert_never
 from hooks.component.backends.command_line import CommandLine
 from hooks.errors import InvalidSpec
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, Problem
 from hooks.rules import pod as rules
-from hooks.rules.problems import SPEC, Problem
 
 _MAIN = SPEC / "extraPodSpec.mainContainer"
 _PLAIN = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")

@@ -18,8 +18,8 @@ from hooks.contract import Engine
 from hooks.errors import InvalidSpec
 from hooks.k8s.pods import add_named, literal_env
 from hooks.k8s.types import Json
+from hooks.problems import SPEC
 from hooks.rules import pod as rules
-from hooks.rules.problems import SPEC
 
 SSH_PORT = 2222
 KEY_PATH = "/ssh-pk"

@@ -37,8 +37,8 @@ from hooks.component.origin import MULTIPROCESSING_SINCE, RAY_READINESS_SINCE, b
 from hooks.component.placement import Placement, Role
 from hooks.k8s.pods import add_named, field_env
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, Problem
 from hooks.rules import pod as rules
-from hooks.rules.problems import SPEC, Problem
 
 DATA_PARALLEL_PORT = 13445
 MASTER_PORT = 29500

@@ -14,10 +14,10 @@ from hooks.component.defaults.base import ComponentDefaults, tcp_port
 from hooks.component.namespace_prefix import picker_prefix
 from hooks.component.runtime_version import resolve_runtime_version
 from hooks.component.subject import Subject
-from hooks.identity import epp_account, epp_config_map, epp_pool
 from hooks.k8s import kinds
 from hooks.k8s.objects import ServicePort
 from hooks.k8s.types import Json
+from hooks.policy.identity import epp_account, epp_config_map, epp_pool
 
 CONFIG_KEY = "epp-config-dynamo.yaml"
 CONFIG_VOLUME = "epp-config"

@@ -13,8 +13,8 @@ from hooks import contract
 from hooks.component.defaults.base import ComponentDefaults, http_get, tcp_port
 from hooks.component.runtime_version import PLANNER_PROBES_SINCE, RuntimeVersion, is_since
 from hooks.component.subject import Subject
-from hooks.identity import planner_account
 from hooks.k8s.objects import ServicePort
+from hooks.policy.identity import planner_account
 
 DEFAULTS = ComponentDefaults(
     ports=(tcp_port(contract.METRICS_PORT_NAME, contract.PLANNER_METRICS_PORT),),

@@ -6,8 +6,8 @@ from hooks.component.pod_rules.forms import check_form
 from hooks.k8s.names import is_label_key
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Problem
 
 _HUGE_PAGES = "hugepages-"
 _NATIVE = "kubernetes.io/"

@@ -6,8 +6,8 @@ from hooks.component.pod_rules.forms import check_form
 from hooks.component.pod_rules.selectors import find_selector_problems
 from hooks.k8s.quantities import parse_quantity
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Key, Problem
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _ALONE = "ReadWriteOncePod"

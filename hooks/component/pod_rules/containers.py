@@ -9,8 +9,8 @@ from hooks.component.pod_rules.security import find_context_problems
 from hooks.component.pod_rules.sources import find_env_from_problems
 from hooks.component.volumes import is_shared_memory
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from hooks.k8s.names import MAX_SUBDOMAIN, is_dns_label, is_label_key, is_label_value, is_port_name, is_subdomain
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem, Rule
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Problem, Rule
 
 MAX_PORT = 65535
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")

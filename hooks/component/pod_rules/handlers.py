@@ -6,8 +6,8 @@ from hooks.component.pod_rules.forms import check_form, check_port
 from hooks.component.pod_rules.sources import name_found
 from hooks.k8s.overlay import PROBE_HANDLERS
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Problem
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _LIFECYCLE_HANDLERS = ("exec", "httpGet", "sleep", "tcpSocket")

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from hooks.component.pod_rules.forms import check_form
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem
 from hooks.rules import pod as pod_rules
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Problem
 
 _DEVICE_SOURCES = ("ephemeral", "persistentVolumeClaim")
 

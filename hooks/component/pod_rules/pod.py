@@ -15,8 +15,8 @@ from hooks.component.pod_rules.volumes import find_volume_problems
 from hooks.component.subject import ComponentType
 from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import SPEC, FieldPath, Problem
 
 _POD = SPEC / "extraPodSpec"
 _MAIN = _POD / "mainContainer"

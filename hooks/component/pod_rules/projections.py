@@ -10,8 +10,8 @@ from hooks.component.pod_rules.sources import (
     name_found,
 )
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Problem
 
 _KINDS = ("configMap", "downwardAPI", "secret", "serviceAccountToken")
 """Two further kinds, `clusterTrustBundle` and `podCertificate`, exist only where a feature gate is on."""

@@ -10,8 +10,8 @@ from hooks.component.pod_rules.selectors import (
     find_selector_problems,
 )
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Problem
 
 _REQUIRED, _PREFERRED = (f"{kind}DuringSchedulingIgnoredDuringExecution" for kind in ("required", "preferred"))
 _NODE_FIELD = "metadata.name"

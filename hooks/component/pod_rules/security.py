@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from hooks.component.pod_rules.forms import check_form
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Problem
 
 _LARGEST_ID = 2**31 - 1
 _MAX_PROFILE = 4095

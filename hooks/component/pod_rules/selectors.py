@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hooks.component.pod_rules.forms import check_form
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Key, Problem
 
 _NEED_VALUES = frozenset({"In", "NotIn"})
 _NEED_NONE = frozenset({"Exists", "DoesNotExist"})

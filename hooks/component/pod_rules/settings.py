@@ -6,8 +6,8 @@ from typing import Final
 from hooks.component.pod_rules.forms import check_form, require
 from hooks.component.pod_rules.sources import name_found
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Key, Problem, Rule
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Key, Problem, Rule
 
 _NAMES: Final[Mapping[str, Rule]] = {
     "hostname": rules.DNS_LABEL,

@@ -7,8 +7,8 @@ from typing import Final
 from hooks.component.pod_rules.forms import check_form, require
 from hooks.k8s.names import is_annotation_key, is_label_key
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Problem
 
 FIELDS_OF_VARIABLES: Final = (
     *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),

@@ -9,8 +9,8 @@ from hooks.component.pod_rules.selectors import find_label_problems
 from hooks.component.pod_rules.sources import name_found
 from hooks.k8s.names import MAX_LABEL, is_subdomain
 from hooks.k8s.types import Json
+from hooks.problems import FieldPath, Key, Problem
 from hooks.rules import pod_values as rules
-from hooks.rules.problems import FieldPath, Key, Problem
 
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "awsElasticBlockStore": ("volumeID",),

@@ -33,8 +33,8 @@ from hooks.k8s.grove_immutables import find_immutable_changes, keep_immutable
 from hooks.k8s.pod_sets import cliques_of
 from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
 from hooks.metacontroller.effects import ScalePodClique
+from hooks.problems import SPEC, Joined, Key, Problem
 from hooks.rules import grove as rules
-from hooks.rules.problems import SPEC, Joined, Key, Problem
 from hooks.settings import Settings, Switch
 
 

@@ -14,9 +14,9 @@ from hooks.graph.grove.names import group_and_clique, pod_clique_set_name
 from hooks.k8s.grove import MAX_COMBINED_NAME, UPDATE_STRATEGIES
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import Json
+from hooks.problems import METADATA, SPEC, Key, Problem
 from hooks.rules import grove as rules
 from hooks.rules.graph import GROVE_NAME_KEPT, GROVE_NAME_LENGTH
-from hooks.rules.problems import METADATA, SPEC, Key, Problem
 
 _REFUSED_POD_FIELDS = ("topologySpreadConstraints", "nodeName")
 _OTHER_WAY = ", where LeaderWorkerSet with Volcano runs its several nodes"

@@ -33,7 +33,7 @@ from hooks.k8s import kinds
 from hooks.k8s.grove import Clique, ScalingGroup
 from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
-from hooks.rules.problems import METADATA, SPEC, Key, texts_of
+from hooks.problems import METADATA, SPEC, Key, texts_of
 from hooks.settings import Settings, Switch
 
 _NEVER_IN_DEPLOYMENTS = frozenset({"restartPolicy", "activeDeadlineSeconds"})

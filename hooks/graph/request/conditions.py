@@ -16,7 +16,7 @@ from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
 from hooks.k8s.conditions import READY, Condition
 from hooks.k8s.types import Json
-from hooks.rules.problems import join_texts
+from hooks.problems import join_texts
 
 DELETED_BY_USER = "Deployment was deleted by user. Create a new DGDR to redeploy."
 _CREATION_DEADLINE = timedelta(minutes=5)

@@ -26,8 +26,8 @@ from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.k8s.yaml_bounds import STORED
 from hooks.k8s.yaml_reader import parse_yaml
 from hooks.metacontroller.children import MAX_CHILD_BYTES
+from hooks.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.rules import profiling as rules
-from hooks.rules.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.rules.v1beta1 import in_v1beta1
 from hooks.validation.overlap import drop_repetitions
 from hooks.validation.v1beta1 import find_v1beta1_problems

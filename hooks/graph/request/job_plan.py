@@ -15,8 +15,8 @@ from hooks.graph.request.profiler_config import (
     write_profiler_config,
 )
 from hooks.k8s.types import Json
+from hooks.problems import HERE, Problem
 from hooks.rules import profiling as rules
-from hooks.rules.problems import HERE, Problem
 from hooks.settings import Settings
 
 

@@ -13,8 +13,8 @@ from hooks.graph.request.phases import JobState, OutputState
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.k8s.names import MAX_LABEL, fit_name
 from hooks.k8s.types import Manifest
+from hooks.problems import SPEC, Problem
 from hooks.rules import profiling as rules
-from hooks.rules.problems import SPEC, Problem
 
 _GRACE = timedelta(minutes=2)
 """Longest delay between the end of the Job and the observation of the ConfigMap that it wrote."""

@@ -29,7 +29,7 @@ from hooks.graph.request.preconditions import check_preconditions
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.validate import find_foreign_namespace, find_profiler_problem
 from hooks.k8s.types import Json, Manifest
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 

@@ -12,8 +12,8 @@ from hooks.graph.request.gpu_discovery import NoGpusDiscovered, discover_hardwar
 from hooks.graph.request.observe import ObservedRequest
 from hooks.graph.request.validate import validate_request
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, Problem
 from hooks.rules import profiling as rules
-from hooks.rules.problems import SPEC, Problem
 from hooks.settings import Settings
 
 

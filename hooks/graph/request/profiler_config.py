@@ -12,8 +12,8 @@ import yaml
 
 from hooks.api.graph_request import GraphRequest
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, Problem
 from hooks.rules import profiling as rules
-from hooks.rules.problems import SPEC, Problem
 
 OUTPUT_FOLDER = PurePosixPath("/data")
 """The folder that profiler and output copier share."""

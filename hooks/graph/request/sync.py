@@ -20,7 +20,7 @@ from hooks.graph.request.validate import validate_request
 from hooks.k8s.types import Json
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems

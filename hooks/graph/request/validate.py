@@ -14,9 +14,9 @@ from hooks.k8s.canonical import find_unreadable
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form, is_dns_label
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.installation import read_installation
+from hooks.problems import SPEC, Key, Problem
 from hooks.rules import request as rules
 from hooks.rules.pod import QUANTITY
-from hooks.rules.problems import SPEC, Key, Problem
 from hooks.rules.spec import RUNTIME_VERSION
 from hooks.settings import Settings
 from hooks.validation.judging import Findings, judge

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.component_spec import Multinode
 from hooks.api.scaling_adapter import GraphScalingAdapter
 from hooks.component.subject import ComponentType
@@ -11,6 +11,7 @@ from hooks.graph.status import GraphState
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy import identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

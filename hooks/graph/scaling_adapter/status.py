@@ -16,7 +16,7 @@ from hooks.graph.scaling_adapter.observe import ScaledGraph, ScaledService
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
 from hooks.policy.valid_condition import judge_spec
-from hooks.rules.problems import Problem, join_texts
+from hooks.problems import Problem, join_texts
 
 
 class AdapterReason(StrEnum):

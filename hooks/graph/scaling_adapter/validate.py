@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from hooks.api.scaling_adapter import GraphScalingAdapter
+from hooks.problems import SPEC, Problem
 from hooks.rules import adapter as rules
 from hooks.rules import spec as spec_rules
-from hooks.rules.problems import SPEC, Problem
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
 

@@ -28,7 +28,7 @@ from hooks.offline.diff.plan import Difference, Notice, plan_difference
 from hooks.offline.manifests.checking import ANY_TIME, Checked, check_manifests, check_rendered
 from hooks.offline.manifests.document import Document
 from hooks.offline.manifests.reading import Loaded, ManifestFaults
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 from hooks.validation.review import Review

@@ -14,7 +14,7 @@ from hooks.k8s.pod_defaults import without_defaults
 from hooks.k8s.pod_sets import NATIVE
 from hooks.k8s.private_fields import SECRET_FIELDS
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of
-from hooks.rules.problems import HERE, FieldPath, Key
+from hooks.problems import HERE, FieldPath, Key
 
 KUBECTLS_RECORD = "kubectl.kubernetes.io/last-applied-configuration"
 _HIDDEN_ANNOTATIONS = frozenset(

@@ -9,7 +9,7 @@ from hooks.k8s.pod_sets import RolePods, makes_pods, pods_by_role, wanted_replic
 from hooks.k8s.quantities import scale_amount
 from hooks.k8s.types import Json, ReadManifest, gvk_of
 from hooks.offline.diff.fields import visible
-from hooks.rules.problems import FieldPath
+from hooks.problems import FieldPath
 from hooks.world.objects import ObjectId
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
 from hooks.offline.diff.fields import compare_objects
-from hooks.rules.problems import FieldPath
+from hooks.problems import FieldPath
 from hooks.world.objects import ObjectId
 from hooks.world.settling import Settled
 

@@ -14,7 +14,7 @@ from hooks.k8s.types import Json, ReadManifest, gvk_of
 from hooks.offline.diff.fields import FieldChange, compare_values
 from hooks.offline.diff.pods import PodSet, find_pod_sets
 from hooks.offline.diff.resources import Rollout
-from hooks.rules.problems import HERE
+from hooks.problems import HERE
 from hooks.world.objects import ObjectId
 from hooks.world.settling import Settled
 

@@ -8,7 +8,7 @@ from typing import Any
 from hooks.k8s.types import Json
 from hooks.offline.diff.fields import FieldChange
 from hooks.offline.diff.plan import Difference
-from hooks.rules.problems import FieldPath
+from hooks.problems import FieldPath
 
 NOTE = "values of environment variables and of headers are not shown; --show-values shows them"
 _NOT_SHOWN = "(not shown)"

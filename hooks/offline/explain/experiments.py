@@ -12,7 +12,7 @@ from hooks.offline.explain.edits import MARK, unmark
 from hooks.offline.explain.inputs import Input
 from hooks.offline.explain.leaves import Leaves, Made, ObjectKey, Place
 from hooks.offline.explain.origins import Influence, Mode
-from hooks.rules.problems import FieldPath, Key
+from hooks.problems import FieldPath, Key
 
 _STRENGTH = {mode: index for index, mode in enumerate(Mode)}
 

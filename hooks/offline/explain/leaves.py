@@ -7,7 +7,7 @@ from hooks.k8s import kinds
 from hooks.k8s.differences import name_part
 from hooks.k8s.private_fields import SECRET_FIELDS
 from hooks.k8s.types import Json, ReadManifest, gvk_of, name_of
-from hooks.rules.problems import HERE, FieldPath, Key
+from hooks.problems import HERE, FieldPath, Key
 
 _NAMING_KEYS = ("name", "mountPath", "containerPort", "port", "path", "key")
 """An item of a list is named by the first of these keys that every item has, each with another value."""

@@ -15,7 +15,7 @@ from hooks.offline.explain.experiments import align, find_changes
 from hooks.offline.explain.leaves import Made, Place, find_value
 from hooks.offline.explain.origins import Lever
 from hooks.offline.explain.services import places_of_services
-from hooks.rules.problems import FieldPath, Key
+from hooks.problems import FieldPath, Key
 
 _ITEM, _KEY = "[]", "{}"
 _MOST_TRIED, _MOST_FOUND = 60, 3

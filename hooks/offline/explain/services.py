@@ -7,7 +7,7 @@ from hooks.k8s.pod_sets import CLIQUES
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.offline.explain.edits import Parts, drop
 from hooks.offline.explain.leaves import Made, Place
-from hooks.rules.problems import METADATA, Key
+from hooks.problems import METADATA, Key
 
 _LABEL = Key(contract.LABEL_COMPONENT)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.base import read_parent
 from hooks.api.component import ComponentDeployment
 from hooks.api.component_spec import ComponentSpec
@@ -20,9 +20,10 @@ from hooks.graph.path import may_take_grove
 from hooks.k8s import kinds
 from hooks.k8s.types import name_of
 from hooks.offline.manifests.document import Document, Fault
+from hooks.policy import identity
+from hooks.problems import METADATA, SPEC, FieldPath, Key
 from hooks.rules import graph as rules
 from hooks.rules import slips
-from hooks.rules.problems import METADATA, SPEC, FieldPath, Key
 from hooks.settings import Settings
 
 

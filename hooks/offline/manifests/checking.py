@@ -17,9 +17,9 @@ from hooks.offline.manifests.document import Document, Fault, sort_faults
 from hooks.offline.manifests.reading import Loaded
 from hooks.offline.manifests.two_meanings import find_two_meanings
 from hooks.offline.rendering import Rendered, render
+from hooks.problems import Problem
 from hooks.rules.grove import as_warning
 from hooks.rules.offline import OFFLINE
-from hooks.rules.problems import Problem
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 from hooks.validation.overlap import drop_repetitions

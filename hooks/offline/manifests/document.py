@@ -10,7 +10,7 @@ from hooks.api.conversion import written_path
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.k8s.yaml_reader import Mark, YamlPath
 from hooks.metacontroller.controllers import OUR_KINDS
-from hooks.rules.problems import Problem
+from hooks.problems import Problem
 from hooks.rules.v1beta1 import in_v1beta1
 
 

@@ -12,9 +12,9 @@ from hooks.k8s.kinds import SECRET
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.types import GroupVersionKind, is_text_map
 from hooks.metacontroller.controllers import OUR_KINDS
+from hooks.problems import HERE, FieldPath, Problem, Rule
 from hooks.rules import reading as rules
 from hooks.rules import schema as schema_rules
-from hooks.rules.problems import HERE, FieldPath, Problem, Rule
 from hooks.rules.schema import find_wrong_type
 from hooks.rules.values import name_value, suggest
 

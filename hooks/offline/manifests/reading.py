@@ -29,9 +29,9 @@ from hooks.offline.manifests.directories import (
 from hooks.offline.manifests.document import Document, Fault, sort_faults
 from hooks.offline.manifests.files import read_file
 from hooks.offline.manifests.object_header import find_header_problems, has_kind
+from hooks.problems import HERE, METADATA, Problem
 from hooks.rules import reading as rules
 from hooks.rules import schema as schema_rules
-from hooks.rules.problems import HERE, METADATA, Problem
 
 
 class ManifestFaults(Exception):

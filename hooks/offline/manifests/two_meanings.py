@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from hooks import contract
 from hooks.k8s.types import Json
 from hooks.offline.manifests.document import Document
-from hooks.rules.problems import SPEC, FieldPath, Key, Problem
+from hooks.problems import SPEC, FieldPath, Key, Problem
 from hooks.rules.v1beta1 import ADAPTER_IS_OFF, ADAPTER_IS_ON
 from hooks.rules.values import show_value
 

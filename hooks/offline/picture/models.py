@@ -5,11 +5,11 @@ from itertools import groupby
 
 from hooks.api.base import read_parent
 from hooks.api.model import Model
-from hooks.identity import model_hash
 from hooks.k8s.types import ReadManifest
 from hooks.offline.picture.live import read_model_state, summarize
 from hooks.offline.picture.parts import Box, Link, LinkKind, Role, State, clean
 from hooks.offline.picture.services import ShownService
+from hooks.policy.identity import model_hash
 
 _SINGLE = 6
 """Up to so many models of one base have a box each."""

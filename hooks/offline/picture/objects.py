@@ -10,12 +10,12 @@ from hooks.api.graph import GraphDeployment
 from hooks.api.model import Model
 from hooks.component.subject import base_model_of, namespace_of
 from hooks.errors import InvalidSpec
-from hooks.identity import model_hash
 from hooks.k8s.types import Manifest, ReadManifest, gvk_of
 from hooks.offline.picture.models import read_models
 from hooks.offline.picture.parts import Picture
 from hooks.offline.picture.plan import Surroundings, draw_components, draw_graph
 from hooks.offline.rendering import Rendered
+from hooks.policy.identity import model_hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.base import parse_parent, read_parent
 from hooks.api.component import ComponentDeployment
 from hooks.api.graph import GraphDeployment
@@ -24,6 +24,7 @@ from hooks.offline.picture.models import draw_models
 from hooks.offline.picture.parts import Box, Link, LinkKind, Picture, Role, clean
 from hooks.offline.picture.relations import find_relations
 from hooks.offline.picture.services import ShownService, count, describe_service, read_service
+from hooks.policy import identity
 from hooks.settings import Settings
 from hooks.world.asking import build_request
 from hooks.world.objects import Beside, World

@@ -6,7 +6,7 @@ What the plan leaves open, such as the GPUs of a replica, is asked of the functi
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.api.component import ComponentDeployment
 from hooks.component.backends import Backend
 from hooks.component.exposure import Exposure, Route
@@ -16,6 +16,7 @@ from hooks.component.plan import ComponentPlan, plan_component
 from hooks.component.runtime_names import find_disaggregation_mode, find_served_model
 from hooks.component.subject import ComponentType, Subject
 from hooks.offline.picture.parts import Role
+from hooks.policy import identity
 from hooks.settings import Settings
 
 _ROLES = {

@@ -29,7 +29,7 @@ from hooks.offline.simulator.store import ApiError, Ref, ref_of
 from hooks.offline.simulator.workloads.pods import PodFault
 from hooks.offline.simulator.workloads.pods import is_ready as is_pod_ready
 from hooks.offline.simulator.workloads.profiler import Profiler
-from hooks.rules.problems import join_texts
+from hooks.problems import join_texts
 
 SNAPSHOT_SECONDS = 0.1
 """Real seconds between two snapshots."""

@@ -11,7 +11,7 @@ from hooks.crds.served_versions import is_beta
 from hooks.k8s.types import Manifest, ReadManifest, annotations_of, controller_of, name_of
 from hooks.offline.simulator.resources import Catalogue, UnknownKind
 from hooks.offline.simulator.store import ApiError, Ref, ref_of
-from hooks.rules.problems import join_texts
+from hooks.problems import join_texts
 from hooks.world.merge import LAST_APPLIED, with_last_applied
 from hooks.world.ownership import controller_reference, with_owner
 

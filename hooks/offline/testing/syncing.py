@@ -14,7 +14,7 @@ from hooks.offline.simulator.store import ApiError, Ref, ref_of
 from hooks.offline.testing.answer import Answer
 from hooks.offline.testing.hook import RecordingHook
 from hooks.offline.testing.pool import adopt, complete, drop_below, flatten, is_stored, keep_last, put_in_place
-from hooks.rules.problems import join_texts
+from hooks.problems import join_texts
 
 Start = Callable[[], tuple[SimulatedCluster, RecordingHook]]
 """Starts an empty cluster with all controllers, and a record of their calls."""

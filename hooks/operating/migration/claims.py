@@ -6,7 +6,7 @@ An object that another one controls, or that carries nothing of the Go operator,
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.graph.generations import generation_of
 from hooks.graph.request.names import job_name
 from hooks.k8s import kinds
@@ -22,6 +22,7 @@ from hooks.operating.migration.upstream import (
     is_shared_model_service,
     names_of,
 )
+from hooks.policy import identity
 from hooks.world.ownership import controller_reference
 
 OUTLIVING = frozenset({contract.GRAPH, kinds.CONFIG_MAP})

@@ -6,10 +6,11 @@ Source: Dynamo operator, internal/consts/consts.go, internal/controller_common/r
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hooks import contract, identity
+from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.pod_sets import cliques_of, pod_spec_of, pods_by_role
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, gvk_of, labels_of, name_of
+from hooks.policy import identity
 
 FINALIZER = "nvidia.com/finalizer"
 """On graphs, components, models and requests; without the Go operator nobody removes it."""

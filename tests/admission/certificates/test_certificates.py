@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from cryptography import x509
 
 from hooks.admission.certificates.authority import issue, why_renew
+from hooks.admission.certificates.keeping import Wish, keep_in_cluster, keep_in_folder
 from hooks.admission.certificates.store import CertificateStore, WrittenMeanwhile
-from hooks.cli.certificates import Wish, keep_in_cluster, keep_in_folder
 from hooks.cli.main import main
 from hooks.clients.api_server import Refused
 from hooks.k8s.conditions import format_time

@@ -13,7 +13,7 @@ from hooks.api.conversion.json_values import same
 from hooks.api.conversion.versions import CONVERSION_ANNOTATIONS
 from hooks.k8s.types import Manifest
 from hooks.offline.rendering import every_child, render
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from tests.api.conversion.both_versions import WRITTEN
 from tests.api.conversion.graphs import SPEC_KEY, saved, without_annotations
 from tests.make import facts

@@ -5,7 +5,7 @@ import yaml
 
 from hooks.api.conversion import convert, written_path
 from hooks.k8s.types import Json, Manifest
-from hooks.rules.problems import HERE, METADATA, SPEC, FieldPath, Key
+from hooks.problems import HERE, METADATA, SPEC, FieldPath, Key
 from tests.api.conversion.both_versions import AGGREGATED, COMPONENT, DISAGGREGATED
 from tests.api.conversion.graphs import BETA, alpha, graph
 

@@ -18,7 +18,7 @@ from hooks.component.backends.shell import (
     quote_line,
     warn_of_unread_program,
 )
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from tests.component.backends.running import NASTY, kubelet, run
 
 TOKENS = st.lists(

@@ -9,7 +9,7 @@ from hooks.api.conversion import convert
 from hooks.errors import InvalidSpec
 from hooks.graph.request.generated_graph import MAX_ADDITIONAL_BYTES, check_graph, read_output, refuse_graph
 from hooks.k8s.types import name_of
-from hooks.rules.problems import HERE, SPEC
+from hooks.problems import HERE, SPEC
 from tests import make
 from tests.graph.request.world import generated
 

@@ -19,8 +19,8 @@ from hooks.graph.request.profiling_job import build_profiling_access, build_prof
 from hooks.k8s.names import is_dns_label, is_subdomain
 from hooks.k8s.types import Manifest
 from hooks.offline.manifests.writing import format_documents
+from hooks.problems import texts_of
 from hooks.rules import profiling as rules
-from hooks.rules.problems import texts_of
 from tests.graph.request import jobs
 
 GOLDEN = Path(__file__).parent / "jobs"

@@ -16,7 +16,7 @@ from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.sync import finalize
 from hooks.k8s.types import Manifest
 from hooks.k8s.workloads import build_job
-from hooks.rules.problems import texts_of
+from hooks.problems import texts_of
 from tests import make
 from tests.graph.request import jobs, world
 from tests.graph.request.world import OTHER, ask, children, condition_of, events_of

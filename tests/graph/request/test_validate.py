@@ -9,7 +9,7 @@ from hooks.api.graph_request import GraphRequest
 from hooks.graph.request.phases import RequestState
 from hooks.graph.request.validate import rejected_change, review_request, validate_request
 from hooks.k8s.types import Manifest
-from hooks.rules.problems import Problem, texts_of
+from hooks.problems import Problem, texts_of
 from hooks.settings import parse_settings
 from hooks.validation.review import Review
 from tests.graph.request import jobs, world

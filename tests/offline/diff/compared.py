@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from hooks.cli.render import load_together
 from hooks.offline.diff.comparing import compare_manifests
 from hooks.offline.diff.plan import Difference
 from hooks.offline.diff.rollouts import PodChange
 from hooks.offline.manifests.reading import Loaded
+from hooks.offline.manifests.together import load_together
 from hooks.settings import Settings, parse_settings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -9,7 +9,7 @@ import pytest
 from hooks.k8s.quantities import scale_amount
 from hooks.offline.diff.pods import PodSet
 from hooks.offline.diff.resources import ResourceRow, Rollout, add_up, request_of
-from hooks.rules.problems import SPEC
+from hooks.problems import SPEC
 from hooks.world.objects import ObjectId
 from tests.offline.diff.compared import annotated, compare, edited, edited_service, example, resources
 

@@ -8,8 +8,8 @@ import pytest
 from hooks.k8s.yaml_reader import Mark
 from hooks.offline.manifests.document import Document, sort_faults
 from hooks.offline.manifests.reading import load_manifests
+from hooks.problems import HERE, METADATA, SPEC, FieldPath, Key
 from hooks.rules import schema
-from hooks.rules.problems import HERE, METADATA, SPEC, FieldPath, Key
 
 Write = Callable[..., str]
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from hooks import contract
-from hooks.cli.render import check_whole, load_together
 from hooks.crds import apply_defaults
 from hooks.k8s.types import Manifest, build_manifest
 from hooks.metacontroller.controllers import OPTIONAL_KINDS
+from hooks.offline.manifests.together import check_whole, load_together
 from hooks.offline.picture.models import read_models
 from hooks.offline.picture.objects import draw_rendered
 from hooks.offline.picture.parts import LinkKind, Mood, Picture, State, clean

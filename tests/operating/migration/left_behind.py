@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from hooks import contract
-from hooks.identity import model_hash
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.operating.migration.upstream import APPLIED_HASH, FINALIZER
+from hooks.policy.identity import model_hash
 from hooks.world.ownership import controller_reference
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "upstream-0.9.json.gz"

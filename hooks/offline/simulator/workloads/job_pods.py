@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hooks import contract
-from hooks.graph.request.output_copier.command import copy_output
+from hooks.clients.output_copier.command import copy_output
 from hooks.graph.request.profiler_output import FILES, CopyTask, NoOutput, OutputFile, OutputReady, plan_copy
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, name_of

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hooks import identity
 from hooks.k8s.names import is_dns_label
+from hooks.policy import identity
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hooks import contract
-from hooks.cli.kubectl.target import Target
 from hooks.k8s import kinds
 from hooks.k8s.pod_reasons import explain_pods
 from hooks.k8s.types import Json, Manifest, ReadManifest, controller_of, gvk_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.processing import Unprocessed, find_unprocessed
 from hooks.offline.simulation.trees import ObjectTree, describe_object
 from hooks.offline.simulator.resources import REPLICA_SET
+from hooks.operating.cluster import Cluster
 from hooks.operating.live_reader import read_graph
 
 _LABELLED = (
@@ -56,14 +56,14 @@ class LiveTree:
     unmanaged: tuple[str, ...] = ()
 
 
-def read_tree(target: Target, now: datetime) -> LiveTree:
+def read_tree(cluster: Cluster, read: ReadManifest, now: datetime) -> LiveTree:
     """Read all objects of the graph.
 
     Raises:
         Refused: the API server does not answer. What it does not show to the user is noted instead.
     """
-    graph, whole = dict(target.graph), (*_UNLABELLED, contract.MODEL, kinds.EVENT)
-    world = read_graph(target.cluster, graph, labelled=_LABELLED, whole=whole)
+    graph, whole = dict(read), (*_UNLABELLED, contract.MODEL, kinds.EVENT)
+    world = read_graph(cluster, graph, labelled=_LABELLED, whole=whole)
     found = [one for kind in (*_LABELLED, *_UNLABELLED) for one in world.of_kind(kind) if not _is_old(one)]
     models = [one for one in world.of_kind(contract.MODEL) if _serves(graph, one)]
     objects = ObjectTree([graph, *models, *found])

@@ -9,7 +9,7 @@ import click
 
 from hooks import contract
 from hooks.clients.api_server import ACCOUNT_FOLDER, ApiServer
-from hooks.graph.request.output_copier.copier import CopyFailed, OutputCopier
+from hooks.clients.output_copier.copier import CopyFailed, OutputCopier
 from hooks.graph.request.profiler_output import CopyTask
 
 _TERMINATION_LOG = Path("/dev/termination-log")

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hooks.cli.render import load_together
 from hooks.offline.manifests.directories import SUFFIXES, list_files
 from hooks.offline.manifests.reading import Loaded
+from hooks.offline.manifests.together import load_together
 
 _SECONDS = 120
 _EMPTY = Loaded(documents=())

@@ -11,7 +11,7 @@ import requests
 import responses
 
 from hooks.clients.api_server import ApiServer
-from hooks.graph.request.output_copier.copier import CopyFailed, OutputCopier, Pace, read_files
+from hooks.clients.output_copier.copier import CopyFailed, OutputCopier, Pace, read_files
 from hooks.graph.request.profiler_output import CopyTask
 
 URL = "https://127.0.0.1:6443"

@@ -1,0 +1,32 @@
+"""The comparison of files with files, or with the same files at a revision of git."""
+
+from hooks.offline.diff.comparing import compare_manifests
+from hooks.offline.diff.plan import Difference
+from hooks.offline.manifests.reading import Loaded
+from hooks.offline.manifests.together import load_together
+from hooks.offline.processes import spread_over_processes, without_collections
+from hooks.settings import Settings
+
+
+def compare_files(
+    files: tuple[str, ...], revision: str, namespace: str, *, settings: Settings, installed: frozenset[str]
+) -> Difference:
+    """The difference between two files or directories; with a revision, between that and now, of any number.
+
+    Raises:
+        ManifestFaults: the problems of one side.
+        GitFailed: the revision cannot be read.
+    """
+    with without_collections():
+        old, new = _load(files, revision, namespace)
+        return compare_manifests(old, new, settings, installed, spread=spread_over_processes)
+
+
+def _load(files: tuple[str, ...], revision: str, namespace: str) -> tuple[Loaded, Loaded]:
+    if not revision:
+        old, new = (load_together([path], namespace) for path in files)
+        return old, new
+    from hooks.offline.manifests.git_revisions import load_revision  # noqa: PLC0415 - seldom needed
+
+    found = load_revision(revision, files, namespace)
+    return found.old, found.new

@@ -1,0 +1,37 @@
+"""Manifests that are applied together: read, checked, and rendered in several processes where that pays."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from hooks.offline.manifests.across import without_made
+from hooks.offline.manifests.checking import Checked, check_rendered
+from hooks.offline.manifests.reading import Loaded, ManifestFaults, load_manifests
+from hooks.offline.processes import spread_over_processes
+from hooks.settings import Settings
+
+
+def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, installed: frozenset[str]) -> Checked:
+    """Read, check and render manifests, with the API server's defaults.
+
+    Raises:
+        ManifestFaults: every problem of every file, those of specs that cannot be rendered included.
+    """
+    return check_whole(load_together(paths, namespace), settings, installed)
+
+
+def load_together(paths: Iterable[str], namespace: str, rename: Callable[[str], str] = str) -> Loaded:
+    """Read manifests that are to be applied together, without the components that their graphs make anyway."""
+    loaded = load_manifests(paths, namespace, rename)
+    return replace(loaded, documents=without_made(loaded.documents))
+
+
+def check_whole(loaded: Loaded, settings: Settings, installed: frozenset[str]) -> Checked:
+    """Check and render manifests that are to be applied together.
+
+    Raises:
+        ManifestFaults: every problem of every file, those of specs that cannot be rendered included.
+    """
+    checked = check_rendered(loaded, settings, installed, spread=spread_over_processes)
+    if faults := {*checked.faults, *loaded.namesakes}:
+        raise ManifestFaults(faults)
+    return checked
