@@ -90,7 +90,8 @@ def diff(  # noqa: PLR0913 - one for each option
     """
     _check_usage(files, is_live=is_live, revision=revision, installed=installed)
     _check_fit(fits=fits, is_live=is_live, nodes=nodes)
-    from hooks.cli.comparison import Sides, compare, show  # noqa: PLC0415 - loads all that renders, `--help` needs none
+    from hooks.cli.comparison import compare, show  # noqa: PLC0415 - loads all that renders, `--help` needs none
+    from hooks.cli.sides import Sides  # noqa: PLC0415
 
     sides = Sides(
         files=files,

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from hooks.cli.cluster_options import connect
-from hooks.cli.comparison import Sides, compare_sides, fail
 from hooks.cli.refusals import describe_refusal
+from hooks.cli.sides import Sides, compare_sides, fail
 from hooks.clients.api_server import Refused
 from hooks.offline.diff.fitting import judge_fit
 from hooks.offline.diff.plan import Difference

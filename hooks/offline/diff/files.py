@@ -2,6 +2,7 @@
 
 from hooks.offline.diff.comparing import compare_manifests
 from hooks.offline.diff.plan import Difference
+from hooks.offline.manifests.git_revisions import load_revision
 from hooks.offline.manifests.reading import Loaded
 from hooks.offline.manifests.together import load_together
 from hooks.offline.processes import spread_over_processes, without_collections
@@ -26,7 +27,5 @@ def _load(files: tuple[str, ...], revision: str, namespace: str) -> tuple[Loaded
     if not revision:
         old, new = (load_together([path], namespace) for path in files)
         return old, new
-    from hooks.offline.manifests.git_revisions import load_revision  # noqa: PLC0415 - seldom needed
-
     found = load_revision(revision, files, namespace)
     return found.old, found.new

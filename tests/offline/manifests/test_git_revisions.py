@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from hooks.cli.main import main
 
-AGG = (Path(__file__).parents[2] / "examples/mocker-agg.yaml").read_text()
+AGG = (Path(__file__).parents[3] / "examples/mocker-agg.yaml").read_text()
 SCALED = AGG.replace("replicas: 2", "replicas: 3")
 GRAPH = "manifests/graph.yaml"
 

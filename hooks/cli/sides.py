@@ -1,0 +1,52 @@
+"""What `dynamo-hooks diff` is asked to compare, and the comparison of files; one that fails ends the process."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from hooks.cli.cluster_options import Connection
+from hooks.offline.diff.files import compare_files
+from hooks.offline.diff.plan import Difference
+from hooks.offline.manifests.git_revisions import GitFailed
+from hooks.settings import Settings
+
+_FAILED = 2
+"""The exit status for what is no comparison, as of `kubectl diff` and `git diff`, where 1 says that there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """What is compared: files with files, with files at a revision of git, or with the objects of a cluster."""
+
+    files: tuple[str, ...]
+    revision: str = ""
+    cluster: Connection | None = None
+    namespace: str = ""
+    installed: frozenset[str] = frozenset()
+    set_values: tuple[str, ...] = ()
+    fits: bool = False
+    nodes: Path | None = None
+
+
+def compare_sides(sides: Sides, settings: Settings) -> Difference:
+    """The difference between files; if git cannot say one side, ends the process with exit status 2.
+
+    Raises:
+        ManifestFaults: the problems of one side.
+    """
+    namespace = sides.namespace or "default"
+    try:
+        return compare_files(sides.files, sides.revision, namespace, settings=settings, installed=sides.installed)
+    except GitFailed as failed:
+        fail([str(failed)])
+
+
+def fail(lines: Iterable[str]) -> NoReturn:
+    """End the process with a message and exit status 2."""
+    for line in lines:
+        click.echo(line, err=True)
+    sys.exit(_FAILED)
