@@ -213,8 +213,8 @@ def _run_or_exit(plan: SimulationPlan, settings: list[str], *, engine_port: int)
 def _run(plan: SimulationPlan, settings: list[str], *, engine_port: int) -> Snapshot:
     live = sys.stdout.isatty() and sys.stderr.isatty()
     with (
-        _exit_on_signals(),
-        run_programs(plan, settings, engine_port=engine_port) as programs,
+        _signals_noted() as heed,
+        run_programs(plan, settings, engine_port=engine_port, heed=heed) as programs,
         ProgressView(Console(stderr=True), live=live) as view,
     ):
         return run_simulation(plan, programs, view)
@@ -248,27 +248,27 @@ def _check_rules(held: Sequence[str], broken: Mapping[str, PodFault], find: Call
 
 
 @contextmanager
-def _exit_on_signals() -> Iterator[None]:
-    """Make SIGTERM, and SIGHUP unless nohup ignores it, raise an exception, so that the servers are stopped.
+def _signals_noted() -> Iterator[Callable[[], None]]:
+    """Note Ctrl-C, SIGTERM, and SIGHUP unless nohup ignores it; what is yielded raises what the first one asks for.
 
-    After the first Ctrl-C further ones are ignored, because they would interrupt that.
+    So nothing is interrupted where it would be left half done, and further signals do not interrupt the end.
     """
+    received: list[int] = []
 
-    def leave(number: int, _frame: FrameType | None) -> None:
-        sys.exit(128 + number)
+    def heed() -> None:
+        if received:
+            raise KeyboardInterrupt if received[0] == signal.SIGINT else SystemExit(128 + received[0])
 
-    def interrupt(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
+    def note(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
 
     numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, leave) for number in numbers}
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, interrupt)
+        numbers.append(signal.SIGINT)
+    before = {number: signal.signal(number, note) for number in numbers}
     try:
-        yield
+        yield heed
+        heed()
     finally:
-        if signal.getsignal(signal.SIGINT) is interrupt:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
         for number, handler in before.items():
             signal.signal(number, handler)

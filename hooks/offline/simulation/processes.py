@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO
@@ -21,23 +21,33 @@ _POLL_SECONDS = 0.02
 _LINES_SHOWN = 15
 
 
+def _heed_nothing() -> None:
+    """Nothing asks to stop."""
+
+
 class ServerFailed(Exception):
     """A server did not start or died; the message ends with the last lines of its log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """The running servers; `check` raises ServerFailed when one of them has ended."""
+    """The running servers; `check` raises ServerFailed when one of them has ended.
+
+    `heed` raises what a signal asked for. It is called where nothing is half done: an exception out of a signal handler
+    may leave a lock of the standard library taken, as that of `Popen.poll`, and the end then waits for it for ever.
+    """
 
     hooks_url: str
     running: tuple["_ServerProcess", ...]
+    heed: Callable[[], None] = _heed_nothing
 
     def check(self) -> None:
-        """Check that all servers are running.
+        """Check that all servers are running, and whether a signal asked to stop.
 
         Raises:
             ServerFailed: one of them ended.
         """
+        self.heed()
         for server in self.running:
             if server.process.poll() is not None:
                 raise ServerFailed(
@@ -59,8 +69,12 @@ class _ServerProcess:
 
 
 @contextmanager
-def run_servers(settings: Sequence[str], *, prober: bool) -> Iterator[Servers]:
+def run_servers(
+    settings: Sequence[str], *, prober: bool, heed: Callable[[], None] = _heed_nothing
+) -> Iterator[Servers]:
     """Run the hooks server, and the prober beside it; `settings` are `key=value` pairs for both.
+
+    `heed` is called again and again, and may raise what ends the wait.
 
     Raises:
         ServerFailed: a server does not start.
@@ -72,7 +86,7 @@ def run_servers(settings: Sequence[str], *, prober: bool) -> Iterator[Servers]:
             running.append(stack.enter_context(_run("prober", pairs)))
             pairs.append(f"prober_url=http://127.0.0.1:{running[0].port}")
         hooks = stack.enter_context(_run("serve", pairs, "--workers", "1"))
-        servers = Servers(hooks_url=f"http://127.0.0.1:{hooks.port}", running=(*running, hooks))
+        servers = Servers(hooks_url=f"http://127.0.0.1:{hooks.port}", running=(*running, hooks), heed=heed)
         for server in servers.running:
             _wait_until_listening(servers, server)
         yield servers

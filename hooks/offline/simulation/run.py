@@ -116,21 +116,25 @@ class Programs:
 
 
 @contextmanager
-def run_programs(plan: SimulationPlan, settings: Sequence[str], *, engine_port: int) -> Iterator[Programs]:
+def run_programs(
+    plan: SimulationPlan, settings: Sequence[str], *, engine_port: int, heed: Callable[[], None]
+) -> Iterator[Programs]:
     """Run the programs that a plan needs; engines get another port if theirs is in use on this machine.
+
+    `heed` is called again and again, also while the simulation runs, and may raise what ends it.
 
     Raises:
         ServerFailed: a server does not start.
         EngineFailed: no engine can listen on loopback.
     """
     if not plan.has_models:
-        with run_servers(settings, prober=False) as servers:
+        with run_servers(settings, prober=False, heed=heed) as servers:
             yield Programs(servers=servers)
         return
     with (
         reserve_port(engine_port) as port,
         run_engines(port) as engines,
-        run_servers([*settings, f"engine_port={port}", _LOOPBACK_ENGINES], prober=True) as servers,
+        run_servers([*settings, f"engine_port={port}", _LOOPBACK_ENGINES], prober=True, heed=heed) as servers,
     ):
         yield Programs(servers=servers, engines=engines)
 
@@ -153,7 +157,7 @@ def run_simulation(plan: SimulationPlan, programs: Programs, viewer: Viewer) -> 
             viewer.show(snapshot)
             programs.servers.check()
 
-        return _watch(cluster, roots, plan, look, engines=programs.engines)
+        return _watch(cluster, roots, plan, look, programs=programs)
 
 
 def _watch(
@@ -162,11 +166,12 @@ def _watch(
     plan: SimulationPlan,
     look: Callable[[Snapshot], None],
     *,
-    engines: Engines | None,
+    programs: Programs,
 ) -> Snapshot:
     def is_done() -> bool:
-        if engines is not None:
-            engines.follow(cluster)
+        programs.servers.heed()
+        if programs.engines is not None:
+            programs.engines.follow(cluster)
         return _all_over(cluster, roots)
 
     begin, stuck_since = time.monotonic(), math.inf

@@ -1,6 +1,6 @@
 """Simulations without settings share one hooks server, which remembers nothing between calls."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -21,9 +21,9 @@ def share_servers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     """Let `simulate` find a server that runs, where it would start the same."""
 
     @contextmanager
-    def find_or_run(settings: Sequence[str], *, prober: bool) -> Iterator[Servers]:
+    def find_or_run(settings: Sequence[str], *, prober: bool, heed: Callable[[], None]) -> Iterator[Servers]:
         if prober or settings:
-            with run_servers(settings, prober=prober) as servers:
+            with run_servers(settings, prober=prober, heed=heed) as servers:
                 yield servers
         else:
             yield request.getfixturevalue("shared_servers")

@@ -87,7 +87,7 @@ def running() -> Iterator[_Running]:
         documents=documents, installed=frozenset(), timeout=1, speed=1, held=(), broken={}, given=("Secret/*",)
     )
     with (
-        run_programs(plan, ["lora_verify_interval=0.2"], engine_port=0) as programs,
+        run_programs(plan, ["lora_verify_interval=0.2"], engine_port=0, heed=lambda: None) as programs,
         connect_hook(programs.servers.hooks_url) as hook,
     ):
         assert programs.engines is not None

@@ -72,7 +72,7 @@ def test_interrupted_simulation_leaves_its_table_and_ends_with_130() -> None:
     sent: list[str] = []
 
     def interrupt(process: subprocess.Popen[bytes], text: str) -> None:
-        if "components 0/3" in text and not sent:
+        if "components 0/3" in text and len(sent) < 5:  # impatient users press it again and again
             sent.append(text)
             process.send_signal(signal.SIGINT)
 
