@@ -18,9 +18,7 @@ def matches(selector: Mapping[str, Any] | None, labels: Labels, *, exact: str = 
         return True
     wanted: Labels = selector.get(exact) or {}
     expressions: Sequence[Mapping[str, Any]] = selector.get("matchExpressions") or ()
-    return all(labels.get(key) == value for key, value in wanted.items()) and all(
-        _holds(expression, labels) for expression in expressions
-    )
+    return wanted.items() <= labels.items() and all(_holds(expression, labels) for expression in expressions)
 
 
 def _holds(expression: Mapping[str, Any], labels: Labels) -> bool:

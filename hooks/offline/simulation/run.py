@@ -168,11 +168,15 @@ def _watch(
     *,
     programs: Programs,
 ) -> Snapshot:
+    waiting = list(roots)
+
     def is_done() -> bool:
         programs.servers.heed()
         if programs.engines is not None:
             programs.engines.follow(cluster)
-        return _all_over(cluster, roots)
+        while waiting and _is_over(cluster, waiting[-1]):
+            waiting.pop()
+        return not waiting and _all_over(cluster, roots)
 
     begin, stuck_since = time.monotonic(), math.inf
     while True:
@@ -188,10 +192,14 @@ def _watch(
 
 def _all_over(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
     """Whether all applied objects are ready, with the scaling adapters that the hooks made, or never will be."""
-    found = (cluster.get(GroupVersionKind(ref.group, "", ref.kind), ref.name, ref.namespace) for ref in roots)
-    if not all(obj is None or is_ready(obj) or has_ended(obj) for obj in found):
+    if not all(_is_over(cluster, ref) for ref in roots):
         return False
-    return all(map(is_ready, cluster.list_kind(contract.SCALING_ADAPTER)))
+    return all(map(is_ready, cluster.reader.list_kind(contract.SCALING_ADAPTER)))
+
+
+def _is_over(cluster: SimulatedCluster, ref: Ref) -> bool:
+    found = cluster.reader.get(ref)
+    return found is None or is_ready(found) or has_ended(found)
 
 
 def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> SimulatedCluster:

@@ -7,6 +7,7 @@ Its only time is its clock; nothing happens between two steps. `settle` works un
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 from hooks import contract
@@ -74,6 +75,10 @@ class Work(NamedTuple):
 
     label: str
     do: Callable[[], Any]
+
+
+def _sync(name: str, controller: Controller, ref: Ref) -> Work:
+    return Work(f"{name} syncs {ref}", partial(controller.sync, ref))
 
 
 class SimulatedCluster:
@@ -237,12 +242,18 @@ class SimulatedCluster:
     def step(self) -> str:
         """Do one piece of work and return its label; empty if there is none."""
         self.dispatch()
-        work = self._possible_work()
-        if not work:
+        shelves = self._possible_work()
+        count = sum(len(keys) for keys, _ in shelves)
+        if not count:
             return ""
-        chosen = work[self._setup.choose(len(work))]
-        chosen.do()
-        return chosen.label
+        place = self._setup.choose(count)
+        for keys, build in shelves:
+            if place < len(keys):
+                chosen = build(next(islice(keys, place, None)))
+                chosen.do()
+                return chosen.label
+            place -= len(keys)
+        raise IndexError(f"there is no work {place}")
 
     def settle(self, max_steps: int = 20_000) -> None:
         """Work until pods are up and nothing is left to do but retries and resyncs.
@@ -300,7 +311,7 @@ class SimulatedCluster:
         while changes := self._store.drain():
             dispatched += changes
             for change in changes:
-                self._garbage |= needs_collecting(change)
+                self._garbage |= needs_collecting(change, self._store)
                 self._unreconciled |= dict.fromkeys(find_affected(self._store, change))
                 self.kubelet.observe(change)
                 self._job_timers.observe(change)
@@ -323,16 +334,22 @@ class SimulatedCluster:
         if service is not None and service.get("replicas", 1) != effect.replicas:
             client.patch(ref, {"spec": {"services": {effect.service: {"replicas": effect.replicas}}}})
 
-    def _possible_work(self) -> list[Work]:
+    def _possible_work(self) -> list[tuple[Collection[Any], Callable[[Any], Work]]]:
+        """What could be done now, in order: keys, and what is done about one of them."""
         self._unreconciled |= dict.fromkeys(self._job_timers.take_due())
-        work = [Work("collect garbage", self._collect_garbage)] if self._garbage else []
-        work += [Work(f"reconcile {ref}", partial(self._reconcile, ref)) for ref in self._unreconciled]
-        work += [
-            Work(f"see a change of a {key[1]}", partial(self._deliver, key)) for key in self._informer.pending_kinds()
+        syncs = (
+            (controller.ready(), partial(_sync, name, controller)) for name, controller in self._controllers.items()
+        )
+        return [
+            (("garbage",) if self._garbage else (), lambda _: Work("collect garbage", self._collect_garbage)),
+            (self._unreconciled, lambda ref: Work(f"reconcile {ref}", partial(self._reconcile, ref))),
+            (
+                self._informer.pending_kinds(),
+                lambda key: Work(f"see a change of a {key[1]}", partial(self._deliver, key)),
+            ),
+            *syncs,
+            (self.kubelet.due(), lambda ref: Work(f"advance {ref}", partial(self.kubelet.advance, ref))),
         ]
-        for name, controller in self._controllers.items():
-            work += [Work(f"{name} syncs {ref}", partial(controller.sync, ref)) for ref in controller.ready()]
-        return work + [Work(f"advance {ref}", partial(self.kubelet.advance, ref)) for ref in self.kubelet.due()]
 
     def _build_controller(self, spec: ControllerSpec) -> Controller:
         return Controller(

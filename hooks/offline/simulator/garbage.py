@@ -6,9 +6,9 @@ Source: Kubernetes, pkg/controller/garbagecollector/garbagecollector.go; API ref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hooks.k8s.types import Manifest, is_deleting
+from hooks.k8s.types import GroupVersionKind, Manifest, is_deleting
 from hooks.offline.simulator.client import Client
-from hooks.offline.simulator.store import FOREGROUND, ORPHAN, Change, Propagation, Store, ref_of
+from hooks.offline.simulator.store import FOREGROUND, ORPHAN, Change, Propagation, Ref, Store, ref_of
 from hooks.world.ownership import OwnerReference, owners_of, without_owner
 
 
@@ -20,12 +20,21 @@ class _Graph:
     dependents: Mapping[str, tuple[Manifest, ...]]
 
 
-def needs_collecting(change: Change) -> bool:
-    """Whether a change can give the garbage collector work."""
-    if change.new is None:
+def needs_collecting(change: Change, store: Store) -> bool:
+    """Whether a change can give the garbage collector work: owners that live do not."""
+    if change.new is None or is_deleting(change.new):
         return True
-    old_owners = owners_of(change.old) if change.old is not None else []
-    return is_deleting(change.new) or owners_of(change.new) != old_owners
+    if change.old is not None and owners_of(change.old) == owners_of(change.new):
+        return False
+    return not all(_lives(owner, change.new, store) for owner in owners_of(change.new))
+
+
+def _lives(reference: OwnerReference, obj: Manifest, store: Store) -> bool:
+    """Whether an owner is there and is not being deleted."""
+    group = GroupVersionKind.of(reference["apiVersion"], reference["kind"]).group
+    namespace = obj["metadata"].get("namespace", "")
+    owner = store.get(Ref(group, reference["kind"], namespace, reference["name"]))
+    return owner is not None and owner["metadata"]["uid"] == reference["uid"] and not is_deleting(owner)
 
 
 def collect_garbage(store: Store, client: Client) -> None:

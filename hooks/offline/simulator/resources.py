@@ -72,6 +72,9 @@ class Catalogue:
         for resource in resources:
             self.add(resource)
 
+    def __len__(self) -> int:
+        return len(self._by_kind)
+
     def add(self, resource: Resource) -> None:
         """Serve one more kind."""
         self._by_kind[resource.kind] = resource

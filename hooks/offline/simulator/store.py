@@ -14,6 +14,7 @@ import orjson
 
 from hooks.k8s.types import GroupVersionKind, Manifest, is_deleting
 from hooks.offline.simulator.clock import Clock
+from hooks.offline.simulator.index import Index
 from hooks.offline.simulator.resources import Catalogue, Resource, UnknownKind
 
 Propagation = Literal["Background", "Foreground", "Orphan"]
@@ -92,7 +93,7 @@ class Store:
         self._clock = clock
         self._admit = admit
         self._objects: dict[Ref, Manifest] = {}
-        self._by_kind: dict[tuple[str, str], dict[Ref, Manifest]] = {}
+        self._index = Index()
         self._changes: list[Change] = []
         self._version = 0
         self._serial = 0
@@ -103,8 +104,11 @@ class Store:
 
     def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
         """All objects of a kind, in one namespace or (empty) in all, sorted by namespace and name."""
-        found = self._by_kind.get((kind.group, kind.kind), {})
-        return [found[ref] for ref in sorted(found) if namespace in {"", ref.namespace}]
+        return self._index.list_kind(kind, namespace)
+
+    def list_controlled(self, kind: GroupVersionKind, namespace: str, uid: str) -> list[Manifest]:
+        """The objects of a kind that an object controls, or (empty uid) that none controls, sorted likewise."""
+        return self._index.list_controlled(kind, namespace, uid)
 
     def everything(self) -> list[Manifest]:
         """All objects, sorted by kind, namespace and name."""
@@ -250,14 +254,14 @@ class Store:
         self._version += 1
         stored = {**new, "metadata": {**new["metadata"], "resourceVersion": str(self._version)}}
         self._objects[ref] = stored
-        self._by_kind.setdefault((ref.group, ref.kind), {})[ref] = stored
+        self._index.put(ref, stored)
         self._changes.append(Change(ref, old, stored))
         return stored
 
     def _remove(self, ref: Ref, old: Manifest) -> None:
         self._version += 1
         del self._objects[ref]
-        del self._by_kind[ref.group, ref.kind][ref]
+        self._index.drop(ref)
         self._changes.append(Change(ref, old, None))
 
 

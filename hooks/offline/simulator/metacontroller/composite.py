@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hooks import contract
-from hooks.k8s.types import Manifest, is_deleting, object_key
+from hooks.k8s.types import GroupVersionKind, Manifest, is_deleting, object_key
 from hooks.offline.simulator.metacontroller.children import manage_children
 from hooks.offline.simulator.metacontroller.controller_spec import ControllerSpec
+from hooks.offline.simulator.metacontroller.informer import Reader
 from hooks.offline.simulator.metacontroller.parents import (
     SyncTools,
     desired_map,
@@ -88,11 +89,17 @@ def claim_children(tools: SyncTools, parent: Manifest) -> ObjectMap:
     claimed: ObjectMap = {}
     for kind in tools.spec.methods:
         group = claimed.setdefault(kind.key, {})
-        for obj in tools.store.list_kind(kind, namespace):
+        for obj in _candidates(tools.store, kind, parent, namespace):
             owned = _claim(tools, parent, obj, selector)
             if owned is not None:
                 group[object_key(owned)] = owned
     return claimed
+
+
+def _candidates(store: Reader, kind: GroupVersionKind, parent: Manifest, namespace: str) -> list[Manifest]:
+    """The objects that a parent controls, and those that nothing controls: others are never claimed."""
+    own = store.list_controlled(kind, namespace, parent["metadata"]["uid"])
+    return sorted([*own, *store.list_controlled(kind, namespace, "")], key=object_key)
 
 
 def _claim(tools: SyncTools, parent: Manifest, obj: Manifest, selector: Mapping[str, Any]) -> Manifest | None:

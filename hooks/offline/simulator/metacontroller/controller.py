@@ -4,6 +4,7 @@
 and pkg/controller/decorator/controller.go.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from hooks.k8s.types import GroupVersionKind, Manifest, controller_of, is_deleting
@@ -53,7 +54,7 @@ class Controller:
         self._next_resync = clock.seconds + spec.resync_seconds if spec.resync_seconds else None
         self.enqueue_all()
 
-    def ready(self) -> list[Ref]:
+    def ready(self) -> Collection[Ref]:
         """Parents that can be synced now."""
         if self._next_resync is not None and self.spec.resync_seconds and self._clock.seconds >= self._next_resync:
             self._next_resync = self._clock.seconds + self.spec.resync_seconds
@@ -117,11 +118,16 @@ class Controller:
         kind = GroupVersionKind.of(current["apiVersion"], current["kind"])
         rule = self.spec.parents.get(kind)
         if rule is not None:
+            if change.old is None or change.new is None or _version_of(change.old) != _version_of(change.new):
+                self._tools.related.forget_index()
             self._observe_parent(rule, change)
         if kind in self.spec.methods:
             self._observe_child(change)
-        for parent in self._parents():
-            if self._tools.related.concerns(parent, change):
+        if not self._tools.webhook.has("customize"):
+            return
+        for ref in self._tools.related.find_concerned(change, self._parents):
+            parent = self._store.get(ref)
+            if parent is not None:
                 self._enqueue(parent)
 
     def _observe_parent(self, rule: ParentRule, change: Change) -> None:
@@ -163,3 +169,7 @@ class Controller:
     def _enqueue(self, parent: Manifest) -> None:
         if self.spec.handles(parent):
             self._queue.add(ref_of(parent))
+
+
+def _version_of(parent: Manifest) -> tuple[str, int]:
+    return parent["metadata"]["uid"], parent["metadata"].get("generation", 0)

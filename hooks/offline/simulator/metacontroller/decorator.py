@@ -6,7 +6,7 @@ Source: Metacontroller v4.17, pkg/controller/decorator/controller.go, syncParent
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.k8s.types import Manifest, is_controlled_by, object_key, with_annotation
+from hooks.k8s.types import Manifest, object_key, with_annotation
 from hooks.offline.simulator.metacontroller.children import manage_children
 from hooks.offline.simulator.metacontroller.parents import (
     SyncTools,
@@ -63,9 +63,8 @@ def _attachments(tools: SyncTools, parent: Manifest) -> ObjectMap:
     return {
         kind.key: {
             object_key(obj): obj
-            for obj in tools.store.list_kind(kind, namespace)
-            if is_controlled_by(obj, parent["metadata"]["uid"])
-            and (obj["metadata"].get("annotations") or {}).get(DECORATOR) == tools.spec.name
+            for obj in tools.store.list_controlled(kind, namespace, parent["metadata"]["uid"])
+            if (obj["metadata"].get("annotations") or {}).get(DECORATOR) == tools.spec.name
         }
         for kind in tools.spec.methods
     }

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.offline.simulator.index import Index
 from hooks.offline.simulator.resources import Catalogue
 from hooks.offline.simulator.store import Change, Ref, Store
 
@@ -25,6 +26,9 @@ class Reader(Protocol):
     def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
         """All objects of a kind, in one namespace or (empty) in all, sorted by namespace and name."""
 
+    def list_controlled(self, kind: GroupVersionKind, namespace: str, uid: str) -> list[Manifest]:
+        """The objects of a kind that an object controls, or (empty uid) that none controls, sorted likewise."""
+
 
 class Informer:
     """A view of the store without undelivered changes of the `late` kinds; other kinds are always up to date."""
@@ -34,22 +38,25 @@ class Informer:
         self._store = store
         self._late = frozenset((kind.group, kind.kind) for kind in late)
         self._held: frozenset[tuple[str, str]] = frozenset()
-        self._known: dict[tuple[str, str], dict[Ref, Manifest]] = {}
+        self._known: dict[Ref, Manifest] = {}
+        self._index = Index()
         self._pending: dict[tuple[str, str], deque[Change]] = {}
         self._read_all()
 
     def get(self, ref: Ref) -> Manifest | None:
         """The object as last delivered, None if there is none."""
-        key = (ref.group, ref.kind)
-        return self._known[key].get(ref) if key in self._late else self._store.get(ref)
+        return self._known.get(ref) if (ref.group, ref.kind) in self._late else self._store.get(ref)
 
     def list_kind(self, kind: GroupVersionKind, namespace: str = "") -> list[Manifest]:
         """All delivered objects of a kind, in one namespace or (empty) in all, sorted by namespace and name."""
-        key = (kind.group, kind.kind)
-        if key not in self._late:
-            return self._store.list_kind(kind, namespace)
-        known = self._known[key]
-        return [known[ref] for ref in sorted(known) if namespace in {"", ref.namespace}]
+        return self._source(kind).list_kind(kind, namespace)
+
+    def list_controlled(self, kind: GroupVersionKind, namespace: str, uid: str) -> list[Manifest]:
+        """The delivered objects of a kind that an object controls, or (empty uid) that none controls."""
+        return self._source(kind).list_controlled(kind, namespace, uid)
+
+    def _source(self, kind: GroupVersionKind) -> Store | Index:
+        return self._index if (kind.group, kind.kind) in self._late else self._store
 
     def is_late(self, change: Change) -> bool:
         """Whether a change is visible only after `deliver`."""
@@ -71,16 +78,18 @@ class Informer:
         """Deliver the oldest change of a group and kind."""
         change = self._pending[key].popleft()
         if change.new is None:
-            self._known[key].pop(change.ref, None)
+            self._known.pop(change.ref, None)
+            self._index.drop(change.ref)
         else:
-            self._known[key][change.ref] = change.new
+            self._known[change.ref] = change.new
+            self._index.put(change.ref, change.new)
         return change
 
     def list_again(self) -> list[Change]:
         """Deliver everything at once, as after a broken watch: one change for each object that differs."""
-        before = {ref: obj for known in self._known.values() for ref, obj in known.items()}
+        before = self._known
         self._read_all()
-        after = {ref: obj for known in self._known.values() for ref, obj in known.items()}
+        after = self._known
         return [
             Change(ref, before.get(ref), after.get(ref))
             for ref in sorted(before.keys() | after.keys())
@@ -89,7 +98,8 @@ class Informer:
 
     def _read_all(self) -> None:
         self._pending = {key: deque() for key in self._late}
-        self._known = {key: {} for key in self._late}
+        self._known, self._index = {}, Index()
         for ref, obj in self._store.items():
             if (ref.group, ref.kind) in self._late:
-                self._known[ref.group, ref.kind][ref] = obj
+                self._known[ref] = obj
+                self._index.put(ref, obj)

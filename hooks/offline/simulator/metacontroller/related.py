@@ -3,21 +3,19 @@
 Source: Metacontroller v4.17, pkg/controller/common/customize/manager.go.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Callable, Iterator
 
 from hooks.k8s.types import Manifest, object_key
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.metacontroller.related_rules import Concerns, Rule, check_rule, selects
 from hooks.offline.simulator.metacontroller.webhook import SyncFailed, TooManyRequests, Webhook
 from hooks.offline.simulator.resources import Resource, UnknownKind
-from hooks.offline.simulator.store import Change, Ref
-from hooks.world.selectors import matches
+from hooks.offline.simulator.store import Change, Ref, ref_of
 
 ObjectMap = dict[str, dict[str, Manifest]]
 """Objects by key of their kind (`Deployment.apps/v1`), then by their own (`namespace/name`)."""
-
-Rule = Mapping[str, Any]
 
 CACHED_SECONDS = 20 * 60.0
 
@@ -31,6 +29,10 @@ class Related:
         self._clock = clock
         self._rules: dict[tuple[str, int], tuple[float, list[Rule]]] = {}
         self._watched: set[str] = set()
+        self._concerns = Concerns(())
+        self._fresh_until = 0.0
+        """Until when no rules of a parent are to be asked for again, if no parent changes and no kind comes."""
+        self._kinds = 0
 
     def objects(self, parent: Manifest) -> ObjectMap:
         """All objects that the parent's rules select, with a key for every kind in the rules.
@@ -42,39 +44,63 @@ class Related:
         found: ObjectMap = {}
         for rule in self._rules_of(parent):
             resource = self._resource_of(rule)
-            _check_rule(rule, resource)
+            check_rule(rule, resource)
             group = found.setdefault(resource.kind.key, {})
-            for obj in self._store.list_kind(resource.kind):
-                if self._selects(rule, resource, obj):
+            for obj in self._look_at(rule, resource):
+                if selects(rule, resource, obj, self._store):
                     group[object_key(obj)] = obj
         self._watched |= set(found)
         return found
 
-    def concerns(self, parent: Manifest, change: Change) -> bool:
-        """Whether a change requires a sync of the parent; calls the hook if its rules are not cached."""
+    def _look_at(self, rule: Rule, resource: Resource) -> Iterator[Manifest]:
+        """The objects that a rule can select, sorted: those of its names, of its namespace, or of the whole kind."""
+        kind, namespace = resource.kind, (rule.get("namespace") or "") if resource.namespaced else ""
+        if not rule.get("names") or (resource.namespaced and not namespace):
+            yield from self._store.list_kind(kind, namespace)
+            return
+        for name in sorted(set(rule["names"])):
+            if (found := self._store.get(Ref(kind.group, kind.kind, namespace, name))) is not None:
+                yield found
+
+    def forget_index(self) -> None:
+        """Parents came, went or have another generation, so that rules may have to be asked for."""
+        self._fresh_until = 0.0
+
+    def find_concerned(self, change: Change, parents: Callable[[], list[Manifest]]) -> list[Ref]:
+        """The parents that a change requires a sync of; calls the hook about those whose rules are not cached."""
         kind = f"{change.current['kind']}.{change.current['apiVersion']}"
         if kind not in self._watched:
-            return False
-        try:
-            rules = self._rules_of(parent)
-        except (SyncFailed, TooManyRequests):
-            return False
-        return any(self._rule_concerns(rule, kind, change) for rule in rules)
+            return []
+        if self._clock.seconds >= self._fresh_until or self._kinds != len(self._store.catalogue):
+            self._kinds = len(self._store.catalogue)
+            self._concerns = Concerns(self._read_rules(parents()))
+        return self._concerns.find(change, kind, self._store)
 
-    def _rule_concerns(self, rule: Rule, kind: str, change: Change) -> bool:
-        try:
-            resource = self._resource_of(rule)
-            _check_rule(rule, resource)
-        except SyncFailed:
-            return False
-        if resource.kind.key != kind:
-            return False
-        return any(self._selects(rule, resource, obj) for obj in (change.old, change.new) if obj is not None)
+    def _read_rules(self, parents: list[Manifest]) -> list[tuple[Ref, Rule, Resource]]:
+        """The good rules of all parents; a failed question is asked again at the next change."""
+        self._fresh_until = math.inf
+        found = []
+        for parent in parents:
+            try:
+                rules = self._rules_of(parent)
+            except (SyncFailed, TooManyRequests):
+                self._fresh_until = 0.0
+                continue
+            if rules:
+                self._fresh_until = min(self._fresh_until, self._rules[_key_of(parent)][0])
+            for rule in rules:
+                try:
+                    resource = self._resource_of(rule)
+                    check_rule(rule, resource)
+                except SyncFailed:
+                    continue
+                found.append((ref_of(parent), rule, resource))
+        return found
 
     def _rules_of(self, parent: Manifest) -> list[Rule]:
         if not self._webhook.has("customize"):
             return []
-        key = (parent["metadata"]["uid"], parent["metadata"].get("generation", 0))
+        key = _key_of(parent)
         known = self._rules.get(key)
         if known is not None and known[0] > self._clock.seconds:
             return known[1]
@@ -88,26 +114,6 @@ class Related:
         except UnknownKind as unknown:
             raise SyncFailed(str(unknown)) from None
 
-    def _selects(self, rule: Rule, resource: Resource, obj: Manifest) -> bool:
-        metadata = obj["metadata"]
-        if resource.namespaced and rule.get("namespace") and metadata["namespace"] != rule["namespace"]:
-            return False
-        if rule.get("names") and metadata["name"] not in rule["names"]:
-            return False
-        if not matches(rule.get("labelSelector"), metadata.get("labels") or {}):
-            return False
-        if rule.get("namespaceSelector") is None:
-            return True
-        namespace = self._store.get(Ref("", "Namespace", "", metadata["namespace"])) or {"metadata": {}}
-        return matches(rule["namespaceSelector"], namespace["metadata"].get("labels") or {})
 
-
-def _check_rule(rule: Rule, resource: Resource) -> None:
-    by_labels = rule.get("labelSelector") is not None
-    by_namespace_labels = rule.get("namespaceSelector") is not None
-    if rule.get("names") and (by_labels or by_namespace_labels):
-        raise SyncFailed("related rule cannot have both names and labelSelector/namespaceSelector specified")
-    if rule.get("namespace") and by_namespace_labels:
-        raise SyncFailed("related rule cannot have both namespace and namespaceSelector specified")
-    if by_namespace_labels and not resource.namespaced:
-        raise SyncFailed("namespaceSelector is only supported for namespaced related resources")
+def _key_of(parent: Manifest) -> tuple[str, int]:
+    return parent["metadata"]["uid"], parent["metadata"].get("generation", 0)

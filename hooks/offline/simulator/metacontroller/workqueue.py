@@ -3,9 +3,12 @@
 Source: client-go util/workqueue; Metacontroller's limiter: 5 ms doubled with each failure, at most 1000 s.
 """
 
-from typing import Generic, TypeVar
+from collections.abc import Collection
+from typing import Any, Generic, TypeVar
 
-Key = TypeVar("Key")
+from hooks.offline.simulator.timers import Timers
+
+Key = TypeVar("Key", bound=tuple[Any, ...])
 
 FIRST_BACK_OFF = 0.005
 LONGEST_BACK_OFF = 1000.0
@@ -16,7 +19,7 @@ class WorkQueue(Generic[Key]):
 
     def __init__(self) -> None:
         self._ready: dict[Key, None] = {}
-        self._later: dict[Key, float] = {}
+        self._later: Timers[Key] = Timers()
         self._failures: dict[Key, int] = {}
 
     def add(self, key: Key) -> None:
@@ -25,7 +28,7 @@ class WorkQueue(Generic[Key]):
 
     def add_at(self, key: Key, seconds: float) -> None:
         """Make the key due at a time; of several times the earliest counts."""
-        self._later[key] = min(seconds, self._later.get(key, seconds))
+        self._later.set_earlier(key, seconds)
 
     def add_failed(self, key: Key, now: float) -> None:
         """Make the key due after its back-off."""
@@ -42,12 +45,12 @@ class WorkQueue(Generic[Key]):
         """Reset the key's back-off."""
         self._failures.pop(key, None)
 
-    def ready(self, now: float) -> list[Key]:
-        """Keys that are due now, oldest first."""
-        for key in [key for key, seconds in self._later.items() if seconds <= now]:
-            del self._later[key]
+    def ready(self, now: float) -> Collection[Key]:
+        """Keys that are due now, oldest first; what is returned changes with the queue."""
+        for key in self._later.due(now):
+            self._later.drop(key)
             self.add(key)
-        return list(self._ready)
+        return self._ready.keys()
 
     def take(self, key: Key) -> None:
         """Remove a due key."""
@@ -55,4 +58,4 @@ class WorkQueue(Generic[Key]):
 
     def next_time(self) -> float | None:
         """When the next delayed key is due, None if there is none."""
-        return min(self._later.values(), default=None)
+        return self._later.next_time()

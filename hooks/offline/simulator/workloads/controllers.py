@@ -12,7 +12,7 @@ from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.offline.simulator.client import Client
 from hooks.offline.simulator.store import Change, Ref, Store, ref_of
 from hooks.offline.simulator.workloads.deployments import reconcile_deployment
-from hooks.offline.simulator.workloads.endpoints import reconcile_service
+from hooks.offline.simulator.workloads.endpoints import reconcile_service, selects
 from hooks.offline.simulator.workloads.grove import reconcile_pod_clique_set, reconcile_scaling_group
 from hooks.offline.simulator.workloads.grove_pods import followers_of, reconcile_pod_clique
 from hooks.offline.simulator.workloads.grove_webhook import admit_pod_clique_set
@@ -53,7 +53,7 @@ WEBHOOKS: Mapping[GroupVersionKind, Webhook] = {
 def find_affected(store: Store, change: Change) -> list[Ref]:
     """The objects with a reconciler that a change affects.
 
-    These are the object itself and its owners; for a pod also the Services of its namespace, its PodGroup and the
+    These are the object itself and its owners; for a pod also the Services that select it, its PodGroup and the
     LeaderWorkerSet that its label names; for a PodClique those that start after it.
     """
     found = [change.ref] if change.new is not None and _has_reconciler(change.current) else []
@@ -63,7 +63,11 @@ def find_affected(store: Store, change: Change) -> list[Ref]:
             found.append(ref_of(owner))
         owner = _first_owner(store, owner)
     if change.ref.kind == kinds.POD.kind:
-        found += [ref_of(service) for service in store.list_kind(kinds.SERVICE, change.ref.namespace)]
+        found += [
+            ref_of(service)
+            for service in store.list_kind(kinds.SERVICE, change.ref.namespace)
+            if any(selects(service, pod) for pod in (change.old, change.new) if pod is not None)
+        ]
         group = group_of(change.current)
         found += [group] if group else []
         found += set_named_by(store, change.current)

@@ -13,7 +13,6 @@ from hooks.offline.simulator.store import Store, ref_of
 from hooks.offline.simulator.workloads.pods import is_ready
 from hooks.world.equality import are_equal
 from hooks.world.ownership import controller_reference
-from hooks.world.selectors import matches
 
 SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
@@ -27,8 +26,7 @@ def reconcile_service(store: Store, client: Client, service: Manifest) -> None:
     pods = [
         pod
         for pod in store.list_kind(kinds.POD, metadata["namespace"])
-        if matches({"matchLabels": spec["selector"]}, pod["metadata"].get("labels") or {})
-        and pod.get("status", {}).get("podIP")
+        if selects(service, pod) and pod.get("status", {}).get("podIP")
     ]
     wanted = _build_slice(service, pods)
     live = client.get(ref_of(wanted))
@@ -38,6 +36,12 @@ def reconcile_service(store: Store, client: Client, service: Manifest) -> None:
     merged = {**live, **wanted, "metadata": {**live["metadata"], **wanted["metadata"]}}
     if not are_equal(merged, live):
         client.update(merged)
+
+
+def selects(service: Manifest, pod: Manifest) -> bool:
+    """Whether a Service selects a pod of its namespace; one without selector selects none."""
+    selector = service["spec"].get("selector") or {}
+    return bool(selector) and selector.items() <= (pod["metadata"].get("labels") or {}).items()
 
 
 def _build_slice(service: Manifest, pods: list[Manifest]) -> Manifest:

@@ -4,6 +4,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, controller_of
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.store import Change, Ref, Store, ref_of
+from hooks.offline.simulator.timers import Timers
 from hooks.offline.simulator.workloads.jobs import next_due
 
 
@@ -13,7 +14,7 @@ class JobTimers:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._due: dict[Ref, float] = {}
+        self._due: Timers[Ref] = Timers()
 
     def observe(self, change: Change) -> None:
         """Reset the timer of a Job when it or one of its pods changes."""
@@ -26,19 +27,21 @@ class JobTimers:
 
     def next_time(self) -> float | None:
         """When the next Job is due, None if there is none."""
-        return min(self._due.values(), default=None)
+        return self._due.next_time()
 
     def take_due(self) -> list[Ref]:
         """Take the Jobs that are due now; each timer fires once."""
-        found = sorted(ref for ref, seconds in self._due.items() if seconds <= self._clock.seconds)
+        found = sorted(self._due.due(self._clock.seconds))
         for ref in found:
-            del self._due[ref]
+            self._due.drop(ref)
         return found
 
     def _set(self, ref: Ref) -> None:
-        job = self._store.get(ref)
-        moment = next_due(job, self._store.list_kind(kinds.POD, ref.namespace)) if job is not None else None
+        job, moment = self._store.get(ref), None
+        if job is not None:
+            pods = self._store.list_controlled(kinds.POD, ref.namespace, job["metadata"]["uid"])
+            moment = next_due(job, pods)
         if job is None or moment is None:
-            self._due.pop(ref, None)
+            self._due.drop(ref)
         else:
-            self._due[ref_of(job)] = self._clock.seconds_at(moment)
+            self._due.set(ref_of(job), self._clock.seconds_at(moment))

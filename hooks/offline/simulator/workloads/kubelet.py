@@ -12,6 +12,7 @@ from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.offline.simulator.client import Client
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.store import Change, Ref, Store
+from hooks.offline.simulator.timers import Timers
 from hooks.offline.simulator.workloads.job_pods import JobPods
 from hooks.offline.simulator.workloads.pods import (
     FAULT_STAGE,
@@ -82,7 +83,7 @@ class Kubelet:
         self._pace = pace or PodPace()
         self._given = given
         self._stages: dict[Ref, Stage] = {}
-        self._due: dict[Ref, float] = {}
+        self._due: Timers[Ref] = Timers()
         self._held: set[str] = set()
         self._faults: dict[str, PodFault] = {}
 
@@ -110,12 +111,11 @@ class Kubelet:
             return
         if change.new is None:
             self._stages.pop(change.ref, None)
-            self._due.pop(change.ref, None)
+            self._due.drop(change.ref)
         elif change.old is None:
             self._stages[change.ref] = Stage.PENDING
-            self._due[change.ref] = self._clock.seconds + (
-                self._pace.pending if kind == kinds.POD else self._pace.binding
-            )
+            wait = self._pace.pending if kind == kinds.POD else self._pace.binding
+            self._due.set(change.ref, self._clock.seconds + wait)
             if kind == kinds.POD:
                 self._write(change.ref, Stage.PENDING)
 
@@ -133,18 +133,15 @@ class Kubelet:
 
     def due(self) -> list[Ref]:
         """Pods and claims that are due now, the longest waiting first."""
-        now = self._clock.seconds
-        return sorted(
-            (ref for ref, seconds in self._due.items() if seconds <= now), key=lambda ref: (self._due[ref], ref)
-        )
+        return self._due.due(self._clock.seconds)
 
     def next_time(self) -> float | None:
         """When the next pod or claim is due, None if there is none."""
-        return min(self._due.values(), default=None)
+        return self._due.next_time()
 
     def advance(self, ref: Ref) -> None:
         """Move one pod to its next stage, or bind a claim."""
-        del self._due[ref]
+        self._due.drop(ref)
         if ref.kind == kinds.PERSISTENT_VOLUME_CLAIM.kind:
             self._bind(ref)
             return
@@ -159,7 +156,7 @@ class Kubelet:
         else:
             self._write(ref, stage)
         if stage is not _LAST[self._runs_once(ref)]:
-            self._due[ref] = self._clock.seconds + self._wait_at(stage)
+            self._due.set(ref, self._clock.seconds + self._wait_at(stage))
 
     def _wait_at(self, stage: Stage) -> float:
         waits = {
@@ -212,7 +209,7 @@ class Kubelet:
         """Revisit the pods of a namespace that may wait for an object that was created."""
         for ref, stage in self._stages.items():
             if ref.kind == kinds.POD.kind and ref.namespace == namespace and stage in {Stage.PENDING, Stage.PULLING}:
-                self._due.setdefault(ref, self._clock.seconds)
+                self._due.set_new(ref, self._clock.seconds)
 
     def _revisit(self, glob: str) -> None:
         """Revisit every pod that a changed rule matches; move it back to the stage of its fault."""
@@ -224,7 +221,7 @@ class Kubelet:
                 if fault is not None and list(Stage).index(stage) > list(Stage).index(FAULT_STAGE[fault]):
                     self._stages[ref] = FAULT_STAGE[fault]
                 if self._stages[ref] is not Stage.READY:
-                    self._due[ref] = self._clock.seconds
+                    self._due.set(ref, self._clock.seconds)
 
     def _fault(self, names: set[str]) -> PodFault | None:
         matching = (fault for glob, fault in self._faults.items() if any(fnmatchcase(name, glob) for name in names))

@@ -6,9 +6,10 @@ from typing import Any
 
 from hooks.k8s import kinds
 from hooks.k8s.hashing import short_hash
-from hooks.k8s.types import GroupVersionKind, Manifest, is_controlled_by, is_deleting, name_of
+from hooks.k8s.types import GroupVersionKind, Manifest, is_deleting
 from hooks.offline.simulator.client import Client
 from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.store import Ref
 from hooks.offline.simulator.workloads.pods import is_ready
 from hooks.world.equality import are_equal
 from hooks.world.ownership import controller_reference
@@ -17,7 +18,7 @@ from hooks.world.ownership import controller_reference
 def owned_by(store: Reader, owner: Manifest, kind: GroupVersionKind) -> list[Manifest]:
     """The objects of a kind that an owner controls."""
     metadata = owner["metadata"]
-    return [found for found in store.list_kind(kind, metadata["namespace"]) if is_controlled_by(found, metadata["uid"])]
+    return store.list_controlled(kind, metadata["namespace"], metadata["uid"])
 
 
 def pods_of(store: Reader, owner: Manifest) -> list[Manifest]:
@@ -28,12 +29,11 @@ def pods_of(store: Reader, owner: Manifest) -> list[Manifest]:
 
 def build_pod(store: Reader, owner: Manifest, template: Mapping[str, Any], *, longest: int | None = None) -> Manifest:
     """A pod of a template, under a free name that begins with the owner's, of which `longest` characters are taken."""
-    metadata, uid = owner["metadata"], owner["metadata"]["uid"]
-    taken = {name_of(pod) for pod in store.list_kind(kinds.POD, metadata["namespace"])}
+    metadata, uid, namespace = owner["metadata"], owner["metadata"]["uid"], owner["metadata"]["namespace"]
     candidates = (f"{metadata['name'][:longest]}-{short_hash(f'{uid}/{serial}', 5)}" for serial in count())
     own = {
-        "name": next(name for name in candidates if name not in taken),
-        "namespace": metadata["namespace"],
+        "name": next(name for name in candidates if store.get(Ref("", "Pod", namespace, name)) is None),
+        "namespace": namespace,
         "ownerReferences": [controller_reference(owner)],
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], **own}, "spec": template["spec"]}
