@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 WITHOUT_GROVE = frozenset(OPTIONAL_KINDS) - {"grove"}
 EVERYTHING = frozenset(OPTIONAL_KINDS)
-_BUILDER = ("api", "component", "contract.py", "graph", "identity.py", "k8s", "metacontroller")
+_BUILDER = ("api", "component", "contract.py", "graph", "k8s", "metacontroller", "policy")
 """The modules of `hooks` that build objects; the defaults of settings are not here."""
 _WORD = re.compile(r"[A-Za-z0-9_./%][A-Za-z0-9_./%-]*")
 
