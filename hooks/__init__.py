@@ -46,17 +46,19 @@ Where is …?
 * a rule as CEL: hooks/crds/cel_spec.py, hooks/crds/cel_graph.py, hooks/crds/cel_rules.py
 * a rule of v1beta1 as CEL: hooks/crds/cel_components.py, hooks/crds/cel_v1beta1.py
 * a default of a component's type (command, port, probe, variable): hooks/component/defaults
+* a default of all pods: hooks/component/environment.py, hooks/component/pod_template.py
 * the release of Dynamo that a component runs, and since when a default holds: hooks/component/runtime_version.py
 * the release of the operator that a graph began with: hooks/component/origin.py
 * a container beside the main container: hooks/component/sidecars.py
 * a feature that is refused by name: hooks/component/preview.py, hooks/rules/preview.py
-* the engines' names: hooks/contract.py, hooks/api/schema.py
+* the engines' names: hooks/contract.py, hooks/api/schema.py, hooks/component/backends/__init__.py
 * an engine's flags over several nodes: hooks/component/backends
 * the pod template: hooks/component/pod_template.py
 * the PodCliqueSet: hooks/graph/grove/plan.py
 * the name of a PodCliqueSet: hooks/graph/grove/names.py
 * the choice between components and Grove: hooks/graph/path.py, hooks/graph/standing_path.py
 * which pods a workload makes, and how many: hooks/k8s/pod_sets.py
+* why a graph or a component is not ready, in one word: hooks/k8s/not_ready.py
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
 * what `kubectl get` shows: hooks/crds/definitions.py, hooks/crds/v1beta1.py, hooks/graph/overview.py
@@ -64,12 +66,13 @@ Where is …?
 * new defaults that wait until a spec changes: hooks/policy/held.py, hooks/policy/holding.py
 * worker components that a Go operator named by generation: hooks/graph/generations.py, hooks/graph/ending.py
 * a field of a workload's status that follows from the spec (model, GPUs, names): hooks/component/projection.py
-* the reasons of conditions: hooks/component/reasons.py, hooks/graph/status.py, hooks/graph/request/reasons.py
+* the other reasons of conditions: hooks/component/reasons.py, hooks/graph/status.py, hooks/graph/request/reasons.py
+* the reasons of a model, of a scaling adapter: hooks/model/status.py, hooks/graph/scaling_adapter/status.py
 * which changes of a condition are Events: hooks/component/events.py, hooks/graph/events.py, hooks/model/events.py
 * a restart: hooks/graph/restart.py
 * the states of a request: hooks/graph/request/phases.py
 * a check of an installation: hooks/operating/doctor/checks, hooks/operating/doctor/examination.py
-* an effect: hooks/metacontroller/effects.py, hooks/clients/effects.py
+* an effect: hooks/metacontroller/effects.py, hooks/clients/effects.py, hooks/offline/simulator/cluster.py
 * the check that an effect is wanted: hooks/clients/stored_objects.py, hooks/clients/key_removal.py
 * which cluster a command for a person talks to: hooks/cli/cluster_options.py, hooks/operating/kubeconfig.py
 * how an object of the Go operator is recognised: hooks/operating/migration/upstream.py
@@ -80,14 +83,15 @@ Where is …?
 * which call is computed now: hooks/serving/turns.py
 * an alert, and what to do about it: chart/files/monitoring/alerts.yaml, docs/runbooks.md
 * a dashboard: tests/monitoring/dashboards.py
-* a metric: hooks/serving/metrics.py, hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py
+* a metric of calls, of conversion: hooks/serving/metrics.py, hooks/serving/conversion_metrics.py
+* a metric of custom resources, of the prober: hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * the reader of YAML, and its bounds: hooks/k8s/yaml_reader.py, hooks/k8s/yaml_bounds.py
 * a pipe, a link or a device instead of a file: hooks/offline/manifests/files.py, hooks/offline/manifests/directories.py
 * which child kinds a controller declares, and how they are updated: metacontroller, hooks/metacontroller/controllers.py
-* the optional child kinds: metacontroller/optional.yaml, hooks/metacontroller/controllers.py
-* a command: hooks/cli
-* an option that several commands have: hooks/cli/options.py, hooks/cli/cluster_options.py
+* an optional child kind: metacontroller/optional.yaml, hooks/k8s/kinds.py, hooks/policy/holding.py
+* a command's arguments and printing; what it does: hooks/cli, hooks/offline, hooks/operating
+* an option that several commands have: hooks/cli/options.py, hooks/cli/cluster_options.py, hooks/cli/server_options.py
 * work on many objects in several processes: hooks/world/spreading.py, hooks/offline/processes.py
 * a command of `kubectl dynamo`: hooks/cli/kubectl
 * what a picture of a graph shows: hooks/offline/picture/plan.py
