@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from hooks import contract
 from hooks.k8s import kinds
@@ -176,6 +176,8 @@ class SimulatedCluster:
                     self._write_back(client, effect)
                 case TellEvent():
                     pass
+                case _:
+                    assert_never(effect)
 
     def hold(self, glob: str) -> None:
         """Keep matching pods from becoming ready (see `Kubelet` for what matches)."""
