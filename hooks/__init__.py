@@ -72,11 +72,13 @@ Where is …?
 * a restart: hooks/graph/restart.py
 * the states of a request: hooks/graph/request/phases.py
 * a check of an installation: hooks/operating/doctor/checks, hooks/operating/doctor/examination.py
+* which pods no workload of a graph manages: hooks/k8s/unmanaged_pods.py, hooks/operating/unmanaged_pods.py
 * an effect: hooks/metacontroller/effects.py, hooks/clients/effects.py, hooks/offline/simulator/cluster.py
 * the check that an effect is wanted: hooks/clients/stored_objects.py, hooks/clients/key_removal.py
 * which cluster a command for a person talks to: hooks/cli/cluster_options.py, hooks/operating/kubeconfig.py
 * how an object of the Go operator is recognised: hooks/operating/migration/upstream.py
 * what becomes of an object of the Go operator: hooks/operating/migration/children.py
+* how a cluster returns to the Go operator: hooks/operating/migration/way_back.py, hooks/operating/migration/origin.py
 * which addresses of engines are called: hooks/model/engine_addresses.py, hooks/model/pod_addresses.py
 * who may call the hooks: hooks/serving/callers.py
 * the limits against slow peers: hooks/serving/worker.py, hooks/serving/strangers.py

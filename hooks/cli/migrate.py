@@ -34,6 +34,7 @@ from hooks.offline.manifests.writing import guard_output
 from hooks.operating.cluster import Cluster
 from hooks.operating.doctor.facts import Right
 from hooks.operating.migration.execution import carry_out
+from hooks.operating.migration.origin import read_origin
 from hooks.operating.migration.planner import plan_migration
 from hooks.operating.migration.reading import read_found
 from hooks.operating.migration.report import summarize, write_json, write_text
@@ -104,15 +105,14 @@ def migrate(  # noqa: PLR0913 - one for each option
     """
     if namespace and everywhere:
         raise click.UsageError("-n and --all-namespaces contradict each other; give one of them")
-    if goes_back:
-        with guard_output():
-            click.echo(write_way_back(namespace), nl=False)
-        return
     if (stores or drops) and namespace:
         raise click.UsageError("-n contradicts --store-v1alpha1 and --drop-v1beta1: a CRD is that of the whole cluster")
     settings = read_settings(set_values)
     try:
         with connect(connection) as cluster:
+            if goes_back:
+                _print_way_back(cluster, namespace)
+                return
             if stores or drops:
                 _store(cluster, drops=drops, applies=applies, output=output)
                 return
@@ -125,6 +125,12 @@ def migrate(  # noqa: PLR0913 - one for each option
         sys.exit(1)
     if not is_whole:
         sys.exit(1)
+
+
+def _print_way_back(cluster: Cluster, namespace: str) -> None:
+    text = write_way_back(namespace, read_origin(cluster, namespace))
+    with guard_output():
+        click.echo(text, nl=False)
 
 
 def _store(cluster: Cluster, *, drops: bool, applies: bool, output: str) -> None:

@@ -16,7 +16,7 @@ _DOMAIN = "size(self.topologyConstraint.?packDomain.orValue(''))"
 _OF_SERVICE = f"has({unpacked('self')}.?services[?k].topologyConstraint)"
 _NEW, _OLD = (f"{unpacked(name)}[?k]" for name in ("self", "oldSelf"))
 _LACKS_DOMAIN = f"has({_NEW}.topologyConstraint) && size({_NEW}.?topologyConstraint.?packDomain.orValue('')) == 0"
-_LACKS_ALL = f"{_WHOLE} && {_DOMAIN} == 0 && has(self.services) && self.services.exists(k, !{_OF_SERVICE})"
+_LACKS_ALL = f"{_WHOLE} && {_DOMAIN} == 0 && has(self.services) && !self.services.exists(k, {_OF_SERVICE})"
 _CHANGED = (
     f"{_OLD}.hasValue() && (has({_NEW}.topologyConstraint) != has({_OLD}.topologyConstraint) || "
     f"has({_NEW}.topologyConstraint) && self[k].topologyConstraint != oldSelf[k].topologyConstraint)"
@@ -42,12 +42,7 @@ TOPOLOGY_RULES = (
         Phrase(f"{_TOPOLOGY_OF_SERVICE.form}.packDomain", _TOPOLOGY_OF_SERVICE.values),
         first_key=_LACKS_DOMAIN,
     ),
-    cel_rule(
-        rules.TOPOLOGY_OF_SERVICE,
-        _SPEC,
-        f"!({_LACKS_ALL})",
-        Phrase(_TOPOLOGY_OF_SERVICE.form, (f"self.services.filter(k, !{_OF_SERVICE})[0]",)),
-    ),
+    cel_rule(rules.TOPOLOGY_ANYWHERE, _SPEC, f"!({_LACKS_ALL})", _TOPOLOGY / "packDomain"),
 )
 
 TOPOLOGY_CHANGE_RULES = (

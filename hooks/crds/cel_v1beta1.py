@@ -93,7 +93,7 @@ _WHOLE = "has(self.topologyConstraint)"
 _CONSTRAINED = "has(c.topologyConstraint)"
 _LACKS_ALL = (
     f"{_WHOLE} && size(self.topologyConstraint.?packDomain.orValue('')) == 0 && has(self.components) && "
-    f"self.components.exists(c, !{_CONSTRAINED})"
+    f"!self.components.exists(c, {_CONSTRAINED})"
 )
 
 _TOPOLOGY_RULES = (
@@ -116,12 +116,7 @@ _TOPOLOGY_RULES = (
             Phrase(".topologyConstraint.packDomain"),
         )
     ),
-    cel_rule(
-        topology.TOPOLOGY_OF_SERVICE,
-        _SPEC,
-        f"!({_LACKS_ALL})",
-        Phrase("spec.components[%d].topologyConstraint", (f"self.components.map(c, !{_CONSTRAINED}).indexOf(true)",)),
-    ),
+    cel_rule(in_v1beta1(topology.TOPOLOGY_ANYWHERE), _SPEC, f"!({_LACKS_ALL})", _TOPOLOGY / "packDomain"),
 )
 
 _NODES = "{}.?multinode.?nodeCount.orValue(1) > 1"

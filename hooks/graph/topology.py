@@ -2,7 +2,7 @@
 
 Only Grove places pods by topology, so a graph with constraints on the other path is refused.
 
-Source: Dynamo operator 1.0, internal/webhook/validation/dynamographdeployment.go, whose texts are kept, and
+Source: Dynamo operator 1.5, internal/webhook/validation/dynamographdeployment.go, whose texts are kept, and
 internal/dynamo/grove.go; Grove, operator/api/core/v1alpha1, TopologyConstraint of alpha.6 to alpha.12.
 """
 
@@ -37,16 +37,20 @@ def validate_topology(graph: GraphDeployment, *, takes_grove: bool) -> Iterator[
         yield rules.TOPOLOGY.at(_WHOLE)
     elif not whole.topology_profile:
         yield rules.TOPOLOGY_PROFILE.at(_WHOLE / "topologyProfile")
-    for name, service in sorted(graph.spec.services.items()):
-        path = _path(name)
-        if service.topology_constraint is not None and not service.topology_constraint.pack_domain:
-            yield rules.TOPOLOGY_DOMAIN.at(path / "packDomain")
-        elif service.topology_constraint is None and whole is not None and not whole.pack_domain:
-            yield rules.TOPOLOGY_OF_SERVICE.at(path)
+    asked = {name: found for name, one in graph.spec.services.items() if (found := one.topology_constraint) is not None}
+    if whole is not None and not whole.pack_domain and graph.spec.services and not asked:
+        yield rules.TOPOLOGY_ANYWHERE.at(_WHOLE / "packDomain")
+    for name, constraint in sorted(asked.items()):
+        if not constraint.pack_domain:
+            yield rules.TOPOLOGY_DOMAIN.at(_path(name) / "packDomain")
 
 
-def plan_topology(graph: GraphDeployment, settings: Settings) -> Mapping[str, Topology]:
+def plan_topology(
+    graph: GraphDeployment, settings: Settings, standing: TopologyForm | None = None
+) -> Mapping[str, Topology]:
     """The constraints by service, that of the whole graph under `WHOLE_GRAPH`; {} if there are none.
+
+    `standing` is the form in which the graph's set has them; it counts where no setting says a form.
 
     Raises:
         InvalidSpec: the installed Grove does not support them.
@@ -54,10 +58,10 @@ def plan_topology(graph: GraphDeployment, settings: Settings) -> Mapping[str, To
     whole = graph.spec.topology_constraint
     if whole is None:
         return {}
-    if settings.grove_topology == "off":
+    form = standing if settings.grove_topology == "off" else TopologyForm(settings.grove_topology)
+    if form is None:
         raise InvalidSpec(rules.TOPOLOGY_FORM_UNKNOWN.at(_WHOLE))
     asked = {name: spec.topology_constraint for name, spec in graph.spec.services.items()}
-    form = TopologyForm(settings.grove_topology)
     found = {
         name: Topology(form=form, name=whole.topology_profile, domain=constraint.pack_domain)
         for name, constraint in sorted({WHOLE_GRAPH: whole, **asked}.items())

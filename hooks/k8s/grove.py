@@ -65,6 +65,17 @@ class Topology:
                 assert_never(self.form)
 
 
+def find_topology_form(template: Mapping[str, Any]) -> TopologyForm | None:
+    """The form of the constraints in the template of a set; None if it has none."""
+    parts = (template, *(template.get("cliques") or ()), *(template.get("podCliqueScalingGroups") or ()))
+    keys = {key for part in parts for key, value in (part.get("topologyConstraint") or {}).items() if value}
+    if not keys:
+        return None
+    if "packDomain" not in keys:
+        return TopologyForm.PACK
+    return TopologyForm.TOPOLOGY_NAME if "topologyName" in keys else TopologyForm.PACK_DOMAIN
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clique:
     """Pods of one template; Grove reads `replicas` only at creation, and the least is 1."""

@@ -15,9 +15,11 @@ def keep_immutable(wanted: Manifest, found: Mapping[str, Json]) -> Manifest:
 
     Another program, or an older version of the hooks, may have chosen other values than these hooks would. What the
     user chose stays as wanted, because the user must learn that it cannot change: names of cliques, schedulers,
-    topology constraints, the start-up type that follows from the engine. So does `minAvailable` of a clique that needs
-    all its pods, if the user changes the number of pods.
+    topologies, the start-up type that follows from the engine. So does `minAvailable` of a clique that needs all its
+    pods, if the user changes the number of pods. A constraint that names no topology keeps its form: Grove may refuse
+    the name.
     """
+    wanted = _keep_constraints(wanted, found.get("template") or {})
     template, before = wanted["spec"]["template"], found.get("template") or {}
     ours, theirs = ({one["name"]: one for one in part.get("cliques") or ()} for part in (template, before))
     startup = before.get("cliqueStartupType") or ANY_ORDER
@@ -29,6 +31,28 @@ def keep_immutable(wanted: Manifest, found: Mapping[str, Json]) -> Manifest:
         earlier = {group["name"]: group for group in before.get("podCliqueScalingGroups") or ()}
         kept["podCliqueScalingGroups"] = [_keep_group(group, earlier.get(group["name"])) for group in groups]
     return {**wanted, "spec": {**wanted["spec"], "template": kept}}
+
+
+def _keep_constraints(wanted: Manifest, before: Mapping[str, Any]) -> Manifest:
+    """The set with the existing constraints that say the same as the wanted ones, and name no topology themselves.
+
+    A Go operator from 1.4 on names the topology at the set alone if that has a domain; one before that named none.
+    """
+    template, lists = wanted["spec"]["template"], ("cliques", "podCliqueScalingGroups")
+    inherited = (before.get("topologyConstraint") or {}).get("topologyName") or ""
+    kept = _keep_constraint(template, before, inherited)
+    for key in lists:
+        if parts := template.get(key):
+            earlier = {one.get("name"): one for one in before.get(key) or ()}
+            kept[key] = [_keep_constraint(one, earlier.get(one["name"]) or {}, inherited) for one in parts]
+    return {**wanted, "spec": {**wanted["spec"], "template": kept}}
+
+
+def _keep_constraint(wanted: Mapping[str, Any], found: Mapping[str, Any], inherited: str) -> dict[str, Any]:
+    constraint, before = wanted.get("topologyConstraint") or {}, found.get("topologyConstraint") or {}
+    is_named = before.get("topologyName") or inherited not in {"", constraint.get("topologyName") or ""}
+    is_same = constraint and before and not is_named and _domain_of(constraint) == _domain_of(before)
+    return {**wanted, "topologyConstraint": before} if is_same else dict(wanted)
 
 
 def _keep_clique(wanted: Mapping[str, Json], found: Mapping[str, Json]) -> dict[str, Json]:
@@ -100,8 +124,11 @@ def _topology_of(part: Mapping[str, Any]) -> Json:
     found = part.get("topologyConstraint")
     if not found:
         return None
-    domain = found.get("packDomain") or (found.get("pack") or {}).get("required")
-    return f"{found.get('topologyName') or ''}/{domain}"
+    return f"{found.get('topologyName') or ''}/{_domain_of(found)}"
+
+
+def _domain_of(constraint: Mapping[str, Any]) -> Json:
+    return constraint.get("packDomain") or (constraint.get("pack") or {}).get("required")
 
 
 def _show(value: Json) -> str:

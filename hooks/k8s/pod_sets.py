@@ -193,11 +193,12 @@ def _of_cliques(spec: Mapping[str, Json]) -> Iterator[RolePods]:
         name: group for group in template.get("podCliqueScalingGroups") or () for name in group.get("cliqueNames") or ()
     }
     for clique in cliques_of(spec):
-        name, group = clique["name"], groups.get(clique["name"])
+        name = str(clique.get("name") or "")
+        group = groups.get(name)
         times = _number(spec, "replicas") * (_number(group, "replicas") if group else 1)
         yield RolePods(
             role=name,
-            rolls_with=f"group {group['name']}" if group else name,
+            rolls_with=f"group {group.get('name')}" if group else name,
             replicas=_number(clique.get("spec") or {}, "replicas") * times,
             each=1,
             template=_template_of_clique(clique, template.get("priorityClassName")),

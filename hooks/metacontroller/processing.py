@@ -40,5 +40,5 @@ def find_unprocessed(parent: ReadManifest, now: datetime) -> Unprocessed | None:
         return None
     times = [str(entry["time"]) for entry in metadata.get("managedFields") or () if entry.get("time")]
     since = max(map(datetime.fromisoformat, times), default=None)
-    since = since or datetime.fromisoformat(str(metadata["creationTimestamp"]))
+    since = since or datetime.fromisoformat(str(metadata.get("creationTimestamp") or now.isoformat()))
     return Unprocessed(generation=int(generation), observed=int(observed or 0), waited=now - since)

@@ -1,18 +1,20 @@
 """Reads a graph with all that belongs to it: its objects, the models that it serves, and the last Events of all."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.pod_reasons import explain_pods
-from hooks.k8s.types import Json, Manifest, ReadManifest, controller_of, gvk_of, is_deleting, labels_of, name_of
+from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, is_deleting, labels_of, name_of
+from hooks.k8s.unmanaged_pods import describe_unmanaged, find_unmanaged
 from hooks.metacontroller.processing import Unprocessed, find_unprocessed
 from hooks.offline.simulation.trees import ObjectTree, describe_object
 from hooks.offline.simulator.resources import REPLICA_SET
 from hooks.operating.cluster import Cluster
 from hooks.operating.live_reader import read_graph
+from hooks.world.objects import World
 
 _LABELLED = (
     contract.COMPONENT,
@@ -77,17 +79,16 @@ def read_tree(cluster: Cluster, read: ReadManifest, now: datetime) -> LiveTree:
         reasons=tuple(dict.fromkeys(_find_reasons([graph, *below], now))),
         events=tuple(sorted(events, key=time_of)[-_MOST_EVENTS:]),
         unread=world.unread,
-        unmanaged=tuple(_find_unmanaged(world.of_kind(kinds.POD), known)),
+        unmanaged=_find_unmanaged(graph, found, world),
     )
 
 
-def _find_unmanaged(pods: Iterable[ReadManifest], known: Container[str]) -> Iterator[str]:
-    """The pods that nothing of the graph manages: changes of the graph do not reach them, and they outlive it."""
-    for pod in pods:
-        if str(pod["metadata"].get("uid")) not in known and not is_deleting(pod):
-            owner = controller_of(pod)
-            whose = f" of {owner.get('kind')} {owner.get('name')}" if owner else ""
-            yield f"Pod {name_of(pod)}{whose}"
+def _find_unmanaged(graph: Manifest, found: Iterable[ReadManifest], world: World) -> tuple[str, ...]:
+    """The pods with the graph's label that nothing of it manages, where their owners could be read."""
+    doubtful = (*_LABELLED, *_UNLABELLED) if world.unread else ()
+    unread = {kind.kind for kind in doubtful if not world.of_kind(kind)}
+    uid = str(graph["metadata"].get("uid"))
+    return tuple(map(describe_unmanaged, find_unmanaged(world.of_kind(kinds.POD), found, {uid}, unread)))
 
 
 def time_of(event: ReadManifest) -> str:
@@ -108,7 +109,7 @@ def describe_live(obj: Manifest, objects: ObjectTree) -> str:
     """An object's state in a few words, as a simulation shows it; a pod's with restarts, an adapter's with replicas."""
     state = describe_object(obj, objects)
     if gvk_of(obj) == contract.SCALING_ADAPTER:
-        wanted, has = obj["spec"].get("replicas"), (obj.get("status") or {}).get("replicas")
+        wanted, has = (obj.get("spec") or {}).get("replicas"), (obj.get("status") or {}).get("replicas")
         counted = f"{wanted} replicas wanted" if has is None else f"{has}/{wanted} replicas"
         return ", ".join(filter(None, (counted, state)))
     if gvk_of(obj) != kinds.POD:
@@ -121,13 +122,13 @@ def describe_live(obj: Manifest, objects: ObjectTree) -> str:
 def _is_old(obj: ReadManifest) -> bool:
     """Whether it is a ReplicaSet of an earlier rollout, of which a Deployment keeps ten."""
     has = (obj.get("status") or {}).get("replicas", 0)
-    return gvk_of(obj) == REPLICA_SET and not obj["spec"].get("replicas") and not has
+    return gvk_of(obj) == REPLICA_SET and not (obj.get("spec") or {}).get("replicas") and not has
 
 
 def _serves(graph: ReadManifest, model: ReadManifest) -> bool:
-    services: Iterable[Mapping[str, Json]] = (graph["spec"].get("services") or {}).values()
+    services: Iterable[Mapping[str, Json]] = ((graph.get("spec") or {}).get("services") or {}).values()
     bases = {(service.get("modelRef") or {}).get("name") for service in services}
-    return model["spec"].get("baseModelName") in bases - {None}
+    return (model.get("spec") or {}).get("baseModelName") in bases - {None}
 
 
 def _subject_of(event: ReadManifest) -> str:
@@ -142,7 +143,7 @@ def _find_reasons(objects: Iterable[Manifest], now: datetime) -> Iterator[str]:
             yield f"{obj['kind']} {name_of(obj)}: {describe_waiting(waiting)}"
         if gvk_of(obj) in {contract.GRAPH, contract.COMPONENT}:
             for condition in (obj.get("status") or {}).get("conditions") or ():
-                if _PROBLEMS.get(condition["type"]) == condition["status"]:
+                if _PROBLEMS.get(condition.get("type")) == condition.get("status", ""):
                     said = condition.get("message") or condition.get("reason") or "no reason given"
                     yield f"{obj['kind']} {name_of(obj)}: {condition['type']} is {condition['status']}: {said}"
         elif gvk_of(obj) == kinds.POD:

@@ -23,9 +23,9 @@ TOPOLOGY_PROFILE = Rule(
     place=Place.CEL,
 )
 TOPOLOGY_DOMAIN = Rule(name="topology-domain", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
-TOPOLOGY_OF_SERVICE = Rule(
-    name="topology-of-service",
-    text="{path} is required, as spec.topologyConstraint.packDomain is not set",
+TOPOLOGY_ANYWHERE = Rule(
+    name="topology-anywhere",
+    text="{path} is required, as no service has a topologyConstraint",
     reason=Reason.REQUIRED,
     place=Place.CEL,
 )

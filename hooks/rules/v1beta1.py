@@ -139,6 +139,7 @@ _WORDS: Mapping[Rule, Rule] = dict(
             "{path} with clusterTopologyName is required when any topology constraint is set (at spec or component "
             "level)",
         ),
+        _worded(topology.TOPOLOGY_ANYWHERE, "{path} is required, as no component has a topologyConstraint"),
         _worded(topology.COMPONENT_TOPOLOGY, "{path} needs Grove, under which only components of a graph can run"),
     )
 )

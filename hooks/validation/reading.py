@@ -14,7 +14,7 @@ from hooks.rules import graph, topology
 _ALSO_READS: dict[Rule, tuple[FieldPath, ...]] = {
     graph.RESTART_COMPLETE: (SPEC / "services",),
     graph.RESTART_UNKNOWN: (SPEC / "services",),
-    topology.TOPOLOGY_OF_SERVICE: (SPEC / "topologyConstraint.packDomain",),
+    topology.TOPOLOGY_ANYWHERE: (SPEC / "services",),
 }
 """Fields that a rule reads in addition to those that its problems name; all rules of names read `metadata.name`."""
 

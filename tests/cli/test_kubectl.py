@@ -166,6 +166,7 @@ def test_status_names_pods_that_no_workload_of_the_graph_manages(world: Simulate
 def test_status_names_what_may_not_be_read(world: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, play(world, forbidden=frozenset({"events", "replicasets"})))
     shown = run("status", "llm").stdout
+    assert "belong to no workload" not in shown  # nobody knows
     assert shown.count("is forbidden") == 2
     assert "DynamoComponentDeployment llm-worker  Ready" in shown
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from tests.cluster.dynamo import (
 )
 from tests.cluster.groves_kinds import GROVE, POD_CLIQUE_SET, installed_grove
 from tests.cluster.programs import HttpServer
+from tests.cluster.way_back import everything, go_back
 from tests.contract.backend import Manifest
 from tests.operating.migration import left_behind
 from tests.operating.migration.left_behind import Entry
@@ -168,8 +170,10 @@ def test_graph_is_taken_over_by_a_command_that_was_killed_twice(
     hooks: HttpServer,
     entry: Entry,
     audit: Audit,
+    tmp_path: Path,
 ) -> None:
     name = leave_behind(api, entry)["metadata"]["name"]
+    before = everything(api)
     with kept_as_it_is(api):
         plan = run(plane, api)
         assert plan.returncode == 0, plan.stderr
@@ -183,9 +187,15 @@ def test_graph_is_taken_over_by_a_command_that_was_killed_twice(
             wait_until_ready(api, name)
             wait_for_silence(audit)
             check_taken_over(api, name)
-    with running_controllers(admin, hooks.url):
-        api.delete(DYNAMO, GRAPH, name)
-        wait_until_nothing_is_left(api)
+        go_back(plane, api, tmp_path, "0.9.0")
+    after = everything(api)
+    assert {title: after.get(title) for title in before} == before
+    api.delete(DYNAMO, GRAPH, name)
+    for kind in ("RoleBinding", "ServiceAccount"):
+        for one in left_behind.shared_access_of(api.namespace):
+            if one["kind"] == kind:
+                api.delete(one["apiVersion"], kind, one["metadata"]["name"])
+    wait_until_nothing_is_left(api)
 
 
 def test_graph_that_our_controllers_have_met_is_taken_over(

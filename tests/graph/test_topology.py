@@ -90,9 +90,9 @@ def test_constraint_is_refused_while_nobody_says_which_form_grove_knows() -> Non
         (graph(None, Worker=RACK), "spec.topologyConstraint with topologyProfile is required when any topology"),
         (graph(RACK), "spec.topologyConstraint.topologyProfile is required when any topology constraint is set"),
         (graph(WHOLE, Worker={}), "spec.services[Worker].topologyConstraint.packDomain is required"),
-        (graph(PROFILE, Worker=RACK), "spec.services[Frontend].topologyConstraint is required, as"),
+        (graph(PROFILE), "spec.topologyConstraint.packDomain is required, as no service has"),
     ],
-    ids=["no profile at all", "no profile", "no domain", "a service without a domain"],
+    ids=["no profile at all", "no profile", "no domain", "no domain at all"],
 )
 def test_incomplete_constraint_is_refused(made: Manifest, problem: str) -> None:
     (found,) = ask(made, grove_topology="pack").problems

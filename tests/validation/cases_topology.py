@@ -21,6 +21,13 @@ TOPOLOGIES = (
     Case(id="topology", new=placed({**PROFILE, **RACK}, RACK)),
     Case(id="topology-by-service", new=placed(PROFILE, RACK)),
     Case(
+        id="topology-of-some-services",
+        new=make(
+            contract.GRAPH,
+            {"topologyConstraint": PROFILE, "services": {"main": {"topologyConstraint": RACK}, "other": {}}},
+        ),
+    ),
+    Case(
         id="topology-of-a-service-alone",
         new=placed(None, RACK),
         problems=(
@@ -38,7 +45,7 @@ TOPOLOGIES = (
     Case(
         id="topology-without-any-domain",
         new=placed(PROFILE),
-        problems=(f"{MAIN}.topologyConstraint is required, as spec.topologyConstraint.packDomain is not set",),
+        problems=("spec.topologyConstraint.packDomain is required, as no service has a topologyConstraint",),
     ),
     Case(
         id="topology-without-domain",

@@ -40,7 +40,7 @@ class Target:
     @property
     def services(self) -> Mapping[str, Mapping[str, Json]]:
         """The services of the graph's spec, by name."""
-        return self.graph["spec"].get("services") or {}
+        return (self.graph.get("spec") or {}).get("services") or {}
 
     def find_service(self, given: str) -> str:
         """The service's name; upper and lower case count only where two services differ in nothing else.

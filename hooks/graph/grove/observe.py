@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.component.discovered import Discovered, parse_discovered, read_annotation
-from hooks.graph.grove.names import read_set_name
+from hooks.graph.grove.names import find_set_name, read_set_name
 from hooks.k8s import kinds
 from hooks.k8s.grove import LABEL_PART_OF, Scalable, read_errors, read_scalable, why_unprocessed
 from hooks.k8s.pod_sets import cliques_of
@@ -69,10 +69,15 @@ def observe_grove(request: SyncRequest) -> ObservedGrove:
 
 
 def _find_set(request: SyncRequest) -> ReadManifest | None:
-    """The graph's PodCliqueSet, whatever its name: it keeps the one with which it was created."""
+    """The graph's PodCliqueSet, whatever its name: it keeps the one with which it was created.
+
+    A Go operator left a second one behind if longer names of services had changed the first one's name.
+    """
     found = sorted(request.children.of(kinds.POD_CLIQUE_SET), key=name_of)
-    known = (read_set_name(request.status), name_of(request.parent))
-    return next((one for name in known for one in found if name_of(one) == name), found[0] if found else None)
+    if len(found) <= 1:
+        return found[0] if found else None
+    known = (find_set_name(request.parent), name_of(request.parent))
+    return next((one for name in known for one in found if name_of(one) == name), found[0])
 
 
 def _observe_set(manifest: ReadManifest) -> ObservedSet:

@@ -26,7 +26,9 @@ from hooks.k8s.grove import (
     LABEL_KAI_QUEUE,
     Clique,
     Topology,
+    TopologyForm,
     build_pod_clique_set,
+    find_topology_form,
     with_update_strategy,
 )
 from hooks.k8s.grove_immutables import find_immutable_changes, keep_immutable
@@ -66,7 +68,7 @@ def plan_grove(
         InvalidSpec: a service cannot be rendered, or Grove would refuse the set or its change; all problems.
     """
     components, existing = tuple(components), seen.grove.pod_clique_set
-    scheduler, topology = _choose_scheduler(graph, settings), plan_topology(graph, settings)
+    scheduler, topology = _choose_scheduler(graph, settings), plan_topology(graph, settings, _topology_form(existing))
 
     def plan_service(component: GraphServicePlan, kept: Discovered | None = None) -> GroveService:
         service = plan_grove_service(graph, component, seen, settings, kept=kept)
@@ -177,6 +179,10 @@ def _volcano_queue(graph: GraphDeployment, settings: Settings) -> dict[str, str]
 def _schedule(service: GroveService, scheduler: _Scheduler, existing: ObservedSet | None) -> GroveService:
     kept = _kept_schedulers(existing)
     return replace(service, cliques=tuple(_schedule_clique(clique, scheduler, kept) for clique in service.cliques))
+
+
+def _topology_form(existing: ObservedSet | None) -> TopologyForm | None:
+    return None if existing is None or existing.is_deleting else find_topology_form(existing.spec.get("template") or {})
 
 
 def _place(service: GroveService, topology: Topology | None) -> GroveService:

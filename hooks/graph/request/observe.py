@@ -44,6 +44,8 @@ class ObservedJob:
 class LiveGraph:
     """A graph in the target namespace; `is_ours` if this request created it.
 
+    `request` is the namespace and name of the request that its labels name, as labels have them; empty for none.
+
     `state` is its `status.state`, and `message` that of its condition Ready. While the graph is being deleted, or its
     status belongs to an older spec, `state` is empty and `message` says so.
     """
@@ -53,6 +55,7 @@ class LiveGraph:
     message: str
     created: datetime | None
     is_ours: bool
+    request: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +156,10 @@ def _observe_graph(graph: ReadManifest, request_uid: str) -> LiveGraph:
         created=_moment(metadata.get("creationTimestamp")),
         # Metacontroller labels what it creates with the uid of the parent, in other namespaces too.
         is_ours=bool(request_uid) and labels_of(graph).get(contract.LABEL_CONTROLLER_UID) == request_uid,
+        request=(
+            str(labels_of(graph).get(contract.LABEL_REQUEST_NAMESPACE) or ""),
+            str(labels_of(graph).get(contract.LABEL_REQUEST_NAME) or ""),
+        ),
     )
 
 

@@ -28,6 +28,7 @@ from hooks.graph.request.phases import (
 from hooks.graph.request.preconditions import check_preconditions
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.validate import find_foreign_namespace, find_profiler_problem
+from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest
 from hooks.problems import Problem
 from hooks.settings import Settings
@@ -83,7 +84,7 @@ def plan_request(
     start = _plan_start(request, seen, previous, facts.settings)
     output = find_output(request, seen, previous, facts.now)
     target = _find_target(request, output, seen, previous)
-    live = _find_live(target, output, seen)
+    live = _find_live(request, target, output, seen=seen, previous=previous)
     job = seen.job.progress if seen.job else JobState.ABSENT
     graph = _graph_state(request, live, seen, previous)
     foreign = tuple(find_foreign_namespace(request.metadata.namespace, target.namespace, facts.settings))
@@ -152,13 +153,25 @@ def _find_target(
     return GraphTarget(namespace=namespace, name=name, uid=seen.namespaces.get(namespace, ""))
 
 
-def _find_live(target: GraphTarget, output: ProfilerOutput, seen: ObservedRequest) -> LiveGraph | None:
+def _find_live(
+    request: GraphRequest,
+    target: GraphTarget,
+    output: ProfilerOutput,
+    *,
+    seen: ObservedRequest,
+    previous: PreviousRequestStatus,
+) -> LiveGraph | None:
     """The observed graph. One that the request did not create counts too, once there is a generated graph to apply.
+
+    So does the one that a Go operator created for it, before it is taken over.
 
     Source: Dynamo operator, createDGD: AlreadyExists is success.
     """
     found = seen.graphs.get((target.namespace, target.name))
-    return found if found is not None and (found.is_ours or output.state is OutputState.USABLE) else None
+    if found is None or found.is_ours or output.state is OutputState.USABLE:
+        return found
+    named = (request.metadata.namespace, fit_label_value(request.metadata.name))
+    return found if previous.is_deployed and found.request == named else None
 
 
 def _graph_state(

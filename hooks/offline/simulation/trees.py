@@ -30,7 +30,7 @@ class ObjectTree:
             self.by_uid[obj["metadata"]["uid"]] = obj
             owner = controller_of(obj)
             if owner is not None:
-                self._children.setdefault(owner["uid"], []).append(obj)
+                self._children.setdefault(str(owner.get("uid")), []).append(obj)
 
     def children(self, obj: Manifest) -> list[Manifest]:
         """Objects that an object controls, sorted by kind and name."""
@@ -119,22 +119,27 @@ def describe_state(obj: Manifest) -> str:
     describe = _DESCRIPTIONS.get(gvk_of(obj))
     if describe is not None:
         return describe(obj)
-    if any(found["type"] == "Ready" for found in obj.get("status", {}).get("conditions", ())):
+    if any(found.get("type") == "Ready" for found in obj.get("status", {}).get("conditions", ())):
         return "Ready" if is_ready(obj) else "not ready"
     return ""
 
 
 def _describe_replicas(obj: Manifest) -> str:
-    return f"{obj.get('status', {}).get('readyReplicas', 0)}/{obj['spec']['replicas']} ready"
+    return f"{obj.get('status', {}).get('readyReplicas', 0)}/{_replicas_of(obj)} ready"
 
 
 def _describe_available(obj: Manifest) -> str:
-    return f"{obj.get('status', {}).get('availableReplicas', 0)}/{obj['spec']['replicas']} ready"
+    return f"{obj.get('status', {}).get('availableReplicas', 0)}/{_replicas_of(obj)} ready"
+
+
+def _replicas_of(obj: Manifest) -> int:
+    return int((obj.get("spec") or {}).get("replicas", 1))
 
 
 def _describe_service(obj: Manifest) -> str:
-    ports = ", ".join(str(port["port"]) for port in obj["spec"].get("ports", []))
-    return f"{'headless ' if obj['spec'].get('clusterIP') == 'None' else ''}{ports}"
+    spec = obj.get("spec") or {}
+    ports = ", ".join(str(port["port"]) for port in spec.get("ports", []))
+    return f"{'headless ' if spec.get('clusterIP') == 'None' else ''}{ports}"
 
 
 def _describe_slice(obj: Manifest) -> str:

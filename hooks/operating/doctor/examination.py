@@ -17,6 +17,7 @@ from hooks.operating.doctor.checks import (
     rights,
     rivals,
     syncs,
+    unmanaged_pods,
     unread,
 )
 from hooks.operating.doctor.facts import Facts
@@ -40,6 +41,7 @@ CHECKS = (
     Check("second-controller", rivals.check_metacontrollers),
     Check("crds", crds.check_crds),
     Check("owners", owners.check_owners),
+    Check("pods", unmanaged_pods.check_unmanaged_pods),
     Check("hooks", reach.check_pods),
     Check("controllers", controllers.check_presence),
     Check("optional-kinds", optional_kinds.check_optional_kinds),

@@ -80,7 +80,7 @@ class Facts:
     `crds` are by name, `backends` by namespace and name, `certificates` by those of their Secret. `parents` are the
     objects of the five kinds. `namespace` is where the hooks are searched; empty for everywhere. `claims` has the
     namespaces with the label of an installation, and that label. `foreign_owned` are objects that name their owners by
-    another version than v1alpha1.
+    another version than v1alpha1. `unmanaged_pods` have the label of a graph, and no workload of a graph manages them.
     """
 
     now: datetime
@@ -99,6 +99,7 @@ class Facts:
     certificates: Mapping[tuple[str, str], Certificate] = field(default_factory=dict)
     rights: tuple[Right, ...] = ()
     foreign_owned: ForeignOwned = NONE_FOREIGN
+    unmanaged_pods: tuple[ReadManifest, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
 
     @property

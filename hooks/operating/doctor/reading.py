@@ -28,6 +28,7 @@ from hooks.operating.doctor.facts import (
 from hooks.operating.doctor.reviews import review_rights
 from hooks.operating.foreign_owners import find_foreign_owned, getter
 from hooks.operating.live_reader import Reader, find_installed
+from hooks.operating.unmanaged_pods import read_unmanaged
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _CONTROLLERS = tuple(
@@ -67,13 +68,14 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
     )
     facts = replace(facts, pods=_read_pods(reader, facts), certificates=_read_certificates(reader, facts))
     facts = replace(facts, backends=_read_backends(reader, facts))
-    facts = replace(facts, foreign_owned=find_foreign_owned(getter(cluster)))
+    unmanaged = read_unmanaged(reader, facts.parents)
+    facts = replace(facts, foreign_owned=find_foreign_owned(getter(cluster)), unmanaged_pods=unmanaged)
     return replace(facts, rights=review_rights(reader, facts), unread=dict(reader.unread))
 
 
 def _slim(parent: ReadManifest) -> ReadManifest:
     """The parts that checks look at: there may be thousands of objects."""
-    kept = ("name", "namespace", "uid", "generation", "creationTimestamp", "finalizers", "labels")
+    kept = ("name", "namespace", "uid", "generation", "creationTimestamp", "finalizers", "labels", "ownerReferences")
     metadata: dict[str, Json] = {key: parent["metadata"][key] for key in kept if key in parent["metadata"]}
     metadata["managedFields"] = [
         {"time": e.get("time")} for e in parent["metadata"].get("managedFields") or () if not e.get("subresource")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hooks import contract
 from hooks.graph.generations import generation_of
+from hooks.graph.grove.names import may_be_cut
 from hooks.graph.request.names import job_name
 from hooks.k8s import kinds
 from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY
@@ -105,6 +106,8 @@ def _has_name(one: ReadManifest, parent: ReadManifest, names: Iterable[str]) -> 
     if gvk_of(one) in {kinds.LEADER_WORKER_SET, kinds.POD_GROUP}:
         stem, _, index = name_of(one).rpartition("-")
         return stem == name_of(parent) and index.isdecimal()
+    if gvk_of(one) == kinds.POD_CLIQUE_SET:
+        return name_of(one) in names or may_be_cut(name_of(one))
     if gvk_of(one) == contract.COMPONENT and gvk_of(parent) == contract.GRAPH:
         services = (parent.get("spec") or {}).get("services") or {}
         return name_of(one) in names or any(generation_of(name_of(one), name_of(parent), it) for it in services)

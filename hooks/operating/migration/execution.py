@@ -19,6 +19,16 @@ _ATTEMPTS = 5
 _PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS = 0.5
 
+_OF_THE_OBJECT = frozenset(
+    {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.CONFLICT,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    }
+)
+"""Refusals that say something about one object, and nothing about others."""
+
 Pause = Callable[[float], None]
 """Lets so many seconds pass."""
 
@@ -29,14 +39,25 @@ Tell = Callable[[Step, str], None]
 def carry_out(plan: Plan, cluster: Cluster, tell: Tell, pause: Pause) -> bool:
     """Do every step of the plan in order; whether all could be done.
 
-    An object that somebody else took, or deleted, since the plan was made is left; the steps after it are done.
+    An object that somebody else took, or deleted, since the plan was made is left; the steps after it are done. With an
+    object that the API server does not accept, the later steps of its graph are left: they rely on the earlier ones.
 
     Raises:
-        Refused: the API server refused a write, or did not answer. The steps before it are done.
+        Refused: the API server refused a write for another reason, or did not answer. The steps before it are done.
     """
     is_whole = True
+    stopped: dict[tuple[str, str], str] = {}
     for step in plan.work:
-        failure = (_await_pods(step, cluster, pause) if step.awaits_pods else "") or _do(step, cluster)
+        failure = stopped.get((step.namespace, step.graph), "")
+        if not failure:
+            try:
+                failure = (_await_pods(step, cluster, pause) if step.awaits_pods else "") or _do(step, cluster)
+            except Refused as refused:
+                if refused.status not in _OF_THE_OBJECT:
+                    raise
+                failure = str(refused)
+                if step.graph:
+                    stopped[step.namespace, step.graph] = f"as {step.title} of its graph could not be changed"
         is_whole = is_whole and not failure
         tell(step, failure)
     return is_whole

@@ -30,7 +30,7 @@ def read_found(cluster: Cluster, namespace: str, facts: Facts) -> Found:
     """
     world, reader = read_world(cluster, [namespace], facts), Reader(cluster=cluster)
     definitions = tuple(_read_definitions(cluster))
-    operators = _read_operators(reader)
+    operators = read_operators(reader)
     webhooks = tuple(one for kind in WEBHOOKS for one in reader.read_all("webhook configurations", kind))
     return Found(
         world=replace(world, unread=tuple(dict.fromkeys((*world.unread, *reader.warnings)))),
@@ -50,7 +50,7 @@ def _read_definitions(cluster: Cluster) -> Iterator[ReadManifest]:
             yield {"apiVersion": DEFINITION.api_version, "kind": DEFINITION.kind, **found}
 
 
-def _read_operators(reader: Reader) -> tuple[ReadManifest, ...]:
+def read_operators(reader: Reader) -> tuple[ReadManifest, ...]:
     """The Deployments of Go operators, in all namespaces."""
     return reader.read_all(
         "Deployments of other namespaces, so a Go operator there is not noticed",

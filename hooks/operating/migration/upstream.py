@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.pod_sets import cliques_of, pod_spec_of, pods_by_role
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, gvk_of, labels_of, name_of
+from hooks.k8s.types import (
+    GroupVersionKind,
+    Json,
+    ReadManifest,
+    annotations_of,
+    controller_of,
+    gvk_of,
+    labels_of,
+    name_of,
+)
 from hooks.policy import identity
 
 FINALIZER = "nvidia.com/finalizer"
@@ -89,7 +98,9 @@ def graph_of(found: ReadManifest) -> str:
     """The name of the graph that an object of our kinds is, or belongs to; empty if nothing says it."""
     if gvk_of(found) == contract.GRAPH:
         return name_of(found)
-    return str(labels_of(found).get(contract.LABEL_GRAPH) or "")
+    owner = controller_of(found) or {}
+    named = str(owner.get("name") or "") if owner.get("kind") == contract.GRAPH.kind else ""
+    return str(labels_of(found).get(contract.LABEL_GRAPH) or named)
 
 
 def is_shared_model_service(found: ReadManifest) -> bool:

@@ -7,7 +7,7 @@ from threading import Event, Lock, Thread
 
 import requests
 
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.k8s.types import GroupVersionKind, Manifest, controller_of
 from hooks.offline.simulator.resources import Catalogue
 from hooks.offline.simulator.store import Ref, ref_of
 from tests.cluster.api_client import ApiClient, wait_for
@@ -46,6 +46,11 @@ class Picture:
         """All objects of a kind, sorted by namespace and name."""
         found = [ref for ref in self.objects if (ref.group, ref.kind) == (kind.group, kind.kind)]
         return [self.objects[ref] for ref in sorted(found) if namespace in {"", ref.namespace}]
+
+    def list_controlled(self, kind: GroupVersionKind, namespace: str, uid: str) -> list[Manifest]:
+        """The objects of a kind that an object controls, or (empty uid) that none controls."""
+        found = self.list_kind(kind, namespace)
+        return [one for one in found if str((controller_of(one) or {}).get("uid", "")) == uid]
 
     def advance(self, change: Change) -> None:
         """Become the picture after a change."""

@@ -472,6 +472,18 @@ def test_graph_deleted_by_the_user_is_not_created_again(seen: str) -> None:
     assert "DynamoGraphDeployment/found" in children(again), "what exists is never deleted"
 
 
+@pytest.mark.parametrize(("request_name", "expected"), [("qwen", "Ready"), ("other", "DeploymentDeleted")])
+def test_graph_that_a_go_operator_created_for_the_request_is_not_missed(request_name: str, expected: str) -> None:
+    created = {"name": "found", "namespace": make.NAMESPACE, "created": True, "state": "successful"}
+    parent = {**jobs.request(autoApply=True), "status": {"state": "Ready", "deployment": created}}
+    labels = {"dgdr.nvidia.com/name": request_name, "dgdr.nvidia.com/namespace": make.NAMESPACE}
+    graph = world.graph("successful", ours=False)
+    live = {**graph, "metadata": {**graph["metadata"], "labels": labels}}
+    answer = ask(parent, [], [live])
+    assert state(answer) == expected
+    assert children(answer) == []
+
+
 def test_graph_in_another_namespace_is_followed_though_it_is_no_child() -> None:
     parent, job = profiled(autoApply=True, deploymentOverrides={"namespace": OTHER})
     creating = world.known(parent, [job, world.output()])

@@ -13,6 +13,7 @@ from functools import cache
 from hooks import contract
 from hooks.api.conversion import Version, convert
 from hooks.k8s.types import Manifest, labels_of
+from hooks.policy.identity import model_hash
 from tests.operating.migration import left_behind
 from tests.operating.migration.left_behind import Entry, stand_in, typed
 
@@ -21,6 +22,9 @@ BETA = f"{contract.GROUP}/{contract.BETA_VERSION}"
 DIGITS, OLDER = "0a1b2c3d", "ffee0011"
 """The generation of the stand-in's worker, and one before it."""
 CREATED, BEFORE = "2026-01-01T00:00:00Z", "2025-12-31T00:00:00Z"
+LONG, CUT = "a-long-name-of-a-graph-1408", "a-long-name-of-a-grap-024a"
+"""A graph, and its set beside a service of 19 characters."""
+BASE_MODEL = "Qwen/Qwen3-0.6B"
 SUFFIX = "DYN_NAMESPACE_WORKER_SUFFIX"
 
 
@@ -91,6 +95,31 @@ def stand_in_1x(digits: str = DIGITS, replicas: int = 2) -> Entry:
     operator["dcds"]["Worker"] = worker["component"]
     operator["rendered"]["Worker"] = {"deployment": worker["deployment"], "service": worker["service"]}
     return entry
+
+
+def with_cut_name() -> Entry:
+    """A graph under Grove whose name is too long beside that of its service."""
+    entry, service = copy.deepcopy(stand_in()), "FrontendOfNineteen1"
+    services = entry["graph"]["spec"]["services"]
+    services[service] = services.pop("Frontend")
+    entry["graph"]["metadata"]["name"] = entry["operator"]["name"] = LONG
+    text = json.dumps(entry["operator"]["pcs"])
+    for before, after in (("llm", LONG), ("Frontend", service), ("frontend", service.lower())):
+        text = text.replace(f'"{before}"', f'"{after}"')
+    pcs = json.loads(text)
+    pcs["metadata"]["name"] = CUT
+    return {**entry, "operator": {**entry["operator"], "pcs": pcs}}
+
+
+def with_adapters(entry: Entry) -> Entry:
+    """The graph with a worker that serves a base model, for which LoRA adapters can be loaded."""
+    changed = copy.deepcopy(entry)
+    operator, named = changed["operator"], {"modelRef": {"name": BASE_MODEL}}
+    changed["graph"]["spec"]["services"]["Worker"] |= named
+    operator["dcds"]["Worker"]["spec"] |= named
+    template = operator["rendered"]["Worker"]["deployment"]["spec"]["template"]
+    template["metadata"]["labels"][contract.LABEL_MODEL_HASH] = model_hash(BASE_MODEL)
+    return changed
 
 
 def _worker(entry: Entry, digits: str, replicas: int) -> dict[str, Manifest]:

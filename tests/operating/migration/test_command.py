@@ -198,13 +198,15 @@ def test_refusal_says_what_to_do(status: int, words: str) -> None:
     assert words in describe_refusal(Refused("GET /apis: no", status))
 
 
-def test_way_back_is_printed_and_nothing_else_is_done(world: Moved) -> None:
-    result = CliRunner().invoke(main, ["migrate", "--back", "-n", "team"])
+def test_way_back_is_printed_and_nothing_else_is_done(run: Run, world: Moved) -> None:
+    before = world.simulated.everything()
+    result = run("--back", "-n", "team")
     assert result.exit_code == 0
+    assert world.simulated.everything() == before
     order = ["helm uninstall dynamo-hooks", "finalizers", "controller-uid", "helm upgrade --install dynamo-platform"]
     places = [result.stdout.index(word) for word in order]
     assert places == sorted(places)
     assert "-n team" in result.stdout
-    assert contract.ANNOTATION_RENDERING + "-" in result.stdout
+    assert f'"{contract.ANNOTATION_RENDERING}": null' in result.stdout
     assert "--reset-then-reuse-values --set dynamo-operator.enabled=true" in result.stdout  # the move set it to false
     assert FINALIZER in world.graph("llm")["metadata"]["finalizers"]

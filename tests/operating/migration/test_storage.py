@@ -176,6 +176,16 @@ def test_definition_is_not_changed_while_one_of_its_objects_cannot_be_stored() -
     assert set(played.stored.values()) == {"v1beta1"}
 
 
+def test_objects_that_lack_fields_are_stored_as_they_are() -> None:
+    played = cluster(foreign())
+    played.graphs["g0"].pop("spec")
+    for name in ("g1", "g2"):
+        for key in ("labels", "generation"):
+            played.graphs[name]["metadata"].pop(key, None)
+    told, _ = move(played)
+    assert told[-1] == f"{GRAPHS}: 3 of 3 objects were written; all are stored as v1alpha1"
+
+
 def test_object_that_nothing_converts_is_named() -> None:
     played = cluster(foreign(), unconverted=frozenset({"g2"}))
     told, _ = move(played)

@@ -68,9 +68,9 @@ def phase_of(pod: Manifest) -> str:
         if reason:
             return reason
     for condition in status.get("conditions", ()):
-        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
+        if condition.get("type") == "PodScheduled" and condition.get("reason") == "Unschedulable":
             return "Unschedulable"
-        if condition["type"] == "Ready" and condition["status"] == "True":
+        if condition.get("type") == "Ready" and condition.get("status") == "True":
             return "Ready"
     phase: str = status.get("phase", "Pending")
     return phase
