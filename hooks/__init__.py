@@ -63,6 +63,8 @@ Where is …?
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
 * what `kubectl get` shows: hooks/crds/definitions.py, hooks/crds/v1beta1.py, hooks/graph/overview.py
 * the condition Applied, and what differs from the wanted children: hooks/policy/applied_condition.py
+* for how long a child may differ: hooks/policy/standing.py
+* who changes a child again and again: hooks/policy/overriding.py
 * new defaults that wait until a spec changes: hooks/policy/held.py, hooks/policy/holding.py
 * worker components that a Go operator named by generation: hooks/graph/generations.py, hooks/graph/ending.py
 * a field of a workload's status that follows from the spec (model, GPUs, names): hooks/component/projection.py

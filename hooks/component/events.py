@@ -22,8 +22,9 @@ from hooks.k8s.not_ready import NEEDS_ACTION
 from hooks.k8s.types import Json
 from hooks.metacontroller.effects import Event, ObjectReference
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.policy.applied_condition import LASTING, build_applied_event
+from hooks.policy.applied_condition import build_applied_event
 from hooks.policy.condition_events import change_of, find_change, of_generation, reference_of, was_true
+from hooks.policy.standing import LASTING
 
 _REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORCHESTRATOR_AVAILABLE})
 
@@ -53,5 +54,6 @@ def _build_events(about: ObjectReference, before: Mapping[str, Json], after: Map
     elif reason == ComponentReason.NO_ORCHESTRATOR_AVAILABLE:
         text = f"Failed to reconcile DynamoComponentDeployment: {message}"
         yield Event(about=about, type="Warning", reason="ReconcileError", message=text, occasion=of_generation(changed))
-    elif reason in NEEDS_ACTION - LASTING or was_true(before, READY):  # Applied has the Events of lasting deviations
+    elif reason not in LASTING and (reason in NEEDS_ACTION or was_true(before, READY)):
+        # Applied has the Events of lasting deviations.
         yield Event(about=about, type="Warning", reason=reason, message=message, occasion=change_of(before, READY))

@@ -1,7 +1,8 @@
 """Builds a component's status from its live children: conditions and counts.
 
 Source: Dynamo operator, internal/controller/dynamocomponentdeployment_controller.go. Types, reasons and the beginnings
-of messages are upstream's; the part of a message after a colon is ours.
+of messages are upstream's; the part of a message after a colon is ours. Ready is ours alone: while it is False, its
+message begins with the cause, because people read no further than the edge of their terminal.
 """
 
 from collections.abc import Mapping
@@ -119,14 +120,26 @@ _GROUP_WORDS = _Words(
 class _State:
     """Why the component is not ready.
 
-    `because` says it of the workloads, `lacking` of the other children; both are empty if these are ready. `reason` is
-    the worst one of all, None if the component is ready. `seconds` are those until the next sync.
+    `because` says it of the workloads, `explanation` is why that is so. `lacking` are sentences about the other
+    children. All are empty if these are ready. `is_lacking_worse`: the other children have the worst reason. `reason`
+    is the worst one of all, None if the component is ready. `seconds` are those until the next sync.
     """
 
     reason: NotReadyReason | None = None
     because: str = ""
-    lacking: str = ""
+    explanation: Explanation | None = None
+    lacking: tuple[str, ...] = ()
+    is_lacking_worse: bool = False
     seconds: float = 0
+
+    def say(self, beginning: str = "") -> str:
+        """Why the workloads are not ready: the cause, then what is seen, which may have a beginning."""
+        what = f"{beginning}: {self.because}" if beginning else self.because
+        return f"{self.explanation} ({what})" if self.explanation else what
+
+    def order(self, of_workloads: str) -> tuple[str, ...]:
+        """What is said of the workloads and of the other children, the worst first."""
+        return (*self.lacking, of_workloads) if self.is_lacking_worse else (of_workloads, *self.lacking)
 
 
 def _judge(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, *, wait: float, now: datetime) -> _State:
@@ -134,16 +147,30 @@ def _judge(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, *, 
     found = [one for one in progress.applied.judged if one not in progress.of_workloads]
     # While the workload is not ready either, an object that is just being created tells a reader nothing.
     others = [one for one in found if not (because and one.is_being_created)]
-    lacking = "; ".join(f"{one.deviation.title}: {one}" for one in others)
+    contested = progress.applied.contested
+    lacking = (*([contested] if contested else ()), *(f"{one.deviation.title}: {one}" for one in others))
     explanation = explain(plan, progress, seen, now) if because else None
-    worst = choose_worst([*(one.explanation for one in others), *([explanation] if explanation else [])])
+    differs = Explanation(reason=NotReadyReason.DIFFERS)
+    worst = choose_worst(
+        [
+            *(one.explanation for one in others),
+            *([explanation] if explanation else []),
+            *([differs] if contested else []),
+        ]
+    )
     if wait:
         reason = worst.reason if worst else NotReadyReason.PROGRESSING
         return _State(reason=reason, because=_UNCONFIRMED, lacking=lacking, seconds=wait)
     if worst is None:
         return _State()
-    because = f"{because}; {explanation}" if explanation else ""
-    return _State(reason=worst.reason, because=because, lacking=lacking, seconds=worst.seconds)
+    return _State(
+        reason=worst.reason,
+        because=because if explanation else "",
+        explanation=explanation,
+        lacking=lacking,
+        is_lacking_worse=explanation is None or worst.reason is not explanation.reason,
+        seconds=worst.seconds,
+    )
 
 
 def _because(plan: ComponentPlan, progress: Progress) -> str:
@@ -170,15 +197,14 @@ def _settling_seconds(request: SyncRequest, now: datetime) -> float:
 
 def _workload_conditions(words: _Words, state: _State, remarks: tuple[str, ...]) -> tuple[Condition, ...]:
     reason, beginning = words.not_ready if state.because else words.ready
-    available = f"{beginning}: {state.because}" if state.because else beginning
-    lacking = (state.lacking,) if state.lacking else ()
+    available = f"{beginning}: {state.say()}" if state.because else beginning
     is_available: Truth = "False" if state.because else "True"
     is_ready: Truth = "False" if state.because or state.lacking else "True"
     of_component, component = ComponentReason.COMPONENT_READY, "DynamoComponent is ready"
     if is_ready == "False":
-        why = "; ".join(filter(None, (state.because, *lacking)))
+        why = "; ".join(state.order(state.say()) if state.because else state.lacking)
         of_component, component = ComponentReason.COMPONENT_NOT_READY, f"DynamoComponent is not ready: {why}"
-    message = "; ".join((available, *lacking, *remarks))
+    message = "; ".join((*state.order(state.say(beginning) if state.because else beginning), *remarks))
     return (
         Condition(type=AVAILABLE, status=is_available, reason=reason, message=available),
         Condition(type=COMPONENT_READY, status=is_ready, reason=of_component, message=component),
@@ -203,9 +229,10 @@ def count_new(name: str) -> dict[str, Json]:
 
 
 def describe_new(replicas: int) -> str:
-    """The message of the condition Available while the Deployment is being created."""
+    """The message of the condition Ready while the Deployment is being created."""
     _, beginning = _DEPLOYMENT_WORDS.not_ready
-    return f"{beginning}: {describe_new_deployment(replicas)}; {Explanation(reason=NotReadyReason.PROGRESSING)}"
+    explanation = Explanation(reason=NotReadyReason.PROGRESSING)
+    return _State(because=describe_new_deployment(replicas), explanation=explanation).say(beginning)
 
 
 def _count(seen: Workloads) -> Mapping[str, Json]:

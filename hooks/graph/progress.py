@@ -23,7 +23,6 @@ from hooks.policy.holding import MARKED
 _NEVER_UPDATED, _BINDINGS = NEVER_UPDATED[contract.GRAPH], frozenset({kinds.ROLE_BINDING})
 _UNMANAGED = Unmanaged(existing=_NEVER_UPDATED - _BINDINGS, fixed=_NEVER_UPDATED & _BINDINGS)
 _NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
-_NOT_READY = "Component deployment not ready - Ready condition not true"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +99,7 @@ def _find_new(plan: GraphPlan, seen: ObservedGraph, judged: Mapping[str, Judged]
     """
     is_coming_up = has_no_pods(plan, seen)
     return {
-        one.name: f"{_NOT_AVAILABLE} ({describe_new(int(one.spec.get('replicas', 1)))})"
+        one.name: describe_new(int(one.spec.get("replicas", 1)))
         for one in plan.components
         if _is_new(seen.components.get(one.name), judged.get(one.name), is_coming_up=is_coming_up)
         and not one.spec.get("multinode")
@@ -108,8 +107,8 @@ def _find_new(plan: GraphPlan, seen: ObservedGraph, judged: Mapping[str, Judged]
 
 
 def _is_new(seen: ChildComponent | None, judged: Judged | None, *, is_coming_up: bool) -> bool:
-    if judged is not None and judged.is_lasting:
-        return False
+    if judged is not None and (judged.is_lasting or judged.deviation.holder):
+        return False  # the component of that name is another graph's
     return is_coming_up if seen is None else not (seen.is_deleting or seen.has_status)
 
 
@@ -132,16 +131,16 @@ def _why_unready(plan: GraphServicePlan, seen: ChildComponent | None, judged: Ju
     Upstream reads only the condition Available, so a changed graph still shows its old success for a moment.
     """
     if seen is None or seen.is_deleting:
-        what = "resource not found" if seen is None else "it is being deleted"
-        return f"{what} ({judged.explanation if judged else Explanation(reason=NotReadyReason.PROGRESSING)})"
+        what = "it is being deleted" if seen is not None else judged.what if judged else "not found"
+        return f"{judged.explanation if judged else Explanation(reason=NotReadyReason.PROGRESSING)} ({what})"
     if judged is not None:
         return _describe_change(judged)
     if seen.observed_generation < seen.generation:
         counts = f"generation={seen.generation}, observedGeneration={seen.observed_generation}"
-        return f"spec not yet processed: {counts} ({explain_rollout()})"
+        return f"{explain_rollout()} (spec not yet processed: {counts})"
     if not seen.is_available or seen.unready:
-        what, message = (_NOT_READY, seen.unready) if seen.is_available else (_NOT_AVAILABLE, seen.message)
-        return f"{what} ({message})" if message else what
+        # The message of its condition Ready begins with the cause; without it, it says why it is not available.
+        return seen.unready or (f"{_NOT_AVAILABLE} ({seen.message})" if seen.message else _NOT_AVAILABLE)
     if _init_containers(seen.spec) != _init_containers(plan.spec):
         return (
             "init containers were inserted or reordered; this cannot be applied to an existing object, delete it once"
@@ -165,7 +164,7 @@ def _name_reason(seen: ChildComponent | None, judged: Judged | None) -> str:
 def _describe_change(judged: Judged) -> str:
     is_new = judged.deviation.state is Deviance.BEING_APPLIED and not judged.is_lasting
     why = judged.explanation if judged.is_lasting else explain_rollout()
-    return f"{'spec not yet applied' if is_new else judged.what} ({why})"
+    return f"{why} ({'spec not yet applied' if is_new else judged.what})"
 
 
 def _init_containers(spec: Mapping[str, Json]) -> list[Json]:

@@ -13,13 +13,13 @@ from hooks.component.projection import PROJECTED
 from hooks.component.status import count_new
 from hooks.graph.components import clean_json
 from hooks.graph.grove.names import SET_NAME
-from hooks.graph.grove.status import find_remarks, report_grove_services, why_grove_unready
+from hooks.graph.grove.status import find_grove_causes, find_remarks, report_grove_services
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
 from hooks.graph.progress import GraphProgress
 from hooks.graph.restart import RestartPlan
 from hooks.k8s.conditions import READY, Condition, Truth, merge_conditions
-from hooks.k8s.not_ready import Explanation, NotReadyReason, rank_reason
+from hooks.k8s.not_ready import Cause, Explanation, NotReadyReason, rank_reason, sort_causes
 from hooks.k8s.types import Json
 from hooks.policy.applied_condition import APPLIED
 from hooks.policy.valid_condition import judge_spec
@@ -71,13 +71,15 @@ def report(
     explained: Mapping[str, Explanation],
 ) -> dict[str, Json]:
     """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
-    waiting = dict(sorted([*_unready_workloads(plan, progress, explained), *_useless_claims(plan)]))
+    waiting = [*_unready_workloads(plan, progress, explained), *_useless_claims(plan)]
     # While workloads are not ready either, an object that is just being created tells a reader nothing.
     lacking = [one for one in progress.lacking if not (waiting and one.is_being_created)]
-    waiting |= {one.deviation.title: str(one) for one in lacking}
+    waiting += [Cause(reason=one.explanation.reason, about=one.deviation.title, why=str(one)) for one in lacking]
+    if contested := progress.applied.contested:
+        waiting.append(Cause(reason=NotReadyReason.DIFFERS, about="", why=contested))
     if waiting:
         state, reason = GraphState.PENDING, GraphReason.SOME_NOT_READY
-        message = "Resources not ready: " + "; ".join(f"{name}: {why}" for name, why in waiting.items())
+        message = "; ".join(map(str, sort_causes(waiting)))
     else:
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
     message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])
@@ -132,15 +134,15 @@ def _truth(state: GraphState) -> Truth:
 
 def _unready_workloads(
     plan: GraphPlan, progress: GraphProgress, explained: Mapping[str, Explanation]
-) -> Iterator[tuple[str, str]]:
-    """Why workloads are not ready, by name."""
+) -> Iterator[Cause]:
+    """Why workloads are not ready."""
     if plan.blocked_by:
-        yield plan.name, plan.blocked_by
+        yield Cause(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, about=plan.name, why=plan.blocked_by)
     elif plan.grove is not None and progress.grove is not None:
-        if why := why_grove_unready(plan.grove, progress.grove, explained):
-            yield plan.name, why
+        yield from find_grove_causes(plan.grove, progress.grove, explained)
     else:
-        yield from progress.components.items()
+        for name, why in progress.components.items():
+            yield Cause(reason=progress.reasons.get(name, ""), about=name, why=why)
 
 
 def _find_worst(plan: GraphPlan, progress: GraphProgress, explained: Mapping[str, Explanation]) -> str:
@@ -152,6 +154,7 @@ def _find_worst(plan: GraphPlan, progress: GraphProgress, explained: Mapping[str
         *progress.reasons.values(),
         *(one.reason.value for one in explained.values()),
         *(one.explanation.reason.value for one in progress.applied.judged if one.is_lasting),
+        *([NotReadyReason.DIFFERS.value] if progress.applied.contested else []),
         *(
             [NotReadyReason.WAITING_FOR_DEPENDENCY.value]
             if plan.blocked_by or plan.claims.missing or plan.claims.lost
@@ -167,15 +170,16 @@ def _remarks(plan: GraphPlan, seen: ObservedGraph) -> list[str]:
     return [*plan.warnings, *plan.claims.warnings, *(plan.mpi_key.warnings if plan.mpi_key else ()), *of_grove]
 
 
-def _useless_claims(plan: GraphPlan) -> Iterator[tuple[str, str]]:
+def _useless_claims(plan: GraphPlan) -> Iterator[Cause]:
+    reason = NotReadyReason.WAITING_FOR_DEPENDENCY
     for name in plan.claims.missing:
-        remedy = "create it, or set create in its entry of spec.pvcs"
-        explanation = Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
-        yield f"PersistentVolumeClaim {name}", f"not found ({explanation})"
+        finding, remedy = "it does not exist", "create it, or set create in its entry of spec.pvcs"
+        explanation = Explanation(reason=reason, finding=finding, remedy=remedy)
+        yield Cause(reason=reason, about=f"PersistentVolumeClaim {name}", why=str(explanation))
     for name in plan.claims.lost:
         remedy = "restore its PersistentVolume, or delete the claim and create it again without its data"
-        explanation = Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
-        yield f"PersistentVolumeClaim {name}", f"Lost, because its volume is gone ({explanation})"
+        explanation = Explanation(reason=reason, finding="it is Lost, because its volume is gone", remedy=remedy)
+        yield Cause(reason=reason, about=f"PersistentVolumeClaim {name}", why=str(explanation))
 
 
 def _services(plan: GraphPlan, seen: ObservedGraph, progress: GraphProgress) -> dict[str, Json]:

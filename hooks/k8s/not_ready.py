@@ -43,9 +43,37 @@ class Explanation:
 
     def __str__(self) -> str:
         """`CrashLoop: pod p: container main ended with exit code 1 - kubectl logs …`."""
-        pod = f"pod {self.pod}: " if self.pod else ""
-        finding = f"{self.finding} - " if self.finding else ""
-        return f"{self.reason}: {pod}{finding}{self.remedy}"
+        return (
+            f"{self.reason}: {self.seen} - {self.remedy}"
+            if self.finding
+            else f"{self.reason}: {self.seen}{self.remedy}"
+        )
+
+    @property
+    def seen(self) -> str:
+        """`pod p: container main ended with exit code 1`."""
+        return f"pod {self.pod}: {self.finding}" if self.pod else self.finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """What is not ready and why, as one of several parts of an object.
+
+    `reason` is empty if it is not of the list, `about` if the text says it.
+    """
+
+    reason: str
+    about: str
+    why: str
+
+    def __str__(self) -> str:
+        """`llm-worker: CrashLoop: pod p: …`."""
+        return f"{self.about}: {self.why}" if self.about else self.why
+
+
+def sort_causes(causes: Iterable[Cause]) -> list[Cause]:
+    """The causes with the worst reason first, then by what they are about."""
+    return sorted(causes, key=lambda one: (rank_reason(one.reason), one.about))
 
 
 def choose_worst(found: Iterable[Explanation]) -> Explanation | None:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition, is_pod_ready, is_true
 from hooks.k8s.container_reasons import address_of, broke_its_group, explain_containers, has_begun, lacks_image
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
-from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
+from hooks.k8s.types import Json, ReadManifest, controller_of, is_deleting, labels_of, name_of
 
 
 def explain_pods(pods: Iterable[ReadManifest], now: datetime) -> Explanation | None:
@@ -19,7 +20,9 @@ def explain_pods(pods: Iterable[ReadManifest], now: datetime) -> Explanation | N
 
     During a rollout only the pods of the newest revision count, because the others are being replaced.
     """
-    return choose_worst(found for pod in _newest(pods) if (found := _explain_pod(pod, now)) is not None)
+    known = [*pods]
+    found = (_explain_pod(pod, now) for pod in _newest(known))
+    return choose_worst(one for one in (*found, *(_explain_ending(pod, now) for pod in known)) if one is not None)
 
 
 def cannot_pull(pods: Iterable[ReadManifest]) -> bool:
@@ -82,6 +85,8 @@ _ADMISSION = (
     (re.compile(r"no PriorityClass with name \S+ was found"), "create the PriorityClass, or name another"),
 )
 _PREPARATION_SECONDS = 120.0
+_ENDING_SECONDS = 60.0
+"""So long after its time a pod may still exist; `deletionTimestamp` is the end of its time."""
 _MAX_FINDING = 300
 
 
@@ -164,6 +169,24 @@ def _explain_preparation(
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding=finding, remedy=look)
     waits = "pulls its image" if prepared else "pulls its image, or waits for a volume"
     return Explanation(reason=NotReadyReason.PROGRESSING, finding=f"it {waits}", remedy=f"wait, or {look}")
+
+
+def _explain_ending(pod: ReadManifest, now: datetime) -> Explanation | None:
+    """Explain a pod that should be gone, while a StatefulSet waits for its name; LeaderWorkerSet runs on these.
+
+    Only the kubelet of its node ends a pod; a node that is lost ends none.
+    """
+    end, node = pod["metadata"].get("deletionTimestamp"), (pod.get("spec") or {}).get("nodeName")
+    if not end or not node or (controller_of(pod) or {}).get("kind") != kinds.STATEFUL_SET.kind:
+        return None
+    if (now - datetime.fromisoformat(end)).total_seconds() < _ENDING_SECONDS:
+        return None
+    return Explanation(
+        reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
+        pod=name_of(pod),
+        finding=f"its node {node} does not end it, so no pod can take its name",
+        remedy=f"see kubectl describe node {node}; if the node is gone for good, kubectl delete node {node}",
+    )
 
 
 def _explain_scheduling(pod: ReadManifest, scheduled: Mapping[str, Json]) -> Explanation | None:

@@ -38,7 +38,8 @@ def find_unprocessed(parent: ReadManifest, now: datetime) -> Unprocessed | None:
     observed, generation = (parent.get("status") or {}).get("observedGeneration"), metadata.get("generation")
     if not is_driven(parent) or observed == generation or generation is None:
         return None
-    times = [str(entry["time"]) for entry in metadata.get("managedFields") or () if entry.get("time")]
+    entries = metadata.get("managedFields") or ()
+    times = [str(entry["time"]) for entry in entries if entry.get("time") and entry.get("subresource") != "status"]
     since = max(map(datetime.fromisoformat, times), default=None)
     since = since or datetime.fromisoformat(str(metadata.get("creationTimestamp") or now.isoformat()))
     return Unprocessed(generation=int(generation), observed=int(observed or 0), waited=now - since)

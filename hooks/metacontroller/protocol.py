@@ -44,6 +44,11 @@ class Objects:
         """Whether the controller declares the kind (children) or asked for it (related); there may be no objects."""
         return kind.key in self._by_kind
 
+    def resources(self) -> tuple[str, ...]:
+        """The declared kinds as kubectl takes them: `service`, `role.rbac.authorization.k8s.io`."""
+        pairs = (key.partition(".")[::2] for key in self._by_kind)
+        return tuple(sorted(".".join(filter(None, (kind.lower(), of.rpartition("/")[0]))) for kind, of in pairs))
+
     def optional_kinds(self) -> frozenset[GroupVersionKind]:
         """The optional kinds that the controller declares as children."""
         return frozenset(kind for kind in OPTIONAL_CHILD_KINDS if self.has_kind(kind))
@@ -72,12 +77,16 @@ class Objects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncRequest:
-    """A sync or finalize call; a DecoratorController's attachments are `children` here."""
+    """A sync or finalize call; a DecoratorController's attachments are `children` here.
+
+    `body` is its text, for the little that is read of `metadata.managedFields`, which the objects do not have.
+    """
 
     parent: ReadManifest
     children: Objects
     related: Objects
     finalizing: bool = False
+    body: bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def generation(self) -> int:
@@ -188,6 +197,7 @@ def parse_sync_request(
         children=_read_objects(call, children_key),
         related=_read_objects(call, "related"),
         finalizing=bool(call.get("finalizing", False)),
+        body=body,
     )
 
 

@@ -1,19 +1,18 @@
 """Reads a graph with all that belongs to it: its objects, the models that it serves, and the last Events of all."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.pod_reasons import explain_pods
-from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, is_deleting, labels_of, name_of
+from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, is_deleting
 from hooks.k8s.unmanaged_pods import describe_unmanaged, find_unmanaged
-from hooks.metacontroller.processing import Unprocessed, find_unprocessed
 from hooks.offline.simulation.trees import ObjectTree, describe_object
 from hooks.offline.simulator.resources import REPLICA_SET
 from hooks.operating.cluster import Cluster
 from hooks.operating.live_reader import read_graph
+from hooks.operating.reasons import find_reasons
 from hooks.world.objects import World
 
 _LABELLED = (
@@ -36,10 +35,6 @@ _UNLABELLED = (
 )
 """Kinds of which all objects of the namespace are read: those of the graph follow from their owners."""
 _MOST_EVENTS = 10
-_NORMAL = timedelta(seconds=30)
-"""For so long a change may wait for its sync."""
-_PROBLEMS = {"Ready": "False", "Applied": "False", "Valid": "False", "Held": "True"}
-"""Conditions of graphs and components that a user should know of, by the status that says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +71,7 @@ def read_tree(cluster: Cluster, read: ReadManifest, now: datetime) -> LiveTree:
         graph=graph,
         models=tuple(models),
         objects=objects,
-        reasons=tuple(dict.fromkeys(_find_reasons([graph, *below], now))),
+        reasons=find_reasons(graph, below, now),
         events=tuple(sorted(events, key=time_of)[-_MOST_EVENTS:]),
         unread=world.unread,
         unmanaged=_find_unmanaged(graph, found, world),
@@ -96,13 +91,6 @@ def time_of(event: ReadManifest) -> str:
     series = event.get("series") or {}
     times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
     return str(next(filter(None, times), "") or event["metadata"].get("creationTimestamp") or "")
-
-
-def describe_waiting(waiting: Unprocessed) -> str:
-    """A sentence about a spec that was not synced: normal for a moment, then Metacontroller does not call the hooks."""
-    if waiting.waited <= _NORMAL:
-        return f"{waiting} yet"
-    return f"{waiting}: Metacontroller does not call the hooks for it; kubectl dynamo doctor says why"
 
 
 def describe_live(obj: Manifest, objects: ObjectTree) -> str:
@@ -133,22 +121,3 @@ def _serves(graph: ReadManifest, model: ReadManifest) -> bool:
 
 def _subject_of(event: ReadManifest) -> str:
     return str((event.get("involvedObject") or {}).get("uid") or "")
-
-
-def _find_reasons(objects: Iterable[Manifest], now: datetime) -> Iterator[str]:
-    """What conditions of graphs and components say, then why the pods of each service are not ready."""
-    pods: dict[str, list[Manifest]] = {}
-    for obj in objects:
-        if waiting := find_unprocessed(obj, now):
-            yield f"{obj['kind']} {name_of(obj)}: {describe_waiting(waiting)}"
-        if gvk_of(obj) in {contract.GRAPH, contract.COMPONENT}:
-            for condition in (obj.get("status") or {}).get("conditions") or ():
-                if _PROBLEMS.get(condition.get("type")) == condition.get("status", ""):
-                    said = condition.get("message") or condition.get("reason") or "no reason given"
-                    yield f"{obj['kind']} {name_of(obj)}: {condition['type']} is {condition['status']}: {said}"
-        elif gvk_of(obj) == kinds.POD:
-            pods.setdefault(labels_of(obj).get(contract.LABEL_COMPONENT, ""), []).append(obj)
-    for service, found in sorted(pods.items()):
-        explanation = explain_pods(found, now)
-        if explanation is not None:
-            yield f"{service}: {explanation}"

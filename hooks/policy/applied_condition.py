@@ -1,13 +1,17 @@
 """The condition Applied: whether every wanted child exists as wanted, and if not, why not.
 
-A deviation is normal for a moment, and needs a reason if it lasts. Hooks remember nothing, so the condition itself is
-the memory: its transition time says since when.
+A deviation is normal for a moment, and needs a reason if it lasts. `hooks.policy.standing` decides for how
+long, by the condition as it was last written.
 
 | status | reason | since |
 |---|---|---|
 | True | `AsWanted` | every wanted child exists as wanted |
 | Unknown | `Progressing` | a child deviates; for at most `GRACE_SECONDS` this is normal, or pods are still to come |
-| False | `NotAdopted`, `NameTaken`, `Missing` or `Differs` | it has lasted longer; the worst reason of all children |
+| Unknown | `Changed` | the same, and somebody else changed the child |
+| Unknown | `Restored` | that child stands as wanted again, for less than `SETTLING_SECONDS` |
+| False | `Overridden` | somebody else changed a child again before this time was over |
+| Unknown | `Overridden` | the child stands as wanted again, for less than this time; the parent is not ready |
+| False | `NotAdopted`, `NameTaken`, `Missing` or `Differs` | a deviation has lasted longer; the worst reason of all |
 | False | `Waiting` | another object must be deleted first |
 | False | any other | the spec is invalid, and the children are not those of the spec |
 
@@ -17,33 +21,22 @@ A new generation begins with Unknown again.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
+from typing import assert_never
 
-from hooks.k8s.conditions import Condition, Truth, find_condition
-from hooks.k8s.deadlines import seconds_left, seconds_since
+from hooks import contract
+from hooks.k8s.conditions import Condition, find_condition
+from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.types import Json, name_of
 from hooks.metacontroller.effects import Event, ObjectReference
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.condition_events import change_of, find_change
-from hooks.policy.deviations import NO_OWNER, Deviance, Deviation
+from hooks.policy.deviations import NO_OWNER, Deviance, Deviation, Origin
+from hooks.policy.overriding import explain_override, find_writer_of
+from hooks.policy.standing import GRACE_SECONDS, LASTING, AppliedReason, Standing, judge_standing
 
 APPLIED = "Applied"
-LASTING = frozenset(
-    {NotReadyReason.NOT_ADOPTED, NotReadyReason.NAME_TAKEN, NotReadyReason.MISSING, NotReadyReason.DIFFERS}
-)
-"""Reasons of a deviation that is more than a change on its way."""
-GRACE_SECONDS = 10.0
-_RETRY_SECONDS = 5.0
-"""Some failures cause no event: a child created while another one of its name is being deleted is not created."""
-_LONGEST_RETRY_SECONDS = 300.0
-
-
-class AppliedReason(StrEnum):
-    """Reasons of the condition; the others are `NotReadyReason`s."""
-
-    AS_WANTED = "AsWanted"
-    WAITING = "Waiting"
+_MEMORIES = frozenset({AppliedReason.CHANGED, AppliedReason.RESTORED, AppliedReason.OVERRIDDEN})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +58,22 @@ class Judged:
         return self.deviation.state is Deviance.MISSING and not self.is_lasting
 
     def __str__(self) -> str:
-        """`not found (Progressing: wait)`."""
-        return f"{self.what} ({self.explanation})"
+        """`Progressing: wait (not found)`: the cause, then what is seen."""
+        return f"{self.explanation} ({self.what})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """The condition, the children that deviate, and the seconds until the next sync; 0 if only a change needs one."""
+    """The condition, the children that deviate, and the seconds until the next sync; 0 if only a change needs one.
+
+    `contested` is a sentence about children that stand as wanted now, and that somebody else changes again and again;
+    empty if there are none.
+    """
 
     condition: Condition
     judged: tuple[Judged, ...]
     resync_after_seconds: float
+    contested: str = ""
 
     def find(self, kind: str, name: str) -> Judged | None:
         """How this child deviates; None if it does not."""
@@ -87,10 +85,20 @@ def build_applied_event(
 ) -> tuple[Event, ...]:
     """The Warning that children lastingly deviate: when the condition becomes False for that, or changes its reason."""
     changed = find_change(before, after, APPLIED)
-    if changed is None or changed["reason"] not in LASTING:
+    if changed is None or changed["status"] != "False" or changed["reason"] not in _TOLD:
         return ()
-    reason, message = str(changed["reason"]), str(changed["message"])
-    return (Event(about=about, type="Warning", reason=reason, message=message, occasion=change_of(before, APPLIED)),)
+    if changed["reason"] == AppliedReason.OVERRIDDEN and _reason_of(before) == AppliedReason.OVERRIDDEN:
+        return ()  # it goes on
+    reason = NotReadyReason.DIFFERS if changed["reason"] == AppliedReason.OVERRIDDEN else str(changed["reason"])
+    occasion = change_of(before, APPLIED)
+    return (Event(about=about, type="Warning", reason=reason, message=str(changed["message"]), occasion=occasion),)
+
+
+_TOLD = LASTING | {AppliedReason.OVERRIDDEN}
+
+
+def _reason_of(status: Mapping[str, Json]) -> str:
+    return str((find_condition(status.get("conditions") or (), APPLIED) or {}).get("reason") or "")
 
 
 def judge_deviations(
@@ -102,64 +110,51 @@ def judge_deviations(
     """
     found = sorted(deviations, key=lambda one: (one.kind.kind, one.name))
     previous = find_condition(request.status.get("conditions") or (), APPLIED) or {}
-    truth, is_lasting, seconds = _judge(found, previous, request.generation, now)
-    judged = tuple(_explain(one, request, is_lasting=is_lasting) for one in found)
+    standing = judge_standing(found, previous, request.generation, now)
+    judged = tuple(_explain(one, request, standing) for one in found)
+    seconds, truth = standing.seconds, standing.truth
     if is_coming_up and truth != "False" and (left := _seconds_to_come_up(request, previous, now)):
         # One status instead of one for each child that appears; the status that shows the first pods says the rest.
         condition = Condition(
             type=APPLIED, status="Unknown", reason=NotReadyReason.PROGRESSING, message="The objects are being applied"
         )
         return Applied(condition=condition, judged=judged, resync_after_seconds=seconds or left)
-    if not judged:
-        message = "Every object is in the cluster as wanted"
-        condition = Condition(type=APPLIED, status="True", reason=AppliedReason.AS_WANTED, message=message)
-        return Applied(condition=condition, judged=(), resync_after_seconds=0)
     worst = choose_worst(one.explanation for one in judged)
-    reason = AppliedReason.WAITING if truth == "False" and not is_lasting else worst.reason if worst else ""
-    message = "; ".join(f"{one.deviation.title}: {one}" for one in judged)
+    reason = standing.reason or (worst.reason if worst else "")
+    contested = ""
+    if truth == "Unknown" and reason == AppliedReason.OVERRIDDEN:
+        contested = str(previous.get("message") or "")  # who changes it is not recorded any more
+    message = contested or "; ".join(f"{one.deviation.title}: {one}" for one in judged) or _AS_WANTED[str(reason)]
     condition = Condition(type=APPLIED, status=truth, reason=reason, message=message)
-    return Applied(condition=condition, judged=judged, resync_after_seconds=seconds)
+    return Applied(condition=condition, judged=judged, resync_after_seconds=seconds, contested=contested)
 
 
-def _judge(
-    found: list[Deviation], previous: Mapping[str, Json], generation: int, now: datetime
-) -> tuple[Truth, bool, float]:
-    """The status, whether the deviations have lasted too long, and the seconds until the next sync."""
-    if not found:
-        return "True", False, 0
-    status, is_known = previous.get("status"), previous.get("observedGeneration") == generation
-    beginning = previous.get("lastTransitionTime", "")
-    if all(one.state is Deviance.WITHHELD for one in found):
-        return "False", False, _back_off(beginning, now) if status == "False" else _RETRY_SECONDS
-    if status == "False" and is_known and previous.get("reason") in LASTING:
-        return "False", True, _back_off(beginning, now)
-    if status != "Unknown":
-        return "Unknown", False, _RETRY_SECONDS
-    left = seconds_left(beginning, GRACE_SECONDS, now)
-    if left or not is_known:
-        return "Unknown", False, min(left, _RETRY_SECONDS) or _RETRY_SECONDS
-    return "False", True, _RETRY_SECONDS
+_AS_WANTED: Mapping[str, str] = {
+    AppliedReason.AS_WANTED: "Every object is in the cluster as wanted",
+    AppliedReason.RESTORED: "Every object is in the cluster as wanted again, for less than 30 seconds",
+}
 
 
 def _seconds_to_come_up(request: SyncRequest, previous: Mapping[str, Json], now: datetime) -> float:
     """The rest of the time in which children of a parent without pods may still be on their way."""
     if not request.status.get("conditions"):
         return GRACE_SECONDS
-    if previous.get("status") != "Unknown":
+    if previous.get("status") != "Unknown" or previous.get("reason") in _MEMORIES:
         return 0.0
     return seconds_left(previous.get("lastTransitionTime", ""), GRACE_SECONDS, now)
 
 
-def _back_off(beginning: str, now: datetime) -> float:
-    """The next sync comes when the condition is twice as old as now."""
-    return min(max(seconds_since(beginning, now), _RETRY_SECONDS), _LONGEST_RETRY_SECONDS)
-
-
-def _explain(deviation: Deviation, request: SyncRequest, *, is_lasting: bool) -> Judged:
-    what = _describe(deviation)
-    if not is_lasting or deviation.state is Deviance.WITHHELD:
-        return Judged(deviation=deviation, what=what, explanation=Explanation(reason=NotReadyReason.PROGRESSING))
-    return Judged(deviation=deviation, what=what, explanation=_explain_lasting(deviation, request))
+def _explain(deviation: Deviation, request: SyncRequest, standing: Standing) -> Judged:
+    what, explanation = _describe(deviation), Explanation(reason=NotReadyReason.PROGRESSING)
+    is_lasting = deviation.state in standing.lasting and deviation.state is not Deviance.WITHHELD
+    if deviation.holder and not is_lasting:
+        # It may be on its way out, as the object of a graph that was deleted and is created again.
+        what = _describe_holder(deviation)
+    if is_lasting:
+        explanation = _explain_lasting(deviation, request)
+        if standing.reason is AppliedReason.OVERRIDDEN:
+            what, explanation = f"last seen: {what}", explain_override(deviation, request)
+    return Judged(deviation=deviation, what=what, explanation=explanation)
 
 
 def _describe(deviation: Deviation) -> str:
@@ -174,26 +169,43 @@ def _describe(deviation: Deviation) -> str:
             return str(deviation.difference)
 
 
+def _describe_holder(deviation: Deviation) -> str:
+    whose = "has no owner" if deviation.holder == NO_OWNER else f"belongs to {deviation.holder}"
+    return f"the {deviation.title} that exists {whose}"
+
+
+def _explain_origin(deviation: Deviation, origin: Origin, request: SyncRequest) -> Explanation:
+    parent, label = request.parent, contract.LABEL_CONTROLLER_UID
+    namespace, uid = parent["metadata"]["namespace"], parent["metadata"].get("uid", "")
+    give = f"-n {namespace} {label}={uid} --overwrite"
+    match origin:
+        case Origin.GO_OPERATOR:
+            finding, remedy = "was left by the Go operator", f"dynamo-hooks migrate -n {namespace} --apply"
+        case Origin.UNLABELLED:
+            which = f"{deviation.kind.kind.lower()} {deviation.name}"
+            finding, remedy = f"lost its label {label}", f"give it back: kubectl label {which} {give}"
+        case Origin.DELETED:
+            # All that it left has its uid; other kinds are not looked for, and are only missing.
+            every = f"kubectl label {','.join(request.children.resources())} -l {label}={deviation.former} {give}"
+            finding = f"was left by a deleted {parent['kind']} of this name"
+            remedy = f"let all that it left be adopted: {every}"
+        case unknown:
+            assert_never(unknown)
+    finding = f"the {deviation.title} that exists {finding}"
+    return Explanation(reason=NotReadyReason.NOT_ADOPTED, finding=finding, remedy=remedy)
+
+
 def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
     parent, namespace = request.parent, request.parent["metadata"]["namespace"]
     refused = f"kubectl describe {parent['kind'].lower()} {name_of(parent)} -n {namespace}"
     live = f"kubectl get {deviation.kind.kind.lower()} {deviation.name} -n {namespace} -o yaml"
-    if deviation.is_left_behind:
-        return Explanation(
-            reason=NotReadyReason.NOT_ADOPTED,
-            finding=f"the {deviation.title} that exists was left by the Go operator",
-            remedy=f"dynamo-hooks migrate -n {namespace} --apply",
-        )
+    if deviation.origin is not None:
+        return _explain_origin(deviation, deviation.origin, request)
     if deviation.holder:
-        is_free = deviation.holder == NO_OWNER
-        finding = "has no owner" if is_free else f"belongs to {deviation.holder}"
         # What somebody else owns is in use there: another graph's component, for example.
-        remedy = "rename one of the two" + (", or delete that object if nobody needs it" if is_free else "")
-        return Explanation(
-            reason=NotReadyReason.NAME_TAKEN,
-            finding=f"the {deviation.title} that exists {finding}",
-            remedy=remedy,
-        )
+        remedy = "rename one of the two"
+        remedy += ", or delete that object if nobody needs it" if deviation.holder == NO_OWNER else ""
+        return Explanation(reason=NotReadyReason.NAME_TAKEN, finding=_describe_holder(deviation), remedy=remedy)
     if deviation.state is Deviance.MISSING:
         remedy = (
             f"if the API server refuses it, {refused} shows the Event SyncError; if an object of somebody else has its "
@@ -207,6 +219,6 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
         f"if the API server refuses the change, {refused} shows the Event SyncError; otherwise {live} "
         "--show-managed-fields shows who writes the field"
     )
-    return Explanation(
-        reason=NotReadyReason.DIFFERS, finding="something refuses or overrides what is wanted", remedy=remedy
-    )
+    writer = find_writer_of(deviation, request)
+    finding = f"{writer} wrote what is not wanted" if writer else "something refuses or overrides what is wanted"
+    return Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)

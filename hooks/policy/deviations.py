@@ -31,6 +31,16 @@ from hooks.metacontroller.last_applied import read_last_applied
 from hooks.metacontroller.protocol import SyncRequest
 
 
+class Origin(StrEnum):
+    """Whose an object without an owner was, that has the name of a missing child of the parent and its labels."""
+
+    GO_OPERATOR = "Go operator"
+    UNLABELLED = "unlabelled"
+    """The parent's own, without the label by which Metacontroller knows it."""
+    DELETED = "deleted"
+    """That of a deleted parent of the same name, whose children were left."""
+
+
 class Deviance(StrEnum):
     """How a child differs from what is wanted."""
 
@@ -48,7 +58,8 @@ class Deviation:
 
     `difference` is the first field that differs, None for none. `why` is half a sentence about a withheld child.
     `holder` is the owner of the object that has the name of a missing child, empty if no such object is seen.
-    `is_left_behind`: that object is the parent's, as the Go operator made it, and Metacontroller does not know it.
+    `origin` is set if that object is the parent's by its labels, and Metacontroller does not take it for a child;
+    `former` is the uid of the parent that it was made for, by its label.
     `is_updated`: Metacontroller updates live objects of this kind.
     """
 
@@ -58,7 +69,8 @@ class Deviation:
     difference: Difference | None = None
     why: str = ""
     holder: str = ""
-    is_left_behind: bool = False
+    origin: Origin | None = None
+    former: str = ""
     is_updated: bool = True
 
     @property
@@ -101,8 +113,10 @@ def _find(wanted: Children, request: SyncRequest, unmanaged: Unmanaged) -> Itera
         live = request.children.get(kind, name, place.namespace or default)
         if live is None:
             found = request.related.get(kind, name, place.namespace or default)
-            left, holder = is_left_behind(found, request.parent), _find_holder(found, request.parent)
-            yield Deviation(kind=kind, name=name, state=Deviance.MISSING, holder=holder, is_left_behind=left)
+            origin, holder = _find_origin(found, request.parent), _find_holder(found, request.parent)
+            former = labels_of(found).get(contract.LABEL_CONTROLLER_UID, "") if found is not None and origin else ""
+            state = Deviance.MISSING
+            yield Deviation(kind=kind, name=name, state=state, holder=holder, origin=origin, former=former)
         elif is_deleting(live):
             yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why="it is being deleted")
         elif kind in unmanaged.fixed:
@@ -183,6 +197,17 @@ def is_left_behind(found: ReadManifest | None, parent: ReadManifest) -> bool:
     if is_controlled_by(found, uid):
         return True
     return controller_of(found) is None and any(_names_parent(labels, parent) for labels in _find_labels(found))
+
+
+def _find_origin(found: ReadManifest | None, parent: ReadManifest) -> Origin | None:
+    """Whose the object was; None if it is somebody else's."""
+    if found is None:
+        return None
+    is_ours = contract.ANNOTATION_LAST_APPLIED in annotations_of(found)
+    if is_left_behind(found, parent):
+        return Origin.UNLABELLED if is_ours else Origin.GO_OPERATOR
+    has_labels = any(_names_parent(labels, parent) for labels in _find_labels(found))
+    return Origin.DELETED if is_ours and controller_of(found) is None and has_labels else None
 
 
 def _names_parent(labels: Mapping[str, Json], parent: ReadManifest) -> bool:

@@ -29,7 +29,7 @@ from hooks.offline.simulation.trees import is_ready
 from hooks.offline.simulator.cluster import SimulatedCluster
 from hooks.offline.simulator.workloads.pods import PodFault
 from hooks.operating.cluster import Cluster
-from hooks.operating.live_tree import describe_waiting
+from hooks.operating.reasons import describe_waiting, find_reasons
 from tests import make
 from tests.offline.picture.drawn import engine, model
 from tests.offline.simulator.hooked import build_cluster
@@ -116,9 +116,48 @@ def test_status_says_why_pods_are_not_ready_and_how_often_they_restarted(world: 
     world.patch_status(kinds.POD, pod["metadata"]["name"], {"status": {"containerStatuses": counts}}, "default")
     shown = run("status", "llm").stdout
     assert shown.startswith("graph llm in namespace default: not ready\nrestart r1 Restarting Frontend\n\nReasons\n")
-    assert "DynamoGraphDeployment llm: Ready is False: " in shown
-    assert f"Frontend: CrashLoop: pod {pod['metadata']['name']}: " in shown
+    cause = f"CrashLoop: pod {pod['metadata']['name']}: "
+    reasons = shown.partition("\nReasons\n")[2].partition("\n\n")[0]
+    assert reasons.startswith(f"  DynamoGraphDeployment llm: llm-frontend: {cause}")
+    assert reasons.endswith("; restart r1 waits for Frontend, then restarts Worker, idle")
+    assert reasons.count(cause) == 1
     assert "CrashLoopBackOff, 4 restarts" in shown
+
+
+def say(name: str, kind: str = "DynamoComponentDeployment", **said: tuple[str, str]) -> Manifest:
+    conditions = [
+        {"type": type_, "status": status, "message": message, "reason": "R"}
+        for type_, (status, message) in said.items()
+    ]
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "status": {"conditions": conditions},
+    }
+
+
+@pytest.mark.parametrize(
+    ("of_graph", "of_component", "lines"),
+    [
+        ({"Ready": ("False", "a: X; b: Y")}, {"Ready": ("False", "X"), "Applied": ("False", "Z")}, ("a: X; b: Y",)),
+        ({"Ready": ("False", "a: old")}, {"Ready": ("False", "X")}, ("a: old", "Component a: X")),
+        ({"Ready": ("True", "up")}, {"Ready": ("True", "up"), "Applied": ("False", "S")}, ("Component a: S",)),
+        ({"Ready": ("True", "up"), "Held": ("True", "a: H")}, {"Held": ("True", "H")}, ("Held: a: H",)),
+        ({"Ready": ("True", "up")}, {"Held": ("True", "H")}, ("Component a: Held: H",)),
+        ({"Ready": ("False", "")}, {}, ("R",)),
+    ],
+    ids=["repeated", "seen earlier", "ready but", "held", "held alone", "no message"],
+)
+def test_each_cause_is_said_once_by_the_object_that_has_it(
+    of_graph: dict[str, Any], of_component: dict[str, Any], lines: tuple[str, ...]
+) -> None:
+    graph = say("g", "DynamoGraphDeployment", **of_graph)
+    whole = [
+        f"DynamoComponentDeployment {line[10:]}" if line[:9] == "Component" else f"DynamoGraphDeployment g: {line}"
+        for line in lines
+    ]
+    assert find_reasons(graph, [say("a", **of_component)], make.NOW) == tuple(whole)
 
 
 @pytest.mark.usefixtures("played")

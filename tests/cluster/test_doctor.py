@@ -3,6 +3,7 @@
 import base64
 import json
 import shlex
+import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +17,7 @@ from hooks.metacontroller.install_files import SecretKey
 from hooks.operating.doctor.examination import CHECKS
 from tests import third_party
 from tests.cluster.api_client import ApiClient, wait_for
-from tests.cluster.control_plane import CHART_ACCOUNT, HOOKS_ACCOUNT, ControlPlane
+from tests.cluster.control_plane import CHART_ACCOUNT, HOOKS_ACCOUNT, ControlPlane, install_crds
 from tests.cluster.dynamo import (
     DYNAMO,
     GRAPH,
@@ -26,6 +27,7 @@ from tests.cluster.dynamo import (
     load_example,
     model,
     running_controllers,
+    the_graph,
     wait_until_ready,
 )
 from tests.cluster.processes import Server, running
@@ -180,6 +182,37 @@ def test_deleted_crd_is_found_and_comes_back(
     wait_for(lambda: find(plane, "error") == [], "the CRD is served again", 30, poll=DOCTORS_PAUSE)
 
 
+def test_deleted_crd_of_an_optional_kind_is_found_and_graphs_go_on_when_it_is_back(
+    installation: ApiClient, plane: ControlPlane, admin: ApiClient
+) -> None:
+    crd = next(one for one in third_party.crds() if one["spec"]["names"]["kind"] == "LeaderWorkerSet")
+    admin.delete(*CRD, crd["metadata"]["name"])
+    wait_for(lambda: admin.get(*CRD, crd["metadata"]["name"]) is None, "the CRD is gone")
+    lost = "discovery: can't find resource leaderworkersets"
+    about = f"involvedObject.kind={GRAPH},involvedObject.name=g,reason=SyncError"
+
+    def is_told() -> bool:
+        """Metacontroller looks at the kinds each 20 seconds; a write is a sync."""
+        installation.patch(DYNAMO, GRAPH, "g", {"metadata": {"annotations": {"written-at": uuid.uuid4().hex}}})
+        return any(lost in one["message"] for one in installation.list("v1", "Event", fieldSelector=about))
+
+    wait_for(is_told, "Metacontroller misses the kind", 60, poll=2)
+    services = the_graph(installation, "g")["spec"]["services"]
+    change = {name: {"annotations": {"changed": "1"}} for name in services}
+    installation.patch(DYNAMO, GRAPH, "g", {"spec": {"services": change}})
+    found = [one for one in find(plane, "error") if one["check"] == "optional-kinds"]
+    assert [one["object"] for one in found] == ["optional kind lws"]
+    assert "declare LeaderWorkerSet" in found[0]["finding"]
+    install_crds(admin, [crd])
+    wait_for(lambda: is_processed(the_graph(installation, "g")), "the change is synced", 90, poll=2)
+    wait_for(lambda: find(plane, "error") == [], "no old failure is told", 60, poll=DOCTORS_PAUSE)
+    wait_until_ready(installation, "g")
+
+
+def is_processed(graph: dict[str, Any]) -> bool:
+    return bool(graph["status"].get("observedGeneration") == graph["metadata"]["generation"])
+
+
 def test_wrong_url_of_a_hook_is_found_and_its_end_too(
     installation: ApiClient, plane: ControlPlane, admin: ApiClient
 ) -> None:
@@ -305,7 +338,7 @@ def test_missing_rights_are_found_and_the_remedy_grants_them(
     found = find_one(plane, "rights")
     assert found["object"] == f"Metacontroller ({CHART_ACCOUNT})"
     assert "may not get compositecontrollers.metacontroller.k8s.io" in found["finding"]
-    words = shlex.split(found["remedy"])
+    words = shlex.split(found["remedy"], comments=True)
     plane.helm(*(light_chart(plane) if word == "chart/" else word for word in words[1:]))
     assert find(plane, "error") == []
 

@@ -1,5 +1,6 @@
 """A component whose children are missing, or not as they are wanted."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from hooks import contract
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.policy.applied_condition import GRACE_SECONDS
+from hooks.policy.standing import GRACE_SECONDS
 from tests import make
 from tests.component.render import answer
 from tests.component.test_explain import unschedulable
@@ -40,11 +41,12 @@ def test_deployment_scaled_by_hand_is_not_ready() -> None:
     children = scaled(running(), 0)
     found = conditions(answer(parent, children))
     assert (found["Ready"]["status"], found["Ready"]["reason"]) == ("False", "RollingOut")
-    assert found["Available"]["message"].startswith("Deployment is not ready: spec.replicas is 0, wanted 2; RollingOut")
+    assert found["Available"]["message"].startswith("Deployment is not ready: RollingOut: ")
     assert (found["Applied"]["status"], found["Applied"]["reason"]) == ("Unknown", "Progressing")
     found = conditions(later(parent, children))
     assert found["Ready"]["reason"] == found["Applied"]["reason"] == "Differs"
-    assert "spec.replicas is 0, wanted 2; Differs: something refuses or overrides" in found["Ready"]["message"]
+    assert found["Ready"]["message"].startswith("Differs: something refuses or overrides")
+    assert "(Deployment is not ready: spec.replicas is 0, wanted 2)" in found["Ready"]["message"]
 
 
 def test_missing_service_leaves_the_component_unready_and_its_pods_available() -> None:
@@ -52,7 +54,7 @@ def test_missing_service_leaves_the_component_unready_and_its_pods_available() -
     children = [child for child in running() if child["kind"] != "Service"]
     found = conditions(answer(parent, children))
     assert [found[type_]["status"] for type_ in TYPES] == ["True", "False", "False", "Unknown", "True"]
-    assert found["Ready"]["message"] == "Deployment is ready; Service c: not found (Progressing: wait)"
+    assert found["Ready"]["message"] == "Service c: Progressing: wait (not found); Deployment is ready"
     given = later(parent, children)
     found = conditions(given)
     assert found["Ready"]["reason"] == found["Applied"]["reason"] == "Missing"
@@ -86,10 +88,46 @@ def test_service_that_the_go_operator_left_is_named_with_the_command(left: dict[
     given = later(parent, children, (found,))
     assert conditions(given)["Ready"]["reason"] == conditions(given)["Applied"]["reason"] == "NotAdopted"
     assert (
-        "Service c: not found (NotAdopted: the Service c that exists was left by the Go operator - "
-        "dynamo-hooks migrate -n default --apply)"
+        "Service c: NotAdopted: the Service c that exists was left by the Go operator - "
+        "dynamo-hooks migrate -n default --apply (not found)"
     ) in conditions(given)["Ready"]["message"]
     assert [effect.reason for effect in given.effects if isinstance(effect, Event)] == ["NotAdopted"]
+
+
+LAST_APPLIED = {contract.ANNOTATION_LAST_APPLIED: "{}"}
+LEFT = {
+    "its label was removed": (
+        {},
+        r"lost its label controller-uid - give it back: kubectl label service c",
+    ),
+    "its owner was deleted without it": (
+        {contract.LABEL_CONTROLLER_UID: "u-before"},
+        (
+            r"was left by a deleted DynamoComponentDeployment of this name - let all that it left be adopted: kubectl "
+            r"label \S*deployment\.apps,\S*ingress\.networking\.k8s\.io,\S*service\S* -l controller-uid=u-before"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("labels", "sentence"), LEFT.values(), ids=LEFT)
+def test_service_of_ours_that_metacontroller_does_not_know_is_named_with_the_command(
+    labels: dict[str, str], sentence: str
+) -> None:
+    parent = make.component("c", "g", **SPEC)
+    parent["metadata"]["uid"] = "u-c"
+    metadata = {
+        "name": "c",
+        "namespace": make.NAMESPACE,
+        "labels": {contract.LABEL_SELECTOR: "c", **labels},
+        "annotations": LAST_APPLIED,
+    }
+    found = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}}
+    given = later(parent, [child for child in running() if child["kind"] != "Service"], (found,))
+    assert conditions(given)["Applied"]["reason"] == "NotAdopted"
+    message = conditions(given)["Ready"]["message"]
+    command = f"{sentence} -n default controller-uid=u-c --overwrite"
+    assert re.match(rf"Service c: NotAdopted: the Service c that exists {command} \(not found\); ", message)
 
 
 def test_object_with_the_labels_of_another_component_is_not_taken_for_ours() -> None:
@@ -105,4 +143,37 @@ def test_pod_that_cannot_start_is_a_worse_reason_than_a_missing_service() -> Non
     children = [child for child in running(readyReplicas=0, availableReplicas=0) if child["kind"] != "Service"]
     found = conditions(later(parent, children, (unschedulable(),)))
     assert found["Ready"]["reason"] == "Unschedulable"
-    assert "Service c: not found (Missing: " in found["Ready"]["message"]
+    assert found["Ready"]["message"].startswith("Unschedulable: pod c-1: ")
+    assert "; Service c: Missing: " in found["Ready"]["message"]
+
+
+def test_component_whose_deployment_an_autoscaler_scales_says_so_until_it_is_over() -> None:
+    """An HPA acts each 15 seconds, and each time Metacontroller sets the replicas back at once."""
+    parent, children = make.component("c", "g", **SPEC), running()
+    told: list[tuple[str, str, str]] = []
+    events: list[str] = []
+    for seconds, seen in (
+        (0, children),
+        (15, scaled(children, 5)),
+        (16, children),
+        (30, scaled(children, 5)),
+        (31, children),
+    ):
+        given = answer(parent, seen, facts=make.facts(make.NOW + timedelta(seconds=seconds)))
+        found = conditions(given)
+        told.append((found["Ready"]["status"], found["Ready"]["reason"], found["Applied"]["reason"]))
+        events += [effect.reason for effect in given.effects if isinstance(effect, Event) and effect.type == "Warning"]
+        parent = {**parent, "status": given.status}
+    assert told == [
+        ("True", "DeploymentReady", "AsWanted"),
+        ("False", "RollingOut", "Changed"),
+        ("True", "DeploymentReady", "Restored"),
+        ("False", "Differs", "Overridden"),
+        ("False", "Differs", "Overridden"),
+    ]
+    message = "Deployment c: Differs: something else writes spec.replicas again and again - let the autoscaler scale "
+    assert found["Ready"]["message"].startswith(message)
+    assert found["Available"]["status"] == "True"
+    assert events == ["RollingOut", "Differs"]
+    over = answer(parent, children, facts=make.facts(make.NOW + timedelta(seconds=61)))
+    assert (conditions(over)["Ready"]["status"], conditions(over)["Applied"]["reason"]) == ("True", "AsWanted")

@@ -53,7 +53,7 @@ def test_one_set_that_is_not_ready_is_named_and_counts_are_sums() -> None:
     assert found["Available"]["status"] == "False"
     assert found["Available"]["reason"] == "SomeLeaderWorkerSetsNotReady"
     assert found["Available"]["message"] == (
-        "Some LeaderWorkerSets are not ready: c-1: desired=1, ready=0; Progressing: wait"
+        "Some LeaderWorkerSets are not ready: Progressing: wait (c-1: desired=1, ready=0)"
     )
     assert given.status is not None
     assert given.status["service"] == {
@@ -100,7 +100,10 @@ def test_status_of_an_older_generation_does_not_count() -> None:
 
 def test_new_spec_that_is_not_applied_yet_is_not_ready() -> None:
     found = ask(spec(envs=[{"name": "A", "value": "1"}]), running(spec(), set_status()))[1]
-    assert "c-0: its new spec is being applied; RollingOut: " in found["Ready"]["message"]
+    assert (
+        "RollingOut: wait for the new pods (Some LeaderWorkerSets are not ready: c-0: its new spec is being applied)"
+        in found["Ready"]["message"]
+    )
 
 
 def test_status_without_generation_is_believed_only_after_a_while() -> None:

@@ -240,14 +240,14 @@ def test_deployment_must_be_gone_before_sets_are_made() -> None:
     single = spec(nodes=1)
     found, message = ask(spec(replicas=2), running(single))
     assert names(found, SETS) == names(found, "PodGroup") == names(found, "Deployment") == []
-    assert message.startswith("Some LeaderWorkerSets are not ready: it waits until Deployment c is gone; RollingOut: ")
+    assert "(Some LeaderWorkerSets are not ready: it waits until Deployment c is gone)" in message
     assert names(found, "Service") == ["c"]
 
 
 def test_sets_must_be_gone_before_a_deployment_is_made() -> None:
     found, message = ask(spec(nodes=1), running(spec(replicas=2)))
     assert names(found, SETS) == names(found, "PodGroup") == names(found, "Deployment") == []
-    assert message.startswith("Deployment is not ready: it waits until LeaderWorkerSet c-0, c-1 is gone; RollingOut: ")
+    assert "(Deployment is not ready: it waits until LeaderWorkerSet c-0, c-1 is gone)" in message
 
 
 def test_invalid_spec_keeps_the_sets_that_run() -> None:

@@ -35,7 +35,7 @@ def test_first_answer_has_all_conditions_and_is_not_ready() -> None:
     found = conditions(answer(make.component("c", "g", **SPEC)))
     assert [condition["status"] for condition in found.values()] == [*["False"] * 3, "Unknown", "True"]
     assert found["Available"]["reason"] == "DeploymentNotReady"
-    assert found["Available"]["message"] == "Deployment is not ready: desired=2, updated=0; Progressing: wait"
+    assert found["Available"]["message"] == "Deployment is not ready: Progressing: wait (desired=2, updated=0)"
     assert found["DynamoComponentReady"]["reason"] == "ComponentNotReady"
 
 
@@ -58,9 +58,9 @@ def test_pods_that_the_deployment_does_not_count_yet_are_not_named() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", **starting}
     counts: dict[str, Any] = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 0)
     early = answer(make.component("c", "g", **SPEC), running(**counts), related=[pod])
-    assert conditions(early)["Ready"]["message"] == "Deployment is not ready: desired=2, updated=0; Progressing: wait"
+    assert conditions(early)["Ready"]["message"] == "Progressing: wait (Deployment is not ready: desired=2, updated=0)"
     later = answer(make.component("c", "g", **SPEC), running(readyReplicas=0, availableReplicas=0), related=[pod])
-    assert conditions(later)["Ready"]["message"].endswith("Progressing: pod c-1: it is starting - wait")
+    assert conditions(later)["Ready"]["message"].startswith("Progressing: pod c-1: it is starting - wait (")
 
 
 def test_ready_deployment_makes_the_component_ready() -> None:
@@ -89,7 +89,7 @@ def test_ready_deployment_makes_the_component_ready() -> None:
 
 def test_deployment_that_rolls_out_says_how_far_it_is() -> None:
     found = conditions(answer(make.component("c", "g", **SPEC), running(updatedReplicas=1)))
-    assert found["Available"]["message"].startswith("Deployment is not ready: desired=2, updated=1; RollingOut: ")
+    assert found["Available"]["message"].endswith(" (desired=2, updated=1)")
     assert (found["Ready"]["status"], found["Ready"]["reason"]) == ("False", "RollingOut")
 
 
@@ -98,7 +98,7 @@ def test_component_is_not_ready_until_its_new_spec_is_applied() -> None:
     found = conditions(answer(make.component("c", "g", **changed), running(SPEC)))
     assert found["Ready"]["status"] == "False"
     assert found["Ready"]["reason"] == "RollingOut"
-    assert found["Ready"]["message"].startswith("Deployment is not ready: its new spec is being applied; RollingOut: ")
+    assert found["Ready"]["message"].endswith(" (Deployment is not ready: its new spec is being applied)")
 
 
 def test_deployment_without_the_last_applied_annotation_is_reported() -> None:

@@ -102,10 +102,10 @@ def test_claim_that_nobody_makes_is_named_and_the_rest_goes_on() -> None:
     assert answer.status is not None
     assert answer.status["state"] == "pending"
     message = (
-        "PersistentVolumeClaim models: not found "
-        "(WaitingForDependency: create it, or set create in its entry of spec.pvcs)"
+        "PersistentVolumeClaim models: WaitingForDependency: it does not exist - "
+        "create it, or set create in its entry of spec.pvcs"
     )
-    assert world.ready(answer)["message"] == f"Resources not ready: {message}"
+    assert world.ready(answer)["message"] == message
     assert world.names(answer.children, "DynamoComponentDeployment") == ["g-frontend", "g-worker"]
     found = world.ask(graph, children, related=[claim("models")])
     assert world.ready(found)["status"] == "True"
@@ -126,8 +126,8 @@ def test_claim_whose_volume_is_gone_is_named_and_the_rest_goes_on(owner: str) ->
     assert answer.status is not None
     assert answer.status["notReadyReason"] == "WaitingForDependency"
     assert world.ready(answer)["message"] == (
-        "Resources not ready: PersistentVolumeClaim cache: Lost, because its volume is gone (WaitingForDependency: "
-        "restore its PersistentVolume, or delete the claim and create it again without its data)"
+        "PersistentVolumeClaim cache: WaitingForDependency: it is Lost, because its volume is gone - "
+        "restore its PersistentVolume, or delete the claim and create it again without its data"
     )
     assert world.names(answer.children, "DynamoComponentDeployment") == ["g-frontend", "g-worker"]
 

@@ -42,9 +42,8 @@ def test_pod_of_a_service_that_is_not_ready_is_named_with_what_to_do() -> None:
     pods = [pod("g-0-frontend-b", "Frontend", **CRASH), pod("g-0-frontend-a", "Frontend", **CRASH)]
     answer = grove.ask(graph, grove.settled(graph), [*SHORT, *pods])
     assert world.ready(answer)["message"] == (
-        "Resources not ready: g: podclique/g-0-frontend: desired=2, ready=1 (CrashLoop: pod g-0-frontend-a: "
-        "container main crashes repeatedly, last with exit code 1 - "
-        "read why with kubectl logs -n default g-0-frontend-a -c main --previous)"
+        "podclique/g-0-frontend: CrashLoop: pod g-0-frontend-a: container main crashes repeatedly, last with exit code "
+        "1 - read why with kubectl logs -n default g-0-frontend-a -c main --previous (desired=2, ready=1)"
     )
     assert answer.status is not None
     assert answer.status["componentsReady"] == "1/2"
@@ -60,7 +59,10 @@ def test_pods_of_an_older_template_explain_nothing() -> None:
     before = grove.settled(make.graph(grove.TWO))
     changed = make.graph({**grove.TWO, "Frontend": make.service("frontend", image="img:2", replicas=2)})
     answer = grove.ask(changed, before, [*SHORT, pod("p", "Frontend", **CRASH)])
-    assert "podclique/g-0-frontend: desired=2, ready=1 (RollingOut: " in world.ready(answer)["message"]
+    assert (
+        "podclique/g-0-frontend: RollingOut: wait for the new pods (desired=2, ready=1)"
+        in world.ready(answer)["message"]
+    )
     assert answer.status is not None
     assert answer.status["componentsReady"] == "0/2"
 
@@ -70,7 +72,7 @@ def test_replaced_pods_without_trouble_are_a_rollout() -> None:
     rolling = grove.part("PodClique", "g-0-frontend", desired=2)
     rolling["status"]["updatedReplicas"] = 1
     answer = grove.ask(graph, grove.settled(graph), [rolling, grove.PARTS[1]])
-    assert "desired=2, updated=1 (RollingOut: wait for the new pods" in world.ready(answer)["message"]
+    assert "RollingOut: wait for the new pods (desired=2, updated=1)" in world.ready(answer)["message"]
 
 
 def test_quota_is_told_from_groves_errors() -> None:
@@ -80,7 +82,9 @@ def test_quota_is_told_from_groves_errors() -> None:
         grove.processed(c, lastErrors=errors) if c["kind"] == "PodCliqueSet" else c for c in grove.settled(graph)
     ]
     message = world.ready(grove.ask(graph, children, SHORT))["message"]
-    assert "(QuotaDenied: pods is forbidden: exceeded quota: gpus - raise the quota or ask for less)" in message
+    assert (
+        "frontend: QuotaDenied: pods is forbidden: exceeded quota: gpus - raise the quota or ask for less (" in message
+    )
 
 
 def test_pods_that_admission_refuses_under_grove_are_named() -> None:
@@ -90,14 +94,19 @@ def test_pods_that_admission_refuses_under_grove_are_named() -> None:
         grove.processed(c, lastErrors=errors) if c["kind"] == "PodCliqueSet" else c for c in grove.settled(graph)
     ]
     message = world.ready(grove.ask(graph, children, SHORT))["message"]
-    assert '(AdmissionDenied: pods "p" is forbidden: no PriorityClass with name high was found - create' in message
+    assert (
+        'frontend: AdmissionDenied: pods "p" is forbidden: no PriorityClass with name high was found - create'
+        in message
+    )
 
 
 def test_missing_address_of_etcd_is_waited_for() -> None:
     graph = make.graph(grove.TWO)
     children = world.apply((), grove.ask(graph, **ETCD).children)
     message = world.ready(grove.ask(graph, children, SHORT, **ETCD))["message"]
-    assert "(WaitingForDependency: discovery uses etcd, and its address is not set - set etcd_address" in message
+    assert (
+        "frontend: WaitingForDependency: discovery uses etcd, and its address is not set - set etcd_address" in message
+    )
     known = grove.ask(graph, children, SHORT, etcd_address="http://etcd:2379", **ETCD)
     assert "WaitingForDependency" not in world.ready(known)["message"]
 
@@ -108,8 +117,8 @@ def test_missing_ssh_key_is_waited_for() -> None:
     message = world.ready(grove.ask(graph, grove.settled(graph, mpi_secret=grove.KEY), (), mpi_secret=grove.KEY))[
         "message"
     ]
-    assert "pcsg/g-0-w: resource not found (WaitingForDependency: Secret dynamo/mpi-run-ssh-secret" in message
-    assert "podclique/g-0-f: resource not found (Progressing: " in message
+    assert "pcsg/g-0-w: WaitingForDependency: Secret dynamo/mpi-run-ssh-secret" in message
+    assert "podclique/g-0-f: Progressing: wait (resource not found)" in message
 
 
 def test_pod_within_its_probes_time_brings_the_graph_back() -> None:

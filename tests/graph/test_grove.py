@@ -23,7 +23,7 @@ SGLANG = ["python3", "-m", "dynamo.sglang"]
 TRTLLM = ["python3", "-m", "dynamo.trtllm"]
 LEADER_HOST = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-worker-ldr-0.$(GROVE_HEADLESS_SERVICE)"
 COMPONENT = "DynamoComponentDeployment"
-WAIT = " (Progressing: wait)"
+WAIT = "Progressing: wait"
 
 
 def ask(graph: Manifest, children: Any = (), related: Any = (), **settings: str) -> SyncAnswer:
@@ -410,19 +410,19 @@ def test_graph_is_successful_when_all_parts_are() -> None:
     [
         (
             (),
-            f"pcsg/g-0-worker: resource not found{WAIT}; podclique/g-0-frontend: resource not found{WAIT}",
+            f"pcsg/g-0-worker: {WAIT} (resource not found); podclique/g-0-frontend: {WAIT} (resource not found)",
         ),
         (
             (part("PodClique", "g-0-frontend", desired=2, good=1), PARTS[1]),
-            f"podclique/g-0-frontend: desired=2, ready=1{WAIT}",
+            f"podclique/g-0-frontend: {WAIT} (desired=2, ready=1)",
         ),
         (
             (PARTS[0], part("PodCliqueScalingGroup", "g-0-worker", desired=2, good=1)),
-            f"pcsg/g-0-worker: desired=2, available=1{WAIT}",
+            f"pcsg/g-0-worker: {WAIT} (desired=2, available=1)",
         ),
         (
             (part("PodClique", "g-0-frontend", desired=2, generation=2), PARTS[1]),
-            f"podclique/g-0-frontend: spec not yet processed: generation=2, observedGeneration=1{WAIT}",
+            f"podclique/g-0-frontend: {WAIT} (spec not yet processed: generation=2, observedGeneration=1)",
         ),
     ],
     ids=["none yet", "clique", "group", "old generation"],
@@ -430,20 +430,20 @@ def test_graph_is_successful_when_all_parts_are() -> None:
 def test_part_that_is_not_ready_is_named(parts: tuple[Manifest, ...], reason: str) -> None:
     graph = make.graph(TWO)
     answer = ask(graph, settled(graph), parts)
-    assert world.ready(answer)["message"] == f"Resources not ready: g: {reason}"
+    assert world.ready(answer)["message"] == reason
 
 
 def test_parts_of_another_graph_do_not_count() -> None:
     graph = make.graph(TWO)
     foreign = [{**p, "metadata": {**p["metadata"], "labels": {"app.kubernetes.io/part-of": "x"}}} for p in PARTS]
-    assert "g-0-frontend: resource not found" in world.ready(ask(graph, settled(graph), foreign))["message"]
+    assert f"g-0-frontend: {WAIT} (resource not found)" in world.ready(ask(graph, settled(graph), foreign))["message"]
 
 
 def test_graph_is_not_ready_until_grove_has_processed_a_change() -> None:
     before = settled(make.graph(TWO))
     changed = make.graph({**TWO, "Frontend": make.service("frontend", image="img:2", replicas=2)})
     answer = ask(changed, before, PARTS)
-    assert world.ready(answer)["message"] == "Resources not ready: g: podcliqueset/g: spec not yet applied"
+    assert world.ready(answer)["message"] == "podcliqueset/g: spec not yet applied"
     applied = world.apply(before, answer.children)
     assert (
         "podcliqueset/g: spec not yet processed: generation=2" in world.ready(ask(changed, applied, PARTS))["message"]
@@ -468,7 +468,7 @@ def test_service_that_somebody_else_has_is_told() -> None:
     graph = make.graph(TWO)
     answer = ask(graph, [c for c in settled(graph) if c["metadata"]["name"] != "g-frontend"], PARTS)
     assert world.ready(answer)["status"] == "False"
-    assert "Service g-frontend: not found (Progressing: wait)" in world.ready(answer)["message"]
+    assert "Service g-frontend: Progressing: wait (not found)" in world.ready(answer)["message"]
     assert answer.resync_after_seconds == 5
 
 
@@ -486,7 +486,7 @@ def test_replicas_that_differ_are_scaled_and_looked_at_again() -> None:
     answer = scaled(5)
     assert answer.effects == (ScalePodClique(kind="PodClique", namespace="default", name="g-0-frontend", replicas=5),)
     assert answer.resync_after_seconds == 5
-    expected = "Resources not ready: g: podclique/g-0-frontend: replicas=2, wanted=5: it is being scaled" + WAIT
+    expected = f"podclique/g-0-frontend: {WAIT} (replicas=2, wanted=5: it is being scaled)"
     assert world.ready(answer)["message"] == expected
     assert cliques(answer)["frontend"]["spec"]["replicas"] == 5
 
@@ -501,9 +501,9 @@ def test_group_is_scaled_as_a_whole() -> None:
 def test_scaling_that_is_switched_off_is_told() -> None:
     answer = scaled(5, effect_scale="off")
     assert scalings(answer) == ()
-    reason = "podclique/g-0-frontend: replicas=2, wanted=5: not applied, as the setting effect_scale is off"
-    remedy = "WaitingForDependency: nothing scales it - switch the setting effect_scale on"
-    assert world.ready(answer)["message"] == f"Resources not ready: g: {reason} ({remedy})"
+    seen = "replicas=2, wanted=5: not applied, as the setting effect_scale is off"
+    cause = "WaitingForDependency: nothing scales it - switch the setting effect_scale on"
+    assert world.ready(answer)["message"] == f"podclique/g-0-frontend: {cause} ({seen})"
 
 
 def test_replicas_that_nobody_asks_for_are_left_to_autoscalers() -> None:
@@ -699,7 +699,7 @@ def test_what_a_set_left_behind_does_not_make_its_graph_ready() -> None:
     children = [child for child in settled(graph) if child["kind"] != "PodCliqueSet"]
     answer = ask(graph, children, PARTS)
     assert world.names(answer.children, "PodCliqueSet") == ["g"]
-    assert world.ready(answer)["message"] == "Resources not ready: g: podcliqueset/g: resource not found"
+    assert world.ready(answer)["message"] == "podcliqueset/g: resource not found"
 
 
 def test_set_on_its_way_out_is_not_returned() -> None:

@@ -45,7 +45,10 @@ def test_replicas_go_back_however_often_scaling_fails(service: dict[str, Any]) -
         answer = grove.ask(graph, children, FOUR)
         assert grove.scalings(answer) == (BACK,)
         assert answer.resync_after_seconds == 5
-        assert "podclique/g-0-w: replicas=4, wanted=1: it is being scaled" in world.ready(answer)["message"]
+        assert (
+            "podclique/g-0-w: Progressing: wait (replicas=4, wanted=1: it is being scaled)"
+            in world.ready(answer)["message"]
+        )
         assert "w: its adapter stays until the replicas are the graph's again" in answer.notes
         children = follow(children, answer)
     answer = grove.ask(graph, children, ONE)

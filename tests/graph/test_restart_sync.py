@@ -72,7 +72,7 @@ def test_service_that_fails_holds_the_restart_and_the_condition_says_which() -> 
         assert graph["status"]["restart"] == status("r1", "Restarting", "a")
         assert carried(children) == {"g-a": "r1", "g-b": ""}
     message = graph["status"]["conditions"][0]["message"]
-    assert message.startswith("Resources not ready: g-a: ")
+    assert message.startswith("g-a: ")
     assert message.endswith("; restart r1 waits for a, then restarts b")
 
 

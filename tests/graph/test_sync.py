@@ -16,8 +16,8 @@ from tests.graph import world
 COMPONENT = "DynamoComponentDeployment"
 RESTART = {"observedID": "r1", "phase": "Restarting", "inProgress": ["a"]}
 NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
-COMES_UP = f"{NOT_AVAILABLE} (Deployment is not ready: desired=1, updated=0; Progressing: wait)"
-ROLLING = "(RollingOut: wait for the new pods)"
+COMES_UP = "Progressing: wait (Deployment is not ready: desired=1, updated=0)"
+ROLLING = "RollingOut: wait for the new pods"
 
 
 def settled(graph: dict[str, Any]) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def test_first_answer_has_the_condition() -> None:
         "type": "Ready",
         "status": "False",
         "reason": "some_resources_are_not_ready",
-        "message": f"Resources not ready: g-frontend: {COMES_UP}; g-worker: {COMES_UP}",
+        "message": f"g-frontend: {COMES_UP}; g-worker: {COMES_UP}",
         "lastTransitionTime": "2026-03-01T12:00:00Z",
         "observedGeneration": 1,
     }
@@ -110,13 +110,10 @@ def test_graph_without_services_has_failed() -> None:
 @pytest.mark.parametrize(
     ("unready", "message"),
     [
-        ({"g-worker": ""}, f"Resources not ready: g-worker: {NOT_AVAILABLE}"),
+        ({"g-worker": ""}, f"g-worker: {NOT_AVAILABLE}"),
         (
             {"g-worker": "Deployment is not ready: 1 of 2 ready", "g-frontend": ""},
-            (
-                f"Resources not ready: g-frontend: {NOT_AVAILABLE}; g-worker: {NOT_AVAILABLE} "
-                "(Deployment is not ready: 1 of 2 ready)"
-            ),
+            (f"g-frontend: {NOT_AVAILABLE}; g-worker: {NOT_AVAILABLE} (Deployment is not ready: 1 of 2 ready)"),
         ),
     ],
 )
@@ -135,8 +132,8 @@ def test_component_of_an_old_generation_is_not_ready() -> None:
         return {**child, "metadata": {**child["metadata"], "generation": 5}}
 
     answer = world.ask(graph, named(graph, **{"g-worker": older}))
-    expected = f"g-worker: spec not yet processed: generation=5, observedGeneration=1 {ROLLING}"
-    assert world.ready(answer)["message"] == f"Resources not ready: {expected}"
+    expected = f"g-worker: {ROLLING} (spec not yet processed: generation=5, observedGeneration=1)"
+    assert world.ready(answer)["message"] == expected
 
 
 def test_component_on_its_way_out_is_not_ready() -> None:
@@ -146,14 +143,14 @@ def test_component_on_its_way_out_is_not_ready() -> None:
         return {**child, "metadata": {**child["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
 
     answer = world.ask(graph, named(graph, **{"g-worker": going}))
-    assert world.ready(answer)["message"] == "Resources not ready: g-worker: it is being deleted (Progressing: wait)"
+    assert world.ready(answer)["message"] == "g-worker: Progressing: wait (it is being deleted)"
 
 
 def test_graph_is_not_ready_in_the_sync_that_changes_a_component() -> None:
     children = settled(make.graph({"a": make.service(image="img:1")}))
     changed = make.graph({"a": make.service(image="img:2")})
     answer = world.ask(changed, children)
-    assert world.ready(answer)["message"] == f"Resources not ready: g-a: spec not yet applied {ROLLING}"
+    assert world.ready(answer)["message"] == f"g-a: {ROLLING} (spec not yet applied)"
     applied = world.apply(children, answer.children)
     assert "generation=2" in world.ready(world.ask(changed, applied))["message"]
     assert world.ready(world.ask(changed, world.run(applied)))["status"] == "True"
@@ -178,7 +175,7 @@ def test_component_without_last_applied_annotation_is_compared_and_reported() ->
         "All resources are ready; g-worker without last-applied annotation; run Metacontroller with dynamic apply"
     )
     changed = make.graph({"Frontend": make.service("frontend"), "Worker": make.service(image="img:2")})
-    differing = 'g-worker: spec.extraPodSpec.mainContainer.image is "img:1", wanted "img:2" (RollingOut'
+    differing = f'g-worker: {ROLLING} (spec.extraPodSpec.mainContainer.image is "img:1", wanted "img:2")'
     assert differing in world.ready(world.ask(changed, named(graph, **{"g-worker": bare})))["message"]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hooks.k8s.conditions import format_time
 from hooks.k8s.not_ready import NotReadyReason
 from hooks.k8s.pod_reasons import cannot_pull, explain_denial, explain_pods
-from hooks.policy.applied_condition import LASTING
+from hooks.policy.standing import LASTING
 from tests import make
 
 
@@ -41,6 +41,17 @@ def pod(name: str = "p", *, ready: bool = False, labels: dict[str, str] | None =
             **status,
         },
     }
+
+
+def going(seconds: float, owner: dict[str, Any]) -> dict[str, Any]:
+    """A pod that should have ended so many seconds ago."""
+    end = format_time(make.NOW - timedelta(seconds=seconds))
+    return pod(metadata={"deletionTimestamp": end, "ownerReferences": [owner]}, spec={"nodeName": "n-1"})
+
+
+@pytest.mark.parametrize(("seconds", "kind"), [(59, "StatefulSet"), (3600, "ReplicaSet")], ids=["in time", "replaced"])
+def test_pod_that_goes_explains_nothing_while_nobody_waits_for_its_name(seconds: float, kind: str) -> None:
+    assert explain_pods([going(seconds, {"kind": kind, "name": "s-0", "controller": True})], make.NOW) is None
 
 
 def waiting(reason: str, message: str = "") -> dict[str, Any]:
@@ -119,6 +130,11 @@ CASES: dict[str, tuple[dict[str, Any], NotReadyReason, str]] = {
         behind("lb/a", met=("lb/a",)),
         NotReadyReason.WAITING_FOR_DEPENDENCY,
         "its containers were ready, but its node n-1 no longer reports - see kubectl describe node n-1",
+    ),
+    "pod of a set that its lost node does not end": (
+        going(61, {"kind": "StatefulSet", "name": "s-0", "controller": True}),
+        NotReadyReason.WAITING_FOR_DEPENDENCY,
+        "pod p: its node n-1 does not end it, so no pod can take its name - see kubectl describe node n-1; if the node",
     ),
     "readiness gate of a pod that is starting": (
         pod(container=running(29), spec={"readinessGates": [{"conditionType": "lb/a"}], "nodeName": "n-1"}),

@@ -7,19 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tests.monitoring.panel_texts import DASHBOARDS as ABOUT
+from tests.monitoring.panel_texts import PANELS
+
 _COLUMNS, _HEIGHT = 24, 8
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-_CONTROLLER = 'name=~"(Composite|Decorator)Controller-dynamo-.*"'
 _NAMESPACE = 'namespace=~"$namespace"'
+_CONTROLLER = f'name=~"(Composite|Decorator)Controller-dynamo-.*", {_NAMESPACE}'
 _GRAPHS = 'resource_type="DynamoGraphDeployment"'
-_OF_METACONTROLLER = 'controller_name=~"dynamo-.*"'
+_OF_METACONTROLLER = f'controller_name=~"dynamo-.*", {_NAMESPACE}'
 _REQUESTS = (
     "sum by (method, code) "
-    "(rate(rest_client_requests_total[5m]) and on (job, instance) metacontroller_sync_in_flight_requests)"
+    f"(rate(rest_client_requests_total{{{_NAMESPACE}}}[5m]) "
+    "and on (job, instance) metacontroller_sync_in_flight_requests)"
 )
 _IN_FLIGHT = f"sum by (controller_name) (metacontroller_sync_in_flight_requests{{{_OF_METACONTROLLER}}})"
 _LONGEST = f"max by (resource_type, namespace, reason) (dynamo_hooks_not_ready_seconds{{{_NAMESPACE}}}) > 0"
-_PROCESSES = 'server=~"hooks|admission|prober"'
+_PROCESSES = f'server=~"hooks|admission|prober", {_NAMESPACE}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +39,15 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dashboard:
-    """One dashboard: rows of panels; `namespaces` is the query for the variable `namespace`, empty for none."""
+    """One dashboard: rows of panels; `namespaces` is the query for the variable `namespace`.
+
+    It is that of the resources, or of the processes, where these have no resources.
+    """
 
     uid: str
     title: str
     rows: tuple[tuple[str, tuple[Panel, ...]], ...]
-    namespaces: str = ""
+    namespaces: str
 
 
 def _quantile(part: float, metric: str, *labels: str, where: str = "") -> str:
@@ -56,7 +63,7 @@ def _rate(metric: str, *labels: str, where: str = "") -> str:
 
 def _ours(operation: str, expression: str) -> str:
     """The expression for the processes of hooks, admission and prober, of which each shows its version too."""
-    joined = f"{expression} * on (job, instance, endpoint) group_left () dynamo_hooks_build_info"
+    joined = f"{expression} * on (job, instance, endpoint) group_left () dynamo_hooks_build_info{{{_NAMESPACE}}}"
     return f"{operation} by (pod, endpoint) ({joined})"
 
 
@@ -213,36 +220,63 @@ GRAPHS = Dashboard(
 HOOKS = Dashboard(
     uid="dynamo-hooks",
     title="Dynamo hooks",
+    namespaces="label_values(dynamo_hooks_build_info, namespace)",
     rows=(
         (
             "Calls",
             (
                 Panel(
                     title="Calls by outcome",
-                    queries=((_rate("dynamo_hooks_calls_total", "hook", "outcome"), "{{hook}} {{outcome}}"),),
+                    queries=(
+                        (
+                            _rate("dynamo_hooks_calls_total", "hook", "outcome", where=_NAMESPACE),
+                            "{{hook}} {{outcome}}",
+                        ),
+                    ),
                     unit="ops",
                 ),
                 Panel(
                     title="Duration of calls",
                     queries=(
-                        (_quantile(0.5, "dynamo_hooks_call_duration_seconds", "hook"), "{{hook}} P50"),
-                        (_quantile(0.99, "dynamo_hooks_call_duration_seconds", "hook"), "{{hook}} P99"),
+                        (
+                            _quantile(0.5, "dynamo_hooks_call_duration_seconds", "hook", where=_NAMESPACE),
+                            "{{hook}} P50",
+                        ),
+                        (
+                            _quantile(0.99, "dynamo_hooks_call_duration_seconds", "hook", where=_NAMESPACE),
+                            "{{hook}} P99",
+                        ),
                     ),
                     unit="s",
                 ),
                 Panel(
                     title="Size of requests (P99)",
-                    queries=((_quantile(0.99, "dynamo_hooks_request_bytes", "hook", "call"), "{{hook}} {{call}}"),),
+                    queries=(
+                        (
+                            _quantile(0.99, "dynamo_hooks_request_bytes", "hook", "call", where=_NAMESPACE),
+                            "{{hook}} {{call}}",
+                        ),
+                    ),
                     unit="bytes",
                 ),
                 Panel(
                     title="Size of answers (P99)",
-                    queries=((_quantile(0.99, "dynamo_hooks_answer_bytes", "hook", "call"), "{{hook}} {{call}}"),),
+                    queries=(
+                        (
+                            _quantile(0.99, "dynamo_hooks_answer_bytes", "hook", "call", where=_NAMESPACE),
+                            "{{hook}} {{call}}",
+                        ),
+                    ),
                     unit="bytes",
                 ),
                 Panel(
                     title="Effects by outcome",
-                    queries=((_rate("dynamo_hooks_effects_total", "effect", "outcome"), "{{effect}} {{outcome}}"),),
+                    queries=(
+                        (
+                            _rate("dynamo_hooks_effects_total", "effect", "outcome", where=_NAMESPACE),
+                            "{{effect}} {{outcome}}",
+                        ),
+                    ),
                     unit="ops",
                 ),
             ),
@@ -292,6 +326,7 @@ HOOKS = Dashboard(
 METACONTROLLER = Dashboard(
     uid="dynamo-metacontroller",
     title="Dynamo Metacontroller",
+    namespaces="label_values(metacontroller_sync_in_flight_requests, namespace)",
     rows=(
         (
             "Queue",
@@ -381,32 +416,50 @@ METACONTROLLER = Dashboard(
 LORA = Dashboard(
     uid="dynamo-lora",
     title="Dynamo LoRA",
+    namespaces="label_values(dynamo_prober_adapters_wanted, namespace)",
     rows=(
         (
             "Adapters",
             (
-                Panel(title="Wanted", queries=(("sum(dynamo_prober_adapters_wanted)", ""),), kind="stat", width=8),
-                Panel(title="Loaded", queries=(("sum(dynamo_prober_adapters_loaded)", ""),), kind="stat", width=8),
-                Panel(title="Failed", queries=(("sum(dynamo_prober_adapters_failed)", ""),), kind="stat", width=8),
+                Panel(
+                    title="Wanted",
+                    queries=((f"sum(dynamo_prober_adapters_wanted{{{_NAMESPACE}}})", ""),),
+                    kind="stat",
+                    width=8,
+                ),
+                Panel(
+                    title="Loaded",
+                    queries=((f"sum(dynamo_prober_adapters_loaded{{{_NAMESPACE}}})", ""),),
+                    kind="stat",
+                    width=8,
+                ),
+                Panel(
+                    title="Failed",
+                    queries=((f"sum(dynamo_prober_adapters_failed{{{_NAMESPACE}}})", ""),),
+                    kind="stat",
+                    width=8,
+                ),
                 Panel(
                     title="Adapters by phase",
-                    queries=(("sum by (phase) (dynamo_prober_adapters) > 0", "{{phase}}"),),
+                    queries=((f"sum by (phase) (dynamo_prober_adapters{{{_NAMESPACE}}}) > 0", "{{phase}}"),),
                 ),
                 Panel(
                     title="Adapters lost, in 15 minutes",
-                    queries=(("sum(increase(dynamo_prober_loss_detection_seconds_count[15m]))", "lost"),),
+                    queries=(
+                        (f"sum(increase(dynamo_prober_loss_detection_seconds_count{{{_NAMESPACE}}}[15m]))", "lost"),
+                    ),
                 ),
                 Panel(
                     title="Time to load",
                     queries=(
-                        (_quantile(0.5, "dynamo_prober_load_seconds"), "P50"),
-                        (_quantile(0.95, "dynamo_prober_load_seconds"), "P95"),
+                        (_quantile(0.5, "dynamo_prober_load_seconds", where=_NAMESPACE), "P50"),
+                        (_quantile(0.95, "dynamo_prober_load_seconds", where=_NAMESPACE), "P95"),
                     ),
                     unit="s",
                 ),
                 Panel(
                     title="Time until a loss is noticed (P95)",
-                    queries=((_quantile(0.95, "dynamo_prober_loss_detection_seconds"), "P95"),),
+                    queries=((_quantile(0.95, "dynamo_prober_loss_detection_seconds", where=_NAMESPACE), "P95"),),
                     unit="s",
                 ),
             ),
@@ -418,7 +471,7 @@ LORA = Dashboard(
                     title="Requests to engines",
                     queries=(
                         (
-                            _rate("dynamo_prober_engine_requests_total", "action", "outcome"),
+                            _rate("dynamo_prober_engine_requests_total", "action", "outcome", where=_NAMESPACE),
                             "{{action}} {{outcome}}",
                         ),
                     ),
@@ -426,7 +479,12 @@ LORA = Dashboard(
                 ),
                 Panel(
                     title="Duration of requests to engines (P95)",
-                    queries=((_quantile(0.95, "dynamo_prober_engine_request_seconds", "action"), "{{action}}"),),
+                    queries=(
+                        (
+                            _quantile(0.95, "dynamo_prober_engine_request_seconds", "action", where=_NAMESPACE),
+                            "{{action}}",
+                        ),
+                    ),
                     unit="s",
                 ),
             ),
@@ -442,6 +500,7 @@ def build(dashboard: Dashboard) -> dict[str, Any]:
     return {
         "uid": dashboard.uid,
         "title": dashboard.title,
+        "description": ABOUT[dashboard.uid],
         "tags": ["dynamo", "operator", "kubernetes"],
         "schemaVersion": 39,
         "editable": True,
@@ -454,19 +513,18 @@ def build(dashboard: Dashboard) -> dict[str, Any]:
 
 def _variables(dashboard: Dashboard) -> Iterator[dict[str, Any]]:
     yield {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"}
-    if dashboard.namespaces:
-        yield {
-            "name": "namespace",
-            "label": "Namespace",
-            "type": "query",
-            "datasource": _SOURCE,
-            "query": {"query": dashboard.namespaces, "refId": "namespace"},
-            "refresh": 2,
-            "multi": True,
-            "includeAll": True,
-            "allValue": ".*",
-            "current": {"text": "All", "value": "$__all"},
-        }
+    yield {
+        "name": "namespace",
+        "label": "Namespace",
+        "type": "query",
+        "datasource": _SOURCE,
+        "query": {"query": dashboard.namespaces, "refId": "namespace"},
+        "refresh": 2,
+        "multi": True,
+        "includeAll": True,
+        "allValue": ".*",
+        "current": {"text": "All", "value": "$__all"},
+    }
 
 
 def _panels(dashboard: Dashboard) -> Iterator[dict[str, Any]]:
@@ -502,9 +560,13 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
         "id": number,
         "type": panel.kind,
         "title": panel.title,
+        "description": PANELS[panel.title].about,
         "datasource": _SOURCE,
         "gridPos": {"x": x, "y": y, "w": panel.width, "h": _HEIGHT},
-        "fieldConfig": {"defaults": {"unit": panel.unit, **_limits(panel)}, "overrides": []},
+        "fieldConfig": {
+            "defaults": {"unit": panel.unit, "noValue": PANELS[panel.title].nothing, **_limits(panel)},
+            "overrides": [],
+        },
         "targets": targets,
     }
 

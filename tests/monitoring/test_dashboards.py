@@ -7,6 +7,7 @@ import pytest
 
 from tests.installation import ROOT
 from tests.monitoring.dashboards import DASHBOARDS, Dashboard, build
+from tests.monitoring.panel_texts import PANELS
 
 FOLDER = ROOT / "chart" / "files" / "monitoring" / "dashboards"
 
@@ -37,9 +38,30 @@ def cells_of(place: dict[str, int]) -> list[tuple[int, int]]:
     return [(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])]
 
 
-def test_queries_use_only_variables_that_the_dashboard_has() -> None:
-    for dashboard in DASHBOARDS:
-        built: dict[str, Any] = build(dashboard)
-        has = {variable["name"] for variable in built["templating"]["list"]}
-        uses = {"namespace"} if "$namespace" in json.dumps(built["panels"]) else set()
-        assert {"datasource"} | uses == has
+@pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda one: one.uid)
+def test_namespace_is_chosen_in_every_dashboard(dashboard: Dashboard) -> None:
+    built: dict[str, Any] = build(dashboard)
+    assert {variable["name"] for variable in built["templating"]["list"]} == {"datasource", "namespace"}
+    of_installation = {
+        "Admission rate",
+        "Admission duration (P95)",
+        "Admission denials",
+        "Days until the certificate ends",
+    }
+    for panel in built["panels"]:
+        for target in panel.get("targets", ()):
+            assert ("$namespace" in target["expr"]) is (panel["title"] not in of_installation), target["expr"]
+
+
+@pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda one: one.uid)
+def test_every_panel_says_what_it_shows_and_what_no_data_means(dashboard: Dashboard) -> None:
+    built = build(dashboard)
+    assert built["description"].endswith(".")
+    for panel in built["panels"]:
+        if panel["type"] != "row":
+            assert panel["description"].endswith(".")
+            assert panel["fieldConfig"]["defaults"]["noValue"]
+
+
+def test_every_text_is_of_a_panel() -> None:
+    assert {panel.title for one in DASHBOARDS for _, panels in one.rows for panel in panels} == PANELS.keys()

@@ -15,7 +15,8 @@ OUTAGE = 'dynamo_hooks_graph_outage{namespace="team",graph="llm",part="%s"}'
 RESOURCES = (
     'dynamo_operator_resources_total{resource_type="DynamoGraphDeployment",namespace="team",status="successful"}'
 )
-CALLS = 'dynamo_hooks_calls_total{hook="graph",outcome="done"}'
+CALLS = 'dynamo_hooks_calls_total{hook="graph",call="sync",outcome="done"}'
+OTHERS = 'dynamo_hooks_calls_total{hook="model",call="sync",outcome="done"}'
 ALIVE, REST = "0+10x60", "100+0x60"
 """A counter that grows each minute, and one that does not."""
 
@@ -79,13 +80,14 @@ def test_graph_that_serves_nobody_is_named(tmp_path: Path, part: str, values: st
         ({RESOURCES: "3x60", CALLS: "0+10x20 200x40"}, "35m", True),
         ({RESOURCES: "3x60", CALLS: REST}, "15m", True),
         ({RESOURCES: "3x60"}, "15m", True),
+        ({RESOURCES: "3x60", CALLS: REST, OTHERS: ALIVE}, "15m", True),
         ({RESOURCES: "3x60"}, "9m", False),
         ({RESOURCES: "0x60", CALLS: REST}, "40m", False),
         ({CALLS: REST}, "40m", False),
     ],
     ids=[
-        *("called", "called a moment ago", "not called any more", "at rest", "never called", "just started"),
-        *("nothing to call for", "resources are not counted"),
+        *("called", "called a moment ago", "not called any more", "at rest", "never called"),
+        *("only models are", "just started", "nothing to call for", "resources are not counted"),
     ],
 )
 def test_hooks_that_nobody_calls_are_told(tmp_path: Path, series: dict[str, str], at: str, *, is_told: bool) -> None:

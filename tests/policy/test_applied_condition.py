@@ -1,18 +1,23 @@
 """Which children deviate, for how long that is normal, and what the condition Applied says then."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 
 from hooks.k8s import kinds
 from hooks.k8s.conditions import merge_conditions
 from hooks.k8s.not_ready import NotReadyReason
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.policy.applied_condition import APPLIED, Applied, judge_deviations
+from hooks.policy.applied_condition import APPLIED, Applied, build_applied_event, judge_deviations
+from hooks.policy.condition_events import reference_of
 from hooks.policy.deviations import Deviance, Deviation, Unmanaged, find_deviations
+from hooks.policy.overriding import explain_override
 from tests import make
 
 PARENT = make.component("c")
@@ -146,7 +151,9 @@ def test_missing_child_is_told_after_ten_seconds_also_without_pods() -> None:
 def test_pods_that_are_gone_later_do_not_hide_what_is_missing() -> None:
     life = Life()
     life.sync([], 0)
-    assert life.sync(MISSING, 20, is_coming_up=True).condition.message.startswith("Service s: not found")
+    assert life.sync(MISSING, 20, is_coming_up=True).condition.message.startswith(
+        "Service s: Progressing: wait (not found)"
+    )
 
 
 def test_deviation_is_normal_for_a_moment_and_then_has_a_reason() -> None:
@@ -196,6 +203,124 @@ def test_invalid_spec_leaves_no_impatience() -> None:
     assert life.said(MISSING, 0) == ("Unknown", "Progressing", 5)
 
 
+# Somebody else changes a child
+
+
+CHANGE, APPLYING = [deviation(Deviance.CHANGED)], [deviation(Deviance.BEING_APPLIED)]
+
+
+def test_change_that_is_set_back_is_remembered_for_thirty_seconds() -> None:
+    life = Life()
+    life.sync([], -100)
+    assert life.said(CHANGE, 0) == ("Unknown", "Changed", 5)
+    assert life.said([], 1) == ("Unknown", "Restored", 29)
+    assert life.said([], 29.5) == ("Unknown", "Restored", 0.5)
+    assert life.said([], 30) == ("True", "AsWanted", 0)
+
+
+def test_change_that_is_made_again_is_an_override_until_it_stays_away_for_thirty_seconds() -> None:
+    life = Life()
+    life.sync([], -100)
+    life.sync(CHANGE, 0)
+    life.sync([], 1)
+    for seconds in (15, 30, 45):
+        assert life.said(CHANGE, seconds) == ("False", "Overridden", 5)
+        assert life.said(CHANGE, seconds + 1)[:2] == ("False", "Overridden"), "a read of before is the same change"
+        assert life.said([], seconds + 2) == ("Unknown", "Overridden", 30)
+    assert life.said([], 76)[:2] == ("Unknown", "Overridden")
+    assert life.said([], 77) == ("True", "AsWanted", 0)
+
+
+def test_what_is_overridden_is_said_while_it_stands_as_wanted_too() -> None:
+    life = Life()
+    for seconds, found in ((0, CHANGE), (1, []), (2, CHANGE)):
+        said = life.sync(found, seconds)
+    between = life.sync([], 3)
+    assert said.contested == ""
+    assert between.contested == between.condition.message == said.condition.message
+    assert between.judged == ()
+
+
+def test_edit_of_the_spec_is_no_override_and_needs_no_thirty_seconds() -> None:
+    life = Life()
+    life.sync([], -100)
+    for number in range(5):
+        assert life.said(APPLYING, 10 * number, generation=2 + number) == ("Unknown", "Progressing", 5)
+        assert life.said([], 10 * number + 1, generation=2 + number) == ("True", "AsWanted", 0)
+
+
+def test_edit_of_the_spec_ends_what_was_said_of_an_override() -> None:
+    life = Life()
+    for seconds, found in ((0, CHANGE), (1, []), (2, CHANGE)):
+        life.sync(found, seconds)
+    after = life.sync(APPLYING, 3, generation=2)
+    assert (after.condition.status, after.condition.reason, after.contested) == ("Unknown", "Restored", "")
+    assert life.said([], 4, generation=2)[:2] == ("Unknown", "Restored")
+
+
+def test_edit_beside_a_change_has_its_whole_time() -> None:
+    """The time of the condition is that of the change."""
+    life = Life()
+    life.sync([], -100)
+    life.sync(CHANGE, 0)
+    life.sync([], 1)
+    for seconds in (20, 25, 39):
+        applied = life.sync(APPLYING, seconds, generation=2)
+        assert (applied.condition.status, applied.judged[0].is_lasting) == ("Unknown", False)
+    assert life.said(APPLYING, 40, generation=2) == ("False", "Differs", 5)
+
+
+def test_change_that_lasts_differs_and_is_remembered_after_it() -> None:
+    life = Life()
+    life.sync([], -100)
+    life.sync(CHANGE, 0)
+    assert life.said(CHANGE, 10) == ("False", "Differs", 5)
+    assert life.said(CHANGE, 20) == ("False", "Differs", 10)
+    assert life.said([], 21) == ("Unknown", "Restored", 30)
+    assert life.said(CHANGE, 40)[:2] == ("False", "Overridden")
+
+
+def test_kind_that_is_never_updated_is_not_overridden() -> None:
+    life, fixed = Life(), [deviation(Deviance.CHANGED, is_updated=False)]
+    life.sync([], -100)
+    assert life.said(fixed, 0) == ("Unknown", "Progressing", 5)
+    assert life.said([], 1) == ("True", "AsWanted", 0)
+
+
+def test_override_is_one_event_however_long_it_goes_on() -> None:
+    life, about, events = Life(), reference_of(PARENT), list[Event]()
+    for seconds, found in ((-100, []), (0, CHANGE), (1, []), (15, CHANGE), (16, []), (30, CHANGE), (31, []), (100, [])):
+        before = {"conditions": life.conditions}
+        life.sync(found, seconds)
+        events += build_applied_event(about, before, {"conditions": life.conditions})
+    assert [(event.type, event.reason) for event in events] == [("Warning", "Differs")]
+
+
+def test_who_overrides_is_named_from_the_text_of_the_call() -> None:
+    """Parsed objects have no managedFields."""
+    live = {**make.observed(SCALED), "spec": {"replicas": 3}}
+    fields = {"manager": "kube-controller-manager", "subresource": "scale", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+    recorded = {**live, "metadata": {**live["metadata"], "managedFields": [fields]}}
+    whole = make.wire_request(PARENT, [recorded])
+    request = replace(make.sync_request(PARENT, [live]), body=orjson.dumps(whole))
+    (found,) = find_deviations([SCALED], request)
+    assert str(explain_override(found, request)) == (
+        "Differs: kube-controller-manager (subresource scale) writes spec.replicas again and again - "
+        "let the autoscaler scale the DynamoGraphDeploymentScalingAdapter of the service instead "
+        "(docs/autoscaling.md), or delete it: kubectl get hpa -n default"
+    )
+    nobody = make.sync_request(PARENT, [live])
+    assert "something else writes spec.replicas again and again" in str(explain_override(found, nobody))
+
+
+SCALED: Manifest = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "d", "namespace": make.NAMESPACE},
+    "spec": {"replicas": 1},
+}
+
+
 DESCRIBE = "kubectl describe dynamocomponentdeployment c -n default"
 GET = "kubectl get service s -n default -o yaml"
 CHANGED = find_deviations([config()], make.sync_request(PARENT, [make.observed(config(), data={"key": "2"})]))
@@ -204,7 +329,7 @@ SAID: dict[str, tuple[Deviation, NotReadyReason, tuple[str, ...]]] = {
     "taken": (
         deviation(holder="Other o"),
         NotReadyReason.NAME_TAKEN,
-        ("not found", "the Service s that exists belongs to Other o - rename one of the two)"),
+        ("not found", "the Service s that exists belongs to Other o - rename one of the two (not found)"),
     ),
     "taken by an object of nobody": (
         deviation(holder="no owner"),
@@ -232,6 +357,7 @@ def test_lasting_deviation_says_what_it_is_and_how_to_see_more(
     life = Life()
     early = life.sync([found], 0).judged[0]
     assert (early.explanation.reason, early.is_lasting) == (NotReadyReason.PROGRESSING, False)
+    assert not found.holder or "that exists" in early.what, "it is said at once whose it is"
     applied = life.sync([found], 10)
     assert applied.judged[0].explanation.reason is reason
     assert applied.condition.reason == reason

@@ -67,7 +67,7 @@ def build_view(found: LiveTree, now: datetime | None = None) -> RenderableType:
 def _titled(title: str, lines: tuple[str, ...]) -> Iterator[RenderableType]:
     if lines:
         yield Text(f"\n{title}", style="bold")
-        yield from (Text(f"  {line}", overflow="fold") for line in lines)
+        yield from (Text(f"  {line}") for line in lines)
 
 
 def _describe_events(found: LiveTree, now: datetime | None) -> Iterator[str]:

@@ -68,7 +68,7 @@ def is_scaling_off(plan: GrovePlan, service: GroveService, seen: ObservedGrove) 
 def _why_set_unready(plan: GrovePlan, found: ObservedSet | None, judged: Judged | None) -> str:
     """Why the set is not as wanted; empty if it is, and for a moment while it does not exist yet."""
     if found is None:
-        return f"resource not found ({judged.explanation})" if judged and judged.is_lasting else ""
+        return str(judged) if judged and judged.is_lasting else ""
     if found.is_deleting:
         return "it is being deleted"
     if judged is not None:

@@ -9,24 +9,24 @@ from hooks.graph.grove.observe import ObservedGrove
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.progress import GroveProgress
 from hooks.k8s import kinds
-from hooks.k8s.not_ready import Explanation
+from hooks.k8s.not_ready import Cause, Explanation
 from hooks.k8s.types import Json
 
 _SHORT = {kinds.POD_CLIQUE.kind: "podclique", kinds.POD_CLIQUE_SCALING_GROUP.kind: "pcsg"}
 
 
-def why_grove_unready(plan: GrovePlan, progress: GroveProgress, explained: Mapping[str, Explanation]) -> str:
-    """All reasons why the set and its services are not ready at the wanted spec; empty if all are.
+def find_grove_causes(plan: GrovePlan, progress: GroveProgress, explained: Mapping[str, Explanation]) -> list[Cause]:
+    """Why the set and its services are not ready at the wanted spec; [] if all are.
 
     `explained` says by service why it is not ready. After a set is deleted, its cliques may still look complete.
     """
     of_set = f"podcliqueset/{plan.name}"
-    reasons = [
-        *([f"{of_set}: {progress.set_reason}"] if progress.set_reason else []),
-        *_service_reasons(plan, progress, explained),
+    causes = [
+        *([Cause(reason="", about=of_set, why=progress.set_reason)] if progress.set_reason else []),
+        *_service_causes(plan, progress, explained),
     ]
-    is_left_behind = not reasons and bool(plan.services) and not progress.has_set
-    return f"{of_set}: resource not found" if is_left_behind else "; ".join(reasons)
+    is_left_behind = not causes and bool(plan.services) and not progress.has_set
+    return [Cause(reason="", about=of_set, why="resource not found")] if is_left_behind else causes
 
 
 def report_grove_services(plan: GrovePlan, seen: ObservedGrove) -> dict[str, Json]:
@@ -51,9 +51,9 @@ def find_remarks(plan: GrovePlan, seen: ObservedGrove) -> Iterator[str]:
             yield f"PodCliqueSet {plan.name} without last-applied annotation; run Metacontroller with dynamic apply"
 
 
-def _service_reasons(plan: GrovePlan, progress: GroveProgress, explained: Mapping[str, Explanation]) -> Iterator[str]:
-    for service in sorted(plan.services, key=lambda one: (_SHORT[one.kind], one.target)):
-        if reason := progress.services.get(service.service):
-            explanation = explained.get(service.service)
-            because = f" ({explanation})" if explanation else ""
-            yield f"{_SHORT[service.kind]}/{service.target}: {reason}{because}"
+def _service_causes(plan: GrovePlan, progress: GroveProgress, explained: Mapping[str, Explanation]) -> Iterator[Cause]:
+    for service in plan.services:
+        if seen := progress.services.get(service.service):
+            explanation, about = explained.get(service.service), f"{_SHORT[service.kind]}/{service.target}"
+            reason, why = (explanation.reason.value, f"{explanation} ({seen})") if explanation else ("", seen)
+            yield Cause(reason=reason, about=about, why=why)

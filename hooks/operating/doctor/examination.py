@@ -14,8 +14,10 @@ from hooks.operating.doctor.checks import (
     optional_kinds,
     owners,
     reach,
+    revisions,
     rights,
     rivals,
+    statuses,
     syncs,
     unmanaged_pods,
     unread,
@@ -47,8 +49,10 @@ CHECKS = (
     Check("optional-kinds", optional_kinds.check_optional_kinds),
     Check("token", controllers.check_token),
     Check("reach", reach.check_reach),
+    Check("revisions", revisions.check_revisions),
     Check("started", syncs.check_start),
     Check("synced", syncs.check_syncs),
+    Check("statuses", statuses.check_statuses),
     Check("installations", installations.check_labels),
     Check("namespaces", installations.check_claims),
     Check("certificates", certificates.check_certificates),
@@ -63,7 +67,19 @@ _ORDER = list(Level)
 def examine(facts: Facts) -> list[Finding]:
     """The findings of all checks: errors, warnings, then what is good; each of these in the order of the checks."""
     found = [replace(finding, check=check.name) for check in CHECKS for finding in check.find(facts)]
+    found = found if facts.is_installed else _join(found)
     return sorted(found, key=lambda finding: _ORDER.index(finding.level))
+
+
+def _join(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, with one for all that the same command mends: one command installs all parts of the hooks."""
+    joined: dict[tuple[Level, str, str], Finding] = {}
+    for finding in findings:
+        key = (finding.level, finding.remedy, "" if finding.remedy else f"{finding.check} {finding.object}")
+        first = joined.get(key)
+        text = f"{first.finding}; {finding.finding}" if first else finding.finding
+        joined[key] = replace(first or finding, finding=text)
+    return list(joined.values())
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

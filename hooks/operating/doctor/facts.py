@@ -74,6 +74,15 @@ class Right:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """A component's Deployment: its name, the counts of its status, and since when it has them; None if not known."""
+
+    name: str
+    counts: Mapping[str, int]
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What was read. `unread` has what could not be read, with the reason: checks say nothing about that.
 
@@ -81,6 +90,7 @@ class Facts:
     objects of the five kinds. `namespace` is where the hooks are searched; empty for everywhere. `claims` has the
     namespaces with the label of an installation, and that label. `foreign_owned` are objects that name their owners by
     another version than v1alpha1. `unmanaged_pods` have the label of a graph, and no workload of a graph manages them.
+    `counted` are the Deployments of components, by the uids of these.
     """
 
     now: datetime
@@ -93,6 +103,7 @@ class Facts:
     parents: tuple[ReadManifest, ...] = ()
     claims: Mapping[str, str] = field(default_factory=dict)
     workloads: tuple[ReadManifest, ...] = ()
+    counted: Mapping[str, Counted] = field(default_factory=dict)
     pods: tuple[ReadManifest, ...] = ()
     backends: Mapping[tuple[str, str], Backend] = field(default_factory=dict)
     webhooks: tuple[ReadManifest, ...] = ()
@@ -175,6 +186,13 @@ def webhooks_of(controller: ReadManifest) -> dict[str, Mapping[str, Json]]:
     """Name of a hook, such as `sync`, to its webhook."""
     hooks = (controller.get("spec") or {}).get("hooks") or {}
     return {name: hook["webhook"] for name, hook in hooks.items() if (hook or {}).get("webhook")}
+
+
+def status_written(obj: ReadManifest) -> datetime | None:
+    """When the status of an object was last written; None if that is not recorded."""
+    entries = obj["metadata"].get("managedFields") or ()
+    times = [str(one["time"]) for one in entries if one.get("subresource") == "status" and one.get("time")]
+    return max(map(datetime.fromisoformat, times), default=None)
 
 
 def containers_of(workload: ReadManifest) -> list[Mapping[str, Json]]:

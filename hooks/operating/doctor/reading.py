@@ -5,25 +5,29 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 from hooks import contract
 from hooks.clients.api_server import Refused
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, labels_of, plural_of
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, annotations_of, controller_of, labels_of, plural_of
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.operating.cluster import Cluster
 from hooks.operating.doctor.checks.certificates import certificate_secrets, decode_text
 from hooks.operating.doctor.checks.crds import NAMES
 from hooks.operating.doctor.checks.metacontroller import CONTROLLER_CRDS
 from hooks.operating.doctor.checks.reach import find_services
+from hooks.operating.doctor.checks.statuses import COUNTS
 from hooks.operating.doctor.facts import (
     Backend,
     Certificate,
     CertificateSource,
+    Counted,
     Facts,
     containers_of,
     is_hooks,
     is_metacontroller,
+    status_written,
 )
 from hooks.operating.doctor.reviews import review_rights
 from hooks.operating.foreign_owners import find_foreign_owned, getter
@@ -60,7 +64,7 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
         controllers=tuple(c for kind in _CONTROLLERS for c in reader.read_all(plural_of(kind), kind)),
         parents=tuple(_slim(p) for kind in OUR_KINDS for p in reader.read_all(plural_of(kind), kind)),
         claims=_read_claims(reader),
-        workloads=_read_workloads(reader),
+        **_read_workloads(reader),
         webhooks=tuple(w for kind in _WEBHOOKS for w in reader.read_all(plural_of(kind), kind)),
         events=tuple(
             e for reason in _TOLD for e in reader.read_all("events", kinds.EVENT, fieldSelector=f"reason={reason}")
@@ -78,14 +82,15 @@ def _slim(parent: ReadManifest) -> ReadManifest:
     kept = ("name", "namespace", "uid", "generation", "creationTimestamp", "finalizers", "labels", "ownerReferences")
     metadata: dict[str, Json] = {key: parent["metadata"][key] for key in kept if key in parent["metadata"]}
     metadata["managedFields"] = [
-        {"time": e.get("time")} for e in parent["metadata"].get("managedFields") or () if not e.get("subresource")
+        {key: e[key] for key in ("time", "subresource") if key in e}
+        for e in parent["metadata"].get("managedFields") or ()
     ]
-    observed = (parent.get("status") or {}).get("observedGeneration")
+    status = parent.get("status") or {}
     return {
         "apiVersion": parent["apiVersion"],
         "kind": parent["kind"],
         "metadata": metadata,
-        "status": {} if observed is None else {"observedGeneration": observed},
+        "status": {key: status[key] for key in ("observedGeneration", "service") if key in status},
     }
 
 
@@ -95,14 +100,30 @@ def _read_claims(reader: Reader) -> dict[str, str]:
     return {name: found[contract.LABEL_INSTALLATION] for name, found in labels.items()}
 
 
-def _read_workloads(reader: Reader) -> tuple[ReadManifest, ...]:
-    """The workloads of the hooks, of Metacontroller and of the Go operator."""
-    found = [
-        *reader.read_all("deployments", kinds.DEPLOYMENT),
-        *reader.read_all("statefulsets", kinds.STATEFUL_SET),
-    ]
+def _read_workloads(reader: Reader) -> dict[str, Any]:
+    """The workloads of the hooks, of Metacontroller and of the Go operator; the counts of components' Deployments."""
+    deployments = reader.read_all("deployments", kinds.DEPLOYMENT)
+    found = [*deployments, *reader.read_all("statefulsets", kinds.STATEFUL_SET)]
     operator = {contract.LABEL_APP_NAME: "dynamo-operator"}
-    return tuple(w for w in found if is_hooks(w) or is_metacontroller(w) or operator.items() <= labels_of(w).items())
+    return {
+        "workloads": tuple(
+            w for w in found if is_hooks(w) or is_metacontroller(w) or operator.items() <= labels_of(w).items()
+        ),
+        "counted": {
+            str(owner.get("uid")): _count(one)
+            for one in deployments
+            if (owner := controller_of(one)) is not None and owner.get("kind") == contract.COMPONENT.kind
+        },
+    }
+
+
+def _count(deployment: ReadManifest) -> Counted:
+    status = deployment.get("status") or {}
+    return Counted(
+        name=str(deployment["metadata"]["name"]),
+        counts={field: int(status.get(field) or 0) for field in COUNTS},
+        since=status_written(deployment),
+    )
 
 
 def _read_pods(reader: Reader, facts: Facts) -> tuple[ReadManifest, ...]:
@@ -131,6 +152,8 @@ def _read_certificate(reader: Reader, namespace: str, name: str) -> Certificate:
     if "cert-manager.io/certificate-name" in annotations_of(secret):
         return Certificate(text=text, source=CertificateSource.CERT_MANAGER)
     renewal = _find_renewal(reader, namespace, name)
+    if not renewal and not text and "cronjobs" in reader.unread:
+        return Certificate(text=text)  # nothing shows who made it, and usually the chart does
     is_chart = renewal or labels_of(secret).get(contract.LABEL_APP_MANAGED_BY) == "dynamo-hooks-certificates"
     source = CertificateSource.CHART if is_chart else CertificateSource.OTHER
     return Certificate(text=text, source=source, renewal=renewal)

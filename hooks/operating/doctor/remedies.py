@@ -1,5 +1,6 @@
 """The commands that several checks name as remedies."""
 
+from hooks import __version__
 from hooks.k8s.types import ReadManifest
 
 METACONTROLLER_VERSION = "4.17.2"
@@ -32,16 +33,20 @@ APPLY_CRDS = f"dynamo-hooks crds | {_APPLY}"
 MIGRATE = "dynamo-hooks migrate --all-namespaces --apply"
 
 
+_CHART = f"chart/ is a folder of the source at {__version__}, which this package does not have"
+
+
 def install_hooks(*, takes_crds: bool) -> str:
     """The command that installs the chart, CRDs included; with `takes_crds` they exist, and may belong to another."""
     command = "helm upgrade --install dynamo-hooks chart/ --namespace dynamo-system --create-namespace"
     command += " --take-ownership" if takes_crds else ""
-    return f"{command} --set image.repository=REGISTRY/dynamo-hooks  # the image: docs/install.md"
+    return f"{command} --set image.repository=REGISTRY/dynamo-hooks  # the image: docs/install.md; {_CHART}"
 
 
-def upgrade_hooks(namespace: str = "dynamo-system", release: str = "dynamo-hooks") -> str:
-    """The command that applies the chart again, with the values of the release."""
-    return f"helm upgrade {release} chart/ --namespace {namespace} --reset-then-reuse-values"
+def upgrade_hooks(namespace: str = "dynamo-system", release: str = "dynamo-hooks", values: str = "") -> str:
+    """The command that applies the chart again, with the values of the release, and these options."""
+    command = f"helm upgrade {release} chart/ --namespace {namespace} --reset-then-reuse-values{values}"
+    return f"{command}  # {_CHART}"
 
 
 def apply_both_versions(converter: ReadManifest) -> str:

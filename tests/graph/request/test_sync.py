@@ -375,7 +375,7 @@ def test_graph_that_cannot_be_created_is_reported_after_a_while() -> None:
 def test_graph_that_comes_up_is_followed() -> None:
     parent, job = profiled(autoApply=True)
     creating = world.known(parent, [job, world.output()])
-    graph = world.graph("pending", message="Resources not ready: x")
+    graph = world.graph("pending", message="g-w: x")
     answer = ask(creating, [job, graph], [world.output(), graph])
     assert state(answer) == "Deploying"
     assert answer.status["deployment"] == {  # type: ignore[index]
@@ -384,7 +384,7 @@ def test_graph_that_comes_up_is_followed() -> None:
         "state": "pending",
         "created": True,
     }
-    text = "DGD found created, waiting for Ready: Resources not ready: x"
+    text = "DGD found created, waiting for Ready: g-w: x"
     assert condition_of(answer, "DeploymentReady") == ("False", "DeploymentCreated", text)
     assert events_of(answer) == [("Normal", "DeploymentCreated", "DGD found created, waiting for Ready")]
     assert "spec" not in answer.children[0], "a user's edit is never reverted"
@@ -427,10 +427,10 @@ def test_request_is_not_ready_while_the_status_of_its_graph_is_outdated(metadata
 
 def test_degraded_graph_is_reported_and_comes_back() -> None:
     parent, job = deployed()
-    graph = world.graph("failed", message="Resources not ready: x")
+    graph = world.graph("failed", message="g-w: x")
     answer = ask(parent, [job, graph], [world.output(), graph])
     assert state(answer) == "Deploying"
-    text = "Deployment degraded to failed: Resources not ready: x"
+    text = "Deployment degraded to failed: g-w: x"
     assert condition_of(answer, "DeploymentReady") == ("False", "DeploymentDegraded", text)
     degraded = ("Warning", "DeploymentDegraded", "DynamoGraphDeployment found degraded from Ready to failed")
     assert events_of(answer) == [degraded]

@@ -67,7 +67,7 @@ def test_fault_of_a_pod_is_named_and_then_nothing_is_written(path: str, fault: P
     faulty = sorted(name_of(pod) for pod in cluster.list_kind(kinds.POD, "default") if is_faulty(pod))
     message = ready_of(graph_of(cluster))["message"]
     assert f"{REASONS[fault]}: pod {faulty[0]}: " in message
-    assert message.startswith("Resources not ready: ")
+    assert message.index(f"{REASONS[fault]}: ") == message.index(": ") + 2, "the cause stands first"
     assert graph_of(cluster)["status"]["componentsReady"] == "1/2"
     mark = len(cluster.writes)
     cluster.run_for(2 * RESYNC_SECONDS)

@@ -26,7 +26,11 @@ def test_good_installation_has_no_problem() -> None:
 def test_empty_cluster_says_what_to_install_in_which_order() -> None:
     findings = examine(Facts(now=NOW, kubernetes="v1.31.0"))
     steps = [(finding.check, finding.level) for finding in problems(findings)]
-    assert steps == [(name, Level.ERROR) for name in ("metacontroller", "crds", "hooks", "controllers")]
+    assert steps == [(name, Level.ERROR) for name in ("metacontroller", "crds")]
+    assert problems(findings)[1].finding == (
+        "none of the CRDs is installed; no Deployment of the hooks is in the cluster; "
+        "Metacontroller has no controllers for the hooks"
+    )
     assert has_errors(findings)
     text = format_text(findings, is_installed=False)
     assert text.startswith(

@@ -219,7 +219,9 @@ def test_declared_kind_must_be_there() -> None:
     found = only(check_optional_kinds(good(controllers=controllers("grove"))))
     assert found.level is Level.ERROR
     assert "dynamo-graph declare PodCliqueSet of grove.io/v1alpha1" in found.finding
-    assert found.remedy == "helm upgrade dynamo-hooks chart/ --namespace dynamo-system --reset-then-reuse-values"
+    command, _, note = found.remedy.partition("  # ")
+    assert command == "helm upgrade dynamo-hooks chart/ --namespace dynamo-system --reset-then-reuse-values"
+    assert note.startswith("chart/ is a folder of the source at ")
 
 
 def test_kind_that_is_there_should_be_declared() -> None:

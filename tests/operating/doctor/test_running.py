@@ -1,5 +1,6 @@
 """Pods, Services, starts and syncs."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,10 +8,11 @@ import pytest
 from hooks.k8s.types import Manifest
 from hooks.metacontroller import install_files
 from hooks.operating.doctor.checks.reach import check_pods, check_reach, find_services
+from hooks.operating.doctor.checks.statuses import check_statuses
 from hooks.operating.doctor.checks.syncs import check_start, check_syncs
-from hooks.operating.doctor.facts import Backend
+from hooks.operating.doctor.facts import Backend, Counted
 from hooks.operating.doctor.finding import Level
-from tests.operating.doctor.parts import NAMESPACE, ago, controllers, event, good, graph, hooks, only, problems
+from tests.operating.doctor.parts import NAMESPACE, NOW, ago, controllers, event, good, graph, hooks, only, problems
 
 SERVICE = (NAMESPACE, "dynamo-hooks")
 GRAPH = controllers()[1]
@@ -119,6 +121,48 @@ def test_failing_sync_is_a_problem_until_the_next_try_must_have_succeeded(
     (found,) = check_syncs(good(events=failing(graph(), last=last, first=first)))
     assert found.level is level
     assert ("connection refused" in found.finding) is (level is not Level.OK)
+
+
+def test_status_that_was_written_since_ends_what_was_said_before() -> None:
+    def written(seconds: float, generation: int = 1) -> Manifest:
+        return graph(generation=generation, managedFields=[{"time": ago(seconds), "subresource": "status"}])
+
+    for parent, count in ((written(10), 0), (written(30), 1), (written(10, generation=2), 1)):
+        found = problems(check_syncs(good(parents=(parent,), events=failing(parent, last=20, first=100))))
+        assert len(found) == count
+
+
+COUNTS = {"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2}
+
+
+@pytest.mark.parametrize(
+    ("said", "since", "sentence"),
+    [
+        ({}, 600, ""),
+        ({"readyReplicas": 0}, 600, "it says readyReplicas=0, and Deployment c has 2 since 02:54:05 UTC"),
+        ({"readyReplicas": 0}, 50, ""),
+        ({"readyReplicas": 0, "componentName": "c-old"}, 600, ""),
+    ],
+    ids=["the same", "old", "only for a moment", "of another workload"],
+)
+def test_component_whose_status_is_old_is_named_with_a_write(said: dict[str, Any], since: float, sentence: str) -> None:
+    parent = {**graph("c"), "kind": "DynamoComponentDeployment"}
+    parent["status"] = {"observedGeneration": 1, "service": {"componentName": "c", **COUNTS, **said}}
+    counted = {"c": Counted(name="c", counts=COUNTS, since=NOW - timedelta(seconds=since))}
+    found = problems(check_statuses(good(parents=(parent,), counted=counted)))
+    assert len(found) == bool(sentence)
+    assert all(one.finding.startswith(f"its status is old: {sentence}") for one in found)
+    assert all("annotate dynamocomponentdeployment c" in one.remedy for one in found)
+
+
+def test_many_old_statuses_are_summed_up() -> None:
+    parents = []
+    for number in range(5):
+        parent = {**graph(f"c-{number}"), "kind": "DynamoComponentDeployment"}
+        parents.append({**parent, "status": {"service": {"componentName": "c"}}})
+    counted = {f"c-{number}": Counted(name="c", counts=COUNTS, since=NOW - timedelta(hours=1)) for number in range(5)}
+    found = problems(check_statuses(good(parents=tuple(parents), counted=counted)))
+    assert (len(found), found[-1].finding) == (4, "the statuses of 2 more components are old")
 
 
 def test_start_of_its_controller_ends_what_was_said_before() -> None:

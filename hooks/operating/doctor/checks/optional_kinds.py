@@ -39,7 +39,7 @@ def _find_absent(facts: Facts) -> Iterator[Finding]:
             kind = OPTIONAL_KINDS[name].kind
             text = (
                 f"{' and '.join(declaring)} declare {kind.kind} of {kind.api_version}, which the cluster lacks, so "
-                "Metacontroller does not start them"
+                "Metacontroller syncs none of their objects: install its CRD again, or declare it no more"
             )
             yield error(f"optional kind {name}", text, _upgrade(facts))
 

@@ -133,10 +133,10 @@ def _judge_probers(found: ReadManifest, facts: Facts) -> Iterator[Finding]:
     if not any(c.get("name") == "prober" for c in containers_of(found)):
         if not any(v["name"] == "DYNAMO_HOOKS_PROBER_URL" for c in hooks_containers(found) for v in c.get("env") or ()):
             text = "its pods have no prober, so no LoRA adapter of a DynamoModel is loaded"
-            yield warning(describe(found), text, upgrade_hooks(namespace, _release_of(found)))
+            yield warning(describe(found), text, upgrade_hooks(namespace, release_of(found)))
         return
     for pod in facts.pods:
-        if pod["metadata"]["namespace"] != namespace or not _is_pod_of(pod, found):
+        if not is_pod_of(pod, found):
             continue
         for status in (pod.get("status") or {}).get("containerStatuses") or ():
             if status.get("name") == "prober" and not status.get("ready"):
@@ -145,7 +145,10 @@ def _judge_probers(found: ReadManifest, facts: Facts) -> Iterator[Finding]:
                 yield error(describe(pod), text, f"kubectl --namespace {namespace} logs {name} --container prober")
 
 
-def _is_pod_of(pod: ReadManifest, found: ReadManifest) -> bool:
+def is_pod_of(pod: ReadManifest, found: ReadManifest) -> bool:
+    """Whether the selector of a workload selects the pod, in its namespace."""
+    if pod["metadata"].get("namespace") != found["metadata"].get("namespace"):
+        return False
     wanted = (found["spec"].get("selector") or {}).get("matchLabels") or {}
     return bool(wanted) and all(labels_of(pod).get(key) == value for key, value in wanted.items())
 
@@ -157,9 +160,10 @@ def _judge_image(found: ReadManifest) -> Iterator[Finding]:
     versions = {tag.removeprefix("v") for tag in tags if re.fullmatch(r"v?\d+\.\d+\.\d+.*", tag)}
     for version in sorted(versions - {__version__}):
         text = f"its hooks are of version {version}, this command of {__version__}: they need the same one"
-        yield warning(describe(found), text, upgrade_hooks(str(found["metadata"]["namespace"]), _release_of(found)))
+        yield warning(describe(found), text, upgrade_hooks(str(found["metadata"]["namespace"]), release_of(found)))
 
 
-def _release_of(found: ReadManifest) -> str:
+def release_of(found: ReadManifest) -> str:
+    """The Helm release of a workload, by default that of the documentation."""
     annotations = found["metadata"].get("annotations") or {}
     return str(annotations.get("meta.helm.sh/release-name") or "dynamo-hooks")

@@ -105,7 +105,7 @@ def _grant(facts: Facts) -> str:
             if len(accounts) == 1:
                 namespace, _, name = accounts[0].partition(":")
                 values = f" --set metacontroller.namespace={namespace},metacontroller.serviceAccount={name}"
-            return upgrade_hooks(str(found["metadata"]["namespace"]), str(release)) + values
+            return upgrade_hooks(str(found["metadata"]["namespace"]), str(release), values)
     return "kubectl apply -f metacontroller/rbac.yaml"
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from hooks.k8s.types import ReadManifest, gvk_of, plural_of
 from hooks.metacontroller.processing import find_unprocessed, is_driven
-from hooks.operating.doctor.facts import Facts, parent_rules
+from hooks.operating.doctor.facts import Facts, parent_rules, status_written
 from hooks.operating.doctor.finding import Finding, describe, error, ok, warning
 
 _GRACE = timedelta(seconds=60)
@@ -93,7 +93,14 @@ def _find_failure(parent: ReadManifest, facts: Facts) -> ReadManifest | None:
     patience = min(max(_PATIENCE, 2 * (last - first)), _RECENT)
     starts = [_newest(facts.events, c, {"Started"}) for c in facts.own_controllers if _drives(c, parent)]
     is_restarted = any(start is not None and _time_of(start) > last for start in starts)
-    return None if facts.now - last > patience or is_restarted else event
+    return None if facts.now - last > patience or is_restarted or _is_synced_since(parent, last) else event
+
+
+def _is_synced_since(parent: ReadManifest, moment: datetime) -> bool:
+    """Whether a later status is of the newest spec; a sync that changes nothing writes none."""
+    written = status_written(parent)
+    is_current = (parent.get("status") or {}).get("observedGeneration") == parent["metadata"].get("generation")
+    return is_driven(parent) and is_current and written is not None and written > moment
 
 
 def _drives(controller: ReadManifest, parent: ReadManifest) -> bool:

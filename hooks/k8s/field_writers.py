@@ -1,0 +1,41 @@
+"""Who wrote a field of a live object, by its `metadata.managedFields`.
+
+Source: Kubernetes, "Server-Side Apply", managedFields; sigs.k8s.io/structured-merge-diff, fieldpath/serialize-pe.go.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import orjson
+
+from hooks.k8s.types import Json
+from hooks.problems import FieldPath
+
+
+def find_writer(managed_fields: Iterable[Mapping[str, Json]], path: FieldPath) -> str:
+    """`kube-controller-manager (subresource scale)`: who wrote the field last; empty if nobody is recorded.
+
+    If a writer changes a value, the record of the one before ends.
+    """
+    found = [entry for entry in managed_fields if _has(entry.get("fieldsV1") or {}, path.parts)]
+    if not found:
+        return ""
+    last = max(found, key=lambda entry: str(entry.get("time") or ""))
+    below = f" (subresource {last['subresource']})" if last.get("subresource") else ""
+    return f"{last.get('manager') or 'somebody without a name'}{below}"
+
+
+def _has(fields: Mapping[str, Json], parts: tuple[str | int, ...]) -> bool:
+    """Whether the fields have one at this path; a list or map that is recorded as a whole has all of its parts."""
+    if not parts:
+        return True
+    below = [*_step(fields, parts[0])]
+    return any(_has(one, parts[1:]) if one else True for one in below)
+
+
+def _step(fields: Mapping[str, Json], part: str | int) -> Iterator[Mapping[str, Json]]:
+    """The records of a part: a field or a key of a map, or an item of a list by one of its keys or by its index."""
+    for name, below in fields.items():
+        kind, _, value = name.partition(":")
+        is_item = kind == "k" and str(part) in map(str, orjson.loads(value).values())
+        if is_item or (kind in {"f", "i"} and value == str(part)):
+            yield below
